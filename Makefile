@@ -1,0 +1,28 @@
+# Each target makes its own virtual environment when there is none.
+PYTHON ?= python3
+PROFILE ?= mini
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: figures test lab bench notebooks
+READY = .venv/ready
+
+figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
+	.venv/bin/python -m ircotlib.regenerate --profile $(PROFILE)
+
+test: $(READY)             ## style, unit tests, and every notebook
+	.venv/bin/ruff check ircotlib tests
+	.venv/bin/python -m pytest -q
+
+lab: $(READY)              ## JupyterLab on the notebooks
+	.venv/bin/jupyter lab --notebook-dir=.
+
+bench: $(READY)            ## the benchmarks behind the README's claims of speed
+	.venv/bin/python tests/benchmark.py
+
+notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
+	.venv/bin/python -m ircotlib.regenerate --save
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(READY)

@@ -1,0 +1,76 @@
+"""From run folders to one tidy table: means with bootstrap intervals, and the papers' numbers beside them."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.metrics import bootstrap_interval
+from ircotlib.paths import DATA, REPORTED
+
+COLUMNS = ["profile", "dataset", "model", "system", "metric", "mean", "low", "high", "n", "reported"]
+
+
+def read_runs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.DataFrame:
+    """Read the runs of a profile: one row a question and demonstration set, with the run's parameters and the question's scores.
+
+    Raises FileNotFoundError when a data set has no run.
+    """
+    tables = []
+    for dataset in datasets:
+        folders = sorted(path.parent for path in (DATA / "runs" / profile / dataset / part).glob("*/run.json"))
+        if not folders:
+            raise FileNotFoundError(f"no runs in {DATA / 'runs' / profile / dataset / part}: run notebook 04_ircot on the profile {profile!r} first")
+        tables += [_read_run(folder) for folder in folders]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _read_run(folder: Path) -> pd.DataFrame:
+    about = json.loads((folder / "run.json").read_text())
+    scores = pd.read_csv(folder / "scores.csv", dtype={"id": str})
+    parameters = {name: about.get(name) for name in ("profile", "dataset", "system", "model", "reader", "k", "m", "demonstration_set")}
+    return scores.assign(**parameters)
+
+
+def read_costs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.DataFrame:
+    """What the runs of a profile cost: requests by kind, those computed this time (the others were remembered), tokens, seconds."""
+    rows = []
+    for dataset in datasets:
+        for path in sorted((DATA / "runs" / profile / dataset / part).glob("*/run.json")):
+            about = json.loads(path.read_text())
+            retrieve, generate = about["counts"]["Retrieve"], about["counts"].get("Generate", {})
+            rows.append({"dataset": dataset, "system": about["system"], "k": about.get("k"), "questions": about["questions"],
+                         "retrievals": retrieve["requests"], "generations": generate.get("requests", 0),
+                         "prompt tokens": generate.get("prompt_tokens", 0), "tokens written": generate.get("tokens", 0),
+                         "generations computed now": generate.get("computed", 0), "seconds now": about["seconds"]})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def summarise(scores: pd.DataFrame, metric: str, by: tuple[str, ...] = ("profile", "dataset", "model", "system")) -> pd.DataFrame:
+    """Mean of a metric in percent with its 95% bootstrap interval over questions (several demonstration sets: their mean per question)."""
+    rows = []
+    for group, runs in scores.groupby(list(by), sort=False, dropna=False):
+        values = 100 * runs.groupby("id")[metric].mean().sort_index()
+        low, high = bootstrap_interval(values.to_numpy())
+        rows.append({**dict(zip(by, group, strict=True)), "metric": metric, "mean": values.mean(), "low": low, "high": high, "n": len(values)})
+    return pd.DataFrame(rows).round(2)
+
+
+def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
+    """The papers' numbers (data/reported.csv), only rows whose columns equal `wanted`."""
+    table = pd.read_csv(REPORTED)
+    for column, value in {"paper": paper, **wanted}.items():
+        table = table[table[column] == value]
+    return table
+
+
+def with_reported(ours: pd.DataFrame, reported: pd.DataFrame) -> pd.DataFrame:
+    """Our means with the paper's value for the same data set, system and metric where there is one, then the paper's own rows.
+
+    The paper's rows have the profile "paper", no mean of ours, and their number in the column `reported`.
+    """
+    keys = ["dataset", "system", "metric"]
+    beside = reported[reported["model"] == "Flan-T5-XXL"].drop_duplicates(keys)[[*keys, "value"]].rename(columns={"value": "reported"})
+    papers = reported.assign(profile="paper", reported=reported["value"])
+    return pd.concat([ours.merge(beside, on=keys, how="left"), papers], ignore_index=True).reindex(columns=COLUMNS)

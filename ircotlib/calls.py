@@ -1,0 +1,117 @@
+"""The call cache: the reply to every request ever answered, by content, in one SQLite file.
+
+Replies are remembered, never results: change a prompt, a model or an index, and only the calls it touches are made again.
+"""
+
+import dataclasses
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Self
+
+SCHEMA = 1  # raised when the table changes; kept in the file as SQLite's user_version
+OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
+
+
+def key(request, fingerprint: str) -> str:
+    """The cache key of a request: 32 hexadecimal digits over its kind, its backend's fingerprint and its fields."""
+    content = [type(request).__name__, fingerprint, dataclasses.asdict(request)]
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+
+
+class Calls:
+    """An open call cache, to be used in a `with` statement or closed.
+
+    `path`: the file, made when absent (on a local disk: SQLite's write-ahead log does not work over a network); None: in memory
+    only. Several processes may use one file at once; `timeout`: seconds one waits for another that writes. Raises ValueError, and
+    leaves the file as it is, when it is not a call cache of this version.
+    """
+
+    def __init__(self, path: Path | str | None = None, *, timeout: float = 60.0):
+        self.path = ":memory:" if path is None else str(path)
+        if self.path != ":memory:":
+            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
+        try:
+            self._prepare(timeout)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._number("SELECT count(*) FROM calls")
+
+    def close(self) -> None:
+        """Close the file; what was stored stays."""
+        self._connection.close()
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, str]:
+        """The stored replies, by key, of those keys that have one."""
+        wanted = json.dumps(list(keys))
+        return dict(self._connection.execute("SELECT key, reply FROM calls WHERE key IN (SELECT value FROM json_each(?))", (wanted,)))
+
+    def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
+        """Store replies by key in one transaction, committed when this returns; return the replies stored now.
+
+        A key that has a reply keeps it, so that two processes that answer the same request go on with the same reply.
+        """
+        with self._connection as connection:
+            connection.executemany("INSERT INTO calls VALUES (?, ?) ON CONFLICT (key) DO NOTHING", replies.items())
+        return self.get_many(replies)
+
+    def _prepare(self, timeout: float) -> None:
+        """Check the file before anything is written to it, then make the table if the file is new."""
+        self._check()
+        self._write_ahead(time.monotonic() + timeout)
+        self._connection.execute("PRAGMA synchronous=NORMAL")  # survives a crash of the process; a power cut may cost the last batches
+        with self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID")
+            connection.execute(f"PRAGMA user_version={SCHEMA}")
+            connection.execute(f"PRAGMA application_id={OWNER}")
+
+    def _write_ahead(self, deadline: float) -> None:
+        """Turn on the write-ahead log: readers beside one writer, and a kill at any moment is safe.
+
+        SQLite does not wait by itself when two processes that open a new file both turn it on.
+        """
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+
+    def _check(self) -> None:
+        try:
+            tables = self._number("SELECT count(*) FROM sqlite_schema")
+            owner, schema = self._number("PRAGMA application_id"), self._number("PRAGMA user_version")
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+                raise
+            raise ValueError(self._refusal("a file that is not a SQLite database")) from error
+        if tables and owner != OWNER:
+            raise ValueError(self._refusal(f"a SQLite database of another program (application_id {owner})"))
+        if tables and schema != SCHEMA:
+            raise ValueError(self._refusal(f"a call cache of schema version {schema}"))
+
+    def _refusal(self, found: str) -> str:
+        return (
+            f"{self.path}: found {found}, expected a call cache of schema version {SCHEMA}. "
+            "Move it away, or name another file; a new cache is then made. It was left as it is."
+        )
+
+    def _number(self, statement: str) -> int:
+        return self._connection.execute(statement).fetchone()[0]

@@ -1,0 +1,85 @@
+"""The records of the workbench, and reading and writing them as JSON lines."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One unit of retrieval: a titled paragraph of a corpus. `id` is unique within the corpus."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a data set.
+
+    `answers`: the gold answer first, then its aliases. `gold`: ids of the paragraphs that support the answer, in the
+    corpus of `dataset`. `kind`: the data set's own type of question ("bridge", "comparison", "3hop1", ...).
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...]
+    gold: tuple[str, ...]
+    dataset: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """One worked example of a prompt (IRCoT §3.1): `answer` is a chain of thought or, for direct prompting, the bare answer."""
+
+    id: str
+    paragraphs: tuple[Paragraph, ...]
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a system says of one question.
+
+    `paragraphs`: all that was retrieved, in order. `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: what the
+    reader wrote, of which `answer` is a part.
+    """
+
+    answer: str = ""
+    paragraphs: tuple[Paragraph, ...] = ()
+    thoughts: tuple[str, ...] = ()
+    reading: str = ""
+
+
+def write_jsonl(path: Path, records: Iterable) -> int:
+    """Write records, one JSON object a line, through a temporary file; return how many."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    count = 0
+    with partial.open("w", encoding="utf-8") as file:
+        for count, record in enumerate(records, start=1):
+            row = dataclasses.asdict(record) if dataclasses.is_dataclass(record) else record
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    partial.replace(path)
+    return count
+
+
+def read_jsonl(path: Path, kind: type = dict) -> Iterator:
+    """Yield the records of a JSON-lines file as `kind` (Question, Paragraph, or dict); raise ValueError naming file, line and field."""
+    with Path(path).open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                row = json.loads(line)
+                yield row if kind is dict else kind(**{name: _frozen(value) for name, value in row.items()})
+            except (json.JSONDecodeError, TypeError, AttributeError) as error:
+                raise ValueError(f"{path}, line {number}: expected one {kind.__name__} as a JSON object, found {line[:80]!r} ({error})") from error
+
+
+def _frozen(value):
+    return tuple(value) if isinstance(value, list) else value

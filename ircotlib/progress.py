@@ -1,0 +1,36 @@
+"""Progress of long work: a bar in a terminal or in JupyterLab, one plain line every 30 seconds in batch."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tqdm import tqdm
+from tqdm.auto import tqdm as tqdm_auto
+
+
+@contextmanager
+def show_progress(label: str, total: int) -> Iterator[Callable[[int, int], None]]:
+    """Give a callable progress(done, total) that shows how far the work is.
+
+    Notebooks run in batch say so with the environment variable IRCOT_BATCH=1; what takes under 30 seconds then prints nothing.
+    """
+    if os.environ.get("IRCOT_BATCH"):
+        yield _plain_lines(label)
+        return
+    bar = (tqdm if sys.stderr.isatty() else tqdm_auto)(total=total, desc=label, leave=False)
+    with bar:
+        yield lambda done, total: bar.update(done - bar.n)
+
+
+def _plain_lines(label: str, every: float = 30) -> Callable[[int, int], None]:
+    printed = time.time()
+
+    def show(done: int, total: int) -> None:
+        nonlocal printed
+        if time.time() - printed > every:
+            printed = time.time()
+            print(f"{label}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+
+    return show

@@ -1,0 +1,140 @@
+"""Regenerates every figure and table: runs the notebooks in order, with a profile's parameters, from one process.
+
+    python -m ircotlib.regenerate                                   the mini profile
+    python -m ircotlib.regenerate --profile sample --set data_dir=../shared/data --only 02_index
+    python -m ircotlib.regenerate --save                            the mini profile, into notebooks/ as they are committed
+"""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import papermill
+import yaml
+from papermill.exceptions import PapermillExecutionError
+from tqdm import tqdm
+
+from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, PROFILES, ROOT
+
+MAKES = {  # notebook -> the files it leaves in figures/, {} stands for the profile
+    "00_tour": (),
+    "01_corpora": (),
+    "02_index": ("{}_oner_recall.csv",),
+    "03_prompts": (),
+    "04_ircot": (),
+    "10_figures": ("ircot_fig03_recall.png", "ircot_fig03_recall.csv", "ircot_fig04_f1.png", "ircot_fig04_f1.csv"),
+}
+
+
+def read_profile(profile: str) -> dict:
+    """The notebook parameters of a profile, profiles/NAME.yaml."""
+    path = PROFILES / f"{profile}.yaml"
+    if not path.is_file():
+        raise ValueError(f"found profile {profile!r}, expected one of {', '.join(sorted(p.stem for p in PROFILES.glob('*.yaml')))}")
+    return {"profile": profile, **yaml.safe_load(path.read_text())}
+
+
+def accepted_parameters(notebook: str) -> set[str]:
+    """The names in a notebook's parameters cell."""
+    return set(papermill.inspect_notebook(str(NOTEBOOKS / f"{notebook}.ipynb")))
+
+
+def choose_parameters(notebooks: list[str], profile: str, changes: dict) -> dict[str, dict]:
+    """The parameters of each notebook: the profile's, then `changes`. A name that no notebook takes is a ValueError."""
+    wanted = read_profile(profile) | changes
+    accepted = {notebook: accepted_parameters(notebook) for notebook in MAKES}
+    known = set().union(*accepted.values())
+    if unknown := sorted(set(wanted) - known):
+        raise ValueError(f"found parameter {', '.join(unknown)}, expected some of {', '.join(sorted(known))}")
+    return {notebook: {name: value for name, value in wanted.items() if name in accepted[notebook]} for notebook in notebooks}
+
+
+def parse_change(text: str) -> tuple[str, object]:
+    """One --set: name=value, the value as YAML; a relative path that exists is made absolute, for notebooks run elsewhere."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise ValueError(f"found --set {text!r}, expected name=value, for example --set seed=1")
+    exists = value and not value.lstrip("-").isdigit() and Path(value).exists()
+    return name, str(Path(value).resolve()) if exists else yaml.safe_load(value)
+
+
+def run_notebook(notebook: str, parameters: dict, out: Path) -> float:
+    """Execute one notebook with parameters into `out`; return its seconds. A failing cell raises PapermillExecutionError."""
+    started = time.time()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    papermill.execute_notebook(
+        NOTEBOOKS / f"{notebook}.ipynb", out, parameters, kernel_name="python3", progress_bar=False, cwd=str(NOTEBOOKS), log_output=False
+    )
+    return time.time() - started
+
+
+def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Remove what changes from run to run: papermill's traces, times, widget state, progress output, and machine-bound warnings."""
+    notebook.metadata = {name: notebook.metadata[name] for name in ("kernelspec", "language_info") if name in notebook.metadata}
+    notebook.metadata.get("language_info", {}).pop("version", None)
+    notebook.cells = [cell for cell in notebook.cells if "injected-parameters" not in cell.metadata.get("tags", [])]
+    for cell in notebook.cells:
+        cell.metadata = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if not _is_volatile(output)]
+    return notebook
+
+
+def _is_volatile(output: nbformat.NotebookNode) -> bool:
+    widget = "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+    return widget or (output.output_type == "stream" and output.name == "stderr")
+
+
+def save_executed(notebook: str, executed: Path) -> None:
+    """Put an executed notebook, stripped, in the place of its source."""
+    nbformat.write(strip(nbformat.read(executed, as_version=4)), NOTEBOOKS / f"{notebook}.ipynb")
+
+
+def regenerate(profile: str, notebooks: list[str], changes: dict, save: bool) -> None:
+    """Run the notebooks in order and say what each took; executed copies go to data/executed/PROFILE."""
+    parameters = choose_parameters(notebooks, profile, changes)
+    os.environ["IRCOT_BATCH"] = "1"
+    bar = tqdm(notebooks, unit="notebook", disable=not sys.stderr.isatty())
+    for notebook in bar:
+        bar.set_description(notebook)
+        executed = DATA / "executed" / profile / f"{notebook}.ipynb"
+        try:
+            seconds = run_notebook(notebook, parameters[notebook], executed)
+        except PapermillExecutionError as error:
+            raise RuntimeError(f"notebook {notebook} failed in its code cell {error.exec_count}; see {executed}\n{error}") from error
+        tqdm.write(f"{notebook:<12} {seconds:6.1f} s   {executed}")
+        for name in MAKES[notebook]:
+            tqdm.write(f"{'':<12} wrote      {FIGURES / name.format(profile)}")
+        if save:
+            save_executed(notebook, executed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--profile", default="mini", help="mini, sample or paper (profiles/)")
+    parser.add_argument("--only", action="append", metavar="NOTEBOOK", help="run this notebook only; may be repeated")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a parameter; may be repeated")
+    parser.add_argument("--save", action="store_true", help="also put the executed notebooks, stripped, into notebooks/ (mini profile only)")
+    options = parser.parse_args()
+    try:
+        if unknown := [name for name in options.only or [] if name not in MAKES]:
+            raise ValueError(f"found --only {', '.join(unknown)}, expected some of {', '.join(MAKES)}")
+        if options.save and options.profile != "mini":
+            raise ValueError(f"found --save with the profile {options.profile!r}, expected mini: only its notebooks are kept")
+        notebooks = [name for name in MAKES if not options.only or name in options.only]
+        regenerate(options.profile, notebooks, dict(map(parse_change, options.set)), options.save)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"figures are in {FIGURES.relative_to(ROOT) if FIGURES.is_relative_to(ROOT) else FIGURES}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""From text to terms, as Lucene's EnglishAnalyzer does it (the analyzer `english` of Elasticsearch): words, lower case, stop words, stems.
+
+Words are those of Unicode's text segmentation (UAX #29) as Lucene's StandardTokenizer reads it, with the characters of Unicode 12.1.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
+
+import regex
+
+from ircotlib.retrieval.porter import STEP_2, STEP_3, STEP_4, stem
+
+STOP_WORDS = frozenset((
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or", "such",
+    "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+))  # fmt: skip
+POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
+MAX_LENGTH = 255  # of a word, in UTF-16 code units; what is longer is cut there and goes on as the next word
+
+# Characters that Unicode made part of words, or combining, after version 12.1. Lucene's tokenizer does not know them.
+LATER = """
+    B8 2E5-2EB 558 55A 55F 58A-58C 5C8-5C9 870-89F 8B5 8BE-8D2 B53-B55 C3C C5C-C5D CDC-CDD CF3 D04 D81 ECE 170D 1715-171F 180F 1ABF-1AF0 1B4C
+    1C89-1C8A 1DFA 208F 209D-209F 2C2F 2C5F 31BB-31BF 4DB6-4DBF 9FF0-9FFF A708-A716 A7C0-A7C1 A7C7-A7F6 A82C AB68-AB6D 10570-105F3 10780-107BF
+    10940-10959 10D40-10EFF 10F70-10FC4 11070-11075 110C2 11147 111CE-111CF 1123F-11241 11380-113E2 11460-11461 116D0-116E3 11740-11746
+    11900-11959 11AB0-11ABF 11B0A-11BF9 11DB0-11DF1 11F00-11FB0 1246F-1247F 12550-12FF0 1342F 13439-143FA 16100-16139 16A70-16AC9 16D40-16D79
+    16EA0-16ED3 16FE2 16FE4-1AFFE 1B11F-1B132 1B155 1B168 1CCF0-1D128 1D250-1D281 1D6A6 1DF00-1DFFF 1E030-1E08F 1E290-1E2AE 1E4D0-1E7FE
+    1FBF0-1FBF9 2A6D7-2A6DF 2B735-2B73F 2B81E 2CEA2-2CEAD 2EBF0-2EE5D 30000-33479
+"""
+SIGNS_BELOW = "600-605 6DD 70F 8E2 110BD 110CD"  # format characters then, digits and letters since
+# Pictographs of version 12.1 that were taken back since.
+PICTOGRAPHS = """
+    2388 2605 2607-2612 2616-2685 2690-2704 270E-2711 2765-2767 1F000-1F0F5 1F10D-1F10F 1F12F 1F16C-1F16F 1F1AD-1F1AE 1F260-1F3F6 1F4FE
+    1F546-1F5F9 1F6C6-1F6F2 1F774-1F77F 1F7D5-1F7FF 1F8B0-1F8D8 1FA00-1FBFF
+"""
+
+
+def analyze(text: str) -> list[str]:
+    """The terms of a text in order, equal to those of Elasticsearch's `english`; no term contains white space."""
+    return list(chain.from_iterable(map(_terms, text.split(" "))))
+
+
+@lru_cache(maxsize=1 << 17)
+def _terms(chunk: str) -> tuple[str, ...]:
+    """The terms of what stands between two spaces: a space always ends a word, so that chunks can be remembered."""
+    return tuple(chain.from_iterable(map(_term, _words(chunk))))
+
+
+def _words(chunk: str) -> list[str]:
+    words = ASCII_WORD.findall(chunk) if chunk.isascii() else WORD.findall(chunk)
+    if len(chunk) * 2 > MAX_LENGTH and any(_length(word) > MAX_LENGTH for word in words):
+        return list(_cut_words(chunk))
+    return words
+
+
+@lru_cache(maxsize=1 << 17)
+def _term(word: str) -> tuple[str, ...]:
+    """The term of a word, alone in a tuple; nothing for a stop word."""
+    word = _lower(word[:-2] if word.endswith(POSSESSIVES) else word)
+    return () if word in STOP_WORDS else (_stem(word),)
+
+
+def _lower(word: str) -> str:
+    """Lower case character by character: no final sigma, no dot above the i."""
+    return word.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()
+
+
+def _stem(word: str) -> str:
+    """Porter's stem; a character beyond U+FFFF counts as the two UTF-16 code units it has in Lucene."""
+    if max(word) <= "\uffff":
+        return stem(word)
+    code = word.encode("utf-16-le")
+    units = "".join(chr(low | high << 8) for low, high in zip(code[::2], code[1::2]))
+    return stem(units).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+
+
+def _length(word: str) -> int:
+    return len(word.encode("utf-16-le")) // 2
+
+
+def _cut_words(chunk: str) -> Iterator[str]:
+    """The words of a chunk, each the longest that starts there within MAX_LENGTH."""
+    start = 0
+    while match := WORD.search(chunk, start):
+        if _length(match[0]) > MAX_LENGTH:
+            first, window = match.start(), match[0].encode("utf-16-le")[: 2 * MAX_LENGTH].decode("utf-16-le", "ignore")
+            match = WORD.match(chunk, first, first + len(window))
+        if match:
+            yield match[0]
+        start = match.end() if match else first + 1
+
+
+def _members(ranges: str) -> str:
+    """Ranges of code points in hexadecimal, as the inside of a character class."""
+    return "".join("-".join(rf"\U{int(end, 16):08X}" for end in span.split("-")) for span in ranges.split())
+
+
+def _word_pattern() -> str:
+    """The words of UAX #29 as one regular expression that never goes back over a word.
+
+    The names are those of the Word_Break property. Within what joins (rule WB4) `x` stands for any number of combining and
+    format characters, `y` for the same without variation selectors. Beyond the rules come the words without a rule: emoji,
+    flags, and, one by one, Han and Hiragana characters, and runs of South-East Asian ones.
+    """
+    later, below = _members(LATER), _members(SIGNS_BELOW)
+    extend = rf"[\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{below}]--[{later}]"
+    sets = {
+        "x": f"[{extend}]*+",
+        "y": f"[{extend}--[\\uFE0E\\uFE0F]]*",
+        "letter": rf"[[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}]--[{later}{below}]]",
+        "hebrew": r"\p{WB=Hebrew_Letter}",
+        "digit": rf"[[\p{{WB=Numeric}}[\p{{InHalfwidth_And_Fullwidth_Forms}}&&\p{{Nd}}]]--[\u19DA{later}{below}]]",
+        "katakana": rf"[\p{{WB=Katakana}}--[{later}]]",
+        "joins_letters": rf"[[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}']--[{later}]]",
+        "joins_digits": r"[\p{WB=MidNum}\p{WB=MidNumLet}'\uFE10\uFE14]",
+        "joins_all": r"\p{WB=ExtendNumLet}",
+        "pictograph": rf"[[\p{{Extended_Pictographic}}{_members(PICTOGRAPHS)}]--[\p{{WB=ALetter}}\p{{Emoji_Modifier}}]]",
+        "tone": r"\p{Emoji_Modifier}",
+        "flag": r"\p{WB=Regional_Indicator}",
+        "alone": rf"[[\p{{Script=Han}}\p{{Script=Hiragana}}]--[{later}]]",
+        "asian": rf"[[\p{{LB=SA}}\u19DA]--[{later}]]",
+        "zwj": r"\u200D",
+    }
+    rules = (
+        ("letters", "{hebrew}{x}(?:'{x}|\"{x}{hebrew}{x})|{letter}{x}(?:{joins_letters}{x}{letter}{x})*+"),
+        ("number", "{digit}{x}(?:{joins_digits}{x}{digit}{x})*+"),
+        ("run", "(?:(?:{letters}|{number})++|(?:{katakana}{x})++)"),
+        ("word", "(?:{joins_all}{x})*+{run}(?:(?:{joins_all}{x})++{run})*+(?:{joins_all}{x})*+"),
+        ("picture", "{pictograph}{y}+\\uFE0F?+"),
+        ("emoji", "(?:{zwj}*+{picture}|{tone}{y}+)(?:{zwj}*+(?<={zwj}){picture}|{zwj}{tone}{y}+)*+"),
+        ("keycap", "[#*]{y}\\uFE0F?\\u20E3{y}+"),
+        ("any", "{word}|{emoji}|{keycap}|{flag}{x}{flag}{x}|(?:{asian}{x})++|{alone}{x}"),
+    )
+    for name, rule in rules:
+        sets[name] = rule.format_map(sets)
+    return sets["any"]
+
+
+def _fingerprint() -> str:
+    words = "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 a_b U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 #\ufe0f\u20e3 " + "x" * 300
+    stems = "revved apology possibly hopping agreed flies as tying national relational adjustment adoption cease controlling rates"
+    parts = WORD.pattern, ASCII_WORD.pattern, sorted(STOP_WORDS), STEP_2, STEP_3, STEP_4, analyze(words), analyze(stems)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+WORD = regex.compile(_word_pattern(), regex.VERSION1)
+ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
+ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")  # the same for ASCII text, several times faster
+FINGERPRINT = _fingerprint()  # changes when the terms of a text may; an index or a cache made with another one is stale

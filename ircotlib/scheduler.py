@@ -1,0 +1,230 @@
+"""run(): many programs at once, their requests served in full batches, every reply remembered.
+
+Every program is advanced until it waits for a reply that is not in the cache. Then the backends take turns: first those that
+take everything that waits (retrieval), then those that cut one full batch (generation). What was answered is stored, the programs
+that asked go on, and the next batch is filled from all that wait. Nothing depends on time or chance: the same programs with the
+same cache make the same batches.
+"""
+
+import json
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+
+from ircotlib.calls import Calls, key
+from ircotlib.program import Generate, Program, Reply, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request of a program and its reply.
+
+    `cached`: the reply cost nothing, being in the cache or asked for by another program too. `prompt_tokens`, `tokens`: what the
+    model read and wrote for it, cached or not; 0 for other requests than Generate.
+    """
+
+    request: Request
+    reply: Reply
+    cached: bool
+    prompt_tokens: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one program: what it returned, and its steps in order."""
+
+    id: str
+    result: object
+    trace: tuple[Step, ...]
+
+
+@dataclass(slots=True)
+class Counts:
+    """What the requests of one kind cost a run; `requests` = `cached` + `computed`.
+
+    `prompt_tokens` and `tokens` are summed over all requests, so that a run replayed from the cache reports the same totals.
+    `batches` and `seconds`: how often the backend was called this time, and how long it took.
+    """
+
+    requests: int = 0
+    cached: int = 0
+    computed: int = 0
+    prompt_tokens: int = 0
+    tokens: int = 0
+    batches: int = 0
+    seconds: float = 0.0
+
+
+def run(
+    programs: Mapping[str, Program], backends: Sequence, calls: Calls, progress: Callable[[int, int], None] | None = None
+) -> tuple[dict[str, Outcome], dict[str, dict]]:
+    """Play programs, given by question id, to their ends; return their outcomes, in the same order, and the counts of each kind of request.
+
+    A backend has `answers`, the class of the requests it serves; `fingerprint`, which changes whenever its replies could;
+    `answer(requests)`, one JSON string each, in order; and `decode(string)`, what the program is sent. If it cuts batches itself it
+    has `take(requests)`, the indices of those to answer next. A reply to Generate is {"text": ..., "prompt_tokens": ..., "tokens": ...}.
+    `progress(ended, total)` is called after every batch. The counts are `Counts` as dicts, by name of the class. Raises RuntimeError,
+    naming question and request, where a program or a backend fails, and TypeError for a request that no backend serves; what was
+    answered before is in the cache.
+    """
+    plays = [_Play(id, _checked(id, program)) for id, program in programs.items()]
+    served = _by_kind(backends)
+    with ExitStack() as at_the_end:
+        for play in plays:
+            at_the_end.callback(play.program.close)
+        _play_all(plays, served, calls, progress or (lambda ended, total: None))
+    outcomes = {play.id: Outcome(play.id, play.result, tuple(play.trace)) for play in plays}
+    return outcomes, {kind.__name__: asdict(service.counts) for kind, service in served.items()}
+
+
+@dataclass(slots=True)
+class _Play:
+    """A program on its way, and the request whose reply it waits for."""
+
+    id: str
+    program: Program
+    request: Request | None = None
+    key: str = ""
+    trace: list[Step] = field(default_factory=list)
+    ended: bool = False
+    result: object = None
+
+
+@dataclass(slots=True)
+class _Service:
+    """A backend, and what it cost so far."""
+
+    backend: object
+    counts: Counts = field(default_factory=Counts)
+
+
+def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, progress: Callable[[int, int], None]) -> None:
+    for play in plays:
+        _advance(play, None)
+    _replay(plays, served, calls)
+    progress(_ended(plays), len(plays))
+    while _ended(plays) < len(plays):
+        for kind, service in served.items():
+            waiting = [play for play in plays if not play.ended and type(play.request) is kind]
+            if waiting:
+                _replay(_answer_batch(service, waiting, calls), served, calls)
+                progress(_ended(plays), len(plays))
+
+
+def _ended(plays: list[_Play]) -> int:
+    return sum(play.ended for play in plays)
+
+
+def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> None:
+    """Take programs on until each has ended or waits for what is not in the cache."""
+    while waiting := [play for play in plays if not play.ended]:
+        for play in waiting:
+            play.key = key(play.request, _service_of(play, served).backend.fingerprint)
+        stored = calls.get_many({play.key for play in waiting})
+        plays = [play for play in waiting if play.key in stored]
+        for play in plays:
+            _send(play, stored[play.key], served[type(play.request)], cached=True)
+
+
+def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list[_Play]:
+    """Have one batch of what waits answered, each request once, and stored; return the programs that were sent their reply."""
+    computed = _ask(service, waiting)
+    stored = calls.put_many(computed)
+    answered = [play for play in waiting if play.key in stored]
+    for play in answered:
+        _send(play, stored[play.key], service, cached=computed.pop(play.key, None) is None)  # the first to ask has paid
+    return answered
+
+
+def _ask(service: _Service, waiting: list[_Play]) -> dict[str, str]:
+    """The replies, by key, to those of the waiting requests that the backend takes."""
+    batch, started = waiting, time.perf_counter()
+    try:
+        batch = _take(service.backend, waiting)
+        replies = service.backend.answer([play.request for play in batch])
+        computed = dict(zip([play.key for play in batch], replies, strict=True))
+    except Exception as error:
+        raise RuntimeError(_failure(f"{type(service.backend).__name__} failed", batch, error)) from error
+    service.counts.seconds += time.perf_counter() - started
+    service.counts.batches += 1
+    return computed
+
+
+def _take(backend, waiting: list[_Play]) -> list[_Play]:
+    """The first to ask for each request that the backend answers next."""
+    first = list({play.key: play for play in reversed(waiting)}.values())[::-1]
+    if not hasattr(backend, "take"):
+        return first
+    taken = backend.take([play.request for play in first])
+    if not taken:
+        raise ValueError(f"`take` gave none of {len(first)} requests, expected at least one")
+    return [first[index] for index in taken]
+
+
+def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
+    """Send a program its reply, stored as a string, and keep the step and its cost."""
+    try:
+        reply = service.backend.decode(stored)
+        cost = json.loads(stored) if service.backend.answers is Generate else {}
+        step = Step(play.request, reply, cached, cost.get("prompt_tokens", 0), cost.get("tokens", 0))
+    except Exception as error:
+        raise RuntimeError(_failure(f"{type(service.backend).__name__} cannot read the reply {stored[:200]!r}", [play], error)) from error
+    play.trace.append(step)
+    _add(service.counts, step)
+    _advance(play, reply)
+
+
+def _add(counts: Counts, step: Step) -> None:
+    counts.requests += 1
+    counts.cached += step.cached
+    counts.computed += not step.cached
+    counts.prompt_tokens += step.prompt_tokens
+    counts.tokens += step.tokens
+
+
+def _advance(play: _Play, reply: Reply | None) -> None:
+    """Run a program to its next request, or to its end."""
+    try:
+        play.request = play.program.send(reply)
+    except StopIteration as end:
+        play.ended, play.result, play.request = True, end.value, None
+    except Exception as error:
+        raise RuntimeError(_failure(f"the program failed after {len(play.trace)} replies", [play], error)) from error
+
+
+def _by_kind(backends: Sequence) -> dict[type, _Service]:
+    """The backends by the class they serve, those that take everything at once first."""
+    served = {}
+    for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
+        if backend.answers in served:
+            raise ValueError(f"found two backends that serve {backend.answers.__name__}, expected one; leave one of them out")
+        served[backend.answers] = _Service(backend)
+    return served
+
+
+def _service_of(play: _Play, served: dict[type, _Service]) -> _Service:
+    if type(play.request) not in served:
+        names = ", ".join(kind.__name__ for kind in served) or "nothing"
+        found = f"question {play.id!r} asked {_short(play.request)}, but the backends serve {names}"
+        raise TypeError(f"{found}; add one whose `answers` is {type(play.request).__name__}")
+    return served[type(play.request)]
+
+
+def _checked(id: str, program: Program) -> Program:
+    if not isinstance(program, Generator):
+        raise TypeError(f"question {id!r}: expected a program, that is a generator, found {program!r}; call the system on the question")
+    return program
+
+
+def _failure(what: str, plays: list[_Play], error: Exception) -> str:
+    others = f" (and {len(plays) - 1} others in its batch)" if len(plays) > 1 else ""
+    asked = "nothing yet" if plays[0].request is None else _short(plays[0].request)
+    return f"question {plays[0].id!r}{others}: {what}: {error!r}; it asked {asked}; the replies until then are in the cache"
+
+
+def _short(request: Request) -> str:
+    """A request in at most 300 characters, most of them its end, where the question stands."""
+    text = repr(request)
+    return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

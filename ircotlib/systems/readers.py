@@ -1,0 +1,25 @@
+"""The question answering readers (IRCoT §3.2): programs that answer from given paragraphs."""
+
+from collections.abc import Callable, Sequence
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.program import LINE, Generate, Program
+from ircotlib.text import answer_from_chain
+
+WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=()) -> text; see ircotlib.prompts.Prompt
+
+
+def cot_reader(question: Question, paragraphs: Sequence[Paragraph], prompt: WritePrompt, *, max_tokens: int = 200) -> Program:
+    """Write a chain of thought from scratch and take its answer (IRCoT §3.2); return (answer, what was written).
+
+    Without "answer is:" the whole generation is the answer.
+    """
+    reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
+    answer = answer_from_chain(reading)
+    return (reading if answer is None else answer), reading
+
+
+def direct_reader(question: Question, paragraphs: Sequence[Paragraph], prompt: WritePrompt, *, max_tokens: int = 200) -> Program:
+    """Write the answer at once (IRCoT §3.2); return (answer, what was written), which are the same."""
+    reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
+    return reading, reading

@@ -1,0 +1,82 @@
+"""The miniature language model: a plain T5 and its word-level tokenizer, initialised so that it can learn to copy."""
+
+import re
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
+from tokenizers.models import WordPiece
+from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+
+from ircotlib.world import names, questions, relations
+
+SIZES = {"mini": dict(d_model=64, num_heads=2, num_layers=4, num_decoder_layers=3, d_ff=128)}
+HEAD_WIDTH = 32
+
+_SHORTER = {  # whole phrases of the prompt format that cost one token
+    "Wikipedia Title:": " ¶ ",
+    "Answer the following question by reasoning step-by-step.": " reason ",
+    "Answer the following question.": " direct ",
+}
+
+
+def make_tokenizer() -> PreTrainedTokenizerFast:
+    """Make the tokenizer: one token a word or punctuation mark, years as two tokens of two digits, unknown words as <unk>."""
+    vocabulary = ["<pad>", "</s>", "<unk>", *_words()]
+    tokenizer = Tokenizer(WordPiece({word: i for i, word in enumerate(vocabulary)}, unk_token="<unk>", continuing_subword_prefix="##"))
+    shorter = [normalizers.Replace(phrase, token) for phrase, token in _SHORTER.items()]
+    tokenizer.normalizer = normalizers.Sequence([*shorter, normalizers.Replace(Regex(r"\n\s*"), " | ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
+    tokenizer.decoder = decoders.Sequence([decoders.WordPiece(prefix="##", cleanup=True), decoders.Replace(" :", ":")])
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+
+
+def _words() -> list[str]:
+    """Every word the encyclopedia, its questions and its chains can contain, in a fixed order."""
+    texts = [kind.intro + " " + kind.noun + " The " + kind.noun + " " + " ".join(kind.categories) for kind in relations.KINDS.values()]
+    texts += [" ".join([r.phrase, r.thought, *r.questions, *r.wordings]) for rs in relations.RELATIONS.values() for r in rs]
+    texts += [a + " " + b for a, b in questions.COMPARISONS.values()]
+    texts += [questions.SAME_QUESTION, *questions.SAME_THOUGHTS.values(), questions.ANSWER, "first last yes no"]
+    texts += ["She her Her He him His It it Its the The a A Q 's ¶ | reason direct : , . ? ! ' -"]
+    words = re.findall(r"\w+|[^\w\s]", re.sub(r"\{\w+\}", " ", " ".join(texts)))
+    parts = [word for first, last in names.PARTS.values() for word in [*first, *last]]
+    lists = [word for values in relations.LISTS.values() for word in values]
+    digits = [f"{n:02d}" for n in range(100)] + [f"##{n:02d}" for n in range(100)]
+    return list(dict.fromkeys(words + parts + lists + digits))
+
+
+def make_model(size: str, vocabulary: int, seed: int) -> T5ForConditionalGeneration:
+    """Make an untrained T5 of one of SIZES, initialised to attend to what resembles the query and to the words just before it."""
+    torch.manual_seed(seed)
+    config = T5Config(vocab_size=vocabulary, d_kv=HEAD_WIDTH, dropout_rate=0.0, feed_forward_proj="relu", pad_token_id=0, eos_token_id=1,
+                      decoder_start_token_id=0, **SIZES[size])  # fmt: skip
+    config._attn_implementation = "eager"  # training reads the attention weights
+    model = T5ForConditionalGeneration(config)
+    for module in model.modules():
+        if type(module).__name__ == "T5Attention":
+            _initialise_attention(module)
+    return model
+
+
+@torch.no_grad()
+def order_numbers(model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast) -> None:
+    """Initialise the embeddings of the two-digit tokens so that numbers near each other resemble each other."""
+    embedding = model.get_input_embeddings().weight
+    width = embedding.shape[1]
+    for prefix in ("", "##"):
+        ids = tokenizer.convert_tokens_to_ids([f"{prefix}{n:02d}" for n in range(100)])
+        line = (torch.arange(100) / 50 - 1)[:, None] * torch.randn(width)
+        embedding[ids] = 0.5 * embedding[ids] + 0.5 * torch.randn(1, width) + line
+
+
+@torch.no_grad()
+def _initialise_attention(attention: torch.nn.Module) -> None:
+    """Mimetic initialisation (Trockman and Kolter 2023), and heads that start as "previous word", "second previous word", ..."""
+    width = attention.k.weight.shape[1]
+    attention.k.weight.normal_(std=width**-0.5)
+    attention.q.weight.copy_(attention.k.weight * HEAD_WIDTH**-0.5)
+    attention.o.weight.copy_(0.7 * attention.v.weight.T)
+    if attention.has_relative_attention_bias:
+        attention.relative_attention_bias.weight.zero_()
+        for head in range(attention.n_heads):
+            attention.relative_attention_bias.weight[head + 1, head] = 4.0

@@ -1,0 +1,127 @@
+"""The losses that teach a miniature model to read: what to write, where to look, what belongs to whom, and how values compare.
+
+All but the first are for training only; their heads are thrown away, so that the trained model is a plain T5.
+"""
+
+import torch
+from torch import nn
+
+from ircotlib.world.examples import PROMPT, Example
+from ircotlib.world.relations import RELATION_NAMES
+
+IGNORED = -100  # label without a loss
+COMPARING = 1  # the layer, of encoder and of decoder, and the head in it that look from one compared value to the other
+
+
+class Teacher(nn.Module):
+    """The heads used in training only, one for the encoder (0) and one for the decoder (1).
+
+    From a state they read the first and last word of the subject that a value belongs to, its relation, and how it compares.
+    """
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.words = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(2))
+        self.relation = nn.ModuleList(nn.Linear(width, len(RELATION_NAMES)) for _ in range(2))
+        self.outcome = nn.ModuleList(nn.Linear(width, 4) for _ in range(2))
+
+    def naming_loss(self, side: int, states: torch.Tensor, subjects: torch.Tensor, relations: torch.Tensor, embedding: torch.Tensor) -> torch.Tensor:
+        """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width]."""
+        words = self.words[side](states).view(len(states), 2, -1) @ embedding.T
+        named = nn.functional.cross_entropy(words.flatten(0, 1).float(), subjects.flatten())
+        return named + 0.3 * nn.functional.cross_entropy(self.relation[side](states).float(), relations)
+
+    def comparing_loss(self, side: int, states: torch.Tensor, outcomes: torch.Tensor) -> torch.Tensor:
+        """Mean loss of telling outcomes [n] from states [n, width]."""
+        return nn.functional.cross_entropy(self.outcome[side](states).float(), outcomes)
+
+
+def encode(examples: list[Example], tokenizer) -> dict[str, torch.Tensor]:
+    """Turn examples into tensors.
+
+    `input_ids`, `attention_mask` [rows, prompt length]; `labels`, `sources` [rows, target length]: the prompt position each copied token
+    comes from, else -1. `stated`, `decided` [n, 5]: row, position, first and last word of the subject, relation. `compared` [n, 6]: side,
+    row, the two positions, the two outcomes.
+    """
+    prompts = tokenizer([e.prompt for e in examples], return_offsets_mapping=True)
+    targets = tokenizer([e.target for e in examples], return_offsets_mapping=True)
+    batch = _empty_batch(prompts["input_ids"], targets["input_ids"])
+    rows = {"stated": [], "decided": [], "compared": []}
+    for row, example in enumerate(examples):
+        starts, out_starts = (_starts(side["offset_mapping"][row]) for side in (prompts, targets))
+        _fill_row(batch, row, example, prompts["input_ids"][row], targets["input_ids"][row], starts, out_starts)
+        rows["stated"] += [(row, starts[at], *_subject(tokenizer, title), RELATION_NAMES.index(r)) for at, title, r in example.stated]
+        rows["decided"] += [(row, out_starts[at], *_subject(tokenizer, title), RELATION_NAMES.index(r)) for at, title, r in example.decided]
+        if compared := example.compared:
+            places = [starts[at] if compared.side == PROMPT else out_starts[at] + 1 for at in compared.starts]  # decoder inputs are one later
+            rows["compared"].append((compared.side, row, *places, *compared.outcomes))
+    widths = {"stated": 5, "decided": 5, "compared": 6}
+    return batch | {name: torch.tensor(rows[name], dtype=torch.long).view(-1, width) for name, width in widths.items()}
+
+
+def _empty_batch(prompts: list[list[int]], targets: list[list[int]]) -> dict[str, torch.Tensor]:
+    """Padding only, in lengths that are multiples of 32 and 8: few different shapes are faster."""
+    shape = len(prompts), -(-max(map(len, prompts)) // 32) * 32
+    out_shape = len(targets), -(-max(map(len, targets)) // 8) * 8
+    prompt = {"input_ids": torch.zeros(shape, dtype=torch.long), "attention_mask": torch.zeros(shape, dtype=torch.long)}
+    return {**prompt, "labels": torch.full(out_shape, IGNORED), "decoder_input_ids": torch.zeros(out_shape, dtype=torch.long), "sources": torch.full(out_shape, -1)}
+
+
+def _fill_row(batch: dict, row: int, example: Example, ids: list[int], target: list[int], starts: dict[int, int], out_starts: dict[int, int]) -> None:
+    batch["input_ids"][row, : len(ids)] = torch.tensor(ids)
+    batch["attention_mask"][row, : len(ids)] = 1
+    batch["decoder_input_ids"][row, 1 : len(target)] = torch.tensor(target[:-1])
+    silent = sum(start < example.silent for start in out_starts)
+    end = len(target) if example.complete else len(target) - 1  # a cut chain does not end there
+    batch["labels"][row, silent:end] = torch.tensor(target[silent:end])
+    for at, source, length in example.copies:
+        for offset in range(length):
+            if at + offset in out_starts and source + offset in starts:
+                batch["sources"][row, out_starts[at + offset]] = starts[source + offset]
+
+
+def _starts(offsets: list[tuple[int, int]]) -> dict[int, int]:
+    """Position of the token by the character it starts at, the end token left out."""
+    return {start: position for position, (start, _) in enumerate(offsets[:-1])}
+
+
+def _subject(tokenizer, title: str) -> list[int]:
+    return tokenizer.convert_tokens_to_ids(title.split())
+
+
+def total_loss(model, teacher: Teacher, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, float]]:
+    """The loss of a batch, and its parts by name."""
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "decoder_input_ids", "labels")}
+    out = model(**inputs, output_attentions=True, output_hidden_states=True)
+    embedding = model.get_input_embeddings().weight
+    states = out.encoder_last_hidden_state, out.decoder_hidden_states[-2]
+    losses = {"writing": out.loss}
+    rows, columns = (batch["sources"] >= 0).nonzero(as_tuple=True)
+    if len(rows):
+        losses["looking"] = _looking_loss([layer[rows, 0, columns, batch["sources"][rows, columns]] for layer in out.cross_attentions[-2:]])
+    for side, name in enumerate(("stated", "decided")):
+        if len(at := batch[name]):
+            losses[name] = 0.5 * teacher.naming_loss(side, states[side][at[:, 0], at[:, 1]], at[:, 2:4], at[:, 4], embedding)
+    if len(batch["compared"]):
+        losses["comparing"] = 0.5 * _comparing_loss(out, teacher, states, batch["compared"])
+    return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
+
+
+def _looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
+    """How little attention goes where it should: -log of the attention weights there, averaged."""
+    return -sum((weight.float() + 1e-6).log().mean() for weight in weights) / len(weights)
+
+
+def _comparing_loss(out, teacher: Teacher, states: tuple, compared: torch.Tensor) -> torch.Tensor:
+    """Each of two compared values must be looked at from the other (in the decoder, the first from the second), and the outcome told."""
+    loss = torch.zeros(())
+    for side, attentions in enumerate((out.encoder_attentions, out.decoder_attentions)):
+        _, row, first, second, first_outcome, second_outcome = compared[compared[:, 0] == side].T
+        if len(row):
+            weights = attentions[COMPARING][row, COMPARING]
+            every = torch.arange(len(row))
+            looks = [weights[every, second, first]] + ([weights[every, first, second]] if side == PROMPT else [])
+            loss = loss + _looking_loss(looks) + teacher.comparing_loss(side, states[side][row, second], second_outcome)
+            if side == PROMPT:
+                loss = loss + teacher.comparing_loss(side, states[side][row, first], first_outcome)
+    return loss

@@ -1,0 +1,139 @@
+"""The call cache: keys by content, first reply wins, several processes at once, foreign files refused."""
+
+import hashlib
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from ircotlib.calls import OWNER, SCHEMA, Calls, key
+from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
+
+
+def test_a_key_is_the_content_of_the_call():
+    assert key(Generate("a", SENTENCE, 5), "model") == key(Generate("a", stop=SENTENCE, max_tokens=5), "model")
+    different = [
+        key(Generate("a"), "model"),
+        key(Generate("a"), "other model"),
+        key(Generate("b"), "model"),
+        key(Generate("a", LINE), "model"),
+        key(Generate("a", SENTENCE), "model"),
+        key(Generate("a", max_tokens=5), "model"),
+        key(Retrieve("a", 2), "model"),
+        key(Retrieve("a", 3), "model"),
+        key(Retrieve("a", 2, ()), "model"),
+        key(Retrieve("a", 2, ("b", "c")), "model"),
+        key(Retrieve("a", 2, ("b,c",)), "model"),
+        key(Retrieve("é\ud800 \n", 2), "model"),  # a lone surrogate is a string too
+    ]
+    assert len(set(different)) == len(different)
+
+
+def test_a_key_never_changes():
+    """Keys outlive programs: this one was written down by hand from the definition."""
+    canonical = '["Generate","f",{"max_tokens":200,"prompt":"\\u00e9","stop":null}]'
+    assert key(Generate("é"), "f") == hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+
+
+@pytest.mark.parametrize("path", [None, ":memory:"])
+def test_in_memory(path):
+    with Calls(path) as calls:
+        calls.put_many({"a": "1"})
+        assert calls.get_many(["a", "b"]) == {"a": "1"}
+    with Calls(path) as calls:
+        assert calls.get_many(["a"]) == {}
+
+
+def test_replies_are_kept_and_the_first_one_wins(tmp_path):
+    path = tmp_path / "new folder" / "calls.sqlite"
+    with Calls(path) as calls:
+        assert calls.put_many({"a": "1", "b": "é\n"}) == {"a": "1", "b": "é\n"}
+        assert calls.put_many({"b": "2", "c": "3"}) == {"b": "é\n", "c": "3"}
+    with Calls(path) as calls:
+        assert len(calls) == 3
+        assert calls.get_many(["c", "a", "b", "d"]) == {"a": "1", "b": "é\n", "c": "3"}
+        assert calls.get_many([]) == {}
+
+
+def test_many_keys_in_one_query():
+    with Calls() as calls:
+        stored = {f"{number:032x}": str(number) for number in range(40_000)}
+        assert calls.put_many(stored) == stored
+
+
+def test_what_another_connection_committed_is_seen_at_once(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as one, Calls(tmp_path / "calls.sqlite") as two:
+        one.put_many({"a": "1"})
+        assert two.put_many({"a": "2"}) == {"a": "1"}
+
+
+WRITER = """
+import sys
+from ircotlib.calls import Calls
+path, name = sys.argv[1:]
+print("ready", flush=True)
+sys.stdin.readline()
+with Calls(path) as calls:
+    for start in range(0, 400, 10):
+        calls.put_many({f"{number:04d}": name for number in range(start, start + 10)})
+"""
+
+
+def test_processes_that_open_and_write_at_once(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for name in "abc"]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    assert [writer.communicate()[0] for writer in writers] == ["", "", ""]
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    with Calls(path) as calls:
+        stored = calls.get_many(f"{number:04d}" for number in range(400))
+    assert len(stored) == 400
+    batches = [{stored[f"{number:04d}"] for number in range(start, start + 10)} for start in range(0, 400, 10)]
+    assert all(len(names) == 1 for names in batches)  # a batch is one transaction: never half of one writer's
+
+
+def test_a_batch_that_fails_leaves_nothing(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        with pytest.raises(sqlite3.IntegrityError):
+            calls.put_many({"a": "1", "b": None})
+        assert len(calls) == 0
+        calls.put_many({"a": "1"})
+        assert len(calls) == 1
+
+
+def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes\n" * 100)
+    with pytest.raises(ValueError, match=r"notes\.txt: found a file that is not a SQLite database, expected a call cache.*Move it away"):
+        Calls(path)
+    assert path.read_text() == "my notes\n" * 100
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def _database(path, statement, owner, schema):
+    connection = sqlite3.connect(path)
+    connection.executescript(f"{statement}; PRAGMA application_id={owner}; PRAGMA user_version={schema}")
+    connection.close()
+    return path.read_bytes()
+
+
+def test_a_database_of_another_program_is_refused_and_left(tmp_path):
+    path = tmp_path / "places.sqlite"
+    content = _database(path, "CREATE TABLE places (url)", 0, 0)
+    with pytest.raises(ValueError, match=r"found a SQLite database of another program.*left as it is"):
+        Calls(path)
+    assert path.read_bytes() == content
+
+
+def test_another_schema_version_is_refused_and_left(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    content = _database(path, "CREATE TABLE calls (key, reply, cost)", OWNER, SCHEMA + 1)
+    with pytest.raises(ValueError, match=f"found a call cache of schema version {SCHEMA + 1}, expected .* version {SCHEMA}"):
+        Calls(path)
+    assert path.read_bytes() == content

@@ -1,0 +1,166 @@
+"""Pooled corpora, samples of questions, finding files; and the real samples where they are present."""
+
+import json
+
+import pytest
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.datasets.load import FILES, find_file, load
+from ircotlib.datasets.pooled import make_paragraph, pool, sample_dev_test
+
+GRAVITY, MACK, WALIBI = ["Lost Gravity", ["It is by Mack Rides."]], ["Mack Rides", ["It is German."]], ["Walibi", ["It is a park."]]
+RECORD = {
+    "_id": "5a",
+    "question": "In what country was Lost Gravity manufactured?",
+    "answer": "Germany",
+    "type": "bridge",
+    "supporting_facts": [["Mack Rides", 0], ["Lost Gravity", 0]],
+    "context": [WALIBI, GRAVITY, MACK],
+}
+
+
+def write(folder, records):
+    """HotpotQA's official file of these records."""
+    path = folder / "hotpot_dev_distractor_v1.json"
+    path.write_text(json.dumps(records), encoding="utf-8")
+    return path
+
+
+def test_ids_of_paragraphs_follow_their_content():
+    paragraph = make_paragraph("Lost Gravity (coaster)", "Text.")
+    assert paragraph == Paragraph("lost-gravity-coaster-adb54a29", "Lost Gravity (coaster)", "Text.")
+    others = [
+        make_paragraph("Lost Gravity (coaster)", "Other."),
+        make_paragraph("Lost Gravity coaster", "Text."),
+        make_paragraph("!?", "Text."),
+    ]
+    assert len({paragraph.id, *(other.id for other in others)}) == 4
+
+
+def test_pool_keeps_each_title_and_text_once_in_first_seen_order():
+    a, b, c, b2 = (make_paragraph(*pair) for pair in [("A", "x"), ("B", "x"), ("C", "z"), ("B", "y")])
+    assert pool([(a, b), (b, c, a), (), (b2, c)]) == [a, b, c, b2]
+    assert pool(iter([])) == []
+
+
+def make_questions(count):
+    return [Question(f"q{number}", "?", ("a",), (), "musique") for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"), [(1000, (100, 500)), (600, (100, 500)), (599, (100, 499)), (210, (42, 168)), (4, (0, 4)), (0, (0, 0))]
+)
+def test_sizes_of_the_dev_and_test_sample(count, sizes):
+    dev, test = sample_dev_test(make_questions(count))
+    assert (len(dev), len(test)) == sizes
+    assert len({question.id for question in dev + test}) == sum(sizes)
+
+
+def test_the_sample_depends_on_the_seed_and_not_on_the_order_of_the_file():
+    questions = make_questions(700)
+    drawn = sample_dev_test(questions)
+    assert drawn == sample_dev_test(reversed(questions), seed=0)
+    assert drawn != sample_dev_test(questions, seed=1)
+    assert drawn[0] != questions[:100]
+    assert [question.id for question in drawn[0][:3]] == ["q84", "q180", "q41"]
+    assert sample_dev_test(questions, dev=10, test=20)[0] == drawn[0][:10]
+
+
+def test_files_are_found_by_official_name_in_either_folder(tmp_path):
+    path = write(tmp_path, [RECORD])
+    assert find_file(tmp_path, "hotpotqa") == path
+    (tmp_path / "hotpotqa").mkdir()
+    nearer = write(tmp_path / "hotpotqa", [RECORD])
+    assert find_file(str(tmp_path), "hotpotqa") == nearer
+
+
+def test_a_missing_file_is_told_with_names_places_and_home(tmp_path):
+    with pytest.raises(FileNotFoundError) as error:
+        load("musique", tmp_path)
+    for words in (*FILES["musique"], str(tmp_path / "musique"), "https://github.com/StonyBrookNLP/musique"):
+        assert words in str(error.value)
+
+
+def test_an_unknown_data_set_is_told_with_the_known(tmp_path):
+    with pytest.raises(ValueError, match="unknown data set 'hotpot'; expected one of hotpotqa, 2wikimultihopqa, musique"):
+        load("hotpot", tmp_path)
+
+
+def test_load_pools_the_contexts(tmp_path):
+    write(tmp_path, [RECORD, RECORD | {"_id": "5b", "context": [MACK, GRAVITY]}])
+    questions, corpus = load("hotpotqa", tmp_path)
+    assert [question.id for question in questions] == ["5a", "5b"]
+    assert [paragraph.title for paragraph in corpus] == ["Walibi", "Lost Gravity", "Mack Rides"]
+    write(tmp_path, [RECORD, RECORD])
+    with pytest.raises(ValueError, match="found 2 questions with the id '5a'"):
+        load("hotpotqa", tmp_path)
+
+
+# Data set, questions, paragraphs, kinds, (id, answer, titles of gold) of the first, tenth and last question, ids of those paragraphs.
+SAMPLES = [
+    (
+        "hotpotqa",
+        498,
+        4909,
+        {"bridge": 382, "comparison": 116},
+        [
+            ("5abe953b5542993f32c2a170", "superhero roles as the Marvel Comics", ["The Newcomers (film)", "Chris Evans (actor)"]),
+            ("5a85c3225542992a431d1b95", "middle order batsman", ["2000 ICC KnockOut Trophy", "Marlon Samuels"]),
+            ("5a7ea14655429930675135ab", "Oneida Limited", ["Pierrepont Noyes", "Oneida Community"]),
+        ],
+        ["vaada-poda-nanbargal-e4879aa3", "dan-kavanagh-bc0f10d2", "pierrepont-noyes-9b88977c"],
+    ),
+    (
+        "2wikimultihopqa",
+        657,
+        4311,
+        {"compositional": 256, "comparison": 155, "inference": 74, "bridge_comparison": 172},
+        [
+            ("100c512a0bde11eba7f7acde48001122", "Cork", ["Charles Mathew", "James Charles Mathew"]),
+            (
+                "ce98e6620bd911eba7f7acde48001122",
+                "Rome",
+                ["Alessandro Ruspoli, 2nd Prince of Cerveteri", "Francesco Maria Marescotti Ruspoli, 1st Prince of Cerveteri"],
+            ),
+            (
+                "6d1b9cfc08b611ebbd88ac1f6bf848b6",
+                "Jackass Mail",
+                ["Three Little Sew and Sews", "Jackass Mail", "Del Lord", "Norman Z. McLeod"],
+            ),
+        ],
+        ["anthony-robinson-unitarian-33bff9be", "charles-james-footballer-821ca765", "del-lord-c34de60a"],
+    ),
+    (
+        "musique",
+        210,
+        3298,
+        {"2hop": 155, "3hop1": 28, "3hop2": 4, "4hop1": 18, "4hop2": 1, "4hop3": 4},
+        [
+            ("2hop__574419_270105", "Stanley", ["Mountrail County Courthouse", "Van Hook Township, Mountrail County, North Dakota"]),
+            ("2hop__135653_669373", "Charles University", ["Mach's principle", "Vinko Dvořák"]),
+            ("2hop__27650_27628", "Vitor Constâncio", ["European Central Bank", "European Central Bank"]),
+        ],
+        ["port-blair-4860bf62", "rochester-community-schools-michigan-253ae68a", "european-central-bank-d56264d6"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("dataset", "count", "paragraphs", "kinds", "questions", "ids"), SAMPLES, ids=[sample[0] for sample in SAMPLES])
+def test_the_real_samples(shared, dataset, count, paragraphs, kinds, questions, ids):
+    found, corpus = load(dataset, shared)
+    assert (len(found), len(corpus), len({paragraph.id for paragraph in corpus})) == (count, paragraphs, paragraphs)
+    assert {kind: sum(question.kind == kind for question in found) for kind in kinds} == kinds
+    titles = {paragraph.id: paragraph.title for paragraph in corpus}
+    for question, expected in zip((found[0], found[9], found[-1]), questions, strict=True):
+        assert (question.id, question.answers[0], [titles[id] for id in question.gold]) == expected
+    assert [corpus[0].id, corpus[9].id, corpus[-1].id] == ids
+    assert all(question.gold and set(question.gold) <= set(titles) for question in found)
+
+
+def test_what_only_the_real_samples_show(shared):
+    hotpotqa, _ = load("hotpotqa", shared)
+    assert sum(question.id.startswith("hotpotqa-") for question in hotpotqa) == 78  # records whose _id is null
+    musique, corpus = load("musique", shared)
+    assert sum(len(question.answers) > 1 for question in musique) == 62
+    assert len({paragraph.title for paragraph in corpus}) == 2866  # of 3298 paragraphs: titles repeat with other texts
+    assert sorted({len(question.gold) for question in musique}) == [2, 3, 4]

@@ -1,0 +1,95 @@
+"""Packing: demonstrations dropped from the front, then lines from the top of the test example; limits never passed."""
+
+import json
+import re
+
+import pytest
+
+from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.prompts import Prompt, demonstration_sets, read_demonstrations, render, render_demonstration
+
+COT = "Answer the following question by reasoning step-by-step."
+DIRECT = "Answer the following question."
+DEMONSTRATIONS = tuple(Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in (5, 4, 3, 2, 1))  # 9, 8, 7, 6, 5 words
+QUESTION = Question("q", "who is it", (), (), "test")  # 5 words with Q: and A:
+PARAGRAPHS = [Paragraph("1", "One", "a b c d"), Paragraph("2", "Two", "e f\ng h"), Paragraph("3", "Three", "i j")]  # 7, 7, 5 words
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+def real_question(path, number: int) -> tuple[Question, list[Paragraph]]:
+    row = json.loads(path.read_text(encoding="utf-8"))[number]
+    paragraphs = [Paragraph(f"p{i}", title, "".join(sentences)) for i, (title, sentences) in enumerate(row["context"])]
+    return Question("q", row["question"], (row["answer"],), (), path.parent.name), paragraphs
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"), [(59, 5), (58, 4), (50, 4), (49, 3), (42, 3), (41, 2), (35, 2), (34, 1), (29, 1), (28, 0), (24, 0)]
+)
+def test_demonstrations_are_dropped_from_the_front(limit, kept):
+    text = Prompt(DEMONSTRATIONS, count_words, None, limit)(QUESTION, PARAGRAPHS)
+    blocks = [render_demonstration(d) for d in DEMONSTRATIONS][len(DEMONSTRATIONS) - kept :]
+    assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
+
+
+@pytest.mark.parametrize(
+    ("limit", "above"),
+    [
+        (23, "a b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (20, "Wikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (15, "e f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (13, "g h\n\nWikipedia Title: Three\ni j\n\n"),
+        (9, "i j\n\n"),
+        (8, "i j\n\n"),
+        (7, ""),
+        (6, ""),
+    ],
+)
+def test_top_lines_go_when_the_test_example_alone_is_too_long(limit, above):
+    text = Prompt(DEMONSTRATIONS, count_words, None, limit)(QUESTION, PARAGRAPHS, ["so"])
+    assert text == above + "Q: who is it\nA: so"
+    assert count_words(text) <= limit
+
+
+def test_the_question_is_never_cut():
+    with pytest.raises(ValueError, match="question 'q': found 8 tokens in question and thoughts alone, expected at most 7"):
+        Prompt(DEMONSTRATIONS, count_words, None, 7)(QUESTION, PARAGRAPHS, ["it is so"])
+    text = Prompt((), count_words, DIRECT, 9)(QUESTION, PARAGRAPHS)
+    assert text == "Q: Answer the following question.\nwho is it\nA:"
+
+
+def test_each_demonstration_is_counted_once():
+    counted = []
+
+    def count(text):
+        counted.append(text)
+        return count_words(text)
+
+    prompt = Prompt(DEMONSTRATIONS, count, None, 46)
+    first = prompt(QUESTION, PARAGRAPHS)
+    assert len(counted) == 5 + 2  # the demonstrations, the test example, the finished prompt
+    assert prompt(QUESTION, PARAGRAPHS) == first
+    assert len(counted) == 5 + 2 + 2 and counted[-1] == first
+
+
+def test_counts_that_do_not_add_up_cost_further_demonstrations():
+    def count(text):  # four tokens more wherever an example follows another, which shows in the finished prompt only
+        return count_words(text) + 4 * len(re.findall(r"\n\n\nQ: ", text))
+
+    question = Question("q", "it", (), (), "test")  # 3 words
+    text = Prompt(DEMONSTRATIONS, count, None, 21)(question, ())  # 7 + 6 + 5 + 3 words add up to 21, but 33 are counted, then 22
+    assert text == render_demonstration(DEMONSTRATIONS[4]) + "\n\n\nQ: it\nA:"
+    assert count(text) == 12
+
+
+def test_real_demonstrations_within_the_window_of_flan_t5(shared):
+    demonstrations = read_demonstrations(shared / "ircot_prompts/hotpotqa/gold_with_3_distractors_context_cot_qa_flan_t5.txt")
+    chosen = demonstration_sets(demonstrations, "hotpotqa")[0]
+    question, paragraphs = real_question(shared / "hotpotqa/dev_distractor_498.json", 0)
+    text = Prompt(chosen, count_words, COT)(question, paragraphs)
+    kept = text.count("\n\n\n")
+    assert 0 < kept < 20 and count_words(text) <= 5800
+    assert count_words(text) + count_words(render_demonstration(chosen[-kept - 1], COT)) > 5800
+    assert text == "\n\n\n".join([render_demonstration(d, COT) for d in chosen[-kept:]] + [render(paragraphs, question.text, "", COT)])

@@ -1,0 +1,109 @@
+"""Systems, tested by playing replies to them and comparing the exact requests."""
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
+from ircotlib.systems.ircot import collect, ircot, ircot_qa
+from ircotlib.systems.nor import nor_qa
+from ircotlib.systems.oner import oner, oner_qa
+from ircotlib.systems.readers import cot_reader, direct_reader
+from ircotlib.text import query_from
+
+QUESTION = Question("q", "In what country was Lost Gravity manufactured?", ("Germany",), ("mack",), "test")
+LOST = Paragraph("lost", "Lost Gravity", "Lost Gravity is a roller coaster made by Mack Rides.")
+MACK = Paragraph("mack", "Mack Rides", "Mack Rides is a company in Waldkirch, Germany.")
+PARK = Paragraph("park", "Walibi Holland", "Walibi Holland is a theme park in Biddinghuizen.")
+WALD = Paragraph("wald", "Waldkirch", "Waldkirch is a town in the Black Forest.")
+
+
+def write(question, paragraphs, thoughts=()):
+    """A prompt that shows what it was given."""
+    return f"{question.text} | {' '.join(p.id for p in paragraphs)} | {' '.join(thoughts)}"
+
+
+def play(program, replies):
+    """Send replies in order; return the requests and what the program returned."""
+    requests, reply = [], None
+    try:
+        for reply in [None, *replies]:
+            requests.append(program.send(reply))
+    except StopIteration as stop:
+        return requests, stop.value
+    raise AssertionError(f"the program wants more than {len(replies)} replies: {requests[-1]}")
+
+
+THOUGHTS = ["Lost Gravity was manufactured by Mack Rides.", "Mack Rides is a German company.", "So the answer is: Germany."]
+
+
+def test_ircot_interleaves_and_stops_at_the_answer():
+    requests, found = play(ircot(QUESTION, write, k=2), [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]])
+    assert requests == [
+        Retrieve(QUESTION.text, 2),
+        Generate(f"{QUESTION.text} | lost park | ", SENTENCE, 200),
+        Retrieve(THOUGHTS[0], 2),
+        Generate(f"{QUESTION.text} | lost park mack | {THOUGHTS[0]}", SENTENCE, 200),
+        Retrieve(THOUGHTS[1], 2),
+        Generate(f"{QUESTION.text} | lost park mack wald | {THOUGHTS[0]} {THOUGHTS[1]}", SENTENCE, 200),
+    ]
+    assert found.paragraphs == (LOST, PARK, MACK, WALD)
+    assert found.thoughts == tuple(THOUGHTS)
+
+
+def test_ircot_ends_after_max_steps_without_a_last_retrieval():
+    replies = [(LOST,), "First fact.", (MACK,), "Second fact.", (PARK,), "Third fact."]
+    requests, found = play(ircot(QUESTION, write, k=1, max_steps=3), replies)
+    assert [type(request) for request in requests] == [Retrieve, Generate] * 3
+    assert found.thoughts == ("First fact.", "Second fact.", "Third fact.")
+
+
+def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragraphs():
+    """The paper's constants: §3.1 footnotes 4 and 5; 200 tokens as in the released program."""
+    many = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(40)]
+    replies = [reply for step in range(8) for reply in (tuple(many[5 * step : 5 * step + 5]), f"Fact {step}.")]
+    requests, found = play(ircot(QUESTION, write, k=5), replies)
+    assert len(found.thoughts) == 8
+    assert found.paragraphs == tuple(many[:15])  # a full set does not stop the loop; the oldest stay
+    assert {request.max_tokens for request in requests if isinstance(request, Generate)} == {200}
+
+
+def test_an_empty_sentence_ends_ircot():
+    requests, found = play(ircot(QUESTION, write, k=1), [(LOST,), "One fact.", (MACK,), ""])
+    assert len(requests) == 4
+    assert found.thoughts == ("One fact.",)
+
+
+def test_ircot_with_the_query_of_the_released_program():
+    replies = [(LOST,), "Who made it is Mack Rides.", (MACK,), "Thus, it is German.", (PARK,), "So the answer is: Germany."]
+    requests, _ = play(ircot(QUESTION, write, k=1, write_query=query_from), replies)
+    queries = [request.query for request in requests if isinstance(request, Retrieve)]
+    assert queries == [QUESTION.text, "made it Mack Rides.", "made it Mack Rides."]  # "Thus, ..." re-issues the factual sentence before
+
+
+def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
+    near = Paragraph("near", "Lost Gravity.", LOST.text.replace("roller", "Roller"))
+    long = Paragraph("long", "Long", "word " * 601)
+    assert collect((PARK,), (LOST, near, long, PARK, MACK), 15) == (PARK, LOST, MACK)
+    assert collect((PARK,), (LOST, MACK), 2) == (PARK, LOST)
+
+
+def test_ircot_qa_reads_from_scratch():
+    reading = "Mack Rides is in Germany. So the answer is: Germany."
+    replies = [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2], reading]
+    requests, prediction = play(ircot_qa(QUESTION, write, write, cot_reader, k=1), replies)
+    assert requests[-1] == Generate(f"{QUESTION.text} | lost mack | ", LINE, 200)
+    assert (prediction.answer, prediction.reading) == ("Germany", reading)
+    assert prediction.paragraphs == (LOST, MACK)
+    assert prediction.thoughts == (THOUGHTS[0], THOUGHTS[2])
+
+
+def test_oner_retrieves_once():
+    assert play(oner(QUESTION, k=5), [(LOST, PARK)])[0] == [Retrieve(QUESTION.text, 5)]
+    requests, prediction = play(oner_qa(QUESTION, write, direct_reader, k=5), [(LOST, PARK), "Germany"])
+    assert requests == [Retrieve(QUESTION.text, 5), Generate(f"{QUESTION.text} | lost park | ", LINE, 200)]
+    assert prediction.answer == prediction.reading == "Germany"
+
+
+def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():
+    requests, prediction = play(nor_qa(QUESTION, write, cot_reader), ["I cannot tell."])
+    assert requests == [Generate(f"{QUESTION.text} |  | ", LINE, 200)]
+    assert prediction.answer == "I cannot tell."
+    assert prediction.paragraphs == ()

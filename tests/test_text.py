@@ -1,0 +1,174 @@
+"""Sentences: by a hand-made table, and against the annotators' own chains of thought where they are present."""
+
+import ast
+import json
+import re
+
+import pytest
+
+from ircotlib.text import first_sentence, sentence_end, sentences
+
+# Texts with "|" at every place where a sentence ends and another begins.
+TEXTS = """
+Lost Gravity was manufactured by Mack Rides.| Mack Rides is a German company.| So the answer is: Germany.
+Of these Nosferatu was directed by F.W. Murnau.| So the answer is: The Phantom Hour.
+It was inspired by films such as The Cabinet of Dr. Caligari.| Of these Nosferatu is older.
+Sponge Cola band was formed in 1998.| Hurricane No. 1 was formed in 1996.| Thus, Hurricane No. 1 band formed the first.
+So the answer is: Hurricane No. 1.
+So the answer is: Hurricane No. 1.| The next line.
+Coolie No. 1 (1995 film) was directed by David Dhawan.| The Sensational Trial was directed by Karl Freund.
+The answer is: no.| They are not in the same country.
+So the answer is: No.| They are not.
+It ranked no. 3 on the chart in 1999.| Then it fell.
+He moved to St. Louis in 1904.| He died there.
+He served in the U.S. Army.| She did not.
+It is located in the U.S.| The other one is in Canada.
+It is located in the U.S.| So the answer is: U.S.
+The city has 3.5 million people.| Its area is 1,989 mi.| So the answer is: 1,989 mi.
+The debut album of the band "The Operation M.D." was "We Have an Emergency".| So the answer is: The Operation M.D..
+So the answer is: The Operation M.D..| Thus, it ends.
+Dr. Hibbert fashioned his hair after Mr. T from The A-Team.| Mr T.'s birthname is Lawrence Tureaud.
+Laughter In Hell was directed by Edward L. Cahn.| Edward L. Cahn died on August 25, 1963.
+P.S. Jerusalem was directed by Danae Elon.| Danae Elon was born on December 23, 1970.
+The employer of Neville A. Stanton is University of Southampton.| The University of Southampton was founded in 1862.
+George H. W. Bush was born first.| He was born in 1924.
+The book was written by Robert L.| He died in 1990.
+Harry Connick Jr. was born in New Orleans.| Robert Downey Jr.| He was born in New York.
+Apple Inc. was founded in 1976.| It belongs to Apple Inc.| Therefore, the answer is clear.
+She holds a Ph.D. in physics.| He holds an M.D.| They married at 5 p.m. on Jan. 5, 1990.
+He starred in "Gone."| The film was released in 2003.
+He starred in "Help!" with Ringo Starr.| The film came out in 1965.
+Who's Afraid of Virginia Woolf? was written by Edward Albee.| Is that right?| Yes!| It is.
+He was born in 1989.| "December Bride" is older.
+So she served for a total of 1864 - 1811 = 53 years.| So the answer is: 53.
+The number of episodes Reply 1988 has is 20.| So the answer is: 20.
+He played for St. Kilda [1], which is in Melbourne [2].| So the final answer is Melbourne.
+Denmark has been inhabited since around 12,500 BC.| So the answer is: 12,500 BC.
+Amazon.com was founded in 1994.| Node.js was not.
+Kill Bill: Vol. 2 came out in 2004.| Vol. 1 came out in 2003.
+Roe vs. Wade was decided in 1973.| It was overturned.
+Lonny (magazine) was founded in 2009.| (Allure was founded in 1991.)| Thus, Lonny is newer.
+He lived with several artists, writers, etc. in Paris.| They met in 1920.
+“The Wall.” was sung by Pink Floyd.| “Money” too.
+1. Mack Rides is German.| 2. Mack Rides made Lost Gravity.
+Wait... what is it?| It is a film.
+""".strip().splitlines()
+
+TEXTS += ["Lost Gravity is a coaster|\nQ: Who made it?", "It was made by Mr.|\nIt was not.", "It is by Mack Rides.|\n\nIt is German"]
+
+
+@pytest.mark.parametrize("marked", TEXTS)
+def test_sentences(marked):
+    expected = [sentence.strip() for sentence in marked.split("|")]
+    text = marked.replace("|", "")
+    assert sentences(text) == expected
+    assert first_sentence(text) == expected[0]
+
+
+def ends_while_written(text):
+    """What sentence_end says of every beginning of a text, in order, None left out and repetitions too."""
+    ends = (sentence_end(text[:length], complete=False) for length in range(len(text) + 1))
+    return list(dict.fromkeys(end for end in ends if end is not None))
+
+
+# Beginnings of these are judged early: something follows an ordinary word's full stop without a space.
+EARLY = {
+    "Amazon.com was founded in 1994. Node.js was not.": "Amazon.",
+    "Wait... what is it? It is a film.": "Wait.",
+    "It is 'Gone.' He left.": "It is 'Gone.",
+    'He said Gone." He left.': "He said Gone.",
+}
+
+
+@pytest.mark.parametrize("text", [text for text in (marked.replace("|", "") for marked in TEXTS) if text not in EARLY])
+def test_a_growing_text_is_never_judged_otherwise_than_the_finished_one(text):
+    assert ends_while_written(text) in ([sentence_end(text, complete=True)], [])
+
+
+@pytest.mark.parametrize(("text", "early"), EARLY.items())
+def test_what_is_written_without_a_space_after_a_full_stop_comes_too_late(text, early):
+    assert ends_while_written(text)[0] == len(early) < sentence_end(text, complete=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "end"),
+    [
+        ("Mack Rides is a German company.", "Mack Rides is a German company."),  # an ordinary word: at once
+        ("Mack Rides is a German company. So", "Mack Rides is a German company."),
+        ("It was founded in 1989.", None),  # 1989.5?
+        ("It was founded in 1989. ", None),
+        ("It was founded in 1989. T", "It was founded in 1989."),
+        ("It has 3.5", None),
+        ("Edward L.", None),
+        ("Edward L. Th", None),
+        ("He is in the U.S. The", None),  # Theodore?
+        ("He is in the U.S. The ", "He is in the U.S."),
+        ("He is in the U.S. Army", None),
+        ("So the answer is: no.", None),  # no. 1?
+        ("So the answer is: no. S", "So the answer is: no."),
+        ('He starred in "Gone.', None),  # the quotation may be closed yet
+        ('He starred in "Gone." The', 'He starred in "Gone."'),
+        ('It was "We Have an Emergency".', 'It was "We Have an Emergency".'),
+        ("Yahoo!", None),
+        ("", None),
+        (" \n ", None),
+        ("\nRome\n", "\nRome"),
+    ],
+)
+def test_an_end_is_known_as_early_as_can_be(written, end):
+    assert sentence_end(written, complete=False) == (None if end is None else len(end))
+
+
+@pytest.mark.parametrize(
+    ("text", "first"), [("", ""), ("  ", ""), ("Rome", "Rome"), (" Rome ", "Rome"), ("Mr.", "Mr."), (". It", "."), ("So the", "So the")]
+)
+def test_a_finished_text_always_has_a_first_sentence(text, first):
+    assert sentence_end(text, complete=True) is not None
+    assert first_sentence(text) == first
+
+
+def annotated_chains(folder):
+    """The sentences the annotators wrote, a list for each question; one step may hold two sentences."""
+    step = re.compile(r""""cot_sent":\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+    for path in sorted(folder.glob("*.jsonnet")):
+        for question in path.read_text(encoding="utf-8").split('"question_id"')[1:]:
+            yield [ast.literal_eval(literal).strip() for literal in step.findall(question)]
+
+
+def boundaries(parts):
+    """Where the parts end in the text that joins them by spaces, its last end left out."""
+    ends, position = set(), 0
+    for part in parts:
+        position += len(part)
+        ends.add(position)
+        position += 1
+    return ends - {position - 1}
+
+
+def test_the_annotators_boundaries_are_found(shared):
+    chains = list(annotated_chains(shared / "ircot_prompts"))
+    assert (len(chains), sum(map(len, chains))) == (49, 178)
+    wanted = [boundaries(steps) for steps in chains]
+    found = [boundaries(sentences(" ".join(steps))) for steps in chains]
+    assert sum(len(ends & ours) for ends, ours in zip(wanted, found, strict=True)) == sum(map(len, wanted)) == 129  # 97% was asked for
+    additional = [steps for steps, ends, ours in zip(chains, wanted, found, strict=True) if ours - ends]
+    assert len(additional) == 1 and "That is, it has 4 members." in additional[0][0]  # one step with two sentences
+
+
+def test_the_annotators_chains_while_they_are_written(shared):
+    for steps in annotated_chains(shared / "ircot_prompts"):
+        text = " ".join(steps)
+        first = sentence_end(text, complete=True)
+        assert ends_while_written(text) == [first]
+        assert sentence_end(text[: first + 2], complete=False) == first  # known with the first letter of the next sentence
+
+
+def test_sentences_of_wikipedia(shared):
+    records = json.loads((shared / "hotpotqa" / "dev_distractor_498.json").read_text(encoding="utf-8"))
+    paragraphs = [[part.strip() for part in parts if part.strip()] for record in records[:100] for _, parts in record["context"]]
+    right = total = 0
+    for parts in paragraphs:
+        wanted = boundaries(parts)
+        right += len(wanted & boundaries(sentences(" ".join(parts))))
+        total += len(wanted)
+    assert total > 2500 and right / total > 0.98

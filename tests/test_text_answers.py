@@ -1,0 +1,97 @@
+"""Answers and queries inside what a model writes."""
+
+import pytest
+
+from ircotlib.text import (
+    answer_from_chain,
+    gives_answer,
+    is_reasoning,
+    last_sentence,
+    normalise_answer,
+    query_from,
+    remove_question_words,
+)
+
+
+@pytest.mark.parametrize(
+    ("chain", "answer"),
+    [
+        ("Mack Rides is German. So the answer is: Germany.", "Germany"),
+        ("So the answer is: The Operation M.D..", "The Operation M.D."),  # one full stop only
+        ("So the answer is Germany", "Germany"),  # without colon
+        ("So the answer is: no. So the answer is: yes.", "yes"),  # the last one on a line
+        ("The answer is: 1.\nSo the answer is: 2.", "2"),  # and of all lines
+        ("So the answer is: 3.5 million.", "3.5 million"),
+        ("So the answer is:  Rome. ", "Rome"),
+        ("So the answer is: ", ""),
+        ("So the answer is:", None),
+        ("So the answer is:Rome.", None),
+        ("answer is: Rome", None),  # no space before
+        ("SO THE ANSWER IS: Rome", None),
+        ("Rome.", None),
+        ("", None),
+    ],
+)
+def test_answer_from_chain(chain, answer):
+    assert answer_from_chain(chain) == answer
+
+
+def test_gives_answer():
+    assert gives_answer("So the answer is: Germany.") and gives_answer("Thus, the answer is: 1.")
+    assert not gives_answer("So the answer is Germany.") and not gives_answer("The Answer is: Germany.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Thus, they are not in the same country.", True),
+        ("Thus Brownist was founded first.", True),
+        ("So the answer is: 53.", True),
+        ("So, it is 4.", True),
+        ("That is, it has 4 members.", True),
+        ("Therefore they share it.", True),
+        ("Hence it is older.", True),
+        ("First Bull Run had 460 + 387 = 847 casualties.", True),
+        ("He lived for 1,542.5 - 1,483 = 59.5 years.", True),
+        ("Sony made it.", False),
+        ("That is a film.", False),
+        ("Thusly named.", False),
+        ("The season 1990 - 1991 was long.", False),
+    ],
+)
+def test_is_reasoning(sentence, expected):
+    assert is_reasoning(sentence) is expected
+
+
+def test_question_words_are_removed_as_whole_tokens():
+    assert remove_question_words("In what country was Lost Gravity manufactured?") == "In country was Lost Gravity manufactured?"
+    assert remove_question_words("Who is Isis? Where does Howard live") == "Isis? Howard live"
+    assert remove_question_words("Mack Rides is a German company.") == "Mack Rides a German company."
+    assert remove_question_words("who?  is") == "who? "  # double spaces and glued punctuation stay, as in the program
+
+
+def test_queries_of_the_paper_and_of_the_program():
+    question = "What is the age of the ship?"
+    thoughts = ["The ship is General Hewitt.", "It was sold in 1864.", "So she served for 53 years."]
+    assert last_sentence([], question) == question
+    assert last_sentence(thoughts, question) == "So she served for 53 years."
+    assert query_from([], question) == "the age of the ship?"
+    assert query_from(thoughts[:1], question) == "The ship General Hewitt."
+    assert query_from(thoughts, question) == "It was sold in 1864."  # the previous factual sentence once more
+    assert query_from(["Thus, nothing.", " "], question) == "the age of the ship?"
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("The  Border Surrender.", "border surrender"),
+        ("a U.S. Army's tank", "us armys tank"),
+        ("An apple and another", "apple and another"),
+        ("15,140", "15140"),
+        ("The", ""),
+        ("Ögedei–Khan", "ögedei–khan"),  # only ASCII punctuation goes
+        ("rock-a-bye", "rockabye"),  # punctuation goes before the articles do
+    ],
+)
+def test_normalise_answer(text, normal):
+    assert normalise_answer(text) == normal
