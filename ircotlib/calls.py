@@ -66,6 +66,7 @@ class Calls:
         A key that has a reply keeps it, so that two processes that answer the same request go on with the same reply.
         """
         with self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
             connection.executemany("INSERT INTO calls VALUES (?, ?) ON CONFLICT (key) DO NOTHING", replies.items())
         return self.get_many(replies)
 

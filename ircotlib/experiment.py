@@ -17,7 +17,7 @@ from ircotlib.data import Prediction, Question, write_jsonl
 from ircotlib.datasets.load import load
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.metrics import answer_f1, exact_match, paragraph_recall
-from ircotlib.paths import DATA, ROOT
+from ircotlib.paths import DATA
 from ircotlib.program import Program, Retrieve
 from ircotlib.progress import show_progress
 from ircotlib.prompts import FLAN_T5, GPT3, Prompt, demonstration_sets, read_demonstrations

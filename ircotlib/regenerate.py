@@ -16,6 +16,7 @@ import papermill
 import yaml
 from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
+from traitlets.config import Config
 
 from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, PROFILES, ROOT
 
@@ -65,9 +66,9 @@ def run_notebook(notebook: str, parameters: dict, out: Path) -> float:
     """Execute one notebook with parameters into `out`; return its seconds. A failing cell raises PapermillExecutionError."""
     started = time.time()
     out.parent.mkdir(parents=True, exist_ok=True)
-    papermill.execute_notebook(
-        NOTEBOOKS / f"{notebook}.ipynb", out, parameters, kernel_name="python3", progress_bar=False, cwd=str(NOTEBOOKS), log_output=False
-    )
+    source = NOTEBOOKS / f"{notebook}.ipynb"
+    encrypted = Config({"KernelManager": {"transport_encryption": "required"}})  # between us and the kernel; without it ipykernel warns
+    papermill.execute_notebook(source, out, parameters, kernel_name="python3", progress_bar=False, cwd=str(NOTEBOOKS), config=encrypted)
     return time.time() - started
 
 

@@ -153,14 +153,14 @@ def _ask(service: _Service, waiting: list[_Play]) -> dict[str, str]:
 
 
 def _take(backend, waiting: list[_Play]) -> list[_Play]:
-    """The first to ask for each request that the backend answers next."""
-    first = list({play.key: play for play in reversed(waiting)}.values())[::-1]
+    """The programs whose requests the backend answers next, one program for each request."""
+    different = list({play.key: play for play in waiting}.values())
     if not hasattr(backend, "take"):
-        return first
-    taken = backend.take([play.request for play in first])
+        return different
+    taken = backend.take([play.request for play in different])
     if not taken:
-        raise ValueError(f"`take` gave none of {len(first)} requests, expected at least one")
-    return [first[index] for index in taken]
+        raise ValueError(f"`take` gave none of {len(different)} requests, expected at least one")
+    return [different[index] for index in taken]
 
 
 def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:

@@ -184,7 +184,7 @@ def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(tmp_p
 
 
 def test_a_tie_longer_than_what_is_fetched_still_starts_at_its_beginning(tmp_path):
-    corpus = write_corpus(tmp_path / "corpus", [Paragraph(str(number), "Same", "one text") for number in range(1000)])
+    corpus = write_corpus(tmp_path / "corpus", [Paragraph(str(number), "Same", "one text") for number in range(300)])
     build_in_pieces(corpus, tmp_path / "index")
     assert [position for position, _ in ranked(open_index(corpus, tmp_path / "index"), "text", 5)] == [0, 1, 2, 3, 4]
 
@@ -208,13 +208,13 @@ def test_terms_with_unusual_characters_are_found(tmp_path):
 
 def test_an_index_is_built_once_and_opens_in_milliseconds(tmp_path):
     write_corpus(tmp_path / "corpus", random_paragraphs(3000))
-    builds = []
-    for _ in range(2):
+    builds, seconds = [], []
+    for _ in range(4):
         start = time.perf_counter()
         open_index(Corpus(tmp_path / "corpus"), tmp_path / "index", progress=lambda paragraphs: builds.append(1) or paragraphs)
-        seconds = time.perf_counter() - start
+        seconds.append(time.perf_counter() - start)
     assert builds == [1]
-    assert seconds < 0.05
+    assert min(seconds) < 0.02
 
 
 def test_two_who_open_at_once_build_once(tmp_path):
@@ -253,6 +253,23 @@ def test_an_error_in_mid_build_leaves_the_old_index(tmp_path):
         build_index(new, tmp_path / "index", broken)
     assert len(BM25(old, tmp_path / "index").search("bano", 3)) == 3
     assert len(open_index(new, tmp_path / "index").search("bano", 3)) == 3
+    assert {path.name for path in tmp_path.iterdir()} == {"old", "new", "index", "index.lock"}
+
+
+def test_a_damaged_index_is_an_error(tmp_path):
+    corpus, folder = write_corpus(tmp_path / "corpus", random_paragraphs(40)), tmp_path / "index"
+    open_index(corpus, folder)
+    for path in folder.glob("*.idx"):
+        path.unlink()
+    with pytest.raises(ValueError, match="cannot be read .*delete the folder"):
+        open_index(corpus, folder)
+
+
+def test_a_folder_with_other_files_is_never_replaced(tmp_path):
+    corpus = write_corpus(tmp_path / "corpus", random_paragraphs(40))
+    with pytest.raises(ValueError, match="holds files that are no index"):
+        open_index(corpus, tmp_path / "corpus")
+    assert len(Corpus(tmp_path / "corpus")) == 40
 
 
 BUILD_AND_HANG = """
@@ -309,6 +326,9 @@ def test_real_questions_find_what_elasticsearch_finds(real):
     assert [score for _, score in film] == pytest.approx([35.028, 31.912, 18.25, 17.634, 17.109], abs=0.0011)
 
 
-def test_real_titles_are_their_own_nearest(real):
-    titles = list(dict.fromkeys(paragraph.title for paragraph in real.corpus))[::20]
-    assert [title for title in titles if real.nearest_titles(title) != [title]] == NEAREST
+def test_nearly_all_real_titles_are_their_own_nearest(real):
+    """The others differ from one before them in a stop word, an ending or the order of words."""
+    titles = list(dict.fromkeys(paragraph.title for paragraph in real.corpus))
+    others = {title: nearest for title in titles if (nearest := real.nearest_titles(title, 2))[0] != title}
+    assert len(others) == 16
+    assert others["Open House"] == ["The Open House", "Open House"]

@@ -4,6 +4,7 @@ import hashlib
 import sqlite3
 import subprocess
 import sys
+from threading import Timer
 
 import pytest
 
@@ -96,6 +97,24 @@ def test_processes_that_open_and_write_at_once(tmp_path):
     assert len(stored) == 400
     batches = [{stored[f"{number:04d}"] for number in range(start, start + 10)} for start in range(0, 400, 10)]
     assert all(len(names) == 1 for names in batches)  # a batch is one transaction: never half of one writer's
+
+
+def test_a_new_file_that_another_process_is_making_is_waited_for(tmp_path):
+    other = sqlite3.connect(tmp_path / "calls.sqlite", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    release = Timer(0.2, other.close)
+    release.start()
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        assert calls.put_many({"a": "1"}) == {"a": "1"}
+    release.join()
+
+
+def test_a_file_that_stays_locked_is_an_error(tmp_path):
+    other = sqlite3.connect(tmp_path / "calls.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        Calls(tmp_path / "calls.sqlite", timeout=0.1)
+    other.close()
 
 
 def test_a_batch_that_fails_leaves_nothing(tmp_path):

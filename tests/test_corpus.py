@@ -91,12 +91,14 @@ def test_a_damaged_corpus_is_an_error(tmp_path):
 
 def test_a_large_corpus_opens_and_reads_at_once(tmp_path):
     write_corpus(tmp_path, numbered(50_000, "twenty more words " * 10))
-    start = time.perf_counter()
-    corpus = Corpus(tmp_path)
-    last = corpus[49_999]
-    assert corpus.position_of("p25000") == 25_000
-    assert time.perf_counter() - start < 0.1  # seconds; reading all lines takes longer
-    assert last.id == "p49999"
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        corpus = Corpus(tmp_path)
+        assert corpus[49_999].id == "p49999"
+        assert corpus.position_of("p25000") == 25_000
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.02  # reading all lines takes longer
 
 
 def test_real_paragraphs(tmp_path, shared):

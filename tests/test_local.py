@@ -4,6 +4,7 @@ import hashlib
 import json
 import random
 import shutil
+from itertools import product
 from pathlib import Path
 
 import huggingface_hub.constants
@@ -21,7 +22,7 @@ from transformers import (
 )
 
 from ircotlib.calls import Calls
-from ircotlib.generation.local import load
+from ircotlib.generation.local import STOP_CHARACTERS, load
 from ircotlib.program import LINE, SENTENCE, Generate
 from ircotlib.scheduler import run
 from ircotlib.text import first_sentence, sentence_end
@@ -36,7 +37,7 @@ def made_up_words(count=300):
     rng, words = random.Random(1), {}
     while len(words) < count:
         word = "".join(rng.choices(SYLLABLES, k=rng.randint(1, 3)))
-        words[rng.choice([word, word, word.capitalize(), word + ".", word + "?", word + ",", word + "\n", "Dr.", "U.S."])] = None
+        words[rng.choice([word, word.capitalize(), f"{word}.", f"{word}?", f"{word}!", f"{word},", f"{word}\n", "Dr.", "U.S."])] = None
     return list(words)
 
 
@@ -156,6 +157,13 @@ def test_no_row_is_computed_after_its_stop(folder, stop):
     replies = local.answer([Generate(prompt, stop, 30) for prompt in prompts()])
     assert sum(rows) == sum(json.loads(reply)["tokens"] for reply in replies)
     assert len(rows) < sum(rows) / 2  # and they were computed side by side
+
+
+def test_no_sentence_ends_without_a_stop_character():
+    """So a text without one need not be looked at."""
+    for characters in product("aB .!?…\n\"", repeat=5):
+        text = "".join(characters)
+        assert sentence_end(text, complete=False) is None or STOP_CHARACTERS & set(text)
 
 
 def test_max_tokens_is_kept_row_by_row(folder):

@@ -9,6 +9,7 @@ from ircotlib.datasets.mini import make_mini
 from ircotlib.datasets.musique import read_musique
 from ircotlib.datasets.pooled import pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.paths import ROOT
 
 READERS = {"hotpotqa": read_hotpotqa, "2wikimultihopqa": read_2wikimultihopqa, "musique": read_musique}
 FILES = {  # the official name first, then that of a sample of it
@@ -26,12 +27,14 @@ HOMES = {
 def load(dataset: str, data_dir: str | Path | None) -> tuple[list[Question], list[Paragraph]]:
     """The development questions of a data set, and the corpus pooled from their contexts (IRCoT §4, App. A); "mini" is generated.
 
+    `data_dir`: absolute, or relative to the repository.
+
     Raises ValueError for an unknown data set, a damaged file or an id that occurs twice, FileNotFoundError for a file that is not there.
     Differs from the paper: its corpora are of all splits, and HotpotQA's is the whole of Wikipedia's abstracts.
     """
     if dataset == "mini":
         return make_mini()
-    path = find_file(data_dir, dataset)
+    path = find_file(ROOT / data_dir, dataset)
     records = READERS[dataset](path)
     questions = [question for question, _ in records]
     for id, count in Counter(question.id for question in questions).items():

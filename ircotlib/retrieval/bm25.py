@@ -1,4 +1,4 @@
-"""The embedded backend of Retrieve: BM25 over titles and texts, ranking as Elasticsearch does with analyzer `english` (IRCoT §4.2)."""
+"""The embedded backend of Retrieve: BM25 over titles and texts, ranking as Elasticsearch does with analyzer `english` (IRCoT §4.1)."""
 
 import json
 import os
@@ -27,6 +27,7 @@ class BM25:
     """The backend of Retrieve over a corpus and the index that build_index made of it; open_index makes one.
 
     `fingerprint` changes with the corpus, the analyzer, the scoring and the version of tantivy.
+    Differs from Elasticsearch: a title or text without any term ("It") still counts in the number and mean length of its field.
     """
 
     answers = Retrieve
@@ -38,7 +39,7 @@ class BM25:
         self.corpus = corpus
         self.fingerprint = sha256(json.dumps([SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
-        self._searcher = tantivy.Index(self._schema, str(folder)).searcher()
+        self._searcher = _open(Path(folder), len(corpus))
 
     def answer(self, requests: Sequence[Retrieve]) -> list[str]:
         """One reply a request: JSON of [[position in corpus, score], ...], best first; ValueError for a k below 1."""
@@ -48,6 +49,7 @@ class BM25:
         return [replies[request] for request in requests]
 
     def decode(self, reply: str) -> tuple[Paragraph, ...]:
+        """The paragraphs of a reply, best first."""
         return tuple(self.corpus[position] for position, _ in json.loads(reply))
 
     def search(self, query: str, k: int = 15, titles: Iterable[str] | None = None) -> list[tuple[Paragraph, float]]:
@@ -62,7 +64,7 @@ class BM25:
         """
         terms = Counter(analyze(title))
         query = self._any(self._weigh("title", terms)) if terms else self._allow([title])
-        k, count = n, 0
+        k = n
         while True:
             hits = self._rank(query, k)
             titles = list(dict.fromkeys(self.corpus[position].title for position, _ in hits))
@@ -76,11 +78,9 @@ class BM25:
     def _query(self, text: str, titles: Iterable[str] | None) -> tantivy.Query:
         terms = Counter(analyze(text))
         scored = self._any([*self._weigh("title", terms), *self._weigh("text", terms)])
-        return (
-            scored
-            if titles is None
-            else tantivy.Query.boolean_query([(tantivy.Occur.Must, scored), (tantivy.Occur.Must, self._allow(titles))])
-        )
+        if titles is None:
+            return scored
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, scored), (tantivy.Occur.Must, self._allow(titles))])
 
     def _weigh(self, field: str, terms: Counter) -> Iterator[tantivy.Query]:
         """One query a term, as heavy as the term is frequent in the question."""
@@ -127,14 +127,23 @@ def build_index(corpus: Corpus, folder: Path | str, progress: Callable[[Iterable
     with FileLock(f"{folder}.lock"):
         if _read_about(folder) == _about(corpus):
             return
-        partial = folder.with_name(folder.name + ".partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        _add(corpus, partial, progress)
-        (partial / ABOUT).write_text(json.dumps(_about(corpus)) + "\n", encoding="utf-8")
-        if folder.exists():
-            shutil.rmtree(folder)
-        partial.rename(folder)
+        _build(corpus, folder, progress)
+
+
+def _build(corpus: Corpus, folder: Path, progress: Callable[[Iterable], Iterable]) -> None:
+    """Build beside the folder, then put it in place of what is there: an old index, or nothing."""
+    if folder.exists() and _read_about(folder) is None and any(folder.iterdir()):
+        raise ValueError(f"{folder} holds files that are no index: an index needs a folder of its own, empty or not there yet")
+    partial, replaced = (folder.with_name(folder.name + suffix) for suffix in (".partial", ".replaced"))
+    for left_over in (partial, replaced):
+        shutil.rmtree(left_over, ignore_errors=True)
+    partial.mkdir()
+    _add(corpus, partial, progress)
+    (partial / ABOUT).write_text(json.dumps(_about(corpus)) + "\n", encoding="utf-8")
+    if folder.exists():
+        folder.rename(replaced)
+    partial.rename(folder)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _add(corpus: Corpus, folder: Path, progress: Callable[[Iterable], Iterable]) -> None:
@@ -149,9 +158,19 @@ def _add(corpus: Corpus, folder: Path, progress: Callable[[Iterable], Iterable])
         writer.add_document(document)
     writer.commit()
     writer.wait_merging_threads()
-    index.reload()
-    if index.searcher().num_docs != len(corpus):
-        raise RuntimeError(f"{index.searcher().num_docs} paragraphs in the index, {len(corpus)} in {corpus.folder}: is the disk full?")
+    _open(folder, len(corpus))
+
+
+def _open(folder: Path, count: int) -> tantivy.Searcher:
+    try:
+        searcher = tantivy.Index.open(str(folder)).searcher()
+    except ValueError as error:
+        raise ValueError(f"{folder}: this index cannot be read ({error}); delete the folder, and open_index builds it anew") from error
+    if searcher.num_docs != count:
+        raise ValueError(
+            f"{folder}: found {searcher.num_docs} paragraphs, expected {count}; delete the folder, and open_index builds it anew"
+        )
+    return searcher
 
 
 def _schema() -> tantivy.Schema:

@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 
 from ircotlib.world import names, questions, relations
 
-SIZES = {"mini": dict(d_model=64, num_heads=2, num_layers=4, num_decoder_layers=3, d_ff=128)}
+SIZES = {"mini": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128}}
 HEAD_WIDTH = 32
 
 _SHORTER = {  # whole phrases of the prompt format that cost one token

@@ -17,7 +17,7 @@ from torch import nn
 from tqdm import tqdm
 
 from ircotlib.world.encyclopedia import make_world
-from ircotlib.world.evaluate import reading_accuracy
+from ircotlib.world.evaluate import reading_accuracy, writer
 from ircotlib.world.examples import Confusers, Example, draw_conclusion, draw_example
 from ircotlib.world.model import SIZES, make_model, make_tokenizer, order_numbers
 from ircotlib.world.teach import Teacher, encode, total_loss
@@ -26,6 +26,7 @@ PROMPT_TOKENS = 3600  # of one step
 STEPS_PER_WORLD = 300
 CHECKPOINT_SECONDS = 120
 EVALUATE_EVERY = 1000  # steps
+EASY_STEPS = 720  # the first steps have few paragraphs
 
 
 @dataclass
@@ -65,11 +66,11 @@ def draw_world(step: int, seed: int):
     return make_world(1_000_000 * (seed + 1) + number, 600, held_out=False, variety=(0.35, 0.6, 1.0)[number % 3])
 
 
-def draw_batch(step: int, steps: int, world, confusers: Confusers, rng: random.Random) -> list[Example]:
-    """The examples of a step: few paragraphs in the first 3% of the steps, then 2 to 14; every fourth step conclusions only."""
+def draw_batch(step: int, world, confusers: Confusers, rng: random.Random) -> list[Example]:
+    """The examples of a step: 2 or 3 paragraphs at first, then 2 to 14; every fourth step conclusions only."""
     if step % 4 == 3:
         return [draw_conclusion(world, rng) for _ in range(48)]
-    paragraphs = rng.choice((2, 3)) if step < 0.03 * steps else rng.choice((2, 4, 6, 8, 10, 12, 14))
+    paragraphs = rng.choice((2, 3)) if step < EASY_STEPS else rng.choice((2, 4, 6, 8, 10, 12, 14))
     examples = [draw_example(world, confusers, rng, paragraphs) for _ in range(max(2, PROMPT_TOKENS // (45 * paragraphs + 30)))]
     return [example for example in examples if example.target]
 
@@ -110,7 +111,7 @@ def run_steps(training: Training, tokenizer, checkpoint: Path, steps: int, seed:
         if world is None or step % STEPS_PER_WORLD == 0:
             world = draw_world(step, seed)
             confusers = Confusers(world)
-        batch = encode(draw_batch(step, steps, world, confusers, random.Random(f"{seed} {step}")), tokenizer)
+        batch = encode(draw_batch(step, world, confusers, random.Random(f"{seed} {step}")), tokenizer)
         for name, loss in learn(training, batch, learning_rate(step, steps, peak)).items():
             losses.setdefault(("conclusion " if step % 4 == 3 else "") + name, []).append(loss)
         training.step, training.seconds = step + 1, time.time() - started
@@ -124,7 +125,7 @@ def run_steps(training: Training, tokenizer, checkpoint: Path, steps: int, seed:
 
 def _measure(training: Training, tokenizer, losses: dict[str, list[float]]) -> dict:
     means = {name: round(sum(values) / len(values), 4) for name, values in losses.items()}
-    accuracy = reading_accuracy(training.model, tokenizer, paragraphs=12, questions=120, seed=1)
+    accuracy = reading_accuracy(writer(training.model, tokenizer), paragraphs=12, questions=120, seed=1)
     row = {"step": training.step, "seconds": round(training.seconds), **means, **accuracy}
     tqdm.write(json.dumps(row))
     return row

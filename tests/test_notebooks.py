@@ -1,0 +1,69 @@
+"""Every notebook runs on the mini profile, in order, and its marked cells give what is kept (nbval)."""
+
+import json
+import os
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from ircotlib.paths import NOTEBOOKS, ROOT
+from ircotlib.regenerate import MAKES
+
+PATHS = [NOTEBOOKS / f"{name}.ipynb" for name in MAKES]
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    """Run all notebooks with nbval, into folders of their own; return pytest's result and the folder of the figures."""
+    folder = tmp_path_factory.mktemp("notebooks")
+    env = os.environ | {"IRCOT_DATA": str(folder / "data"), "IRCOT_FIGURES": str(folder / "figures"), "IRCOT_BATCH": "1"}
+    command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=900", "-q", "-p", "no:cacheprovider"]
+    return subprocess.run([*command, *map(str, PATHS)], cwd=ROOT, env=env, capture_output=True, text=True, check=False), folder / "figures"
+
+
+def test_notebooks_run_and_their_marked_cells_reproduce(executed):
+    result, _ = executed
+    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
+
+
+def test_notebooks_make_their_figures(executed):
+    _, figures = executed
+    for names in MAKES.values():
+        for name in names:
+            assert (figures / name.format("mini")).stat().st_size > 0
+
+
+def test_kept_figures_are_those_of_the_notebooks(executed):
+    """Figures from models may differ by a rounding on another processor; they are compared with a tolerance."""
+    pandas = pytest.importorskip("pandas")
+    _, figures = executed
+    for name in ("mini_oner_recall", "ircot_fig03_recall", "ircot_fig04_f1"):
+        kept, made = (pandas.read_csv(folder / f"{name}.csv") for folder in (ROOT / "figures", figures))
+        pandas.testing.assert_frame_equal(kept, made, check_exact=False, atol=1.5)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_notebooks_are_kept_executed_and_clean(path):
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert any(cell.outputs for cell in code), "kept without outputs: run `make notebooks`"
+    assert sum("parameters" in cell.metadata.get("tags", []) for cell in code) == 1
+    assert any("NBVAL_CHECK_OUTPUT" in cell.source and cell.outputs for cell in code) or path.stem == "10_figures"
+    text = json.dumps(notebook)
+    assert str(ROOT) not in text and "/home/" not in text
+    assert path.stat().st_size < 600_000
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_notebooks_hold_no_machinery(path):
+    notebook = nbformat.read(path, as_version=4)
+    assert notebook.cells[0].source.startswith(f"# {path.stem[:2]} · ")
+    for word in ("**Question.**", "**Makes**", "**needs**", "**time**"):
+        assert word in notebook.cells[0].source
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert cell.source.count("\n") <= 20, cell.source
+            assert not any(line.startswith(("class ", "try:")) for line in cell.source.splitlines())
+    assert notebook.cells[-1].source.startswith("## What we see") or path.stem == "04_ircot"
