@@ -9,6 +9,7 @@ import pandas as pd
 from ircotlib.metrics import bootstrap_interval
 from ircotlib.paths import DATA, REPORTED
 
+SYSTEMS = ["NoR QA", "OneR", "OneR QA", "IRCoT", "IRCoT QA"]  # the order of tables and figures
 COLUMNS = ["profile", "dataset", "model", "system", "metric", "mean", "low", "high", "n", "reported"]
 
 
@@ -50,7 +51,8 @@ def read_costs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.
 def summarise(scores: pd.DataFrame, metric: str, by: tuple[str, ...] = ("profile", "dataset", "model", "system")) -> pd.DataFrame:
     """Mean of a metric in percent with its 95% bootstrap interval over questions (several demonstration sets: their mean per question)."""
     rows = []
-    for group, runs in scores.groupby(list(by), sort=False, dropna=False):
+    ordered = scores.sort_values("system", key=lambda systems: systems.map(SYSTEMS.index), kind="stable")
+    for group, runs in ordered.groupby(list(by), sort=False, dropna=False):
         values = 100 * runs.groupby("id")[metric].mean().sort_index()
         low, high = bootstrap_interval(values.to_numpy())
         rows.append({**dict(zip(by, group, strict=True)), "metric": metric, "mean": values.mean(), "low": low, "high": high, "n": len(values)})

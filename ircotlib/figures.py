@@ -12,10 +12,11 @@ PALETTE = {"NoR": "#9aa5b1", "OneR": "#e08e45", "IRCoT": "#3b6fb6"}
 NAMES = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "2WikiMQA", "musique": "MuSiQue", "iirc": "IIRC", "mini": "Mini encyclopedia"}
 
 
-def draw_with_reported(table: pd.DataFrame, title: str, label: str, reported_label: str) -> plt.Figure:
+def draw_with_reported(table: pd.DataFrame, title: str, label: str, reported_label: str | None = None) -> plt.Figure:
     """Draw our means with their intervals on the left and the paper's numbers on the right (IRCoT Figures 3 and 4).
 
-    `table`: the columns of `ircotlib.analysis.COLUMNS`, in percent; rows of the profile "paper" go to the right.
+    `table`: the columns of `ircotlib.analysis.COLUMNS`, in percent; rows of the profile "paper" go to the right. `reported_label`: where
+    the paper's numbers are of another kind; None: they share our axis, 0 to 100.
     """
     sns.set_theme(style="whitegrid", context="paper", font_scale=1.1)
     ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
@@ -25,8 +26,11 @@ def draw_with_reported(table: pd.DataFrame, title: str, label: str, reported_lab
     _draw_bars(axes[0, 0], ours, "mean", label)
     axes[0, 0].set_title("measured here", fontsize="medium")
     for axis, model in zip(axes[0, 1:], models, strict=True):
-        _draw_bars(axis, papers[papers["model"] == model], "reported", reported_label)
+        _draw_bars(axis, papers[papers["model"] == model], "reported", reported_label or label)
         axis.set_title(f"paper, {model}", fontsize="medium")
+    if not reported_label:
+        for axis in axes[0, 1:]:
+            axis.set_ylim(axes[0, 0].set_ylim(0, 105))
     figure.suptitle(title, y=1.0)
     figure.tight_layout()
     return figure

@@ -20,14 +20,20 @@ from traitlets.config import Config
 
 from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, PROFILES, ROOT
 
-MAKES = {  # notebook -> the files it leaves in figures/, {} stands for the profile
+MAKES = {  # notebook -> the files it leaves in figures/; {profile}, and {suffix} which is "_" and the profile, or nothing for mini
     "00_tour": (),
     "01_corpora": (),
-    "02_index": ("{}_oner_recall.csv",),
+    "02_index": ("{profile}_oner_recall.csv",),
     "03_prompts": (),
     "04_ircot": (),
-    "10_figures": ("ircot_fig03_recall.png", "ircot_fig03_recall.csv", "ircot_fig04_f1.png", "ircot_fig04_f1.csv"),
+    "10_figures": tuple(f"ircot_{name}{{suffix}}.{ending}" for name in ("fig03_recall", "fig04_f1") for ending in ("png", "csv")),
 }
+
+
+def made_by(notebook: str, profile: str) -> list[Path]:
+    """The figures and tables a notebook leaves."""
+    suffix = "" if profile == "mini" else f"_{profile}"
+    return [FIGURES / name.format(profile=profile, suffix=suffix) for name in MAKES[notebook]]
 
 
 def read_profile(profile: str) -> dict:
@@ -107,8 +113,8 @@ def regenerate(profile: str, notebooks: list[str], changes: dict, save: bool) ->
         except PapermillExecutionError as error:
             raise RuntimeError(f"notebook {notebook} failed in its code cell {error.exec_count}; see {executed}\n{error}") from error
         tqdm.write(f"{notebook:<12} {seconds:6.1f} s   {executed}")
-        for name in MAKES[notebook]:
-            tqdm.write(f"{'':<12} wrote      {FIGURES / name.format(profile)}")
+        for path in made_by(notebook, profile):
+            tqdm.write(f"{'':<12} wrote      {path}")
         if save:
             save_executed(notebook, executed)
 

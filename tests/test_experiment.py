@@ -87,7 +87,7 @@ def test_summary_has_means_and_intervals(bench):
 
 def test_several_demonstration_sets_are_averaged_per_question():
     rows = [("a", 1.0), ("a", 0.0), ("b", 1.0), ("b", 1.0)]
-    runs = pd.DataFrame([{"profile": "p", "dataset": "d", "model": "m", "system": "s", "id": i, "f1": f1} for i, f1 in rows])
+    runs = pd.DataFrame([{"profile": "p", "dataset": "d", "model": "m", "system": "OneR QA", "id": i, "f1": f1} for i, f1 in rows])
     (row,) = analysis.summarise(runs, "f1").to_dict("records")
     assert (row["mean"], row["n"]) == (75.0, 2)
     assert (row["low"], row["high"]) == (50.0, 100.0)

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from ircotlib.paths import NOTEBOOKS, ROOT
-from ircotlib.regenerate import MAKES
+from ircotlib.regenerate import MAKES, made_by
 
 PATHS = [NOTEBOOKS / f"{name}.ipynb" for name in MAKES]
 
@@ -30,9 +30,9 @@ def test_notebooks_run_and_their_marked_cells_reproduce(executed):
 
 def test_notebooks_make_their_figures(executed):
     _, figures = executed
-    for names in MAKES.values():
-        for name in names:
-            assert (figures / name.format("mini")).stat().st_size > 0
+    for notebook in MAKES:
+        for path in made_by(notebook, "mini"):
+            assert (figures / path.name).stat().st_size > 0
 
 
 def test_kept_figures_are_those_of_the_notebooks(executed):
