@@ -35,17 +35,17 @@ def _read_run(folder: Path) -> pd.DataFrame:
 
 
 def read_costs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.DataFrame:
-    """What the runs of a profile cost: requests by kind, those computed this time (the others were remembered), tokens, seconds."""
+    """What the runs of a profile ask for: retrievals, generations, and their tokens, whether computed or remembered."""
     rows = []
     for dataset in datasets:
-        for path in sorted((DATA / "runs" / profile / dataset / part).glob("*/run.json")):
+        for path in (DATA / "runs" / profile / dataset / part).glob("*/run.json"):
             about = json.loads(path.read_text())
             retrieve, generate = about["counts"]["Retrieve"], about["counts"].get("Generate", {})
-            rows.append({"dataset": dataset, "system": about["system"], "k": about.get("k"), "questions": about["questions"],
-                         "retrievals": retrieve["requests"], "generations": generate.get("requests", 0),
-                         "prompt tokens": generate.get("prompt_tokens", 0), "tokens written": generate.get("tokens", 0),
-                         "generations computed now": generate.get("computed", 0), "seconds now": about["seconds"]})  # fmt: skip
-    return pd.DataFrame(rows)
+            row = {name: about[name] for name in ("dataset", "system", "questions")} | {"retrievals": retrieve["requests"]}
+            row |= {"generations": generate.get("requests", 0), "prompt tokens": generate.get("prompt_tokens", 0)}
+            rows.append(row | {"tokens written": generate.get("tokens", 0), "folder": path.parent.name})
+    order = sorted(rows, key=lambda row: (row["dataset"], SYSTEMS.index(row["system"]), row["folder"]))
+    return pd.DataFrame(order).drop(columns="folder")
 
 
 def summarise(scores: pd.DataFrame, metric: str, by: tuple[str, ...] = ("profile", "dataset", "model", "system")) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -87,16 +88,17 @@ def program_of(bench: Bench, system: str, *, k: int | None = None, m: int | None
     """The program of a system for one question, under its paper's name and with its settings (IRCoT §4.1: K, M)."""
     if system == "OneR":
         return lambda question: oner(question, k=k)
-    thinking = bench.prompt("cot", m, demonstration_set)
+    thinking, max_tokens = bench.prompt("cot", m, demonstration_set), STYLES[bench.style].generation_tokens
     if system == "IRCoT":
-        return lambda question: ircot(question, thinking, k=k)
-    reader, reading = READERS[bench.reader], bench.prompt(bench.reader, 0 if system == "NoR QA" and m is not None else m, demonstration_set)
+        return lambda question: ircot(question, thinking, k=k, max_tokens=max_tokens)
+    reader = partial(READERS[bench.reader], max_tokens=max_tokens)
+    reading = bench.prompt(bench.reader, 0 if system == "NoR QA" and m is not None else m, demonstration_set)
     if system == "NoR QA":
         return lambda question: nor_qa(question, reading, reader)
     if system == "OneR QA":
         return lambda question: oner_qa(question, reading, reader, k=k)
     if system == "IRCoT QA":
-        return lambda question: ircot_qa(question, thinking, reading, reader, k=k)
+        return lambda question: ircot_qa(question, thinking, reading, reader, k=k, max_tokens=max_tokens)
     raise ValueError(f"found system {system!r}, expected one of OneR, IRCoT, NoR QA, OneR QA, IRCoT QA")
 
 
@@ -150,7 +152,7 @@ def clear_runs(bench: Bench) -> None:
 
 def _folder_name(bench: Bench, system: str, setting: dict) -> str:
     model = [] if system == "OneR" else [Path(bench.model.name).name, *([] if system == "IRCoT" else [bench.reader])]
-    return " ".join([system.replace(" ", "-"), *model, *(f"{name}={value}" for name, value in setting.items())])
+    return " ".join([system.replace(" ", "-"), *model, *(f"{name}={value}" for name, value in setting.items() if value is not None)])
 
 
 def _versions(bench: Bench) -> dict:
