@@ -48,6 +48,11 @@ def read_costs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.
     return pd.DataFrame(order).drop(columns="folder")
 
 
+def read_training(folder: Path) -> tuple[pd.DataFrame, dict]:
+    """The curves of a miniature model's training (losses and held-out accuracies by step), and how it was made."""
+    return pd.read_json(folder / "training.jsonl", lines=True), json.loads((folder / "training.json").read_text())
+
+
 def summarise(scores: pd.DataFrame, metric: str, by: tuple[str, ...] = ("profile", "dataset", "model", "system")) -> pd.DataFrame:
     """Mean of a metric in percent with its 95% bootstrap interval over questions (several demonstration sets: their mean per question)."""
     rows = []

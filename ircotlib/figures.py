@@ -32,7 +32,8 @@ def draw_with_reported(table: pd.DataFrame, title: str, label: str, reported_lab
         for axis in axes[0, 1:]:
             axis.set_ylim(axes[0, 0].set_ylim(0, 105))
     figure.suptitle(title, y=1.0)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, loc="lower center", ncols=3)
     return figure
 
 
@@ -50,8 +51,6 @@ def _draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> N
     axis.set_ylabel(label)
     axis.margins(y=0.15)
     axis.grid(False, axis="x")
-    if len(systems) > 1:
-        axis.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=len(systems))
 
 
 def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
@@ -63,6 +62,18 @@ def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
         axis.plot(rows["k"], rows["recall"], marker="o", label=label)
     axis.set(title=title, xlabel="K, paragraphs retrieved", ylabel="recall of gold paragraphs, %", ylim=(0, 100), xticks=sorted(table["k"].unique()))
     axis.legend(frameon=False, fontsize="small")
+    figure.tight_layout()
+    return figure
+
+
+def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
+    """Draw how a miniature model learned to read: shares of first sentences and of whole chains that are right, by training step."""
+    sns.set_theme(style="whitegrid", context="paper", font_scale=1.1)
+    figure, axis = plt.subplots(figsize=(6, 3.6))
+    for column, label in (("first", "first sentence"), ("whole", "whole chain")):
+        axis.plot(curves["step"], 100 * curves[column], marker="o", markersize=3, label=label)
+    axis.set(title=title, xlabel="training step", ylabel="exactly right, %", ylim=(0, 102))
+    axis.legend(frameon=False)
     figure.tight_layout()
     return figure
 

@@ -26,7 +26,7 @@ MAKES = {  # notebook -> the files it leaves in figures/; {profile}, and {suffix
     "02_index": ("{profile}_oner_recall.csv",),
     "03_prompts": (),
     "04_ircot": (),
-    "10_figures": tuple(f"ircot_{name}{{suffix}}.{ending}" for name in ("fig03_recall", "fig04_f1") for ending in ("png", "csv")),
+    "10_figures": tuple(f"{name}.{ending}" for name in ("ircot_fig03_recall{suffix}", "ircot_fig04_f1{suffix}", "mini_training") for ending in ("png", "csv")),
 }
 
 

@@ -82,11 +82,14 @@ def draw_context(world: World, riddle: Riddle, known: int, count: int, confusers
     return rng.sample(list(titles), len(titles))
 
 
-def draw_example(world: World, confusers: Confusers, rng: random.Random, paragraphs: int) -> Example:
-    """Draw one example: a question, about `paragraphs` paragraphs, a part of the gold chain, and its continuation."""
+def draw_example(world: World, confusers: Confusers, rng: random.Random, paragraphs: int, begun: float = 0.37) -> Example:
+    """Draw one example: a question, about `paragraphs` paragraphs, a part of the gold chain, and its continuation.
+
+    `begun`: the share of examples whose prompt holds a sentence of the chain or more.
+    """
     kind = rng.choices(list(TRAINING_SHARES), list(TRAINING_SHARES.values()))[0]
     riddle = draw_riddle(world, rng, kind)
-    done = rng.choice((0, rng.randrange(len(riddle.thoughts))))
+    done = rng.randrange(1, len(riddle.thoughts)) if rng.random() < begun else 0
     known = len(riddle.facts) if rng.random() < 0.5 else min(done + 1, len(riddle.facts))
     return make_example(world, riddle, draw_context(world, riddle, known, paragraphs, confusers, rng), done)
 

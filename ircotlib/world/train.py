@@ -27,6 +27,8 @@ STEPS_PER_WORLD = 300
 CHECKPOINT_SECONDS = 120
 EVALUATE_EVERY = 1000  # steps
 EASY_STEPS = 720  # the first steps have few paragraphs
+FLAT = 0.6  # share of the steps before the learning rate falls
+SECOND_ROUND = 0.5  # further steps, as a share of the first
 
 
 @dataclass
@@ -56,8 +58,10 @@ class Training:
 
 
 def learning_rate(step: int, steps: int, peak: float) -> float:
-    """200 steps of warm-up, flat to 60% of the steps, then linear to 2% of the peak."""
-    return peak * min(1.0, (step + 1) / 200, max(0.02, 1 - 0.98 * (step / steps - 0.6) / 0.4))
+    """200 steps of warm-up, flat to 60% of the steps, linear to 2% of the peak; then a second round down from half the peak."""
+    if step >= steps:
+        return peak * max(0.02, 0.5 - 0.5 * (step - steps) / (SECOND_ROUND * steps))
+    return peak * min(1.0, (step + 1) / 200, max(0.02, 1 - 0.98 * (step / steps - FLAT) / (1 - FLAT)))
 
 
 def draw_world(step: int, seed: int):
@@ -66,12 +70,19 @@ def draw_world(step: int, seed: int):
     return make_world(1_000_000 * (seed + 1) + number, 600, held_out=False, variety=(0.35, 0.6, 1.0)[number % 3])
 
 
-def draw_batch(step: int, world, confusers: Confusers, rng: random.Random) -> list[Example]:
-    """The examples of a step: 2 or 3 paragraphs at first, then 2 to 14; every fourth step conclusions only."""
-    if step % 4 == 3:
+def is_conclusion(step: int, steps: int) -> bool:
+    """Whether the examples of a step are conclusions only: every fourth, every third while the rate falls, every second in the second round."""
+    every = 2 if step >= steps else 3 if step >= FLAT * steps else 4
+    return step % every == every - 1
+
+
+def draw_batch(step: int, steps: int, world, confusers: Confusers, rng: random.Random) -> list[Example]:
+    """The examples of a step: 2 or 3 paragraphs at first, then 2 to 14; in the end more chains that have begun, as in IRCoT's steps."""
+    if is_conclusion(step, steps):
         return [draw_conclusion(world, rng) for _ in range(48)]
     paragraphs = rng.choice((2, 3)) if step < EASY_STEPS else rng.choice((2, 4, 6, 8, 10, 12, 14))
-    examples = [draw_example(world, confusers, rng, paragraphs) for _ in range(max(2, PROMPT_TOKENS // (45 * paragraphs + 30)))]
+    begun, rows = (0.75 if step >= FLAT * steps else 0.37), max(2, PROMPT_TOKENS // (45 * paragraphs + 30))
+    examples = [draw_example(world, confusers, rng, paragraphs, begun) for _ in range(rows)]
     return [example for example in examples if example.target]
 
 
@@ -107,13 +118,14 @@ def train(out: Path, size: str, steps: int, seed: int, peak: float) -> None:
 def run_steps(training: Training, tokenizer, checkpoint: Path, steps: int, seed: int, peak: float) -> None:
     """All steps that are left, with a progress bar, a line of the curves now and then, and checkpoints."""
     started, saved, world, losses = time.time() - training.seconds, time.time(), None, {}
-    for step in tqdm(range(training.step, steps), initial=training.step, total=steps, mininterval=30):
+    total = round((1 + SECOND_ROUND) * steps)
+    for step in tqdm(range(training.step, total), initial=training.step, total=total, mininterval=30):
         if world is None or step % STEPS_PER_WORLD == 0:
             world = draw_world(step, seed)
             confusers = Confusers(world)
-        batch = encode(draw_batch(step, world, confusers, random.Random(f"{seed} {step}")), tokenizer)
+        batch = encode(draw_batch(step, steps, world, confusers, random.Random(f"{seed} {step}")), tokenizer)
         for name, loss in learn(training, batch, learning_rate(step, steps, peak)).items():
-            losses.setdefault(("conclusion " if step % 4 == 3 else "") + name, []).append(loss)
+            losses.setdefault(("conclusion " if is_conclusion(step, steps) else "") + name, []).append(loss)
         training.step, training.seconds = step + 1, time.time() - started
         if training.step % EVALUATE_EVERY == 0:
             training.curves.append(_measure(training, tokenizer, losses))
@@ -144,7 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the model and its checkpoint")
     parser.add_argument("--size", choices=SIZES, default="mini")
-    parser.add_argument("--steps", type=int, default=24000)
+    parser.add_argument("--steps", type=int, default=20000, help="of the first round; the second has half as many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--peak", type=float, default=3e-3, help="highest learning rate")
     options = parser.parse_args()
