@@ -1,7 +1,5 @@
 """Figures: draws what a table holds and computes nothing; the numbers drawn lie beside each picture as CSV."""
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
@@ -78,12 +76,9 @@ def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
     return figure
 
 
-def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str) -> list[Path]:
-    """Write figures/NAME.png (when there is a figure) and figures/NAME.csv, the same bytes for the same numbers; return the paths."""
+def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str) -> None:
+    """Write figures/NAME.png (when there is a figure) and figures/NAME.csv, the same bytes for the same numbers."""
     FIGURES.mkdir(parents=True, exist_ok=True)
-    paths = [FIGURES / f"{name}.csv"]
-    table.to_csv(paths[0], index=False, lineterminator="\n")
+    table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
     if figure is not None:
-        paths.insert(0, FIGURES / f"{name}.png")
-        figure.savefig(paths[0], dpi=160, bbox_inches="tight", metadata={"Software": None})
-    return paths
+        figure.savefig(FIGURES / f"{name}.png", dpi=160, bbox_inches="tight", metadata={"Software": None})
