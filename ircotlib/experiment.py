@@ -20,7 +20,7 @@ from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.metrics import answer_f1, exact_match, paragraph_recall
 from ircotlib.paths import DATA
 from ircotlib.program import Program, Retrieve
-from ircotlib.progress import show_progress
+from ircotlib.progress import show_progress, track
 from ircotlib.prompts import FLAN_T5, GPT3, Prompt, demonstration_sets, read_demonstrations
 from ircotlib.retrieval.bm25 import BM25, open_index
 from ircotlib.retrieval.corpus import write_corpus
@@ -80,7 +80,8 @@ def prompt_path(folder: Path | None, dataset: str, m: int, kind: str, style: str
 def open_dataset(dataset: str, data_dir: str | Path | None, dev: int = 100, test: int = 500, seed: int = 0) -> tuple[list, list, BM25]:
     """Sample a data set's dev and test questions (IRCoT §4) and open the index of its corpus, made where there is none."""
     questions, paragraphs = load(dataset, data_dir)
-    retriever = open_index(write_corpus(DATA / "corpora" / dataset, paragraphs), DATA / "indexes" / dataset)
+    corpus = write_corpus(DATA / "corpora" / dataset, paragraphs)
+    retriever = open_index(corpus, DATA / "indexes" / dataset, partial(track, label=f"index of {dataset}"))
     return *sample_dev_test(questions, dev, test, seed), retriever
 
 

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 
 from tqdm import tqdm
@@ -22,6 +22,15 @@ def show_progress(label: str, total: int) -> Iterator[Callable[[int, int], None]
     bar = (tqdm if sys.stderr.isatty() else tqdm_auto)(total=total, desc=label, leave=False)
     with bar:
         yield lambda done, total: bar.update(done - bar.n)
+
+
+def track(items: Sized, label: str, every: int = 1000) -> Iterator:
+    """Pass items on and show how far they are."""
+    with show_progress(label, len(items)) as progress:
+        for done, item in enumerate(items, start=1):
+            yield item
+            if done % every == 0 or done == len(items):
+                progress(done, len(items))
 
 
 def _plain_lines(label: str, every: float = 30) -> Callable[[int, int], None]:
