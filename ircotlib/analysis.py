@@ -80,4 +80,4 @@ def with_reported(ours: pd.DataFrame, reported: pd.DataFrame) -> pd.DataFrame:
     keys = ["dataset", "system", "metric"]
     beside = reported[reported["model"] == "Flan-T5-XXL"].drop_duplicates(keys)[[*keys, "value"]].rename(columns={"value": "reported"})
     papers = reported.assign(profile="paper", reported=reported["value"])
-    return pd.concat([ours.merge(beside, on=keys, how="left"), papers], ignore_index=True).reindex(columns=COLUMNS)
+    return pd.concat([ours.merge(beside, on=keys, how="left"), papers], ignore_index=True).reindex(columns=COLUMNS).astype({"n": "Int64"})

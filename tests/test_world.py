@@ -110,3 +110,8 @@ def test_every_kind_of_question_can_be_drawn_from_a_small_world():
 def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
     for path in write_demonstrations(tmp_path):
         assert path.read_text() == (PROMPTS / "mini" / path.name).read_text()
+
+
+def test_a_world_too_small_for_the_questions_is_refused():
+    with pytest.raises(ValueError, match="make the world larger"):
+        make_riddles(make_world(7, 60), 600, 0)

@@ -17,6 +17,7 @@ COMPARISONS = {
 SAME_QUESTION = "Are {a} and {b} in the same country?"
 SAME_THOUGHTS = {"yes": "Thus, {a} and {b} are in the same country.", "no": "Thus, {a} and {b} are in different countries."}
 ANSWER = "So the answer is: {answer}."
+TRIES = 1000  # draws after which a world is too small for a kind of question
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def draw_riddle(world: World, rng: random.Random, kind: str) -> Riddle:
 
 def _chain(world: World, rng: random.Random, hops: int) -> Riddle:
     """Walk `hops` relations from one entity; start again from another one where the walk ends early or returns."""
-    while True:
+    for _ in range(TRIES):
         start = subject = rng.choice(list(world.entities))
         facts, values, seen = [], [], {start}
         while len(facts) < hops and subject in world.entities:
@@ -64,6 +65,7 @@ def _chain(world: World, rng: random.Random, hops: int) -> Riddle:
             seen.add(subject)
         if len(facts) == hops == len(seen) - 1:
             return _ask(world, rng, tuple(facts), values)
+    raise ValueError(f"no question of {hops} hops found in {TRIES} draws from {len(world.entities)} entities: make the world larger")
 
 
 def _ask(world: World, rng: random.Random, facts: tuple, values: list[str]) -> Riddle:
@@ -112,13 +114,17 @@ def _two_facts(world: World, name: str, a: str, b: str, thus: str, answer: str) 
 
 
 def make_riddles(world: World, count: int, seed: int) -> list[Riddle]:
-    """Draw `count` different questions, each kind in its share (SHARES), in random order."""
+    """Draw `count` different questions, each kind in its share (SHARES), in random order; ValueError when the world is too small."""
     rng, riddles = random.Random(f"questions {seed}"), {}
     for kind, share in SHARES.items():
         target = len(riddles) + round(share * count)
-        while len(riddles) < target:
+        for _ in range(TRIES + 100 * count):
+            if len(riddles) == target:
+                break
             riddle = draw_riddle(world, rng, kind)
             riddles.setdefault(riddle.facts, riddle)
+        else:
+            raise ValueError(f"found {len(riddles)} different questions where {target} are wanted, by kind {kind!r}: make the world larger")
     return rng.sample(list(riddles.values()), len(riddles))
 
 
