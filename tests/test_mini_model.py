@@ -34,7 +34,7 @@ def test_the_model_is_a_plain_t5_with_a_record_of_its_training():
     about = json.loads((MINI_MODEL / "training.json").read_text())
     assert about["parameters"] == model.num_parameters() and {"seed", "steps", "seconds"} <= set(about)
     curves = [json.loads(line) for line in (MINI_MODEL / "training.jsonl").read_text().splitlines()]
-    assert curves[-1]["step"] == about["steps"] and curves[-1]["writing"] < curves[0]["writing"]
+    assert curves[-1]["step"] == about["steps_taken"] and curves[-1]["writing"] < curves[0]["writing"]
     assert not list(MINI_MODEL.glob("*.py"))
 
 

@@ -21,6 +21,7 @@ TEXT_FILES = ("config.json", "generation_config.json", "tokenizer*", "special_to
               "*.model")  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
 DTYPES = ("float32", "bfloat16", "float16")
+SMALL = 10_000_000  # parameters; below, a second thread gains a fifth on an idle machine and loses a half on a busy one
 STOP_CHARACTERS = frozenset("\n.!?…")  # no sentence or line ends before one of them
 
 
@@ -70,6 +71,8 @@ class LocalModel:
         kind = AutoModelForSeq2SeqLM if self.config.is_encoder_decoder else AutoModelForCausalLM
         disable_progress_bar()
         model = kind.from_pretrained(self.folder, dtype=getattr(torch, self.dtype), use_safetensors=True).to(self.device).eval()
+        if self.device == "cpu" and model.num_parameters() < SMALL:
+            torch.set_num_threads(1)
         if self.config.model_type == "t5":
             model.get_encoder().set_attn_implementation("padding_column")
         return model

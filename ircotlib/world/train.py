@@ -147,7 +147,7 @@ def write_model(training: Training, tokenizer, out: Path, about: dict) -> None:
     """Write the model in half precision, its tokenizer, how it was made, and its curves."""
     tokenizer.save_pretrained(out)
     training.model.half().save_pretrained(out)
-    about |= {"seconds": round(training.seconds), "threads": 1, "parameters": training.model.num_parameters(), "torch": torch.__version__}
+    about |= {"steps_taken": training.step, "seconds": round(training.seconds), "threads": 1, "parameters": training.model.num_parameters(), "torch": torch.__version__}
     (out / "training.json").write_text(json.dumps(about, indent=1) + "\n")
     (out / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
 
