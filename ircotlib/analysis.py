@@ -18,13 +18,20 @@ def read_runs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.D
 
     Raises FileNotFoundError when a data set has no run.
     """
-    tables = []
+    folders = _run_folders(profile, datasets, part)
+    return pd.concat([_read_run(folder) for folder in folders], ignore_index=True)
+
+
+def _run_folders(profile: str, datasets: Iterable[str], part: str) -> list[Path]:
+    """The folders of all runs, by data set and name."""
+    folders = []
     for dataset in datasets:
-        folders = sorted(path.parent for path in (DATA / "runs" / profile / dataset / part).glob("*/run.json"))
-        if not folders:
-            raise FileNotFoundError(f"no runs in {DATA / 'runs' / profile / dataset / part}: run notebook 04_ircot on the profile {profile!r} first")
-        tables += [_read_run(folder) for folder in folders]
-    return pd.concat(tables, ignore_index=True)
+        place = DATA / "runs" / profile / dataset / part
+        found = sorted(path.parent for path in place.glob("*/run.json"))
+        if not found:
+            raise FileNotFoundError(f"no runs in {place}: run notebook 04_ircot on the profile {profile!r} first")
+        folders += found
+    return folders
 
 
 def _read_run(folder: Path) -> pd.DataFrame:
@@ -37,15 +44,13 @@ def _read_run(folder: Path) -> pd.DataFrame:
 def read_costs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.DataFrame:
     """What the runs of a profile ask for: retrievals, generations, and their tokens, whether computed or remembered."""
     rows = []
-    for dataset in datasets:
-        for path in (DATA / "runs" / profile / dataset / part).glob("*/run.json"):
-            about = json.loads(path.read_text())
-            retrieve, generate = about["counts"]["Retrieve"], about["counts"].get("Generate", {})
-            row = {name: about[name] for name in ("dataset", "system", "questions")} | {"retrievals": retrieve["requests"]}
-            row |= {"generations": generate.get("requests", 0), "prompt tokens": generate.get("prompt_tokens", 0)}
-            rows.append(row | {"tokens written": generate.get("tokens", 0), "folder": path.parent.name})
-    order = sorted(rows, key=lambda row: (row["dataset"], SYSTEMS.index(row["system"]), row["folder"]))
-    return pd.DataFrame(order).drop(columns="folder")
+    for folder in _run_folders(profile, datasets, part):
+        about = json.loads((folder / "run.json").read_text())
+        retrieve, generate = about["counts"]["Retrieve"], about["counts"].get("Generate", {})
+        row = {name: about[name] for name in ("dataset", "system", "questions")} | {"retrievals": retrieve["requests"]}
+        row |= {"generations": generate.get("requests", 0), "prompt tokens": generate.get("prompt_tokens", 0)}
+        rows.append(row | {"tokens written": generate.get("tokens", 0)})
+    return pd.DataFrame(sorted(rows, key=lambda row: (row["dataset"], SYSTEMS.index(row["system"]))))
 
 
 def read_training(folder: Path) -> tuple[pd.DataFrame, dict]:

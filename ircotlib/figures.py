@@ -16,11 +16,10 @@ def draw_with_reported(table: pd.DataFrame, title: str, label: str, reported_lab
     `table`: the columns of `ircotlib.analysis.COLUMNS`, in percent; rows of the profile "paper" go to the right. `reported_label`: where
     the paper's numbers are of another kind; None: they share our axis, 0 to 100.
     """
-    sns.set_theme(style="whitegrid", context="paper", font_scale=1.1)
     ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
     datasets, models = list(dict.fromkeys(ours["dataset"])), list(dict.fromkeys(papers["model"]))
     widths = [max(1.2, len(datasets)), *[3.2] * len(models)]
-    figure, axes = plt.subplots(1, 1 + len(models), figsize=(2.4 + 1.5 * sum(widths), 3.6), width_ratios=widths, squeeze=False)
+    figure, axes = _subplots(1, 1 + len(models), figsize=(2.4 + 1.5 * sum(widths), 3.6), width_ratios=widths, squeeze=False)
     _draw_bars(axes[0, 0], ours, "mean", label)
     axes[0, 0].set_title("measured here", fontsize="medium")
     for axis, model in zip(axes[0, 1:], models, strict=True):
@@ -33,6 +32,12 @@ def draw_with_reported(table: pd.DataFrame, title: str, label: str, reported_lab
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, loc="lower center", ncols=3)
     return figure
+
+
+def _subplots(*shape: int, **setting):
+    """A figure and its axes in the style of all figures."""
+    sns.set_theme(style="whitegrid", context="paper", font_scale=1.1)
+    return plt.subplots(*shape, **setting)
 
 
 def _draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> None:
@@ -53,8 +58,7 @@ def _draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> N
 
 def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
     """Draw recall in percent against K, one line a data set; `table` has the columns dataset, k, recall, n, paragraphs."""
-    sns.set_theme(style="whitegrid", context="paper", font_scale=1.1)
-    figure, axis = plt.subplots(figsize=(6, 3.6))
+    figure, axis = _subplots(figsize=(6, 3.6))
     for dataset, rows in table.groupby("dataset", sort=False):
         label = f"{NAMES.get(dataset, dataset)} (n = {rows['n'].iloc[0]:,}; {rows['paragraphs'].iloc[0]:,} paragraphs)"
         axis.plot(rows["k"], rows["recall"], marker="o", label=label)
@@ -66,8 +70,7 @@ def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
 
 def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
     """Draw how a miniature model learned to read: shares of first sentences and of whole chains that are right, by training step."""
-    sns.set_theme(style="whitegrid", context="paper", font_scale=1.1)
-    figure, axis = plt.subplots(figsize=(6, 3.6))
+    figure, axis = _subplots(figsize=(6, 3.6))
     for column, label in (("first", "first sentence"), ("whole", "whole chain")):
         axis.plot(curves["step"], 100 * curves[column], marker="o", markersize=3, label=label)
     axis.set(title=title, xlabel="training step", ylabel="exactly right, %", ylim=(0, 102))
