@@ -13,23 +13,23 @@ SYSTEMS = ["NoR QA", "OneR", "OneR QA", "IRCoT", "IRCoT QA"]  # the order of tab
 COLUMNS = ["profile", "dataset", "model", "system", "metric", "mean", "low", "high", "n", "reported"]
 
 
-def read_runs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.DataFrame:
-    """Read the runs of a profile: one row a question and demonstration set, with the run's parameters and the question's scores.
+def read_runs(profile: str, datasets: Iterable[str], part: str = "test", experiment: str = "ircot") -> pd.DataFrame:
+    """Read the runs of a profile and an experiment: one row a question and demonstration set, with the run's parameters and the question's scores.
 
     Raises FileNotFoundError when a data set has no run.
     """
-    folders = _run_folders(profile, datasets, part)
+    folders = _run_folders(profile, datasets, part, experiment)
     return pd.concat([_read_run(folder) for folder in folders], ignore_index=True)
 
 
-def _run_folders(profile: str, datasets: Iterable[str], part: str) -> list[Path]:
+def _run_folders(profile: str, datasets: Iterable[str], part: str, experiment: str = "ircot") -> list[Path]:
     """The folders of all runs, by data set and name."""
     folders = []
     for dataset in datasets:
-        place = DATA / "runs" / profile / dataset / part
+        place = DATA / "runs" / profile / experiment / dataset / part
         found = sorted(path.parent for path in place.glob("*/run.json"))
         if not found:
-            raise FileNotFoundError(f"no runs in {place}: run notebook 04_ircot on the profile {profile!r} first")
+            raise FileNotFoundError(f"no runs in {place}: run the notebook of the experiment {experiment!r} on the profile {profile!r} first")
         folders += found
     return folders
 
@@ -37,7 +37,7 @@ def _run_folders(profile: str, datasets: Iterable[str], part: str) -> list[Path]
 def _read_run(folder: Path) -> pd.DataFrame:
     about = json.loads((folder / "run.json").read_text())
     scores = pd.read_csv(folder / "scores.csv", dtype={"id": str})
-    parameters = {name: about.get(name) for name in ("profile", "dataset", "system", "model", "reader", "k", "m", "demonstration_set")}
+    parameters = {name: about.get(name) for name in ("profile", "dataset", "system", "model", "reader", "demonstrations", "k", "m", "demonstration_set")}
     return scores.assign(**parameters)
 
 
@@ -53,9 +53,12 @@ def read_costs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.
     return pd.DataFrame(sorted(rows, key=lambda row: (row["dataset"], SYSTEMS.index(row["system"]))))
 
 
-def read_training(folder: Path) -> tuple[pd.DataFrame, dict]:
-    """The curves of a miniature model's training (losses and held-out accuracies by step), and how it was made."""
-    return pd.read_json(folder / "training.jsonl", lines=True), json.loads((folder / "training.json").read_text())
+def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The curves of miniature models' trainings (losses and held-out accuracies by step), and how each was made; by folder name."""
+    folders = [Path(folder) for folder in folders]
+    curves = [pd.read_json(folder / "training.jsonl", lines=True).assign(model=folder.name) for folder in folders]
+    about = {folder.name: json.loads((folder / "training.json").read_text()) for folder in folders}
+    return pd.concat(curves, ignore_index=True), pd.DataFrame(about)
 
 
 def summarise(scores: pd.DataFrame, metric: str, by: tuple[str, ...] = ("profile", "dataset", "model", "system")) -> pd.DataFrame:

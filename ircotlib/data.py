@@ -21,7 +21,8 @@ class Question:
     """One question of a data set.
 
     `answers`: the gold answer first, then its aliases. `gold`: ids of the paragraphs that support the answer, in the
-    corpus of `dataset`. `kind`: the data set's own type of question ("bridge", "comparison", "3hop1", ...).
+    corpus of `dataset`. `kind`: the data set's own type of question ("bridge", "comparison", "3hop1", ...). `passage`: the main passage
+    that the question is about, always given to the model (IIRC; IRCoT App. B); None: there is none.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Question:
     gold: tuple[str, ...]
     dataset: str
     kind: str = ""
+    passage: Paragraph | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ class Demonstration:
 class Prediction:
     """What a system says of one question.
 
-    `paragraphs`: all that was retrieved, in order. `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: what the
-    reader wrote, of which `answer` is a part.
+    `paragraphs`: all that was retrieved, in order, after the question's main passage if it has one. `thoughts`: the chain written while
+    retrieving (IRCoT §3.1). `reading`: what the reader wrote, of which `answer` is a part.
     """
 
     answer: str = ""
@@ -82,4 +84,7 @@ def read_jsonl(path: Path, kind: type = dict) -> Iterator:
 
 
 def _frozen(value):
+    """A value read from JSON as a record holds it: lists as tuples, an object as the paragraph it is."""
+    if isinstance(value, dict):
+        return Paragraph(**value)
     return tuple(value) if isinstance(value, list) else value

@@ -1,5 +1,7 @@
 """Figures: draws what a table holds and computes nothing; the numbers drawn lie beside each picture as CSV."""
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
@@ -7,7 +9,14 @@ import seaborn as sns
 from ircotlib.paths import FIGURES
 
 PALETTE = {"NoR": "#9aa5b1", "OneR": "#e08e45", "IRCoT": "#3b6fb6"}
-NAMES = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "2WikiMQA", "musique": "MuSiQue", "iirc": "IIRC", "mini": "Mini encyclopedia"}
+NAMES = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "2WikiMQA", "musique": "MuSiQue", "iirc": "IIRC"}
+BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
+SCALE = {
+    "build, CPU": "seconds",
+    "build, peak memory": "MB",
+    "index on disk": "MB",
+    "batches of 64, CPU": "queries a CPU-second",
+}
 
 
 def draw_with_reported(table: pd.DataFrame, title: str, label: str, reported_label: str | None = None) -> plt.Figure:
@@ -28,10 +37,7 @@ def draw_with_reported(table: pd.DataFrame, title: str, label: str, reported_lab
     if not reported_label:
         for axis in axes[0, 1:]:
             axis.set_ylim(axes[0, 0].set_ylim(0, 105))
-    figure.suptitle(title, y=1.0)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, loc="lower center", ncols=3)
-    return figure
+    return _finish(figure, axes, title)
 
 
 def _subplots(*shape: int, **setting):
@@ -48,7 +54,7 @@ def _draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> N
         rows = table[table["system"] == system]
         x = [datasets.index(d) + (position - (len(systems) - 1) / 2) * width for d in rows["dataset"]]
         errors = None if value == "reported" else [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
-        bars = axis.bar(x, rows[value], width * 0.95, color=PALETTE.get(system.split()[0], "#3b6fb6"), yerr=errors, capsize=3, label=system)
+        bars = axis.bar(x, rows[value], width * 0.95, color=_color(system), yerr=errors, capsize=3, label=system)
         axis.bar_label(bars, fmt="%.1f", padding=2, fontsize="x-small")
     axis.set_xticks(range(len(datasets)), [NAMES.get(d, d) for d in datasets])
     axis.set_ylabel(label)
@@ -68,15 +74,75 @@ def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
     return figure
 
 
+def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
+    """Draw means with intervals against the size of the model, one panel a data set, one line a system (IRCoT Figures 8 and 9).
+
+    `table`: columns dataset, model, parameters (millions), system, mean, low, high, in percent.
+    """
+    datasets, sizes = list(dict.fromkeys(table["dataset"])), table.sort_values("parameters")["parameters"].unique()
+    names = table.drop_duplicates("parameters").set_index("parameters")["model"].map(lambda model: Path(model).name)
+    figure, axes = _subplots(1, len(datasets), figsize=(1 + 3 * len(datasets), 3.6), sharey=True, squeeze=False)
+    for axis, dataset in zip(axes[0], datasets, strict=True):
+        for system, rows in table[table["dataset"] == dataset].groupby("system", sort=False):
+            rows = rows.sort_values("parameters")
+            errors = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
+            axis.errorbar(rows["parameters"], rows["mean"], errors, marker="o", capsize=3, color=_color(system), label=system)
+        axis.set(title=NAMES.get(dataset, dataset), xscale="log", ylim=(0, 102))
+        axis.set_xticks(sizes, [f"{names[size]}\n{size:.2g} M" for size in sizes], fontsize="small")
+        axis.minorticks_off()
+    axes[0, 0].set_ylabel(label)
+    return _finish(figure, axes, title)
+
+
+def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
+    """Draw means with intervals, one panel an evaluated data set, one group of bars for whose demonstrations are shown (IRCoT Figures 5 and 6).
+
+    `table`: columns dataset, demonstrations, system, mean, low, high, in percent.
+    """
+    datasets = list(dict.fromkeys(table["dataset"]))
+    figure, axes = _subplots(1, len(datasets), figsize=(1 + 3.6 * len(datasets), 3.6), sharey=True, squeeze=False)
+    for axis, dataset in zip(axes[0], datasets, strict=True):
+        rows = table[table["dataset"] == dataset].drop(columns="dataset").rename(columns={"demonstrations": "dataset"})
+        _draw_bars(axis, rows, "mean", label if axis is axes[0, 0] else "")
+        axis.set(title=f"questions of {NAMES.get(dataset, dataset)}", ylim=(0, 110), xlabel="demonstrations of")
+    return _finish(figure, axes, title)
+
+
+def _finish(figure: plt.Figure, axes, title: str) -> plt.Figure:
+    """Title above, legend below all panels."""
+    figure.suptitle(title, y=1.0)
+    figure.tight_layout(rect=(0, 0.07, 1, 1))
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, loc="lower center", ncols=3)
+    return figure
+
+
+def _color(system: str) -> str:
+    return PALETTE.get(system.split()[0], "#3b6fb6")
+
+
 def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw how a miniature model learned to read: shares of first sentences and of whole chains that are right, by training step."""
+    """Draw how the miniature models learned to read: the share of answers that are right by minutes of training; `curves` has a column model."""
     figure, axis = _subplots(figsize=(6, 3.6))
-    for column, label in (("first", "first sentence"), ("whole", "whole chain")):
-        axis.plot(curves["step"], 100 * curves[column], marker="o", markersize=3, label=label)
-    axis.set(title=title, xlabel="training step", ylabel="exactly right, %", ylim=(0, 102))
+    for model, rows in curves.groupby("model", sort=False):
+        axis.plot(rows["seconds"] / 60, 100 * rows["answer"], marker="o", markersize=3, label=model)
+    axis.set(title=title, xlabel="minutes", ylabel="answers exactly right, %", ylim=(0, 102))
     axis.legend(frameon=False)
     figure.tight_layout()
     return figure
+
+
+def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
+    """Draw what building and searching cost against the size of the corpus, one panel a measure, one line a backend.
+
+    `table`: columns backend, paragraphs, measure, value, unit, of which the measures of SCALE are drawn.
+    """
+    figure, axes = _subplots(1, len(SCALE), figsize=(1 + 3 * len(SCALE), 3.4), squeeze=False)
+    for axis, (measure, label) in zip(axes[0], SCALE.items(), strict=True):
+        for backend, rows in table[table["measure"] == measure].groupby("backend", sort=False):
+            rows = rows.sort_values("paragraphs")
+            axis.plot(rows["paragraphs"], rows["value"], marker="o", color=BACKENDS.get(backend), label=backend)
+        axis.set(title=measure, xlabel="paragraphs", ylabel=label, xscale="log", yscale="log")
+    return _finish(figure, axes, "retrieval by the size of the corpus")
 
 
 def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str) -> None:

@@ -1,5 +1,8 @@
 """Scores of one prediction, from 0 to 1: exact match and F1 of answers, recall of paragraphs; and an interval for their mean."""
 
+import json
+import re
+import string
 from collections import Counter
 from collections.abc import Collection, Sequence
 
@@ -8,26 +11,32 @@ import numpy as np
 from ircotlib.text import normalise_answer
 
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})  # HotpotQA's scorer gives no partial credit for or against these
-SCORERS = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "HotpotQA", "musique": "SQuAD", "mini": "HotpotQA"}  # 2WikiMultihopQA's is a copy
+# 2WikiMultihopQA's is a copy of HotpotQA's
+SCORERS = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "HotpotQA", "musique": "SQuAD", "iirc": "DROP", "mini": "HotpotQA"}
 
 
 def exact_match(prediction: str, answers: Sequence[str], dataset: str = "hotpotqa") -> float:
-    """1.0 if the prediction equals one of the answers once both are normalised, else 0.0 (official scorer of `dataset`: all the same).
+    """1.0 if the prediction equals one of the answers once both are normalised, else 0.0 (official scorer of `dataset`).
 
-    Raises ValueError for other data sets than HotpotQA, 2WikiMultihopQA, MuSiQue and mini.
+    All have the same rule but IIRC's, DROP's: numbers are equal by value, and an answer of several spans, in any order, is a JSON list.
+    Raises ValueError for other data sets than HotpotQA, 2WikiMultihopQA, MuSiQue, IIRC and mini.
     """
-    _scorer(answers, dataset)
+    if _scorer(answers, dataset) == "DROP":
+        return float(any(_drop_equal(_drop_spans(prediction), _drop_spans(answer)) for answer in answers))
     return float(any(normalise_answer(prediction) == normalise_answer(answer) for answer in answers))
 
 
 def answer_f1(prediction: str, answers: Sequence[str], dataset: str = "hotpotqa") -> float:
     """F1 of the words of the prediction against the best of the answers (official scorer of `dataset`).
 
-    They differ in two rules. HotpotQA's and its copy for 2WikiMultihopQA (also taken for "mini"): where either side is yes, no or noanswer,
-    only equality counts; two empty texts score 0. MuSiQue's, which is SQuAD's: no rule for yes and no; two empty texts score 1.
-    Raises ValueError for other data sets (IIRC is scored by the DROP metric, which is not here).
+    HotpotQA's and its copy for 2WikiMultihopQA (also taken for "mini"): where either side is yes, no or noanswer, only equality counts; two
+    empty texts score 0. MuSiQue's, which is SQuAD's: no rule for yes and no; two empty texts score 1. IIRC's, DROP's: a span is a set of
+    words; where the answer's span has numbers, the prediction's must have one of them; spans are paired for the greatest sum, which is
+    divided by the number of spans on the longer side and rounded to two decimals. Raises ValueError for other data sets.
     """
     scorer = _scorer(answers, dataset)
+    if scorer == "DROP":
+        return max(_drop_f1(_drop_spans(prediction), _drop_spans(answer)) for answer in answers)
     return max(_f1(normalise_answer(prediction), normalise_answer(answer), scorer) for answer in answers)
 
 
@@ -58,6 +67,70 @@ def _f1(predicted: str, answer: str, scorer: str) -> float:
         return float(words == answer_words and scorer == "SQuAD")
     same = sum((Counter(words) & Counter(answer_words)).values())
     return 2 * same / (len(words) + len(answer_words))
+
+
+def _drop_spans(text: str) -> list[str]:
+    """The spans of an answer, normalised: of a JSON list, or of a list that is not quite JSON (IRCoT's program), else the whole text."""
+    text = text.strip()
+    if not (text.startswith("[") or text.endswith("]")):
+        return [_drop_normalise(text)]
+    try:
+        spans = json.loads(text)
+    except json.JSONDecodeError:
+        spans = text.translate(str.maketrans("", "", '"[]')).split(",")
+    return [_drop_normalise(str(span)) for span in (spans if isinstance(spans, list) and spans else [""])]
+
+
+def _drop_normalise(text: str) -> str:
+    """Words between spaces and hyphens: numbers by value, others in lower case without ASCII punctuation; without a, an, the (DROP)."""
+    words = (_drop_word(word.lower()) for word in re.split("[ -]", text))
+    return " ".join(" ".join(re.sub(r"\b(a|an|the)\b", " ", word) for word in words).split())
+
+
+def _drop_word(word: str) -> str:
+    bare = word if _is_number(word) else "".join(character for character in word if character not in string.punctuation)
+    return str(float(bare)) if _is_number(bare) else bare
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _drop_equal(predicted: Sequence[str], answer: Sequence[str]) -> bool:
+    return set(predicted) == set(answer) and len(predicted) == len(answer)
+
+
+def _drop_f1(predicted: Sequence[str], answer: Sequence[str]) -> float:
+    """The greatest sum of F1 over one-to-one pairs of spans, by the number of spans on the longer side, to two decimals."""
+    scores = np.array([[_drop_span_f1(set(found.split()), set(gold.split())) for found in predicted] for gold in answer])
+    rows = scores if len(answer) >= len(predicted) else scores.T
+    return float(np.round(_greatest_sum(rows) / len(rows), 2))
+
+
+def _drop_span_f1(predicted: set[str], answer: set[str]) -> float:
+    numbers = set(filter(_is_number, answer))
+    if numbers and not numbers & predicted:
+        return 0.0
+    if not predicted or not answer:
+        return float(predicted == answer)
+    precision, recall = (len(predicted & answer) / len(words) for words in (predicted, answer))
+    return 2 * precision * recall / (precision + recall) if precision else 0.0
+
+
+def _greatest_sum(rows: np.ndarray) -> float:
+    """The greatest sum of one number from each of some rows, no two of them from one column; at least as many rows as columns."""
+    sums = {0: 0.0}  # by the columns taken, as bits
+    for row in rows:
+        for taken, total in list(sums.items()):
+            for column in np.flatnonzero(row):
+                if not taken >> int(column) & 1:
+                    now = taken | 1 << int(column)
+                    sums[now] = max(sums.get(now, 0.0), total + row[column])
+    return max(sums.values())
 
 
 def _scorer(answers: Sequence[str], dataset: str) -> str:

@@ -10,7 +10,7 @@ NOTEBOOKS = ROOT / "notebooks"
 PROFILES = ROOT / "profiles"
 PROMPTS = ROOT / "prompts"
 REPORTED = ROOT / "data" / "reported.csv"
-MINI_MODEL = ROOT / "data" / "mini" / "model"
+MODELS = ROOT / "data" / "models"  # the shipped ones
 
 
 def resolve(path: str) -> str:

@@ -26,6 +26,14 @@ class Retrieve:
 
 
 @dataclass(frozen=True, slots=True)
+class NearestTitle:
+    """The titles of the corpus nearest to a title (IRCoT App. B), best first; the reply is a tuple of at most n titles."""
+
+    title: str
+    n: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Generate:
     """A greedy continuation of a prompt; the reply is its text, stripped.
 
@@ -37,6 +45,6 @@ class Generate:
     max_tokens: int = 200
 
 
-Request = Retrieve | Generate
-Reply = tuple[Paragraph, ...] | str
+Request = Retrieve | NearestTitle | Generate
+Reply = tuple[Paragraph, ...] | tuple[str, ...] | str
 Program = Generator[Request, Reply, object]

@@ -29,12 +29,14 @@ class Style:
 
     `chain_of_thought`, `direct`: None where there is no instruction. `context_tokens` counts the prompt and
     `generation_tokens`, both in tokens of the model; the latter are from the released program, the paper is silent.
+    `passage_last`: a question's main passage stands below the other paragraphs, not above them (released prompts of IIRC).
     """
 
     chain_of_thought: str | None = None
     direct: str | None = None
     context_tokens: int
     generation_tokens: int
+    passage_last: bool = False
 
     @property
     def max_prompt_tokens(self) -> int:
@@ -47,6 +49,7 @@ FLAN_T5 = Style(
     direct="Answer the following question.",
     context_tokens=6000,
     generation_tokens=200,
+    passage_last=True,
 )
 GPT3 = Style(context_tokens=8000, generation_tokens=300)
 
@@ -109,16 +112,20 @@ def choose_demonstrations(demonstrations: Sequence[Demonstration], ids: Sequence
     return [by_id[id] for id in ids]
 
 
-def demonstration_sets(demonstrations: Sequence[Demonstration], dataset: str = "", *, seed: int = 0) -> list[list[Demonstration]]:
+def demonstration_sets(
+    demonstrations: Sequence[Demonstration], dataset: str = "", *, folder: Path | None = None, seed: int = 0
+) -> list[list[Demonstration]]:
     """Choose the three demonstration sets of a data set, each in its order (IRCoT §4.1: 15 of 20 annotated questions).
 
     For the paper's data sets they are the authors' own (prompts/demonstration_sets.json; of HotpotQA's 29 released demonstrations they
-    use 20). For others 15 are drawn three times, or three quarters of fewer than 20; the draw depends on the seed and on which ids there
-    are, not on their order. Raises ValueError when there is none, or when one of the authors' is missing.
+    use 20), unless `folder`, where the prompt files of all data sets lie, has a demonstration_sets.json of its own. For others 15 are drawn
+    three times, or three quarters of fewer than 20; the draw depends on the seed and on which ids there are, not on their order. Raises
+    ValueError when there is none, or when one of a fixed set is missing.
     """
-    authors = json.loads((PROMPTS / "demonstration_sets.json").read_text())
-    if dataset in authors:
-        return [choose_demonstrations(demonstrations, ids) for ids in authors[dataset]]
+    paths = [Path(place) / "demonstration_sets.json" for place in (folder, PROMPTS) if place]
+    fixed = json.loads(next(path for path in paths if path.is_file()).read_text())
+    if dataset in fixed:
+        return [choose_demonstrations(demonstrations, ids) for ids in fixed[dataset]]
     ids = sorted(demonstration.id for demonstration in demonstrations)
     if not ids:
         raise ValueError("found no demonstrations, expected at least one to draw from")
@@ -170,7 +177,8 @@ class Prompt:
 
     `instruction`: the line above each question, None for none. `count_tokens`: length of a text in tokens of the model.
     Demonstrations are dropped from the front; when the test example alone is too long, whole lines are dropped from its
-    top, never the question; ValueError when the question and the thoughts alone are too long.
+    top, never the question or its main passage; ValueError when these and the thoughts alone are too long.
+    `passage_last`: where the main passage, if it is among the paragraphs, stands: below the others, or above them (App. B).
     Differs from the released program: a prompt may be exactly as long as the limit (there one token less), lines are
     dropped down to `max_prompt_tokens` (there to the window without the generation), and for GPT-3 the program has
     already dropped demonstrations from the end when it reads the file.
@@ -180,15 +188,20 @@ class Prompt:
     count_tokens: Callable[[str], int]
     instruction: str | None = None
     max_prompt_tokens: int = FLAN_T5.max_prompt_tokens
+    passage_last: bool = False
 
     def __call__(self, question: Question, paragraphs: Sequence[Paragraph], thoughts: Sequence[str] = ()) -> str:
         """Return the prompt; the thoughts stand after "A: ", joined by a space."""
         answer = " ".join(thoughts)
-        example = render(paragraphs, question.text, answer, self.instruction)
+        passage = [paragraph for paragraph in paragraphs if paragraph == question.passage]
+        others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
+        above, below = ([], passage) if self.passage_last else (passage, [])
+        example = render([*above, *others, *below], question.text, answer, self.instruction)
         tokens = self.count_tokens(example)
         if tokens <= self.max_prompt_tokens:
             return pack(self._shown, example, tokens, self.max_prompt_tokens, self.count_tokens)
-        return self._cut(question.id, example, render((), question.text, answer, self.instruction))
+        beginning = "".join(render_paragraph(paragraph) + BETWEEN_PARAGRAPHS for paragraph in above)
+        return self._cut(question.id, beginning, example, render(below, question.text, answer, self.instruction))
 
     @cached_property
     def _shown(self) -> list[tuple[str, int]]:
@@ -198,11 +211,11 @@ class Prompt:
     def _counted(self, texts: Iterable[str]) -> list[tuple[str, int]]:
         return [(text, self.count_tokens(text)) for text in texts]
 
-    def _cut(self, id: str, example: str, ending: str) -> str:
-        tokens, limit = self.count_tokens(ending), self.max_prompt_tokens
+    def _cut(self, id: str, beginning: str, example: str, ending: str) -> str:
+        """The example without lines between its beginning and its ending, dropped from the top until it fits."""
+        tokens, limit = self.count_tokens(beginning + ending), self.max_prompt_tokens
         if tokens > limit:
-            raise ValueError(
-                f"question {id!r}: found {tokens} tokens in question and thoughts alone, expected at most {limit}; raise max_prompt_tokens"
-            )
-        lines = self._counted(re.findall(r".*\n", example.removesuffix(ending)))
-        return pack(lines, ending, tokens, limit, self.count_tokens).lstrip("\n")
+            alone = "main passage, question and thoughts" if TITLE in beginning + ending else "question and thoughts"
+            raise ValueError(f"question {id!r}: found {tokens} tokens in {alone} alone, expected at most {limit}; raise max_prompt_tokens")
+        lines = self._counted(re.findall(r".*\n", example.removeprefix(beginning).removesuffix(ending)))
+        return beginning + pack(lines, ending, tokens, limit, lambda text: self.count_tokens(beginning + text)).lstrip("\n")

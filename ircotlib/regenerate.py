@@ -20,13 +20,21 @@ from traitlets.config import Config
 
 from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, PROFILES, ROOT
 
+
+def _pictures(*names: str) -> tuple[str, ...]:
+    return tuple(f"{name}.{ending}" for name in names for ending in ("png", "csv"))
+
+
 MAKES = {  # notebook -> the files it leaves in figures/; {profile}, and {suffix} which is "_" and the profile, or nothing for mini
     "00_tour": (),
     "01_corpora": (),
     "02_index": ("{profile}_oner_recall.csv",),
     "03_prompts": (),
     "04_ircot": (),
-    "10_figures": tuple(f"{name}.{ending}" for name in ("ircot_fig03_recall{suffix}", "ircot_fig04_f1{suffix}", "mini_training") for ending in ("png", "csv")),
+    "05_laboratory": (),
+    "06_scale": _pictures("ircot_fig08_scale_recall{suffix}", "ircot_fig09_scale_f1{suffix}"),
+    "07_ood": _pictures("ircot_fig05_ood_recall{suffix}", "ircot_fig06_ood_f1{suffix}"),
+    "10_figures": _pictures("ircot_fig03_recall{suffix}", "ircot_fig04_f1{suffix}", "mini_training"),
 }
 
 
@@ -52,6 +60,8 @@ def accepted_parameters(notebook: str) -> set[str]:
 def choose_parameters(notebooks: list[str], profile: str, changes: dict) -> dict[str, dict]:
     """The parameters of each notebook: the profile's, then `changes`. A name that no notebook takes is a ValueError."""
     wanted = read_profile(profile) | changes
+    if "@" in str(wanted.get("retriever")):
+        raise ValueError("found a user or a password in the retriever's address, expected none, for notebooks keep their parameters: see README.md")
     accepted = {notebook: accepted_parameters(notebook) for notebook in MAKES}
     known = set().union(*accepted.values())
     if unknown := sorted(set(wanted) - known):

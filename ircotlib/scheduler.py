@@ -62,9 +62,10 @@ def run(
 ) -> tuple[dict[str, Outcome], dict[str, dict]]:
     """Play programs, given by question id, to their ends; return their outcomes, in the same order, and the counts of each kind of request.
 
-    A backend has `answers`, the class of the requests it serves; `fingerprint`, which changes whenever its replies could;
-    `answer(requests)`, one JSON string each, in order; and `decode(string)`, what the program is sent. If it cuts batches itself it
-    has `take(requests)`, the indices of those to answer next. A reply to Generate is {"text": ..., "prompt_tokens": ..., "tokens": ...}.
+    A backend has `answers`, the class of the requests it serves, or a tuple of classes; `fingerprint`, which changes whenever its replies
+    could; `answer(requests)`, one JSON string each, in order, for requests of one class; and `decode(string)`, what the program is sent.
+    If it cuts batches itself it has `take(requests)`, the indices of those to answer next. A reply to Generate is
+    {"text": ..., "prompt_tokens": ..., "tokens": ...}.
     `progress(ended, total)` is called after every batch. The counts are `Counts` as dicts, by name of the class. Raises RuntimeError,
     naming question and request, where a program or a backend fails, and TypeError for a request that no backend serves; what was
     answered before is in the cache.
@@ -167,7 +168,7 @@ def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
     """Send a program its reply, stored as a string, and keep the step and its cost."""
     try:
         reply = service.backend.decode(stored)
-        cost = json.loads(stored) if service.backend.answers is Generate else {}
+        cost = json.loads(stored) if isinstance(play.request, Generate) else {}
         step = Step(play.request, reply, cached, cost.get("prompt_tokens", 0), cost.get("tokens", 0))
     except Exception as error:
         raise RuntimeError(_failure(f"{type(service.backend).__name__} cannot read the reply {stored[:200]!r}", [play], error)) from error
@@ -195,12 +196,13 @@ def _advance(play: _Play, reply: Reply | None) -> None:
 
 
 def _by_kind(backends: Sequence) -> dict[type, _Service]:
-    """The backends by the class they serve, those that take everything at once first."""
+    """The backends by the classes they serve, those that take everything at once first."""
     served = {}
     for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
-        if backend.answers in served:
-            raise ValueError(f"found two backends that serve {backend.answers.__name__}, expected one; leave one of them out")
-        served[backend.answers] = _Service(backend)
+        for kind in backend.answers if isinstance(backend.answers, tuple) else (backend.answers,):
+            if kind in served:
+                raise ValueError(f"found two backends that serve {kind.__name__}, expected one; leave one of them out")
+            served[kind] = _Service(backend)
     return served
 
 

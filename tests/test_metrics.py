@@ -6,6 +6,7 @@ import pytest
 from ircotlib.metrics import answer_f1, bootstrap_interval, exact_match, paragraph_recall
 
 HOTPOT = ("hotpotqa", "2wikimultihopqa", "mini")
+IIRC = ("iirc",)
 ALL = (*HOTPOT, "musique")
 
 # Rule, data sets, prediction, answers, exact match, F1.
@@ -37,7 +38,46 @@ PAIRS = [
     ("a prediction of articles and punctuation is empty", ALL, "The ...", ["Rome"], 0, 0),
     ("HotpotQA's F1 of two empty texts is 0 though they match", HOTPOT, "", ["the"], 1, 0),
     ("SQuAD's F1 of two empty texts is 1", ("musique",), "", ["the"], 1, 1),
+    # DROP's metric: words are cut at spaces and hyphens, numbers become values, F1 is of sets of words and has two decimals.
+    ("DROP: equal texts", IIRC, "Tierra del Fuego", ["Tierra del Fuego"], 1, 1),
+    ("DROP: nothing in common", IIRC, "Rome", ["Paris"], 0, 0),
+    ("DROP: case, articles, punctuation and white space do not count", IIRC, "the  O'Brien\nHouse.", ["Obrien house"], 1, 1),
+    ("DROP: a hyphen parts its words, unlike in SQuAD", IIRC, "first party games", ["first-party games"], 1, 1),
+    ("DROP: a dash that is not ASCII stays", IIRC, "Lee-Enfield", ["Lee–Enfield"], 0, 0),  # {lee, enfield} against {lee–enfield}
+    ("DROP: an article left alone by a hyphen goes", IIRC, "vitamin", ["vitamin-A"], 1, 1),
+    ("DROP: numbers are equal by value", IIRC, "53.0", ["53"], 1, 1),
+    ("DROP: digits grouped by commas are one number", IIRC, "12,500 BC", ["12500 bc"], 1, 1),
+    ("DROP: the point of a number is no punctuation", IIRC, "3.5", ["35"], 0, 0),
+    ("DROP: but it is where the word is not a number", IIRC, "3.5.", ["35"], 1, 1),
+    ("DROP: a sign of currency or percent goes", IIRC, "$5", ["5%"], 1, 1),
+    ("DROP: the numbers of the answer must be there", IIRC, "34 years", ["53 years"], 0, 0),
+    ("DROP: one of them is enough", IIRC, "April 1954", ["April 19, 1954"], 0, 0.8),  # 2 of {april, 19.0, 1954.0}: 2·1·⅔/(1+⅔)
+    ("DROP: other numbers of the prediction only cost precision", IIRC, "Route 66", ["Route"], 0, 0.67),  # 2·½·1/(½+1)
+    ("DROP: a number in words is a word", IIRC, "three", ["3"], 0, 0),
+    ("DROP: F1 has two decimals", IIRC, "first party", ["first"], 0, 0.67),
+    ("DROP: words are sets", IIRC, "New New York", ["New York New New"], 0, 1),
+    ("DROP: no rule for yes", IIRC, "yes, both are", ["yes"], 0, 0.5),
+    ("DROP: yes", IIRC, "Yes.", ["yes"], 1, 1),
+    ("DROP: two empty texts are equal", IIRC, "", ["the"], 1, 1),
+    ("DROP: an empty prediction", IIRC, "", ["Rome"], 0, 0),
+    ("DROP: the best of the alternatives", IIRC, "53 years", ["53", "53 years"], 1, 1),
+    ("DROP: without the alternative", IIRC, "53 years", ["53"], 0, 0.67),
+    ("DROP: spans in any order", IIRC, '["Lund", "Malmö, Sweden"]', ['["Malmö, Sweden", "Lund"]'], 1, 1),
+    ("DROP: a list of one is its span", IIRC, '["Lund"]', ["Lund"], 1, 1),
+    ("DROP: a list that is not JSON is cut at its commas", IIRC, "[Lund, Malmö", ['["Lund", "Malmö"]'], 1, 1),
+    ("DROP: one of two spans", IIRC, "Lund", ['["Malmö", "Lund"]'], 0, 0.5),  # (0 + 1) / 2
+    ("DROP: a span too many", IIRC, '["Lund", "Rome", "Kiel"]', ['["Lund", "Rome"]'], 0, 0.67),  # (1 + 1 + 0) / 3
+    ("DROP: two spans in one text, without brackets, are one span", IIRC, "Lund, Malmö", ['["Lund", "Malmö"]'], 0, 0.33),  # ⅔ for one, / 2
+    ("DROP: the pairs with the greatest sum", IIRC, '["a1 b1", "b1"]', ['["b1 c1", "a1 b1"]'], 0, 0.83),  # (⅔ + 1) / 2
+    ("DROP: not the greatest pair first", IIRC, '["p q r", "s t"]', ['["p q r s", "p q"]'], 0, 0.57),  # see below
+    ("DROP: a repeated span counts in the number of spans", IIRC, '["Lund", "Lund"]', ["Lund"], 0, 0.5),
+    ("DROP: sets of spans are compared, and their number", IIRC, '["a1", "a1", "b1"]', ['["a1", "b1", "b1"]'], 1, 0.67),
+    ("DROP: numbers within spans", IIRC, '["1882", "1900"]', ['["1,900", "1882"]'], 1, 1),
+    ("DROP: numbers in a JSON list", IIRC, "[1882, 1900.0]", ['["1900", "1882"]'], 1, 1),
+    ("DROP: a JSON list without spans", IIRC, "[]", ["Lund"], 0, 0),
 ]
+# "Not the greatest pair first": "p q r" with "p q r s" has 2·1·¾/(1+¾) = .857 and leaves "s t" with "p q": 0. The other way round:
+# "p q r" with "p q" has 2·⅔·1/(⅔+1) = .8, "s t" with "p q r s" 2·½·¼/(½+¼) = .333, together 1.133, by 2 spans .57.
 
 
 CASES = [(rule, dataset, *rest) for rule, datasets, *rest in PAIRS for dataset in datasets]
@@ -63,8 +103,8 @@ def test_answers_must_be_a_list(answers):
 
 def test_an_unknown_data_set_is_an_error_that_names_the_known():
     for score in (exact_match, answer_f1):
-        with pytest.raises(ValueError, match="data set 'iirc', expected one of hotpotqa, 2wikimultihopqa, musique"):
-            score("Rome", ["Rome"], "iirc")
+        with pytest.raises(ValueError, match="data set 'squad', expected one of hotpotqa, 2wikimultihopqa, musique, iirc"):
+            score("Rome", ["Rome"], "squad")
 
 
 def test_paragraph_recall():

@@ -82,7 +82,7 @@ def test_a_missing_file_is_told_with_names_places_and_home(tmp_path):
 
 
 def test_an_unknown_data_set_is_told_with_the_known(tmp_path):
-    with pytest.raises(ValueError, match="unknown data set 'hotpot'; expected one of mini, hotpotqa, 2wikimultihopqa, musique"):
+    with pytest.raises(ValueError, match="unknown data set 'hotpot'; expected one of hotpotqa, 2wikimultihopqa, musique, iirc"):
         load("hotpot", tmp_path)
 
 

@@ -144,6 +144,7 @@ def test_instructions_and_limits_of_the_papers():
     assert (GPT3.context_tokens, GPT3.generation_tokens) == (8000, 300)
     assert (FLAN_T5.max_prompt_tokens, GPT3.max_prompt_tokens) == (5800, 7700)
     assert Prompt((), count_words).max_prompt_tokens == 5800
+    assert (FLAN_T5.passage_last, GPT3.passage_last) == (True, False)
 
 
 def test_only_long_paragraphs_are_cut_and_only_in_the_test_example():
@@ -155,6 +156,22 @@ def test_only_long_paragraphs_are_cut_and_only_in_the_test_example():
     assert render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3) == "Wikipedia Title: T\na  b\nc"  # an empty word between
     assert over in render_demonstration(Demonstration("d", (Paragraph("1", "T", over),), "Who?", "He."))
     assert over not in render([Paragraph("1", "T", over)], "Who?")
+
+
+@pytest.mark.parametrize("style", ["flan_t5", "codex"])
+def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, style):
+    folder = shared / "ircot_prompts/iirc"
+    passages = [d.paragraphs for d in read_demonstrations(folder / f"no_context_cot_qa_{style}.txt")]
+    demonstrations = read_demonstrations(folder / f"gold_with_2_distractors_context_cot_qa_{style}.txt")
+    for [passage], demonstration in zip(passages, demonstrations, strict=True):
+        place = [(p.title, p.text) for p in demonstration.paragraphs].index((passage.title, passage.text))
+        main = demonstration.paragraphs[place]
+        question = Question("q", demonstration.question, (), (), "iirc", passage=main)
+        given = [main, *(p for p in demonstration.paragraphs if p != main)]  # as systems collect them
+        prompt = Prompt((), count_words, passage_last={"flan_t5": FLAN_T5, "codex": GPT3}[style].passage_last)
+        assert prompt(question, given, [demonstration.answer]) == render_demonstration(demonstration)
+        assert prompt(question, [main]) == render([main], question.text)
+        assert prompt(question, ()) == render((), question.text)
 
 
 def test_render_without_paragraphs():

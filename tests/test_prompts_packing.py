@@ -53,6 +53,39 @@ def test_top_lines_go_when_the_test_example_alone_is_too_long(limit, above):
     assert count_words(text) <= limit
 
 
+MAIN = Paragraph("m", "Main", "k l m")  # 6 words with its title line
+WITH_MAIN = Question("q", "who is it", (), (), "test", passage=MAIN)
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (30, "Wikipedia Title: One\na b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (29, "a b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (23, "Wikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (18, "g h\n\nWikipedia Title: Three\ni j\n\n"),
+        (13, "i j\n\n"),
+        (12, ""),
+        (11, ""),
+    ],
+)
+@pytest.mark.parametrize("last", [False, True])
+def test_the_main_passage_stays_when_lines_go(limit, kept, last):
+    main = "Wikipedia Title: Main\nk l m\n\n"
+    expected = (kept + main if last else main + kept) + "Q: who is it\nA:"
+    text = Prompt(DEMONSTRATIONS, count_words, None, limit, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
+    assert text == expected
+    assert count_words(text) <= limit
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_the_main_passage_is_never_cut(last):
+    with pytest.raises(ValueError, match="found 11 tokens in main passage, question and thoughts alone, expected at most 10; raise"):
+        Prompt((), count_words, None, 10, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
+    with pytest.raises(ValueError, match="found 6 tokens in question and thoughts alone, expected at most 5; raise"):
+        Prompt((), count_words, None, 5, last)(WITH_MAIN, PARAGRAPHS, ["so"])
+
+
 def test_the_question_is_never_cut():
     with pytest.raises(ValueError, match="question 'q': found 8 tokens in question and thoughts alone, expected at most 7"):
         Prompt(DEMONSTRATIONS, count_words, None, 7)(QUESTION, PARAGRAPHS, ["it is so"])

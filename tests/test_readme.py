@@ -1,51 +1,241 @@
-"""README and disk agree: the tree, the commands, and the numbers it quotes."""
+"""README and disk agree: the tree, the commands, the files it names, and every number it quotes."""
 
 import csv
+import inspect
+import json
+import os
 import re
+import subprocess
+import sys
+import tomllib
+from itertools import permutations
+from pathlib import Path
 
-from ircotlib.paths import FIGURES, ROOT
+import pytest
+import yaml
+
+from ircotlib.datasets import downloads, load, twowiki
+from ircotlib.paths import FIGURES, MODELS, PROFILES, ROOT
+from ircotlib.regenerate import MAKES, choose_parameters
+from ircotlib.systems.oner import oner_qa
+from ircotlib.world.laboratory import QUESTIONS, SIZE
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md", "prompts/README.md")}
+NAMES = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "2WikiMultihopQA", "musique": "MuSiQue", "iirc": "IIRC"}
+THREE = ["hotpotqa", "2wikimultihopqa", "musique"]  # IIRC is not in the paper's Figures 5, 6, 8, 9
+NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?![\w,])")
 
 
 def tree() -> list[str]:
-    """The paths of the README's tree."""
-    lines = README.split("## Where things are")[1].split("## Sources")[0].splitlines()
-    paths, inside = [], ""
-    for line in filter(None, lines):
-        name = line.split()[0]
-        inside = "ircotlib/" if line.startswith("      ") else ""
-        paths.append(inside + name)
+    """The paths of the README's tree, folders with a slash at the end."""
+    paths, folders = [], []
+    for line in filter(None, README.split("## Where things are")[1].split("## Sources")[0].splitlines()):
+        depth = (len(line) - len(line.lstrip())) // 2 - 2
+        folders[depth:] = [line.split()[0]]
+        paths.append("".join(folders))
     return paths
 
 
 def test_everything_in_the_tree_is_on_the_disk():
-    assert len(tree()) > 25
+    assert len(tree()) > 60
     assert not [path for path in tree() if not (ROOT / path).exists()]
 
 
-def test_every_module_is_in_the_tree():
-    listed = README.split("## Where things are")[1]
-    modules = [path for path in (ROOT / "ircotlib").glob("*") if path.name not in ("__init__.py", "__pycache__")]
-    assert not [path.name for path in modules if f"      {path.name}" not in listed]
+def test_everything_kept_is_in_the_tree_once():
+    top = [path.name + "/" * path.is_dir() for path in ROOT.glob("[!.]*") if path.suffix != ".egg-info" and path.name != "__pycache__"]
+    modules = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("ircotlib/**/*.py") if path.name != "__init__.py"]
+    assert not sorted({*top, *modules} - {*tree()})
+    assert len({*tree()}) == len(tree())
 
 
-def test_commands_and_links_exist():
+def test_notebooks_and_links_are_there():
+    assert re.findall(r"^\| \[(\w+)\]", README, re.MULTILINE) == list(MAKES)
+    for name, text in PAGES.items():
+        for link in re.findall(r"\]\(([^)#]+)\)", text):
+            assert (ROOT / name).parent.joinpath(link).exists(), (name, link)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_can_be_given(name):
+    text = PAGES[name]
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert set(re.findall(r"\bmake (\w+)", README)) <= {*targets, "a"}
-    for link in re.findall(r"\]\(([^)]+)\)", README):
-        assert (ROOT / link).exists(), link
+    assert set(re.findall(r"(?:^    |`)make (\w+)", text, re.MULTILINE)) <= set(targets)
+    for module, options in re.findall(r"python -m ([\w.]+)([^`#\n]*)", text):
+        source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+        assert not [option for option in re.findall(r"--\w+", options) if f'"{option}"' not in source], (module, options)
+    choose_parameters([], "mini", dict.fromkeys(re.findall(r"--set \"?(\w+)=", text)))
+    assert set(re.findall(r"--only (\w+)", text)) <= set(MAKES)
+    assert set(re.findall(r"--profile (\w+)", text)) <= {path.stem for path in PROFILES.glob("*.yaml")}
+    assert not [path for path in re.findall(r"\b(?:docker|tests)/[\w-]+\.\w+", text) if not (ROOT / path).exists()]
 
 
-def test_quoted_numbers_are_those_of_the_figures():
-    for name in ("ircot_fig03_recall", "ircot_fig04_f1"):
-        with (FIGURES / f"{name}.csv").open() as file:
-            for row in csv.DictReader(file):
-                if row["profile"] == "mini":
-                    quoted = f"{float(row['mean']):.1f} ({float(row['low']):.1f} to {float(row['high']):.1f})"
-                    assert quoted in README, (row["system"], quoted)
-    with (FIGURES / "sample_oner_recall.csv").open() as file:
-        assert all(f"{float(row['recall']):.1f}" in README for row in csv.DictReader(file))
+def test_names_in_the_text_are_those_of_the_program():
+    sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("ircotlib/**/*.py"))
+    variables = set(re.findall(r"`((?:ELASTICSEARCH|IRCOT)_[A-Z_]+)", README))
+    assert len(variables) == 5 and not [name for name in variables if name not in sources]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(re.findall(r"'\.\[(\w+)\]'", README)) == {"elasticsearch"} <= set(extras)
+    official = [names[0] for names in load.FILES.values()]
+    assert not [name for name in (*official, load.ARTICLES, twowiki.ALIASES, downloads.ARCHIVE) if f"`{name}`" not in README]
+    assert f"{SIZE:,} pages" in README and f"{QUESTIONS} questions" in README
+
+
+def test_the_system_shown_is_the_one_that_runs():
+    body = inspect.getsource(oner_qa).split('"""')[2].strip("\n")
+    assert re.sub(r"^", "    ", body, flags=re.MULTILINE) in README
+
+
+def test_the_example_in_python_runs(tmp_path):
+    code = README.split("**From Python:**")[1].split("\n## ")[0]
+    environment = os.environ | {"IRCOT_DATA": str(tmp_path / "data"), "PYTHONPATH": str(ROOT), "IRCOT_BATCH": "1"}
+    done = subprocess.run([sys.executable, "-c", inspect.cleandoc(code)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "recall" in done.stdout
+
+
+def block(name: str) -> str:
+    """What stands between the marker comments of a name."""
+    text = README.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
+    assert "…" not in text, f"the block {name!r} of README.md is not filled in"
+    return text
+
+
+def quoted(name: str) -> list[float]:
+    """The numbers of a block in their order, without those of table heads."""
+    return [float(number.replace(",", "")) for number in NUMBER.findall(below_head(name))]
+
+
+def below_head(name: str) -> str:
+    """A block without the head of its table."""
+    return re.sub(r"^\|.*\n\|---.*\n", "", block(name).lstrip("\n"))
+
+
+def labels(name: str) -> list[str]:
+    """The first column of a block's table, without its head."""
+    return re.findall(r"^\| ([^|]+?) \|", below_head(name), re.MULTILINE)
+
+
+def read(name: str, profile: str | None = "mini") -> list[dict]:
+    with (FIGURES / f"{name}.csv").open() as file:
+        return [row for row in csv.DictReader(file) if profile is None or row["profile"] == profile]
+
+
+def find(rows: list[dict], *values: str) -> dict:
+    """The one row that has all these values, in whatever column."""
+    [row] = [row for row in rows if set(values) <= set(row.values())]
+    return row
+
+
+def interval(row: dict) -> list[float]:
+    return [round(float(row[name]), 1) for name in ("mean", "low", "high")]
+
+
+def apart(rows: list[dict], better: tuple, worse: tuple) -> bool:
+    return float(find(rows, *better)["low"]) > float(find(rows, *worse)["high"])
+
+
+def counted(outcomes) -> list[int]:
+    outcomes = list(outcomes)
+    return [sum(outcomes), len(outcomes)]
+
+
+def test_recall_is_that_of_figure_3():
+    ours, papers, expected = read("ircot_fig03_recall"), read("ircot_fig03_recall", "paper"), []
+    for dataset in NAMES:
+        oner, ircot = (find(ours, dataset, system) for system in ("OneR", "IRCoT"))
+        gains = [float(find(papers, dataset, model)["reported"]) for model in ("Flan-T5-XXL", "GPT3")]
+        expected += [*interval(oner), *interval(ircot), round(float(ircot["mean"]) - float(oner["mean"]), 1), *gains]
+    assert quoted("recall") == expected and labels("recall") == list(NAMES.values())
+
+
+def test_f1_is_that_of_figure_4():
+    ours, papers, expected = read("ircot_fig04_f1"), read("ircot_fig04_f1", "paper"), []
+    for dataset in NAMES:
+        for system in ("NoR QA", "OneR QA", "IRCoT QA"):
+            expected += interval(find(ours, dataset, system))
+            expected += [float(find(papers, dataset, model, system)["reported"]) for model in ("Flan-T5-XXL", "GPT3")]
+    assert quoted("f1") == expected and labels("f1") == list(NAMES.values())
+
+
+def test_setting_and_claims_are_those_of_the_figures():
+    recall, f1 = read("ircot_fig03_recall"), read("ircot_fig04_f1")
+    dev = yaml.safe_load((PROFILES / "mini.yaml").read_text())["dev"]
+    for row in recall + f1:
+        assert quoted("setting") == [int(row["n"]), dev] and block("setting").startswith(f"{Path(row['model']).name}, ")
+    pairs = ((recall, "IRCoT", "OneR"), (f1, "IRCoT QA", "OneR QA"), (f1, "OneR QA", "NoR QA"))
+    assert quoted("claims") == [x for rows, better, worse in pairs for x in counted(apart(rows, (d, better), (d, worse)) for d in NAMES)]
+
+
+def test_scale_is_that_of_figures_8_and_9():
+    recall, f1 = read("ircot_fig08_scale_recall"), read("ircot_fig09_scale_f1")
+    models = list(dict.fromkeys(row["model"] for row in sorted(recall, key=lambda row: float(row["parameters"]))))
+    assert f"| {' | '.join(Path(model).name for model in models)} |\n" in block("scale")
+    kinds = ((recall, "OneR", "IRCoT"), (f1, "OneR QA", "IRCoT QA"))
+    rows = [(table, d, m, s) for d in THREE for table, *systems in kinds for m in models for s in systems]
+    assert quoted("scale") == [round(float(find(table, *key)["mean"]), 1) for table, *key in rows]
+    assert labels("scale") == [f"{NAMES[d]}, {metric}" for d in THREE for metric in ("recall", "F1")]
+    above = [x for table, less, more in kinds for x in counted(apart(table, (d, m, more), (d, m, less)) for d in THREE for m in models)]
+    across = counted(apart(f1, (d, models[-2], "IRCoT QA"), (d, models[-1], "OneR QA")) for d in THREE)
+    assert quoted("scale claims") == above + across
+    assert re.findall(r"with (\S+)", block("scale claims")) == [Path(model).name for model in models[-2:]]
+
+
+def legs(about: dict) -> list[dict]:
+    """A training and those before it."""
+    return [about] + (legs(about["start"]) if about.get("start") else [])
+
+
+def test_models_are_the_shipped_ones():
+    about = {path.parent.name: json.loads(path.read_text()) for path in MODELS.glob("*/training.json")}
+    assert set(about) == {path.name for path in MODELS.iterdir()}, "a shipped model without the record of its training"
+    about = dict(sorted(about.items(), key=lambda item: item[1]["parameters"]))
+    assert labels("models") == list(about)
+    steps = [sum(leg.get("steps_taken", leg["steps"]) for leg in legs(a)) for a in about.values()]
+    minutes = [round(sum(leg["seconds"] for leg in legs(a)) / 60) for a in about.values()]
+    sizes = [round(a["parameters"] / 1e6, 2) for a in about.values()]
+    assert quoted("models") == [x for row in zip(sizes, steps, minutes, strict=True) for x in row]
+    assert [a["start"] is not None for a in about.values()] == [False] + [True] * (len(about) - 1), "the README says otherwise"
+    cells = [row.split(" | ") for row in below_head("models").splitlines()]
+    assert [row[2] for row in cells] == ["an earlier model, not shipped" if a["start"] else "scratch" for a in about.values()]
+    assert [row[4] for row in cells] == [
+        f"{total} on {'a GPU' if a['device'] == 'cuda' else 'one core'} |" for total, a in zip(minutes, about.values(), strict=True)
+    ]
+    drawn = {Path(row["model"]).name: float(row["parameters"]) for row in read("ircot_fig08_scale_recall")}
+    assert drawn == {name: round(about[name]["parameters"] / 1e6, 2) for name in drawn}
+
+
+def test_demonstrations_of_another_data_set_are_those_of_figures_5_and_6():
+    recall, f1, others = read("ircot_fig05_ood_recall"), read("ircot_fig06_ood_f1"), list(permutations(THREE, 2))
+
+    def value(table, dataset, shown, system):
+        [row] = [row for row in table if (row["dataset"], row["demonstrations"], row["system"]) == (dataset, shown, system)]
+        return row
+
+    expected = []
+    for table, better, worse in ((recall, "IRCoT", "OneR"), (f1, "IRCoT QA", "OneR QA"), (f1, "IRCoT QA", "NoR QA")):
+        expected += counted(float(value(table, *pair, better)["low"]) > float(value(table, *pair, worse)["high"]) for pair in others)
+    for pairs in (others, [(d, d) for d in THREE]):
+        expected.append(round(sum(float(value(f1, *pair, "IRCoT QA")["mean"]) for pair in pairs) / len(pairs), 1))
+    assert quoted("ood") == expected
+
+
+def test_one_retrieval_is_that_of_the_tables():
+    real, here = read("sample_oner_recall", None), read("mini_oner_recall", None)
+    expected = []
+    for dataset in THREE:
+        rows = [row for row in real if row["dataset"] == dataset]
+        expected += [int(rows[0]["n"]), int(rows[0]["paragraphs"]), *(round(float(row["recall"]), 1) for row in rows)]
+    assert quoted("oner") == expected and labels("oner") == [NAMES[d] for d in THREE]
+    assert re.findall(r"K = (\d+)", block("oner")) == list(dict.fromkeys(row["k"] for row in real))
+    last = [row for rows in (here, real) for d in THREE for row in rows if (row["dataset"], row["k"]) == (d, "15")]
+    assert quoted("gap") == [round(float(row["recall"]), 1) for row in last]
+
+
+def test_speed_is_that_of_the_benchmark():
+    full, one = (find(read("bench_batching", None), way) for way in ("full batches", "one at a time"))
+    values = full["times as fast"], full["questions per second"], one["questions per second"]
+    assert quoted("speed") == [round(float(value), 1) for value in values]
 
 
 def test_the_repository_names_no_machine():

@@ -1,7 +1,13 @@
 """Systems, tested by playing replies to them and comparing the exact requests."""
 
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
+from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
+from ircotlib.systems.iirc import find_pages, read_titles, within_pages
 from ircotlib.systems.ircot import collect, ircot, ircot_qa
 from ircotlib.systems.nor import nor_qa
 from ircotlib.systems.oner import oner, oner_qa
@@ -107,3 +113,108 @@ def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():
     assert requests == [Generate(f"{QUESTION.text} |  | ", LINE, 200)]
     assert prediction.answer == "I cannot tell."
     assert prediction.paragraphs == ()
+
+
+# Questions with a main passage (App. B)
+
+RIDE = Paragraph("ride", "Walibi", "The park has a coaster called Lost Gravity.")
+IIRC = replace(QUESTION, passage=RIDE)
+ASKED = (
+    f"The question is: '{QUESTION.text}'. "
+    "Generate titles of 3 Wikipedia pages that have relevant information to answer this question. | ride | "
+)
+PAGES = ("mack rides", "waldkirch")
+NAMED = ['["Mack Rides", "Waldkirch (town)", "Mack rides"]', ("mack rides",), ("waldkirch",), ("mack rides",)]
+NAMING = [Generate(ASKED, LINE, 200), NearestTitle("Mack Rides"), NearestTitle("Waldkirch (town)"), NearestTitle("Mack rides")]
+
+
+def test_pages_are_the_nearest_to_the_titles_the_model_writes():
+    assert play(find_pages(IIRC, write), NAMED) == (NAMING, PAGES)
+    requests, pages = play(find_pages(IIRC, write, n=2, max_tokens=9), ["Rome, Lund", (), ("lund", "lund (city)")])
+    assert requests == [Generate(ASKED.replace("of 3", "of 2"), LINE, 9), NearestTitle("Rome"), NearestTitle("Lund")]
+    assert pages == ("lund", "lund (city)")
+
+
+def test_without_titles_the_whole_corpus_is_searched():
+    for replies in ([""], ["[]"], [" , "], ["Xyzzy", ()]):
+        assert play(find_pages(IIRC, write), replies)[1] is None
+    requests, _ = play(within_pages(IIRC, write, partial(oner, k=5)), ["", (LOST,)])
+    assert requests == [NAMING[0], Retrieve(IIRC.text, 5, None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ('["Rome", "Malmö, Sweden"]', ["Rome", "Malmö, Sweden"]),
+        ('[" Rome "]', ["Rome"]),
+        ("Rome, Lund", ["Rome", "Lund"]),
+        ("Cooksville, Illinois", ["Cooksville", "Illinois"]),  # as Flan-T5 is shown it: the comma of a title parts it
+        ('["Rome", "Lund', ["Rome", "Lund"]),  # cut off
+        ('"Rome", "Lund"', ["Rome", "Lund"]),
+        ('"Rome"', ["Rome"]),  # JSON, but no list
+        ("1900", ["1900"]),
+        ('[1900, "Rome"]', ["1900", "Rome"]),
+        ('["Rome", ""], ', ["Rome"]),
+        ("[]", []),
+        ("", []),
+    ],
+)
+def test_titles_are_read_as_json_or_between_commas(text, titles):
+    assert read_titles(text) == titles
+
+
+def test_ircot_with_a_main_passage_goes_round_within_its_pages():
+    replies = [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]]
+    requests, found = play(within_pages(IIRC, write, partial(ircot, prompt=write, k=2)), NAMED + replies)
+    assert requests == [
+        *NAMING,
+        Retrieve(QUESTION.text, 2, PAGES),
+        Generate(f"{QUESTION.text} | ride lost park | ", SENTENCE, 200),
+        Retrieve(THOUGHTS[0], 2, PAGES),
+        Generate(f"{QUESTION.text} | ride lost park mack | {THOUGHTS[0]}", SENTENCE, 200),
+        Retrieve(THOUGHTS[1], 2, PAGES),
+        Generate(f"{QUESTION.text} | ride lost park mack wald | {THOUGHTS[0]} {THOUGHTS[1]}", SENTENCE, 200),
+    ]
+    assert found.paragraphs == (RIDE, LOST, PARK, MACK, WALD)
+    assert found.thoughts == tuple(THOUGHTS)
+
+
+def test_ircot_qa_with_a_main_passage():
+    replies = [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2], "Germany"]
+    system = partial(ircot_qa, prompt=write, reader_prompt=write, reader=direct_reader, k=1, max_tokens=300)
+    requests, prediction = play(within_pages(IIRC, write, system, max_tokens=300), NAMED + replies)
+    assert requests == [
+        replace(NAMING[0], max_tokens=300),
+        *NAMING[1:],
+        Retrieve(QUESTION.text, 1, PAGES),
+        Generate(f"{QUESTION.text} | ride lost | ", SENTENCE, 300),
+        Retrieve(THOUGHTS[0], 1, PAGES),
+        Generate(f"{QUESTION.text} | ride lost mack | {THOUGHTS[0]}", SENTENCE, 300),
+        Generate(f"{QUESTION.text} | ride lost mack | ", LINE, 200),
+    ]
+    assert (prediction.answer, prediction.paragraphs) == ("Germany", (RIDE, LOST, MACK))
+    assert prediction.thoughts == (THOUGHTS[0], THOUGHTS[2])
+
+
+def test_oner_with_a_main_passage():
+    requests, prediction = play(within_pages(IIRC, write, partial(oner, k=5)), [*NAMED, (LOST, PARK)])
+    assert requests == [*NAMING, Retrieve(QUESTION.text, 5, PAGES)]
+    assert prediction.paragraphs == (RIDE, LOST, PARK)
+    system = partial(oner_qa, prompt=write, reader=cot_reader, k=5)
+    requests, prediction = play(within_pages(IIRC, write, system), [*NAMED, (LOST, PARK), "So the answer is: Germany."])
+    assert requests == [*NAMING, Retrieve(QUESTION.text, 5, PAGES), Generate(f"{QUESTION.text} | ride lost park | ", LINE, 200)]
+    assert (prediction.answer, prediction.paragraphs) == ("Germany", (RIDE, LOST, PARK))
+
+
+def test_the_main_passage_counts_towards_the_15_paragraphs():
+    many = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(20)]
+    assert play(oner(IIRC, k=15), [tuple(many[:15])])[1].paragraphs == (RIDE, *many[:14])
+    assert play(oner(QUESTION, k=20), [tuple(many)])[1].paragraphs == tuple(many)
+    replies = [tuple(many[:8]), "One.", tuple(many[8:16]), "Two.", tuple(many[16:]), "So the answer is: 3."]
+    assert play(ircot(IIRC, write, k=8), replies)[1].paragraphs == (RIDE, *many[:14])
+
+
+def test_nor_shows_the_main_passage():
+    requests, prediction = play(nor_qa(IIRC, write, direct_reader), ["Germany"])
+    assert requests == [Generate(f"{QUESTION.text} | ride | ", LINE, 200)]
+    assert (prediction.answer, prediction.paragraphs) == ("Germany", (RIDE,))

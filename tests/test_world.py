@@ -1,117 +1,143 @@
-"""The miniature encyclopedia: deterministic, consistent, disjoint from the training worlds, and hard for one-step retrieval."""
+"""The miniature encyclopedia and its questions: deterministic, consistent, and disjoint from the training worlds."""
 
 import random
+from collections import Counter
+from dataclasses import astuple
 
 import pytest
 
-from ircotlib.datasets.mini import make_mini, write_demonstrations
-from ircotlib.paths import PROMPTS
-from ircotlib.retrieval.bm25 import open_index
-from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.world.encyclopedia import make_world
+from ircotlib.world.encyclopedia import SHORTEST, make_popular, make_world
 from ircotlib.world.names import draw_names, is_held_out
-from ircotlib.world.questions import draw_riddle, make_riddles
+from ircotlib.world.questions import STYLES, draw_riddle, find_relation, make_riddles, value_of
+from ircotlib.world.relations import LISTS
 
-PINNED_TITLES = ["Yuri Ashshaw", "Basil Penby", "Corshaven Republic"]
-PINNED_QUESTIONS = [
-    "Which album came out last, Cloudy Tower or Electric Ballad?",
-    "Where did the star of the film Patient Lantern die?",
-    "Where was the leader of the country of Port Eskhaven born?",
-]
-
-
-@pytest.fixture(scope="module")
-def world():
-    return make_world(0, 2400)
+PINNED_TITLES = ["Ralf Penby", "Arlo Branwood", "Burholm Republic"]
+PINNED_QUESTIONS = {
+    "hotpotqa": "In which country is the city where Torner Cinema is based?",
+    "2wikimultihopqa": "Which film has the later release date, Electric Carnival or Graceful Window?",
+    "musique": "Who leads the Rosa Wexman school?",
+    "iirc": "What is the currency of North Loxhaven's country?",
+}
 
 
 @pytest.fixture(scope="module")
-def riddles(world):
-    return make_riddles(world, 600, 0)
+def worlds():
+    return {style: make_world(0, 2400, style) for style in STYLES}
 
 
-def test_counts_and_records_of_the_mini_data_set():
-    questions, paragraphs = make_mini()
-    assert (len(questions), len(paragraphs)) == (600, 2400)
-    assert [paragraphs[i].title for i in (0, 9, -1)] == PINNED_TITLES
-    assert [questions[i].text for i in (0, 9, -1)] == PINNED_QUESTIONS
-    assert make_mini() == (questions, paragraphs)
-    assert make_mini(seed=1)[1] != paragraphs
-    assert len({p.id for p in paragraphs}) == len({p.title for p in paragraphs}) == 2400
-    ids = {p.id for p in paragraphs}
-    assert all(set(q.gold) <= ids for q in questions)
+@pytest.fixture(scope="module")
+def riddles(worlds):
+    return {style: make_riddles(world, 600, style, 0) for style, world in worlds.items()}
 
 
-def test_every_paragraph_states_its_facts_where_it_says(world):
+def test_a_world_is_the_same_every_time_and_has_the_same_facts_in_every_style(worlds, riddles):
+    first = worlds["hotpotqa"]
+    titles = list(first.pages)
+    assert len(titles) == 2439 and [titles[0], titles[3], titles[-1]] == PINNED_TITLES
+    for style, world in worlds.items():
+        assert world.entities == first.entities
+        assert make_world(0, 2400, style) == world
+        assert riddles[style][0].text == PINNED_QUESTIONS[style]
+        assert make_riddles(world, 600, style, 0) == riddles[style]
+    assert len({str(world.pages) for world in worlds.values()}) == len(worlds)
+    assert make_world(1, 2400).entities != first.entities
+
+
+def test_every_fact_is_stated_once_where_its_span_says(worlds):
+    for style, world in worlds.items():
+        for name, entity in world.entities.items():
+            page = world.pages[name]
+            assert len(page) <= (2 if style == "iirc" else 1)
+            assert sorted(span.relation for passage in page for span in passage.spans) == sorted(entity.facts)
+            for passage in page:
+                assert passage.title == name and name in passage.text.split(".")[0] and len(passage.text.split()) >= SHORTEST
+                assert all(passage.text[span.start : span.end] == entity.facts[span.relation] for span in passage.spans)
+    assert sum(map(len, worlds["iirc"].pages.values())) == 3459
+
+
+def test_values_are_of_their_relations_kind(worlds):
+    world = worlds["hotpotqa"]
     for name, entity in world.entities.items():
-        text = world.paragraphs[name].text
-        assert {span.relation for span in world.spans[name]} == set(entity.facts)
-        assert all(text[span.start : span.end] == entity.facts[span.relation] for span in world.spans[name])
-        assert text.startswith(name)
+        for relation, value in entity.facts.items():
+            kind = find_relation(world, name, relation).value
+            if kind == "year":
+                assert 1810 <= int(value) < 2050
+            else:
+                assert value in LISTS[kind] if kind in LISTS else world.entities[value].kind == {"man": "person"}.get(kind, kind)
 
 
-def test_answers_follow_from_the_facts(world, riddles):
-    for riddle in riddles:
-        values = [world.entities[subject].facts[relation] for subject, relation in riddle.facts]
-        if riddle.kind == "comparison":
-            first, last = sorted((0, 1), key=lambda i: int(values[i]))
-            assert riddle.answer == riddle.facts[first if " first" in riddle.text else last][0]
-        elif riddle.kind == "same":
-            assert riddle.answer == ("yes" if values[0] == values[1] else "no")
-        else:
-            assert [subject for subject, _ in riddle.facts[1:]] == values[:-1]
-            assert riddle.answer == values[-1]
-        assert all(value in thought for value, thought in zip(values, riddle.thoughts, strict=False))
-        assert riddle.thoughts[-1] == f"So the answer is: {riddle.answer}."
+def test_nobody_is_married_twice_and_one_page_of_a_couple_says_so(worlds):
+    for world in (worlds["iirc"], make_world(1_000_000, 600, held_out=False, variety=0.35)):
+        married = [name for entity in world.entities.values() if "spouse" in entity.facts for name in (entity.name, entity.facts["spouse"])]
+        assert len(set(married)) == len(married) > 50
 
 
-def test_later_subjects_are_not_named_in_the_question(riddles):
-    for riddle in riddles:
-        if riddle.kind.endswith("hop"):
-            assert riddle.facts[0][0] in riddle.text
-            assert not any(subject in riddle.text for subject, _ in riddle.facts[1:])
+def test_kinds_of_questions_have_their_shares(riddles):
+    assert {style: Counter(riddle.kind for riddle in drawn) for style, drawn in riddles.items()} == {
+        "hotpotqa": {"bridge": 450, "comparison": 150},
+        "2wikimultihopqa": {"compositional": 240, "comparison": 120, "bridge_comparison": 120, "inference": 120},
+        "musique": {"2hop": 300, "3hop1": 180, "4hop1": 120},
+        "iirc": {"span": 300, "age": 150, "count": 150},
+    }
+    for style in STYLES:
+        assert len({riddle.text for riddle in riddles[style]}) == 600
+        assert len(make_riddles(make_world(3, 1200, style), 51, style, 3)) == 51
 
 
-def test_training_worlds_share_no_name_with_held_out_worlds(world):
-    training = [make_world(1_000_000 + i, 600, held_out=False, variety=v) for i, v in enumerate((0.35, 0.6, 1.0))]
-    names = {name for trained in training for name in trained.entities}
-    assert not names & set(world.entities)
-    assert all(map(is_held_out, world.entities))
-    assert not any(map(is_held_out, names))
+def test_chains_state_their_facts_and_end_in_the_answer(worlds, riddles):
+    for style, world in worlds.items():
+        for riddle in riddles[style]:
+            assert riddle.thoughts[-1].text == f"So the answer is: {riddle.answer}."
+            stated = [thought for thought in riddle.thoughts if thought.fact]
+            assert all(thought.fact[0] in thought.text and value_of(world, thought.fact) in thought.text for thought in stated)
+            assert len(riddle.facts) == len(set(riddle.facts))
 
 
-def test_too_many_names_are_refused():
+def test_a_later_subject_is_not_named_before_the_thought_that_leads_to_it(riddles):
+    for drawn in riddles.values():
+        for riddle in drawn:
+            if riddle.compared is None and not riddle.given:
+                assert riddle.facts[0][0] in riddle.text
+                assert not any(subject in riddle.text for subject, _ in riddle.facts[1:])
+                assert riddle.answer not in riddle.text
+
+
+def facts_of(entities):
+    return {(name, *fact) for name, entity in entities.items() for fact in entity.facts.items()}
+
+
+def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(worlds):
+    popular = make_popular()
+    for seed, (size, variety) in enumerate([(600, 0.35), (600, 0.6), (2400, 1.0)]):
+        trained = make_world(1_000_000 + seed, size, held_out=False, variety=variety)
+        held_out = make_world(seed, 2400)
+        known = {value for entity in trained.entities.values() for value in (entity.name, *entity.facts.values())}
+        assert not known & (held_out.entities.keys() - popular.keys())
+        assert facts_of(trained.entities) & facts_of(held_out.entities) == facts_of(popular)
+        text = " ".join(passage.text for page in trained.pages.values() for passage in page)
+        assert not any(name in text for name in held_out.entities.keys() - popular.keys())
+    assert all(map(is_held_out, worlds["iirc"].entities.keys() - popular.keys()))
+
+
+def test_popular_entities_are_the_same_in_every_world(worlds):
+    popular = make_popular()
+    assert len(popular) == 39
+    for world in (worlds["musique"], make_world(7, 300), make_world(1_000_000, 300, held_out=False)):
+        assert {name: astuple(world.entities[name]) for name in popular} == {name: astuple(entity) for name, entity in popular.items()}
+
+
+def test_every_kind_of_question_can_be_drawn_from_a_small_world_in_every_dialect():
+    rng = random.Random(0)
+    for style, kinds in STYLES.items():
+        small = make_world(7, 300, style)
+        for kind in (*kinds, "1hop"):
+            for dialect in STYLES:
+                riddle = draw_riddle(small, rng, style, kind, dialect)
+                assert (riddle.style, riddle.kind) == (style, kind)
+
+
+def test_too_many_names_or_questions_are_refused():
     with pytest.raises(ValueError, match="100000 names of kind 'city' wanted"):
         draw_names("city", 100_000, set(), random.Random(0), held_out=True)
-
-
-def test_later_paragraphs_are_found_by_the_right_thought_only(world, riddles, tmp_path):
-    """What makes IRCoT worth while: the question does not lead to later paragraphs, the sentence before does."""
-    index = open_index(write_corpus(tmp_path / "corpus", world.paragraphs.values()), tmp_path / "index")
-    by_question, by_thought, first = [], [], []
-    for riddle in riddles[:200]:
-        found = {p.title for p, _ in index.search(riddle.text, 15)}
-        first.append(riddle.facts[0][0] in found)
-        if riddle.kind.endswith("hop"):
-            for (subject, _), thought in zip(riddle.facts[1:], riddle.thoughts, strict=False):
-                by_question.append(subject in found)
-                by_thought.append(subject in {p.title for p, _ in index.search(thought, 4)})
-    assert sum(first) / len(first) > 0.98
-    assert sum(by_question) / len(by_question) < 0.10
-    assert sum(by_thought) / len(by_thought) > 0.98
-
-
-def test_every_kind_of_question_can_be_drawn_from_a_small_world():
-    small, rng = make_world(7, 300), random.Random(0)
-    for kind in ("1hop", "2hop", "3hop", "4hop", "comparison", "same"):
-        assert draw_riddle(small, rng, kind).kind == kind
-
-
-def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
-    for path in write_demonstrations(tmp_path):
-        assert path.read_text() == (PROMPTS / "mini" / path.name).read_text()
-
-
-def test_a_world_too_small_for_the_questions_is_refused():
     with pytest.raises(ValueError, match="make the world larger"):
-        make_riddles(make_world(7, 60), 600, 0)
+        make_riddles(make_world(7, 60, "iirc"), 600, "iirc", 0)

@@ -6,9 +6,7 @@ Differs from Lucene: the letter-like pictographs (ℹ Ⓜ 🅰 🅱 🅾 🅿) b
 
 import hashlib
 import re
-from collections.abc import Iterator
-from functools import lru_cache
-from itertools import chain
+from collections.abc import Callable, Iterator
 
 import regex
 
@@ -19,6 +17,8 @@ STOP_WORDS = frozenset((
     "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
 ))  # fmt: skip
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
+SUFFIXES = ("s", "ed", "ing", "y", "e", "ll", *STEP_4, *(suffix for suffix, _ in STEP_2 + STEP_3))  # no other words are stemmed
+MOST = 1 << 17  # strings remembered, and as many older ones
 MAX_LENGTH = 255  # of a word, in UTF-16 code units; what is longer is cut there and goes on as the next word
 
 # Characters that Unicode made part of words, or combining, after version 12.1. Lucene's tokenizer does not know them.
@@ -39,28 +39,50 @@ PICTOGRAPHS = """
 
 
 def analyze(text: str) -> list[str]:
-    """The terms of a text in order, equal to those of Elasticsearch's `english`; no term contains white space."""
-    return list(chain.from_iterable(map(_terms, text.split(" "))))
+    """The terms of a text in order, equal to those of Elasticsearch's `english`; no term contains a space."""
+    return join_terms(text).split(" ")[1:]
 
 
-@lru_cache(maxsize=1 << 17)
-def _terms(chunk: str) -> tuple[str, ...]:
+def join_terms(text: str) -> str:
+    """The terms of a text, each after a space: what an index that splits at spaces is given."""
+    return "".join(map(CHUNKS.__getitem__, text.split(" ")))
+
+
+class Remembered(dict):
+    """What a function makes of strings; of those seen long ago it is forgotten and made again."""
+
+    def __init__(self, make: Callable[[str], str]):
+        super().__init__()
+        self.make, self.older = make, {}
+
+    def __missing__(self, text: str) -> str:
+        if len(self) >= MOST:
+            self.older = dict(self)
+            self.clear()
+        made = self.older.get(text)
+        self[text] = made = self.make(text) if made is None else made
+        return made
+
+
+def _chunk(chunk: str) -> str:
     """The terms of what stands between two spaces: a space always ends a word, so that chunks can be remembered."""
-    return tuple(chain.from_iterable(map(_term, _words(chunk))))
+    return "".join(map(WORDS.__getitem__, _words(chunk)))
 
 
 def _words(chunk: str) -> list[str]:
+    bare = chunk.strip('.,"()')  # which never belong to a word at its ends
+    if bare.isascii() and bare.isalnum() and len(bare) <= MAX_LENGTH:
+        return [bare]
     words = ASCII_WORD.findall(chunk) if chunk.isascii() else WORD.findall(chunk)
     if len(chunk) * 2 > MAX_LENGTH and any(_length(word) > MAX_LENGTH for word in words):
         return list(_cut_words(chunk))
     return words
 
 
-@lru_cache(maxsize=1 << 17)
-def _term(word: str) -> tuple[str, ...]:
-    """The term of a word, alone in a tuple; nothing for a stop word."""
+def _word(word: str) -> str:
+    """The term of a word after a space; nothing for a stop word."""
     word = _lower(word[:-2] if word.endswith(POSSESSIVES) else word)
-    return () if word in STOP_WORDS else (_stem(word),)
+    return "" if word in STOP_WORDS else " " + _stem(word)
 
 
 def _lower(word: str) -> str:
@@ -70,6 +92,8 @@ def _lower(word: str) -> str:
 
 def _stem(word: str) -> str:
     """Porter's stem; a character beyond U+FFFF counts as the two UTF-16 code units it has in Lucene."""
+    if not word.endswith(SUFFIXES):
+        return word
     if max(word) <= "\uffff":
         return stem(word)
     code = word.encode("utf-16-le")
@@ -149,4 +173,5 @@ def _fingerprint() -> str:
 WORD = regex.compile(_word_pattern(), regex.VERSION1)
 ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
 ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")  # the same for ASCII text, several times faster
+CHUNKS, WORDS = Remembered(_chunk), Remembered(_word)
 FINGERPRINT = _fingerprint()  # changes when the terms of a text may; an index or a cache made with another one is stale

@@ -1,4 +1,4 @@
-"""The embedded backend of Retrieve: BM25 over titles and texts, ranking as Elasticsearch does with analyzer `english` (IRCoT §4.1)."""
+"""The embedded backend of Retrieve and NearestTitle: BM25 over titles and texts, as Elasticsearch with analyzer `english` (IRCoT §4.1)."""
 
 import json
 import os
@@ -13,9 +13,10 @@ import tantivy
 from filelock import FileLock
 
 from ircotlib.data import Paragraph
-from ircotlib.program import Retrieve
+from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus
+from ircotlib.retrieval.documents import count_processes, make_documents
 
 SCORING = "BM25(title) + BM25(text), OR of terms, k1 1.2, b 0.75, scores to 3 decimals, ties by position"
 ABOUT = "index.json"
@@ -24,13 +25,13 @@ THREADS = min(8, os.cpu_count() or 1)
 
 
 class BM25:
-    """The backend of Retrieve over a corpus and the index that build_index made of it; open_index makes one.
+    """The backend of Retrieve and NearestTitle over a corpus and the index that build_index made of it; open_index makes one.
 
     `fingerprint` changes with the corpus, the analyzer, the scoring and the version of tantivy.
     Differs from Elasticsearch: a title or text without any term ("It") still counts in the number and mean length of its field.
     """
 
-    answers = Retrieve
+    answers = (Retrieve, NearestTitle)
 
     def __init__(self, corpus: Corpus, folder: Path | str):
         expected, found = _about(corpus), _read_about(Path(folder))
@@ -41,16 +42,16 @@ class BM25:
         self._schema = _schema()
         self._searcher = _open(Path(folder), len(corpus))
 
-    def answer(self, requests: Sequence[Retrieve]) -> list[str]:
-        """One reply a request: JSON of [[position in corpus, score], ...], best first; ValueError for a k below 1."""
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> list[str]:
+        """One reply a request, best first: JSON of [[position in corpus, score], ...] or [title, ...]; ValueError for a k or n below 1."""
         distinct = list(dict.fromkeys(requests))
         with ThreadPoolExecutor(THREADS) as pool:
             replies = dict(zip(distinct, pool.map(self._reply, distinct)))
         return [replies[request] for request in requests]
 
-    def decode(self, reply: str) -> tuple[Paragraph, ...]:
-        """The paragraphs of a reply, best first."""
-        return tuple(self.corpus[position] for position, _ in json.loads(reply))
+    def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
+        """The paragraphs or titles of a reply, best first."""
+        return tuple(hit if isinstance(hit, str) else self.corpus[hit[0]] for hit in json.loads(reply))
 
     def search(self, query: str, k: int = 15, titles: Iterable[str] | None = None) -> list[tuple[Paragraph, float]]:
         """The k best paragraphs with their scores, best first; none when no word of the query is in the index."""
@@ -58,21 +59,31 @@ class BM25:
         return [(self.corpus[position], score) for position, score in hits]
 
     def nearest_titles(self, title: str, n: int = 1) -> list[str]:
-        """The n titles of the corpus nearest to a title by BM25 (IRCoT App. B), best first.
+        """The n titles of the corpus nearest to a title (IRCoT App. B), best first: the same title, then in any case, then by BM25.
 
-        A title of stop words only ("It") has no terms: then the same title, letter by letter, when the corpus has it.
+        Differs from the released program: it has BM25 alone, which does not find a title of stop words ("It") and may put others first.
         """
-        terms = Counter(analyze(title))
-        query = self._any(self._weigh("title", terms)) if terms else self._allow([title])
+        same, any_case = (self._term(field, text) for field, text in (("whole_title", title), ("lower_title", title.lower())))
+        titles: dict[str, None] = {}
+        for query in (same, any_case, self._any(self._weigh("title", Counter(analyze(title))))):
+            titles |= dict.fromkeys(self._titles(query, n))
+            if len(titles) >= n:
+                break
+        return list(titles)[:n]
+
+    def _titles(self, query: tantivy.Query, n: int) -> list[str]:
+        """The titles of the best paragraphs, each once: at least n, where there are as many."""
         k = n
         while True:
             hits = self._rank(query, k)
             titles = list(dict.fromkeys(self.corpus[position].title for position, _ in hits))
             if len(titles) >= n or len(hits) < k:
-                return titles[:n]
+                return titles
             k *= 4
 
-    def _reply(self, request: Retrieve) -> str:
+    def _reply(self, request: Retrieve | NearestTitle) -> str:
+        if isinstance(request, NearestTitle):
+            return json.dumps(self.nearest_titles(request.title, request.n))
         return json.dumps(self._rank(self._query(request.query, request.titles), request.k), separators=(",", ":"))
 
     def _query(self, text: str, titles: Iterable[str] | None) -> tantivy.Query:
@@ -85,8 +96,11 @@ class BM25:
     def _weigh(self, field: str, terms: Counter) -> Iterator[tantivy.Query]:
         """One query a term, as heavy as the term is frequent in the question."""
         for term, count in terms.items():
-            query = tantivy.Query.term_query(self._schema, field, term, "freq")
+            query = self._term(field, term)
             yield query if count == 1 else tantivy.Query.boost_query(query, float(count))
+
+    def _term(self, field: str, term: str) -> tantivy.Query:
+        return tantivy.Query.term_query(self._schema, field, term, "freq")
 
     def _any(self, queries: Iterable[tantivy.Query]) -> tantivy.Query:
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
@@ -109,16 +123,16 @@ class BM25:
         return sorted(zip(positions, scores), key=lambda hit: (-hit[1], hit[0]))[:k]
 
 
-def open_index(corpus: Corpus, folder: Path | str, progress: Callable[[Iterable], Iterable] = iter) -> BM25:
+def open_index(corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter) -> BM25:
     """The backend over the index in a folder, built first unless there is one of this corpus, this analyzer and this tantivy."""
     build_index(corpus, folder, progress)
     return BM25(corpus, folder)
 
 
-def build_index(corpus: Corpus, folder: Path | str, progress: Callable[[Iterable], Iterable] = iter) -> None:
+def build_index(corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter) -> None:
     """Build the index of a corpus in a folder, whole or not at all; nothing to do when it is there.
 
-    `progress`: wraps the paragraphs to show a bar, as tqdm does. Of several processes, one builds and the others wait.
+    `progress`: wraps the positions to show a bar, as tqdm does. Of several processes that ask for it, one builds and the others wait.
     """
     folder = Path(folder)
     if _read_about(folder) == _about(corpus):
@@ -130,7 +144,7 @@ def build_index(corpus: Corpus, folder: Path | str, progress: Callable[[Iterable
         _build(corpus, folder, progress)
 
 
-def _build(corpus: Corpus, folder: Path, progress: Callable[[Iterable], Iterable]) -> None:
+def _build(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
     """Build beside the folder, then put it in place of what is there: an old index, or nothing."""
     if folder.exists() and _read_about(folder) is None and any(folder.iterdir()):
         raise ValueError(f"{folder} holds files that are no index: an index needs a folder of its own, empty or not there yet")
@@ -146,16 +160,11 @@ def _build(corpus: Corpus, folder: Path, progress: Callable[[Iterable], Iterable
     shutil.rmtree(replaced, ignore_errors=True)
 
 
-def _add(corpus: Corpus, folder: Path, progress: Callable[[Iterable], Iterable]) -> None:
-    index = tantivy.Index(_schema(), str(folder))
-    writer = index.writer(heap_size=200_000_000, num_threads=1)
-    for position, paragraph in enumerate(progress(corpus)):
-        document = tantivy.Document()
-        document.add_text("title", " ".join(analyze(paragraph.title)))
-        document.add_text("text", " ".join(analyze(paragraph.text)))
-        document.add_text("whole_title", paragraph.title)
-        document.add_unsigned("position", position)
-        writer.add_document(document)
+def _add(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
+    index, processes = tantivy.Index(_schema(), str(folder)), count_processes(corpus)
+    writer = index.writer(heap_size=200_000_000, num_threads=max(1, processes // 2))
+    for _, document in zip(progress(range(len(corpus))), make_documents(corpus, processes), strict=True):
+        writer.add_json(document)
     writer.commit()
     writer.wait_merging_threads()
     _open(folder, len(corpus))
@@ -179,12 +188,13 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("title", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("whole_title", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("lower_title", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("position", fast=True)
     return builder.build()
 
 
 def _about(corpus: Corpus) -> dict:
-    return {"corpus": corpus.fingerprint, "count": len(corpus), "analyzer": FINGERPRINT, "tantivy": tantivy.__version__, "fields": 1}
+    return {"corpus": corpus.fingerprint, "count": len(corpus), "analyzer": FINGERPRINT, "tantivy": tantivy.__version__, "fields": 2}
 
 
 def _read_about(folder: Path) -> dict | None:

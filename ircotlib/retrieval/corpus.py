@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b, sha256
+from itertools import islice
 from operator import index
 from pathlib import Path
 
@@ -44,8 +45,13 @@ class Corpus:
         return Paragraph(**json.loads(self._lines[self._offsets[position] : self._offsets[position + 1]]))
 
     def __iter__(self) -> Iterator[Paragraph]:
+        return self.between(0, len(self))
+
+    def between(self, start: int, stop: int) -> Iterator[Paragraph]:
+        """The paragraphs from one position to before another, read one after the other."""
         with (self.folder / PARAGRAPHS).open("rb") as file:
-            for line in file:
+            file.seek(self._offsets[start])
+            for line in islice(file, stop - start):
                 yield Paragraph(**json.loads(line))
 
     def position_of(self, id: str) -> int:

@@ -6,6 +6,7 @@ from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
+from ircotlib.systems.iirc import main_passage
 from ircotlib.systems.readers import WritePrompt
 from ircotlib.text import gives_answer, last_sentence
 
@@ -18,14 +19,16 @@ def ircot(
     max_steps: int = 8,  # sentences (§3.1, footnote 4); the released program has 10
     max_paragraphs: int = 15,  # footnote 5
     max_tokens: int = 200,  # of one generation (released program; 300 for GPT-3)
+    titles: tuple[str, ...] | None = None,  # retrieve within these pages only (App. B); None: the whole corpus
     write_query: Callable[[Sequence[str], str], str] = last_sentence,
 ) -> Program:
     """Interleave reason and retrieve steps; return the collected paragraphs and the chain (IRCoT §3.1).
 
     `write_query(thoughts, question)`: the paper's last sentence, or `ircotlib.text.query_from` as in the released program.
     An empty sentence ends the loop (released program). Nothing is retrieved after the last sentence.
+    The question's main passage is there from the start (App. B).
     """
-    paragraphs, thoughts = collect((), (yield Retrieve(question.text, k)), max_paragraphs), []
+    paragraphs, thoughts = collect(main_passage(question), (yield Retrieve(question.text, k, titles)), max_paragraphs), []
     for step in range(1, max_steps + 1):
         sentence = yield Generate(prompt(question, paragraphs, thoughts), stop=SENTENCE, max_tokens=max_tokens)  # reason
         if not sentence:
@@ -33,7 +36,7 @@ def ircot(
         thoughts.append(sentence)
         if gives_answer(sentence) or step == max_steps:
             break
-        found = yield Retrieve(write_query(thoughts, question.text), k)  # retrieve
+        found = yield Retrieve(write_query(thoughts, question.text), k, titles)  # retrieve
         paragraphs = collect(paragraphs, found, max_paragraphs)
     return Prediction(paragraphs=paragraphs, thoughts=tuple(thoughts))
 

@@ -7,9 +7,17 @@ from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, 
 from tokenizers.models import WordPiece
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
-from ircotlib.world import names, questions, relations
+import ircotlib.world.attention  # noqa: F401 (the encoder asks for it by name)
+from ircotlib.systems.iirc import ASK_FOR_TITLES
+from ircotlib.world import names, relations, wording
+from ircotlib.world.encyclopedia import CREATORS
 
-SIZES = {"mini": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128}}
+SIZES = {  # stand for Flan-T5 base, large, XL and XXL; about 0.15, 0.35, 1.3 and 4.7 million parameters
+    "base": {"d_model": 32, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 64},
+    "large": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128},
+    "xl": {"d_model": 128, "num_heads": 4, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 256},
+    "xxl": {"d_model": 256, "num_heads": 8, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 512},
+}
 HEAD_WIDTH = 32
 
 _SHORTER = {  # whole phrases of the prompt format that cost one token
@@ -26,7 +34,8 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     shorter = [normalizers.Replace(phrase, token) for phrase, token in _SHORTER.items()]
     tokenizer.normalizer = normalizers.Sequence([*shorter, normalizers.Replace(Regex(r"\n\s*"), " | ")])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
-    tokenizer.decoder = decoders.Sequence([decoders.WordPiece(prefix="##", cleanup=True), decoders.Replace(" :", ":")])
+    word_by_word = [decoders.Replace(" :", ":"), decoders.Replace(" '", "'"), decoders.Replace(Regex("^ s$"), "s")]
+    tokenizer.decoder = decoders.Sequence([decoders.WordPiece(prefix="##", cleanup=True), *word_by_word, decoders.Fuse(), decoders.Replace(" - ", "-")])
     tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
 
@@ -35,13 +44,15 @@ def _words() -> list[str]:
     """Every word the encyclopedia, its questions and its chains can contain, in a fixed order."""
     texts = [kind.intro + " " + kind.noun + " The " + kind.noun + " " + " ".join(kind.categories) for kind in relations.KINDS.values()]
     texts += [" ".join([r.phrase, r.thought, *r.questions, *r.wordings]) for rs in relations.RELATIONS.values() for r in rs]
-    texts += [a + " " + b for a, b in questions.COMPARISONS.values()]
-    texts += [questions.SAME_QUESTION, *questions.SAME_THOUGHTS.values(), questions.ANSWER, "first last yes no"]
-    texts += ["She her Her He him His It it Its the The a A Q 's ¶ | reason direct : , . ? ! ' -"]
+    texts += [a + " " + b for by_name in wording.COMPARISONS.values() for a, b in by_name.values()]
+    texts += [" ".join(pair) for pair in (wording.BRIDGE, wording.INFERENCE, wording.AGE, wording.COUNT)]
+    texts += [wording.SAME_QUESTION, *wording.SAME_THOUGHTS.values(), wording.ANSWER, ASK_FOR_TITLES, *CREATORS.values()]
+    texts += [*wording.RELATIVES.values(), *wording.EVENTS.values(), *(word for words in wording.WHEN.values() for word in words)]
+    texts += ["She her Her He him His It it Its the The a A What Who is yes no Q 's ¶ | reason direct : , . ? ! ' -"]
     words = re.findall(r"\w+|[^\w\s]", re.sub(r"\{\w+\}", " ", " ".join(texts)))
     parts = [word for first, last in names.PARTS.values() for word in [*first, *last]]
     lists = [word for values in relations.LISTS.values() for word in values]
-    digits = [f"{n:02d}" for n in range(100)] + [f"##{n:02d}" for n in range(100)]
+    digits = [str(n) for n in range(10)] + [f"{n:02d}" for n in range(100)] + [f"##{n:02d}" for n in range(100)]
     return list(dict.fromkeys(words + parts + lists + digits))
 
 
@@ -52,6 +63,7 @@ def make_model(size: str, vocabulary: int, seed: int) -> T5ForConditionalGenerat
                       decoder_start_token_id=0, **SIZES[size])  # fmt: skip
     config._attn_implementation = "eager"  # training reads the attention weights
     model = T5ForConditionalGeneration(config)
+    model.encoder.set_attn_implementation("teaching")
     for module in model.modules():
         if type(module).__name__ == "T5Attention":
             _initialise_attention(module)

@@ -32,6 +32,7 @@ NOUNS = (
     "Carnival Cathedral Clock Crown Desert Echo Falcon Forest Fountain Horizon Ladder Labyrinth Mountain Ocean Piano Prairie Sparrow Staircase Tower Waltz "
     "Anchor Balcony Ballad Cabinet Candle Chapel Circus Comet Dagger Diary Fortress Gallery Hammer Lighthouse Parade Quarry Ribbon Saddle Valley Wharf"
 ).split()
+BANDS = "Owls Wolves Ravens Foxes Tigers Pilots Dreamers Strangers Rebels Gamblers Pioneers Wanderers".split()
 CURRENCIES = "dorin talam krova pelin sorel marat vinta lumar quero tesk obrin zelot harno fiskel".split()
 LANGUAGES = "Aldic Borese Cantric Dovish Ervan Falric Gorish Hestian Irvic Jolese Kordic Lovian Mestic Narese".split()
 RIVERS = "Ambra Belt Corrin Dorne Elsa Fosse Gelt Havel Isk Jarn Kolma Lethe Morn Neska".split()
@@ -41,6 +42,7 @@ PARTS = {
     "film": (ADJECTIVES, NOUNS),
     "novel": (ADJECTIVES, NOUNS),
     "album": (ADJECTIVES, NOUNS),
+    "band": (ADJECTIVES, BANDS),
     "studio": (LAST, ["Pictures", "Films", "Cinema", "Features"]),
     "press": (LAST, ["Press", "Books", "Editions", "Publishers"]),
     "label": (LAST, ["Records", "Music", "Sound", "Audio"]),

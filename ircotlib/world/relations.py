@@ -35,10 +35,11 @@ class Relation:
 
 
 KINDS = {
-    "person": Kind("person", "{name} was a {category}.", ("painter", "composer", "lawyer", "teacher", "sailor", "doctor"), 0.38),
-    "film": Kind("film", "{name} is a {category} film.", ("drama", "comedy", "silent", "crime"), 0.14),
-    "novel": Kind("novel", "{name} is a {category} novel.", ("historical", "gothic", "comic", "short"), 0.10),
-    "album": Kind("album", "{name} is a {category} album.", ("folk", "jazz", "choral", "live"), 0.10),
+    "person": Kind("person", "{name} was a {category}.", ("painter", "composer", "lawyer", "teacher", "sailor", "doctor"), 0.36),
+    "film": Kind("film", "{name} is a {category} film.", ("drama", "comedy", "silent", "crime"), 0.12),
+    "novel": Kind("novel", "{name} is a {category} novel.", ("historical", "gothic", "comic", "short"), 0.09),
+    "album": Kind("album", "{name} is a {category} album.", ("folk", "jazz", "choral", "live"), 0.09),
+    "band": Kind("band", "{name} is a {category} band.", ("rock", "brass", "dance", "school"), 0.06),
     "studio": Kind("company", "{name} is a film {category}.", ("company", "studio"), 0.04),
     "press": Kind("company", "{name} is a publishing {category}.", ("company", "house"), 0.04),
     "label": Kind("company", "{name} is a record {category}.", ("company", "label"), 0.04),
@@ -72,6 +73,8 @@ RELATIONS = {
                  ("{S} studied at {o}.", "{o} was the school of {s}.", "{P} student years were spent at {o}.")),
         Relation("death", "city", "the city where {x} died", ("Where did {x} die?", "In which city did {x} die?"), "{s} died in {o}.",
                  ("{S} died in {o}.", "{o} was the last home of {s}.", "{P} life ended in {o}.")),
+        Relation("father", "man", "the father of {x}", ("Who is the father of {x}?", "Whose child was {x}?"), "{s} was the child of {o}.",
+                 ("{S} was the child of {o}.", "{o} was the father of {s}.", "{P} father was {o}.")),
     ),
     "film": (
         Relation("director", "person", "the director of {x}", ("Who is the director of {x}?", "Who directed {x}?"), "{s} was directed by {o}.",
@@ -100,6 +103,16 @@ RELATIONS = {
                  ("{S} was released by {o}.", "{o} released {s}.", "{P} label was {o}.")),
         Relation("release", "year", "the year when {x} came out", ("When did {x} come out?", "In which year did {x} come out?"), "{s} came out in {o}.",
                  ("{S} came out in {o}.", "In {o} listeners first heard {s}.", "{P} songs reached the shops in {o}.")),
+    ),
+    "band": (
+        Relation("singer", "person", "the singer of {x}", ("Who is the singer of {x}?", "Who sang in {x}?"), "{s} had the singer {o}.",
+                 ("{S} had the singer {o}.", "{o} sang in {s}.", "{P} singer was {o}.")),
+        Relation("drummer", "person", "the drummer of {x}", ("Who is the drummer of {x}?", "Who played the drums in {x}?"), "{s} had the drummer {o}.",
+                 ("{S} had the drummer {o}.", "{o} played the drums in {s}.", "{P} drummer was {o}.")),
+        Relation("pianist", "person", "the pianist of {x}", ("Who is the pianist of {x}?", "Who played the piano in {x}?"), "{s} had the pianist {o}.",
+                 ("{S} had the pianist {o}.", "{o} played the piano in {s}.", "{P} pianist was {o}.")),
+        Relation("home", "city", "the home of {x}", ("In which city did {x} form?", "Where did {x} form?"), "{s} formed in {o}.",
+                 ("{S} formed in {o}.", "{o} was the home of {s}.", "{P} first concert took place in {o}.")),
     ),
     "studio": _COMPANY,
     "press": _COMPANY,

@@ -103,7 +103,8 @@ def total_loss(model, teacher: Teacher, batch: dict[str, torch.Tensor]) -> tuple
         if len(at := batch[name]):
             losses[name] = 0.5 * teacher.naming_loss(side, states[side][at[:, 0], at[:, 1]], at[:, 2:4], at[:, 4], embedding)
     if len(batch["compared"]):
-        losses["comparing"] = 0.5 * _comparing_loss(out, teacher, states, batch["compared"])
+        attentions = model.encoder.block[COMPARING].layer[0].SelfAttention.weights, out.decoder_attentions[COMPARING]
+        losses["comparing"] = 0.5 * _comparing_loss(attentions, teacher, states, batch["compared"])
     return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
 
 
@@ -112,15 +113,13 @@ def _looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
     return -sum((weight.float() + 1e-6).log().mean() for weight in weights) / len(weights)
 
 
-def _comparing_loss(out, teacher: Teacher, states: tuple, compared: torch.Tensor) -> torch.Tensor:
+def _comparing_loss(attentions: tuple, teacher: Teacher, states: tuple, compared: torch.Tensor) -> torch.Tensor:
     """Each of two compared values must be looked at from the other (in the decoder, the first from the second), and the outcome told."""
-    loss = torch.zeros(())
-    for side, attentions in enumerate((out.encoder_attentions, out.decoder_attentions)):
+    loss = torch.zeros((), device=compared.device)
+    for side, weights in enumerate(attentions):
         _, row, first, second, first_outcome, second_outcome = compared[compared[:, 0] == side].T
         if len(row):
-            weights = attentions[COMPARING][row, COMPARING]
-            every = torch.arange(len(row))
-            looks = [weights[every, second, first]] + ([weights[every, first, second]] if side == PROMPT else [])
+            looks = [weights[row, COMPARING, second, first]] + ([weights[row, COMPARING, first, second]] if side == PROMPT else [])
             loss = loss + _looking_loss(looks) + teacher.comparing_loss(side, states[side][row, second], second_outcome)
             if side == PROMPT:
                 loss = loss + teacher.comparing_loss(side, states[side][row, first], first_outcome)

@@ -1,34 +1,38 @@
-"""Trains the miniature language model from scratch: python -m ircotlib.world.train --out FOLDER.
+"""Trains a miniature language model: python -m ircotlib.world.train --size base --out FOLDER.
 
 Every few hundred steps a new training world is drawn; its names never occur in held-out worlds. A checkpoint is written every
-two minutes, and the same command goes on from it. The folder then holds a plain T5 with its tokenizer, training.json (how it was
-made) and training.jsonl (its curves).
+two minutes, and the same command goes on from it. The folder then holds a plain model with its tokenizer, training.json (how it was
+made) and training.jsonl (its curves). `--start` begins with the weights of a smaller or equal model instead of from scratch.
 """
 
 import argparse
 import json
 import random
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
 from torch import nn
 from tqdm import tqdm
 
-from ircotlib.world.encyclopedia import make_world
+from ircotlib.world.encyclopedia import World, make_world
 from ircotlib.world.evaluate import reading_accuracy, writer
-from ircotlib.world.examples import Confusers, Example, draw_conclusion, draw_example
+from ircotlib.world.examples import CONCLUDED, Confusers, Example, Plan, draw_conclusion, draw_example
+from ircotlib.world.grow import grow
 from ircotlib.world.model import SIZES, make_model, make_tokenizer, order_numbers
+from ircotlib.world.questions import STYLES
 from ircotlib.world.teach import Teacher, encode, total_loss
 
 PROMPT_TOKENS = 3600  # of one step
 STEPS_PER_WORLD = 300
 CHECKPOINT_SECONDS = 120
-EVALUATE_EVERY = 1000  # steps
-EASY_STEPS = 720  # the first steps have few paragraphs
+EVALUATE_EVERY = 2000  # steps
+EASY = 0.04  # share of the steps, the first, that have few paragraphs
+ONE_STYLE = 0.4  # share of the steps, the first, in one style and without demonstrations: reading is learned there
+LATE = 0.7  # share of the steps before prompts are as long as they will be
 FLAT = 0.6  # share of the steps before the learning rate falls
-SECOND_ROUND = 0.5  # further steps, as a share of the first
+TOKENS = {"paragraph": 45, "demonstration": 200, "question": 40}  # about
 
 
 @dataclass
@@ -51,45 +55,81 @@ class Training:
 
     def restore(self, path: Path) -> None:
         """Go on from a checkpoint."""
-        state = torch.load(path, weights_only=True)
+        state = torch.load(path, weights_only=True, map_location=self.model.device)
         for name in ("model", "teacher", "optimizer"):
             getattr(self, name).load_state_dict(state[name])
         self.step, self.seconds, self.curves = state["step"], state["seconds"], state["curves"]
 
 
-def learning_rate(step: int, steps: int, peak: float) -> float:
-    """200 steps of warm-up, flat to 60% of the steps, linear to 2% of the peak; then a second round down from half the peak."""
-    if step >= steps:
-        return peak * max(0.02, 0.5 - 0.5 * (step - steps) / (SECOND_ROUND * steps))
-    return peak * min(1.0, (step + 1) / 200, max(0.02, 1 - 0.98 * (step / steps - FLAT) / (1 - FLAT)))
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What one training is made of. `peak`: the highest learning rate. `grown`: whether it starts from a trained model, not from scratch."""
+
+    steps: int
+    seed: int
+    peak: float
+    grown: bool = False
+
+    def learning_rate(self, step: int) -> float:
+        """200 steps of warm-up, flat to 60% of the steps, then linear to 2% of the peak."""
+        return self.peak * min(1.0, (step + 1) / 200, max(0.02, 1 - 0.98 * (step / self.steps - FLAT) / (1 - FLAT)))
+
+    def plan(self, step: int, rng: random.Random) -> Plan:
+        """From scratch 2 or 3 paragraphs at first; then up to 8 and few demonstrations, for short prompts are learned from fastest.
+
+        In the end up to 14 paragraphs, more demonstrations, and more chains that have begun, as in IRCoT's steps.
+        """
+        late = step >= LATE * self.steps
+        begun = 0.7 if self.grown or late else 0.37
+        if not self.grown and step < EASY * self.steps:
+            return Plan(rng.choice((2, 3)), 0)
+        if len(self.styles(step)) > 1 and rng.random() < (0.5 if late else 0.25):
+            return Plan(rng.choice((2, 4, 6, 8) if late else (2, 3, 4)), rng.choice((1, 2, 3)) if late else 1, begun)
+        return Plan(rng.choice((2, 4, 8, 12, 14) if late else (2, 3, 4, 6, 8)), 0, begun)
+
+    def styles(self, step: int) -> list[str]:
+        """The styles of a step's examples."""
+        return list(STYLES) if self.grown or step >= ONE_STYLE * self.steps else ["hotpotqa"]
+
+    def is_conclusion(self, step: int) -> bool:
+        """Whether the examples of a step are conclusions only: every fourth, every third while the rate falls."""
+        every = 3 if step >= FLAT * self.steps else 4
+        return step % every == every - 1
 
 
-def draw_world(step: int, seed: int):
-    """The training world of a step; every third has few different names, so that they are easily confused."""
+def draw_worlds(step: int, seed: int) -> dict:
+    """The training world of a step in every style, with its confusers; every third has few different names, so that they are easily confused."""
     number = step // STEPS_PER_WORLD
-    return make_world(1_000_000 * (seed + 1) + number, 600, held_out=False, variety=(0.35, 0.6, 1.0)[number % 3])
+    variety = (0.35, 0.6, 1.0)[number % 3]
+    worlds = {style: _make_training_world(1_000_000 * (seed + 1) + number, style, variety) for style in STYLES}
+    return {style: (world, Confusers(world)) for style, world in worlds.items()}
 
 
-def is_conclusion(step: int, steps: int) -> bool:
-    """Whether the examples of a step are conclusions only: every fourth, every third while the rate falls, every second in the second round."""
-    every = 2 if step >= steps else 3 if step >= FLAT * steps else 4
-    return step % every == every - 1
+def _make_training_world(seed: int, style: str, variety: float) -> World:
+    """A world of the names of training; where those of this variety are too few by chance, of some more."""
+    try:
+        return make_world(seed, 600, style, held_out=False, variety=variety)
+    except ValueError:
+        return make_world(seed, 600, style, held_out=False, variety=variety + 0.05)
 
 
-def draw_batch(step: int, steps: int, world, confusers: Confusers, rng: random.Random) -> list[Example]:
-    """The examples of a step: 2 or 3 paragraphs at first, then 2 to 14; in the end more chains that have begun, as in IRCoT's steps."""
-    if is_conclusion(step, steps):
-        return [draw_conclusion(world, rng) for _ in range(48)]
-    paragraphs = rng.choice((2, 3)) if step < EASY_STEPS else rng.choice((2, 4, 6, 8, 10, 12, 14))
-    begun, rows = (0.75 if step >= FLAT * steps else 0.37), max(2, PROMPT_TOKENS // (45 * paragraphs + 30))
-    examples = [draw_example(world, confusers, rng, paragraphs, begun) for _ in range(rows)]
+def draw_batch(step: int, recipe: Recipe, worlds: dict) -> list[Example]:
+    """The examples of a step, in all styles."""
+    rng = random.Random(f"{recipe.seed} {step}")
+    if recipe.is_conclusion(step):
+        return [draw_conclusion(worlds[style][0], rng, style) for style in rng.choices([s for s in recipe.styles(step) if s in CONCLUDED], k=48)]
+    plan = recipe.plan(step, rng)
+    tokens = TOKENS["question"] + plan.paragraphs * TOKENS["paragraph"] + plan.demonstrations * TOKENS["demonstration"]
+    styles = rng.choices(recipe.styles(step), k=max(2, PROMPT_TOKENS // tokens))
+    examples = [draw_example(worlds[style][0], style, worlds[style][1], rng, plan) for style in styles]
     return [example for example in examples if example.target]
 
 
 def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
     """One step of the optimizer; return the parts of the loss."""
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss, parts = total_loss(training.model, training.teacher, batch)
+    device = training.model.device
+    with torch.autocast(device.type, dtype=torch.bfloat16):
+        loss, parts = total_loss(training.model, training.teacher, {name: tensor.to(device) for name, tensor in batch.items()})
     training.optimizer.param_groups[0]["lr"] = rate
     training.optimizer.zero_grad()
     loss.backward()
@@ -98,36 +138,46 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
     return parts
 
 
-def train(out: Path, size: str, steps: int, seed: int, peak: float) -> None:
-    """Train one model, or go on with it from its checkpoint, and write it to `out`."""
+def train(out: Path, size: str, recipe: Recipe, start: Path | None = None) -> None:
+    """Train one model, or go on with it from its checkpoint, and write it to `out`. On a GPU when there is one."""
     torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     tokenizer, checkpoint = make_tokenizer(), out / "checkpoint.pt"
-    model = make_model(size, len(tokenizer), seed)
-    order_numbers(model, tokenizer)
-    teacher = Teacher(model.config.d_model)
-    optimizer = torch.optim.AdamW([*model.parameters(), *teacher.parameters()], lr=peak, betas=(0.9, 0.98), weight_decay=0.0)
+    model = make_model(size, len(tokenizer), recipe.seed)
+    if start:
+        grow(start, model)
+    else:
+        order_numbers(model, tokenizer)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model.to(device)
+    teacher = Teacher(model.config.d_model).to(device)
+    optimizer = torch.optim.AdamW([*model.parameters(), *teacher.parameters()], lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
     training = Training(model, teacher, optimizer)
     if checkpoint.exists():
         training.restore(checkpoint)
-    run_steps(training, tokenizer, checkpoint, steps, seed, peak)
-    write_model(training, tokenizer, out, {"size": size, "steps": steps, "seed": seed, "peak_learning_rate": peak})
+    run_steps(training, tokenizer, checkpoint, recipe)
+    about = {"size": size, **asdict(recipe), "start": _read_about(start) if start else None, "device": device}
+    write_model(training, tokenizer, out, about)
     checkpoint.unlink(missing_ok=True)
 
 
-def run_steps(training: Training, tokenizer, checkpoint: Path, steps: int, seed: int, peak: float) -> None:
+def _read_about(folder: Path) -> dict:
+    """How the model that a training starts from was made."""
+    path = folder / "training.json"
+    return json.loads(path.read_text()) if path.is_file() else {"folder": folder.name}
+
+
+def run_steps(training: Training, tokenizer, checkpoint: Path, recipe: Recipe) -> None:
     """All steps that are left, with a progress bar, a line of the curves now and then, and checkpoints."""
-    started, saved, world, losses = time.time() - training.seconds, time.time(), None, {}
-    total = round((1 + SECOND_ROUND) * steps)
-    for step in tqdm(range(training.step, total), initial=training.step, total=total, mininterval=30):
-        if world is None or step % STEPS_PER_WORLD == 0:
-            world = draw_world(step, seed)
-            confusers = Confusers(world)
-        batch = encode(draw_batch(step, steps, world, confusers, random.Random(f"{seed} {step}")), tokenizer)
-        for name, loss in learn(training, batch, learning_rate(step, steps, peak)).items():
-            losses.setdefault(("conclusion " if is_conclusion(step, steps) else "") + name, []).append(loss)
+    started, saved, worlds, losses = time.time() - training.seconds, time.time(), None, {}
+    for step in tqdm(range(training.step, recipe.steps), initial=training.step, total=recipe.steps, mininterval=30):
+        if worlds is None or step % STEPS_PER_WORLD == 0:
+            worlds = draw_worlds(step, recipe.seed)
+        batch = encode(draw_batch(step, recipe, worlds), tokenizer)
+        for name, loss in learn(training, batch, recipe.learning_rate(step)).items():
+            losses.setdefault(("conclusion " if recipe.is_conclusion(step) else "") + name, []).append(loss)
         training.step, training.seconds = step + 1, time.time() - started
-        if training.step % EVALUATE_EVERY == 0:
+        if training.step % EVALUATE_EVERY == 0 or training.step == recipe.steps:
             training.curves.append(_measure(training, tokenizer, losses))
             losses = {}
         if time.time() - saved > CHECKPOINT_SECONDS:
@@ -137,7 +187,7 @@ def run_steps(training: Training, tokenizer, checkpoint: Path, steps: int, seed:
 
 def _measure(training: Training, tokenizer, losses: dict[str, list[float]]) -> dict:
     means = {name: round(sum(values) / len(values), 4) for name, values in losses.items()}
-    accuracy = reading_accuracy(writer(training.model, tokenizer), paragraphs=12, questions=120, seed=1)
+    accuracy = reading_accuracy(writer(training.model, tokenizer), paragraphs=10, questions=40, seed=1)
     row = {"step": training.step, "seconds": round(training.seconds), **means, **accuracy}
     tqdm.write(json.dumps(row))
     return row
@@ -146,8 +196,8 @@ def _measure(training: Training, tokenizer, losses: dict[str, list[float]]) -> d
 def write_model(training: Training, tokenizer, out: Path, about: dict) -> None:
     """Write the model in half precision, its tokenizer, how it was made, and its curves."""
     tokenizer.save_pretrained(out)
-    training.model.half().save_pretrained(out)
-    about |= {"steps_taken": training.step, "seconds": round(training.seconds), "threads": 1, "parameters": training.model.num_parameters(), "torch": torch.__version__}
+    training.model.cpu().half().save_pretrained(out)
+    about |= {"seconds": round(training.seconds), "threads": 1, "parameters": training.model.num_parameters(), "torch": torch.__version__}
     (out / "training.json").write_text(json.dumps(about, indent=1) + "\n")
     (out / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
 
@@ -155,12 +205,14 @@ def write_model(training: Training, tokenizer, out: Path, about: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the model and its checkpoint")
-    parser.add_argument("--size", choices=SIZES, default="mini")
-    parser.add_argument("--steps", type=int, default=20000, help="of the first round; the second has half as many")
+    parser.add_argument("--size", choices=SIZES, default="base")
+    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--start", type=Path, help="folder of a trained model, not larger, to grow from")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--peak", type=float, default=3e-3, help="highest learning rate")
     options = parser.parse_args()
-    train(options.out, options.size, options.steps, options.seed, options.peak)
+    recipe = Recipe(options.steps, options.seed, options.peak, grown=options.start is not None)
+    train(options.out, options.size, recipe, options.start)
 
 
 if __name__ == "__main__":

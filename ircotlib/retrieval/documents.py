@@ -1,0 +1,71 @@
+"""The documents of the embedded index, made from paragraphs: of a large corpus in several processes, so that all cores have work."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+from ircotlib.retrieval.analyzer import join_terms
+from ircotlib.retrieval.corpus import Corpus
+
+LARGE = 50_000  # paragraphs: with fewer, processes would cost more than they save
+MOST = 4  # processes: more would wait for the one that writes, and each holds 100 MB
+TURN = 64  # documents a process makes before it is the next one's turn: few enough for a pipe to hold
+ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def count_processes(corpus: Corpus) -> int:
+    """How many processes make the documents of a corpus; 0: this one does."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST) if cores > 1 and len(corpus) >= LARGE else 0
+
+
+def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
+    """The documents of a corpus in its order, as JSON; of each process no more are made ahead than a pipe holds."""
+    return _receive(corpus, processes) if processes else _make(corpus, 0, len(corpus))
+
+
+def _make(corpus: Corpus, start: int, stop: int) -> Iterator[str]:
+    for position, paragraph in enumerate(corpus.between(start, stop), start=start):
+        yield ENCODE({
+            "title": join_terms(paragraph.title),
+            "text": join_terms(paragraph.text),
+            "whole_title": paragraph.title,
+            "lower_title": paragraph.title.lower(),
+            "position": position,
+        })  # fmt: skip
+
+
+def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
+    """Documents of processes that take turns."""
+    command = [sys.executable, "-m", "ircotlib.retrieval.documents", str(corpus.folder)]
+    how = {"stdout": subprocess.PIPE, "encoding": "utf-8", "env": os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}}
+    with ExitStack() as stack:
+        makers = [stack.enter_context(subprocess.Popen([*command, str(turn), str(processes)], **how)) for turn in range(processes)]
+        for position in range(len(corpus)):
+            maker = makers[position // TURN % processes]
+            document = maker.stdout.readline()
+            if not document.endswith("\n"):
+                raise ChildProcessError(
+                    f"the analysis of {corpus.folder} broke off at paragraph {position} with status {maker.wait()}, expected {len(corpus)} "
+                    "paragraphs; see what stands above, and whether the memory is enough, then build again"
+                )
+            yield document
+
+
+def _send(folder: str, turn: str, processes: str) -> None:
+    """Write this process's share of the documents, one a line; end without a word when nobody reads any more."""
+    for name in ("SIGINT", "SIGPIPE"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    corpus = Corpus(folder)
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    for start in range(int(turn) * TURN, len(corpus), int(processes) * TURN):
+        sys.stdout.writelines(document + "\n" for document in _make(corpus, start, min(start + TURN, len(corpus))))
+
+
+if __name__ == "__main__":
+    _send(*sys.argv[1:])

@@ -1,0 +1,57 @@
+"""How the four data-set styles word their questions and their chains; the templates of what follows from facts."""
+
+import re
+
+from ircotlib.world.encyclopedia import Entity, mention
+from ircotlib.world.relations import Relation
+
+COMPARISONS = {
+    "hotpotqa": {
+        "birth": ("Who was born {when}, {a} or {b}?", "Thus, {x} was born {when}."),
+        "release": ("Which {noun} came out {when}, {a} or {b}?", "Thus, {x} came out {when}."),
+        "opening": ("Which {noun} was founded {when}, {a} or {b}?", "Thus, {x} was founded {when}."),
+    },
+    "2wikimultihopqa": {
+        "birth": ("Which person has the {when} date of birth, {a} or {b}?", "Thus, {x} has the {when} date of birth."),
+        "release": ("Which {noun} has the {when} release date, {a} or {b}?", "Thus, {x} has the {when} release date."),
+        "opening": ("Which {noun} has the {when} opening date, {a} or {b}?", "Thus, {x} has the {when} opening date."),
+    },
+}
+WHEN = {"hotpotqa": ("first", "last"), "2wikimultihopqa": ("earlier", "later")}
+BRIDGE = ("Which {noun} has the {role} who was born {when}, {a} or {b}?", "Thus, {x} has the {role} who was born {when}.")
+SAME_QUESTION = "Are {a} and {b} in the same country?"
+SAME_THOUGHTS = {"yes": "Thus, {a} and {b} are in the same country.", "no": "Thus, {a} and {b} are in different countries."}
+RELATIVES = {("father", "father"): "grandfather", ("spouse", "father"): "father-in-law"}
+INFERENCE = ("Who is the {role} of {a}?", "Thus, the {role} of {a} is {x}.")
+AGE = ("How old was {role} when {a} {event}?", "Thus, {x} was {n} years old.")
+EVENTS = {"release": "came out", "opening": "was founded"}
+COUNT = ("How many of the three members of {a} were born in {place}?", "Thus, {n} of them were born in {place}.")
+ANSWER = "So the answer is: {answer}."
+
+
+def describe(style: str, relation: Relation, x: str) -> str:
+    """The noun phrase for a relation's value in a style's questions: "the director of X", "the X director", "X's director"."""
+    noun = re.fullmatch(r"the (\S+) of \{x\}", relation.phrase)
+    if noun and style == "musique" and not x.startswith("the "):
+        return f"the {x} {noun[1]}"
+    if noun and style == "iirc":
+        return f"{x}'s {noun[1]}"
+    return relation.phrase.format(x=x)
+
+
+def ask(style: str, relation: Relation, x: str) -> str:
+    """The question for a relation's value in a style."""
+    if style == "2wikimultihopqa":
+        return f"{'Who' if relation.value in ('person', 'man') else 'What'} is {describe(style, relation, x)}?"
+    return relation.questions[style == "musique"].format(x=x)
+
+
+def word_thought(dialect: str, relation: Relation, subject: Entity, value: str) -> str:
+    """The sentence of a chain that states the value of a relation, in the dialect of a style's chains."""
+    if dialect == "2wikimultihopqa":
+        phrase = relation.phrase.format(x=subject.name)
+        return f"{phrase[0].upper()}{phrase[1:]} is {value}."
+    if dialect == "hotpotqa":
+        return relation.thought.format(s=subject.name, o=value)
+    wording = relation.wordings[1 if dialect == "musique" else 2]
+    return mention(wording, subject).replace("{o}", value)

@@ -1,0 +1,318 @@
+"""The laboratory: raw files that the official loaders read, answerable questions that need all their paragraphs, and demonstrations."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from statistics import median
+
+import pytest
+from solver import answer
+
+from ircotlib.datasets.load import load
+from ircotlib.datasets.pooled import make_paragraph, sample_dev_test
+from ircotlib.paths import PROMPTS
+from ircotlib.prompts import demonstration_sets, read_demonstrations
+from ircotlib.retrieval.bm25 import open_index
+from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.text import answer_from_chain
+from ircotlib.world.contexts import gold_passages, ranks_of_gold
+from ircotlib.world.laboratory import make_dataset, make_laboratory, write_all_demonstrations
+from ircotlib.world.official import aliases
+from ircotlib.world.questions import STYLES
+from ircotlib.world.relations import LISTS
+
+FILES = {
+    "hotpotqa": "hotpot_dev_distractor_v1.json",
+    "2wikimultihopqa": "dev.json",
+    "musique": "musique_ans_v1.0_dev.jsonl",
+    "iirc": "dev.json",
+}
+CORPUS = {"hotpotqa": 2439, "2wikimultihopqa": 2439, "musique": 2439, "iirc": 3459}
+PINNED = {
+    "hotpotqa": [
+        ("1677751e10456202b2541f4a", "In which country is the city where Torner Cinema is based?", ("Corsstead Federation",)),
+        ("654b5ae68a7cb40bb97b609a", "When was the author of the novel Gentle Cathedral born?", ("1817",)),
+        ("b243908eed66a0e2d06263b5", "When was the mayor of Upper Grimhaven born?", ("1851",)),
+    ],
+    "2wikimultihopqa": [
+        (
+            "0155cbc95e4c607af6853099ee6ea2b5",
+            "Which film has the later release date, Electric Carnival or Graceful Window?",
+            ("Graceful Window", "the film Graceful Window"),
+        ),
+        ("78d13d50781b7c5ebcef8b5dd2572c8b", "Who is the grandfather of Rufus Penner?", ("Ralf Dunwood", "R. Dunwood")),
+        ("7e9eb30cc16d46ed3843de5f7f9c4b0a", "Who is the father of the spouse of Signe Wexwood?", ("Silas Wexby", "S. Wexby")),
+    ],
+    "musique": [
+        ("2hop__169_7747", "Who leads the Rosa Wexman school?", ("Gustav Margate", "G. Margate")),
+        ("2hop__1426_46", "Who married the Yuri Kelnick mentor?", ("Gustav Marby", "G. Marby")),
+        ("2hop__656_7974", "In which year was the Fritz Wexsen school founded?", ("1891",)),
+    ],
+    "iirc": [
+        ("q_0", "What is the currency of North Loxhaven's country?", ("fiskel",)),
+        ("q_6", "Which river flows through Magnus Pengate's birthplace?", ("Kolma",)),
+        ("q_599", "Who is the leader of West Kirkstead's country?", ("Marek Marby",)),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_laboratory(tmp_path_factory.mktemp("laboratory") / "0")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return make_laboratory(tmp_path_factory.mktemp("laboratory") / "7", seed=7, size=1200, questions=200)
+
+
+@pytest.fixture(scope="module")
+def loaded(folder):
+    return {style: read(folder, style) for style in STYLES}
+
+
+def read(folder, style):
+    questions, corpus = load(style, folder)
+    return questions, {paragraph.id: paragraph for paragraph in corpus}
+
+
+def records(folder, style):
+    text = (folder / style / FILES[style]).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()] if style == "musique" else json.loads(text)
+
+
+def shown(question, corpus):
+    """The gold paragraphs and the main passage, each text once."""
+    paragraphs = [corpus[id] for id in question.gold] + ([question.passage] if question.passage else [])
+    return list({paragraph.text: paragraph for paragraph in paragraphs}.values())
+
+
+# The raw files and the loaders
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_loaders_give_back_questions_gold_and_corpus(loaded, style):
+    (questions, corpus), (world, riddles) = loaded[style], make_dataset(style)
+    by_text = {riddle.text: riddle for riddle in riddles}
+    assert (len(questions), len(corpus)) == (600, CORPUS[style])
+    assert [(q.id, q.text, q.answers) for q in (questions[0], questions[9], questions[-1])] == PINNED[style]
+    assert len(sample_dev_test(questions)[0]) == 100 and len(sample_dev_test(questions)[1]) == 500
+    for question in questions:
+        riddle = by_text[question.text]
+        assert question.answers[0] == riddle.answer
+        assert {paragraph.text for paragraph in shown(question, corpus)} == {passage.text for passage in gold_passages(world, riddle)}
+        if style == "iirc":
+            assert question.passage.text == world.passage(*riddle.main).text
+            assert question.kind == ("span" if riddle.kind == "span" else "value")
+        else:
+            expected = {make_paragraph(passage.title, passage.text).id for passage in gold_passages(world, riddle)}
+            assert set(question.gold) == expected and question.kind == riddle.kind
+
+
+def test_corpora_are_the_pages_of_the_encyclopedia(loaded):
+    for style, (_, corpus) in loaded.items():
+        world, _ = make_dataset(style)
+        pages = {(passage.title, passage.text) for page in world.pages.values() for passage in page}
+        pages = {(title.lower(), text) for title, text in pages} if style == "iirc" else pages
+        assert {(paragraph.title, paragraph.text) for paragraph in corpus.values()} == pages
+
+
+def test_hotpotqa_and_2wikimultihopqa_point_at_the_sentences_that_state_the_facts(folder):
+    for style in ("hotpotqa", "2wikimultihopqa"):
+        world, riddles = make_dataset(style)
+        for record, riddle in zip(records(folder, style), riddles, strict=True):
+            context = dict(record["context"])
+            assert len(record["context"]) == len(context) == 10
+            for (title, number), fact in zip(record["supporting_facts"], riddle.facts, strict=True):
+                assert title == fact[0] and world.entities[title].facts[fact[1]] in context[title][number]
+
+
+def test_evidences_of_2wikimultihopqa_lead_to_the_answer_by_name_and_by_id(folder):
+    rows = [json.loads(line) for line in (folder / "2wikimultihopqa/id_aliases.json").read_text(encoding="utf-8").splitlines()]
+    assert len({row["Q_id"] for row in rows}) == len(rows) == 2439 + sum(map(len, LISTS.values()))
+    for record in records(folder, "2wikimultihopqa"):
+        if record["type"] in ("compositional", "inference"):
+            (a, _, b), (c, _, d) = record["evidences"]
+            assert b == c and d == record["answer"] and a in record["question"]
+            if record["evidences_id"]:
+                (a, _, b), (c, _, d) = record["evidences_id"]
+                assert b == c and d == record["answer_id"] and record["entity_ids"] == f"{a}_{c}"
+            else:
+                assert d.isdigit() and record["answer_id"] is None
+        else:
+            assert record["answer"] in record["question"] and record["answer_id"] in record["entity_ids"].split("_")
+
+
+def test_decompositions_of_musique_name_their_paragraphs(folder):
+    for record in records(folder, "musique"):
+        paragraphs, steps = record["paragraphs"], record["question_decomposition"]
+        assert [p["idx"] for p in paragraphs] == list(range(20))
+        assert record["id"] == f"{len(steps)}hop{'1' * (len(steps) > 2)}__" + "_".join(str(step["id"]) for step in steps)
+        assert {step["paragraph_support_idx"] for step in steps} == {p["idx"] for p in paragraphs if p["is_supporting"]}
+        for n, step in enumerate(steps):
+            assert (f"#{n}" if n else paragraphs[step["paragraph_support_idx"]]["title"]) in step["question"]
+            assert step["answer"] in paragraphs[step["paragraph_support_idx"]]["paragraph_text"]
+        assert steps[-1]["answer"] == record["answer"]
+
+
+def test_places_in_iirc_are_where_they_say(folder, loaded):
+    articles = json.loads((folder / "iirc/context_articles.json").read_text(encoding="utf-8"))
+    world, _ = make_dataset("iirc")
+    plain = {title.lower(): "\n".join(passage.text for passage in page) for title, page in world.pages.items()}
+    assert articles.keys() == plain.keys()
+    for passage in records(folder, "iirc"):
+        texts = plain | {"main": passage["text"]}
+        assert passage["links"] and all(passage["text"][slice(*link["indices"])] == link["target"] for link in passage["links"])
+        targets = {link["target"] for link in passage["links"]} | {passage["title"]}
+        for question in passage["questions"]:
+            assert set(question["question_links"]) <= targets
+            assert all(texts[context["passage"]][slice(*context["indices"])] == context["text"] for context in question["context"])
+            pages = {context["passage"] for context in question["context"]} - {"main"}
+            assert pages == {link.lower() for link in question["question_links"]}
+            for span in question["answer"].get("answer_spans", []):
+                assert texts[span["passage"]][span["start"] : span["end"]] == span["text"]
+
+
+# What the questions need
+
+
+@pytest.mark.parametrize("laboratory", ["folder", "small"])
+def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(laboratory, request):
+    for style in STYLES:
+        questions, corpus = read(request.getfixturevalue(laboratory), style)
+        for question in questions:
+            paragraphs = shown(question, corpus)
+            assert answer(style, question.text, paragraphs) == question.answers[0], question
+            for missing in paragraphs:
+                assert answer(style, question.text, [p for p in paragraphs if p != missing]) is None, (question, missing)
+
+
+def test_nothing_in_the_whole_corpus_gives_another_answer(loaded):
+    for style, (questions, corpus) in loaded.items():
+        for question in questions[:20]:
+            assert answer(style, question.text, corpus.values()) == question.answers[0]
+
+
+def test_aliases_are_of_one_thing_only():
+    world, _ = make_dataset("musique")
+    names = [*world.entities, *(name for names in LISTS.values() for name in names)]
+    forms = Counter(form.casefold() for name in names for form in (name, *aliases(world, name)))
+    assert forms.most_common(1)[0][1] == 1
+    first, last = next(name for name, entity in world.entities.items() if entity.kind == "country").split()
+    assert aliases(world, f"{first} {last}") == (f"{last} of {first}",)
+    assert aliases(world, "1931") == aliases(world, "yes") == ()
+    initials = Counter((name[0], name.split()[1]) for name, entity in world.entities.items() if entity.kind == "person")
+    shared = [name for name, entity in world.entities.items() if entity.kind == "person" and initials[name[0], name.split()[1]] > 1]
+    assert shared and not any(aliases(world, name) for name in shared)
+    alone = [name for name, entity in world.entities.items() if entity.kind == "person" and name not in shared]
+    assert alone and all(aliases(world, name) == (f"{name[0]}. {name.split()[1]}",) for name in alone)
+
+
+def test_later_paragraphs_are_found_by_the_right_thought_only(loaded, tmp_path):
+    """What makes retrieval by thoughts worth while: the question does not lead to later paragraphs, the sentence before does."""
+    for style, (questions, corpus) in loaded.items():
+        retriever = open_index(write_corpus(tmp_path / style, corpus.values()), tmp_path / f"{style} index")
+        ranks = ranks_of_gold(questions[:200], make_dataset(style)[1], retriever)
+        later = [rank for rank in ranks if rank.by_thought]
+        assert len(later) > 100
+        assert sum(rank.by_question <= 15 for rank in later) / len(later) < 0.05 and median(rank.by_question for rank in later) > 200
+        assert sum(rank.by_thought <= 15 for rank in later) / len(later) > 0.99 and median(rank.by_thought for rank in later) <= 3
+        named = [rank for rank in ranks if not rank.by_thought]
+        assert {rank.kind for rank in named} <= {"comparison", "bridge_comparison", "count"}
+        if style != "iirc":  # there the main passage names them, not the question
+            assert all(rank.by_question <= 15 for rank in named)
+
+
+# Writing it
+
+
+def test_the_same_bytes_again_by_the_command(folder, tmp_path):
+    command = [sys.executable, "-m", "ircotlib.world.laboratory", str(tmp_path / "again")]
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"PYTHONHASHSEED": "1"})
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    assert files == sorted(path.relative_to(tmp_path / "again") for path in (tmp_path / "again").rglob("*") if path.is_file())
+    assert len(files) == 1 + 6 + 33 + 1
+    assert all((folder / path).read_bytes() == (tmp_path / "again" / path).read_bytes() for path in files)
+
+
+def test_another_seed_and_size(folder, small):
+    for style in STYLES:
+        questions, corpus = load(style, small)
+        assert len(questions) == 200 and len(list(corpus)) > 1000
+        same = {question.text for question in questions} & {question.text for question in load(style, folder)[0]}
+        assert len(same) < 0.2 * 200  # questions about popular entities, which are in every world
+
+
+def test_a_laboratory_is_left_as_it_is_or_replaced_as_a_whole(tmp_path):
+    made = make_laboratory(tmp_path / "x", seed=3, size=700, questions=40)
+    before = (made / "musique/musique_ans_v1.0_dev.jsonl").stat()
+    assert make_laboratory(made, seed=3, size=700, questions=40) == made
+    assert (made / "musique/musique_ans_v1.0_dev.jsonl").stat() == before
+    with pytest.raises(ValueError, match="make the world larger"):
+        make_laboratory(made, seed=3, size=60, questions=600)
+    assert len(load("iirc", made)[0]) == 40
+    make_laboratory(made, seed=4, size=700, questions=30)
+    assert len(load("iirc", made)[0]) == 30
+    assert {path.name for path in tmp_path.iterdir()} == {"x", "x.lock"}
+
+
+def test_other_files_are_not_overwritten(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("notes")
+    with pytest.raises(ValueError, match="mine holds files that are no laboratory"):
+        make_laboratory(tmp_path / "mine")
+    assert (tmp_path / "mine/notes.txt").read_text() == "notes"
+
+
+# Demonstrations
+
+
+def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
+    written = write_all_demonstrations(tmp_path)
+    kept = sorted(path.relative_to(PROMPTS / "laboratory") for path in (PROMPTS / "laboratory").rglob("*") if path.is_file())
+    assert sorted(path.relative_to(tmp_path) for path in written) == kept
+    assert all((tmp_path / path).read_bytes() == (PROMPTS / "laboratory" / path).read_bytes() for path in kept)
+
+
+@pytest.mark.parametrize("laboratory", ["folder", "small"])
+def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(laboratory, request):
+    folder = request.getfixturevalue(laboratory)
+    for style in STYLES:
+        asked = {question.text for question in load(style, folder)[0]}
+        chains = read_demonstrations(folder / f"prompts/{style}/no_context_cot_qa_flan_t5.txt")
+        answers = {d.id: answer_from_chain(d.answer) for d in chains}
+        paths = sorted((folder / f"prompts/{style}").glob("*_qa_flan_t5.txt"))
+        assert len(paths) == 8 and len(answers) == 20
+        for path in paths:
+            for demonstration in read_demonstrations(path):
+                assert demonstration.question not in asked
+                assert "_direct_" not in path.name or demonstration.answer == answers[demonstration.id]
+                found = answer(style, demonstration.question, demonstration.paragraphs)
+                assert found == (None if path.name.startswith("no_context") else answers[demonstration.id])
+        with_distractors = [path for path in paths if "gold_with" in path.name and "_cot_" in path.name]
+        lengths = [[len(demonstration.paragraphs) for demonstration in read_demonstrations(path)] for path in with_distractors]
+        assert all((b, c) == (a + 1, a + 2) for a, b, c in zip(*lengths, strict=True))
+
+
+def test_demonstrations_of_iirc_end_with_the_main_passage_and_know_the_pages(folder):
+    titles = read_demonstrations(folder / "prompts/iirc/no_context_open_llm_retrieval_flan_t5.txt")
+    chains = read_demonstrations(folder / "prompts/iirc/gold_with_2_distractors_context_cot_qa_flan_t5.txt")
+    assert titles[0].question.startswith("The question is: '") and titles[0].answer
+    for with_titles, with_chain in zip(titles, chains, strict=True):
+        [main], needed = with_titles.paragraphs, with_titles.answer.split(", ")
+        assert (with_chain.paragraphs[-1].title, with_chain.paragraphs[-1].text) == (main.title, main.text)
+        assert main.title not in needed and set(needed) < {paragraph.title for paragraph in with_chain.paragraphs}
+        question, request = f"The question is: '{with_chain.question}'.", f"Generate titles of {len(needed)} Wikipedia pages"
+        assert with_titles.question == f"{question} {request} that have relevant information to answer this question."
+
+
+def test_three_fixed_sets_of_fifteen_with_all_kinds(folder):
+    for style in STYLES:
+        examples = read_demonstrations(folder / f"prompts/{style}/no_context_cot_qa_flan_t5.txt")
+        sets = demonstration_sets(examples, style, folder=folder / "prompts")
+        assert [len({d.id for d in chosen}) for chosen in sets] == [15, 15, 15]
+        assert len({tuple(d.id for d in chosen) for chosen in sets}) == 3
+    with pytest.raises(ValueError, match="found no demonstration with id"):
+        demonstration_sets(examples, "iirc")  # the authors' own, where no folder says otherwise
