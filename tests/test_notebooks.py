@@ -66,4 +66,4 @@ def test_notebooks_hold_no_machinery(path):
         if cell.cell_type == "code":
             assert cell.source.count("\n") <= 20, cell.source
             assert not any(line.startswith(("class ", "try:")) for line in cell.source.splitlines())
-    assert notebook.cells[-1].source.startswith("## What we see") or path.stem == "04_ircot"
+    assert any(cell.source.startswith("## What we see") for cell in notebook.cells[-3:])
