@@ -18,6 +18,7 @@ lab: $(READY)              ## JupyterLab on the notebooks
 
 bench: $(READY)            ## the benchmarks behind the README's claims of speed
 	.venv/bin/python tests/benchmark.py
+	.venv/bin/python tests/benchmark_retrieval.py
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
 	.venv/bin/python -m ircotlib.regenerate --save

@@ -6,7 +6,7 @@ Differs from Lucene: the letter-like pictographs (ℹ Ⓜ 🅰 🅱 🅾 🅿) b
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import regex
 
@@ -17,8 +17,7 @@ STOP_WORDS = frozenset((
     "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
 ))  # fmt: skip
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
-SUFFIXES = ("s", "ed", "ing", "y", "e", "ll", *STEP_4, *(suffix for suffix, _ in STEP_2 + STEP_3))  # no other words are stemmed
-MOST = 1 << 17  # strings remembered, and as many older ones
+MOST = 1 << 17  # chunks remembered, and as many older ones: 50 MB
 MAX_LENGTH = 255  # of a word, in UTF-16 code units; what is longer is cut there and goes on as the next word
 
 # Characters that Unicode made part of words, or combining, after version 12.1. Lucene's tokenizer does not know them.
@@ -48,29 +47,24 @@ def join_terms(text: str) -> str:
     return "".join(map(CHUNKS.__getitem__, text.split(" ")))
 
 
-class Remembered(dict):
-    """What a function makes of strings; of those seen long ago it is forgotten and made again."""
+class Chunks(dict):
+    """The terms of what stands between two spaces, which always end a word; of what was seen last they are remembered."""
 
-    def __init__(self, make: Callable[[str], str]):
+    def __init__(self):
         super().__init__()
-        self.make, self.older = make, {}
+        self.older: dict[str, str] = {}
 
-    def __missing__(self, text: str) -> str:
+    def __missing__(self, chunk: str) -> str:
         if len(self) >= MOST:
             self.older = dict(self)
             self.clear()
-        made = self.older.get(text)
-        self[text] = made = self.make(text) if made is None else made
-        return made
-
-
-def _chunk(chunk: str) -> str:
-    """The terms of what stands between two spaces: a space always ends a word, so that chunks can be remembered."""
-    return "".join(map(WORDS.__getitem__, _words(chunk)))
+        terms = self.older.get(chunk)
+        self[chunk] = terms = "".join(map(_term, _words(chunk))) if terms is None else terms
+        return terms
 
 
 def _words(chunk: str) -> list[str]:
-    bare = chunk.strip('.,"()')  # which never belong to a word at its ends
+    bare = chunk.strip('.,"()')  # which belong to no word at its ends
     if bare.isascii() and bare.isalnum() and len(bare) <= MAX_LENGTH:
         return [bare]
     words = ASCII_WORD.findall(chunk) if chunk.isascii() else WORD.findall(chunk)
@@ -79,7 +73,7 @@ def _words(chunk: str) -> list[str]:
     return words
 
 
-def _word(word: str) -> str:
+def _term(word: str) -> str:
     """The term of a word after a space; nothing for a stop word."""
     word = _lower(word[:-2] if word.endswith(POSSESSIVES) else word)
     return "" if word in STOP_WORDS else " " + _stem(word)
@@ -92,9 +86,7 @@ def _lower(word: str) -> str:
 
 def _stem(word: str) -> str:
     """Porter's stem; a character beyond U+FFFF counts as the two UTF-16 code units it has in Lucene."""
-    if not word.endswith(SUFFIXES):
-        return word
-    if max(word) <= "\uffff":
+    if word.isascii() or max(word) <= "\uffff":
         return stem(word)
     code = word.encode("utf-16-le")
     units = "".join(chr(low | high << 8) for low, high in zip(code[::2], code[1::2]))
@@ -173,5 +165,5 @@ def _fingerprint() -> str:
 WORD = regex.compile(_word_pattern(), regex.VERSION1)
 ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
 ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")  # the same for ASCII text, several times faster
-CHUNKS, WORDS = Remembered(_chunk), Remembered(_word)
+CHUNKS = Chunks()
 FINGERPRINT = _fingerprint()  # changes when the terms of a text may; an index or a cache made with another one is stale

@@ -12,15 +12,15 @@ from ircotlib.retrieval.analyzer import join_terms
 from ircotlib.retrieval.corpus import Corpus
 
 LARGE = 50_000  # paragraphs: with fewer, processes would cost more than they save
-MOST = 4  # processes: more would wait for the one that writes, and each holds 100 MB
+MOST = 4  # processes: more would wait for the one that reads them, and each holds 100 MB
 TURN = 64  # documents a process makes before it is the next one's turn: few enough for a pipe to hold
 ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def count_processes(corpus: Corpus) -> int:
-    """How many processes make the documents of a corpus; 0: this one does."""
+    """How many processes make the documents of a corpus beside this one; 0: this one does, as on 2 cores, one of which the writer uses."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST) if cores > 1 and len(corpus) >= LARGE else 0
+    return min(cores - 1, MOST) if cores > 2 and len(corpus) >= LARGE else 0
 
 
 def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:

@@ -11,6 +11,7 @@ STEP_3 = (("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ic
 STEP_4 = (
     "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize",
 )  # fmt: skip
+SUFFIXES_2, SUFFIXES_3 = (tuple(suffix for suffix, _ in rules) for rules in (STEP_2, STEP_3))
 
 
 def stem(word: str) -> str:
@@ -23,8 +24,13 @@ def stem(word: str) -> str:
     word = _strip_past(_strip_plural(word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
-    word = _strip_residue(_replace(_replace(word, STEP_2), STEP_3))
-    return _strip_final(word)
+    if word.endswith(SUFFIXES_2):
+        word = _replace(word, STEP_2)
+    if word.endswith(SUFFIXES_3):
+        word = _replace(word, STEP_3)
+    if word.endswith(STEP_4):
+        word = _strip_residue(word)
+    return _strip_final(word) if word.endswith(("e", "l")) else word
 
 
 def _shape(word: str) -> str:
