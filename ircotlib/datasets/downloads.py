@@ -13,6 +13,7 @@ import ijson
 
 from ircotlib.data import Paragraph
 from ircotlib.datasets.fields import field, shown
+from ircotlib.datasets.hotpotqa import read_context
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.progress import show_progress
 
@@ -146,14 +147,7 @@ def read_abstracts(path: Path) -> Iterator[Paragraph]:
 def read_contexts(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of the contexts of 2WikiMultihopQA's questions; test questions, which lack answers, are welcome."""
     for record, where in _read_list(path):
-        for entry in field(record, "context", list, where):
-            match entry:
-                case [str(title), [*sentences]] if all(isinstance(sentence, str) for sentence in sentences):
-                    yield make_paragraph(title, " ".join(sentences).strip())
-                case _:
-                    raise ValueError(
-                        f"{where}, field 'context': expected [title, [sentence, ...]] for each paragraph, found {shown(entry)}"
-                    )
+        yield from read_context(record, where, " ")
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:

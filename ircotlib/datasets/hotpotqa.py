@@ -31,14 +31,15 @@ def read_record(
     kind = field(record, "type", str, where)
     if kind not in kinds:
         raise ValueError(f"{where}, field 'type': expected one of {', '.join(kinds)}, found {kind!r}: is it another data set's file?")
-    context = _context(record, where, separator)
+    context = read_context(record, where, separator)
     if corpus_ids is None:  # of several paragraphs with one title, the first
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
     question = Question(id, text, (field(record, "answer", str, where),), _gold(record, where, corpus_ids), dataset, kind)
     return question, context
 
 
-def _context(record: dict, where: str, separator: str) -> tuple[Paragraph, ...]:
+def read_context(record: dict, where: str, separator: str) -> tuple[Paragraph, ...]:
+    """The paragraphs of a record's context, in order; `separator` joins the sentences of each."""
     paragraphs = []
     for entry in field(record, "context", list, where):
         match entry:

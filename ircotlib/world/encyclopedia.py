@@ -42,6 +42,10 @@ class Passage:
     text: str
     spans: tuple[Span, ...]
 
+    def span(self, relation: str) -> Span:
+        """Where the paragraph states this fact; StopIteration where it does not."""
+        return next(span for span in self.spans if span.relation == relation)
+
 
 @dataclass(frozen=True, slots=True)
 class World:

@@ -282,8 +282,7 @@ def _sources(world: World, riddle: Riddle, places: dict[Passage, int], question_
     for fact in riddle.facts:
         passage = world.passage(*fact)
         if passage in places:
-            span = next(span for span in passage.spans if span.relation == fact[1])
-            sources.setdefault(value_of(world, fact), places[passage] + span.start)
+            sources.setdefault(value_of(world, fact), places[passage] + passage.span(fact[1]).start)
     return sources
 
 

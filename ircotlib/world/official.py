@@ -44,7 +44,7 @@ def aliases(world: World, answer: str) -> tuple[str, ...]:
 
 def find_sentence(passage: Passage, relation: str) -> tuple[int, re.Match]:
     """The number of the sentence that states a fact, from 0, and its place in the paragraph."""
-    span = next(span for span in passage.spans if span.relation == relation)
+    span = passage.span(relation)
     return next((number, found) for number, found in enumerate(SENTENCE.finditer(passage.text)) if span.start < found.end())
 
 
@@ -155,7 +155,7 @@ def _iirc_answer(world: World, riddle: Riddle, main: Passage) -> dict:
     subject, relation = riddle.facts[-1]
     passage = world.passage(subject, relation)
     where, offset = _place(world, passage, main)
-    span = next(span for span in passage.spans if span.relation == relation)
+    span = passage.span(relation)
     place = {"text": riddle.answer, "passage": where, "start": offset + span.start, "end": offset + span.end}
     return {"type": "span", "answer_spans": [place]}
 
