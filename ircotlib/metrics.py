@@ -12,14 +12,14 @@ from ircotlib.text import normalise_answer
 
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})  # HotpotQA's scorer gives no partial credit for or against these
 # 2WikiMultihopQA's is a copy of HotpotQA's
-SCORERS = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "HotpotQA", "musique": "SQuAD", "iirc": "DROP", "mini": "HotpotQA"}
+SCORERS = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "HotpotQA", "musique": "SQuAD", "iirc": "DROP"}
 
 
 def exact_match(prediction: str, answers: Sequence[str], dataset: str = "hotpotqa") -> float:
     """1.0 if the prediction equals one of the answers once both are normalised, else 0.0 (official scorer of `dataset`).
 
     All have the same rule but IIRC's, DROP's: numbers are equal by value, and an answer of several spans, in any order, is a JSON list.
-    Raises ValueError for other data sets than HotpotQA, 2WikiMultihopQA, MuSiQue, IIRC and mini.
+    Raises ValueError for other data sets than HotpotQA, 2WikiMultihopQA, MuSiQue and IIRC.
     """
     if _scorer(answers, dataset) == "DROP":
         return float(any(_drop_equal(_drop_spans(prediction), _drop_spans(answer)) for answer in answers))
@@ -29,7 +29,7 @@ def exact_match(prediction: str, answers: Sequence[str], dataset: str = "hotpotq
 def answer_f1(prediction: str, answers: Sequence[str], dataset: str = "hotpotqa") -> float:
     """F1 of the words of the prediction against the best of the answers (official scorer of `dataset`).
 
-    HotpotQA's and its copy for 2WikiMultihopQA (also taken for "mini"): where either side is yes, no or noanswer, only equality counts; two
+    HotpotQA's and its copy for 2WikiMultihopQA: where either side is yes, no or noanswer, only equality counts; two
     empty texts score 0. MuSiQue's, which is SQuAD's: no rule for yes and no; two empty texts score 1. IIRC's, DROP's: a span is a set of
     words; where the answer's span has numbers, the prediction's must have one of them; spans are paired for the greatest sum, which is
     divided by the number of spans on the longer side and rounded to two decimals. Raises ValueError for other data sets.

@@ -5,7 +5,7 @@ import pytest
 
 from ircotlib.metrics import answer_f1, bootstrap_interval, exact_match, paragraph_recall
 
-HOTPOT = ("hotpotqa", "2wikimultihopqa", "mini")
+HOTPOT = ("hotpotqa", "2wikimultihopqa")
 IIRC = ("iirc",)
 ALL = (*HOTPOT, "musique")
 

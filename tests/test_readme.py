@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from ircotlib.datasets import downloads, load, twowiki
+from ircotlib.figures import BACKENDS
 from ircotlib.paths import FIGURES, MODELS, PROFILES, ROOT
 from ircotlib.regenerate import MAKES, choose_parameters
 from ircotlib.systems.oner import oner_qa
@@ -24,6 +25,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md", "prompts/README.md")}
 NAMES = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "2WikiMultihopQA", "musique": "MuSiQue", "iirc": "IIRC"}
 THREE = ["hotpotqa", "2wikimultihopqa", "musique"]  # IIRC is not in the paper's Figures 5, 6, 8, 9
+COSTS = {  # columns of the table of retrieval, and what they show
+    "build, CPU-s": "build, CPU",
+    "its peak memory, MB": "build, peak memory",
+    "index on disk, MB": "index on disk",
+    "queries a CPU-s, one at a time": "one at a time, CPU",
+    "in batches of 64": "batches of 64, CPU",
+}
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?![\w,])")
 
 
@@ -167,18 +175,29 @@ def test_setting_and_claims_are_those_of_the_figures():
     assert quoted("claims") == [x for rows, better, worse in pairs for x in counted(apart(rows, (d, better), (d, worse)) for d in NAMES)]
 
 
+def is_causal(model: str) -> bool:
+    """Whether a shipped model is a decoder only, not a T5."""
+    return not json.loads((MODELS / Path(model).name / "config.json").read_text()).get("is_encoder_decoder")
+
+
+def in_order(parameters: dict[str, float]) -> list[str]:
+    """The T5s by size, then the causal models."""
+    return sorted(parameters, key=lambda model: (is_causal(model), parameters[model]))
+
+
 def test_scale_is_that_of_figures_8_and_9():
     recall, f1 = read("ircot_fig08_scale_recall"), read("ircot_fig09_scale_f1")
-    models = list(dict.fromkeys(row["model"] for row in sorted(recall, key=lambda row: float(row["parameters"]))))
-    assert f"| {' | '.join(Path(model).name for model in models)} |\n" in block("scale")
+    models = in_order({row["model"]: float(row["parameters"]) for row in recall})
+    t5s = [model for model in models if not is_causal(model)]
+    assert f"→ IRCoT, % | {' | '.join(Path(model).name for model in models)} |\n" in block("scale")
     kinds = ((recall, "OneR", "IRCoT"), (f1, "OneR QA", "IRCoT QA"))
     rows = [(table, d, m, s) for d in THREE for table, *systems in kinds for m in models for s in systems]
     assert quoted("scale") == [round(float(find(table, *key)["mean"]), 1) for table, *key in rows]
     assert labels("scale") == [f"{NAMES[d]}, {metric}" for d in THREE for metric in ("recall", "F1")]
     above = [x for table, less, more in kinds for x in counted(apart(table, (d, m, more), (d, m, less)) for d in THREE for m in models)]
-    across = counted(apart(f1, (d, models[-2], "IRCoT QA"), (d, models[-1], "OneR QA")) for d in THREE)
+    across = counted(apart(f1, (d, t5s[-2], "IRCoT QA"), (d, t5s[-1], "OneR QA")) for d in THREE)
     assert quoted("scale claims") == above + across
-    assert re.findall(r"with (\S+)", block("scale claims")) == [Path(model).name for model in models[-2:]]
+    assert re.findall(r"with (\S+)", block("scale claims")) == [Path(model).name for model in t5s[-2:]]
 
 
 def legs(about: dict) -> list[dict]:
@@ -186,21 +205,26 @@ def legs(about: dict) -> list[dict]:
     return [about] + (legs(about["start"]) if about.get("start") else [])
 
 
+def minutes(about: dict) -> str:
+    """Of all legs, by where they ran; the record of the first of all does not say, it was a core."""
+    seconds = {where: [leg["seconds"] for leg in legs(about) if leg.get("device", "cpu") == where] for where in ("cpu", "cuda")}
+    places = {"cpu": "one core", "cuda": "a GPU"}
+    return ", ".join(f"{round(sum(spent) / 60):,} on {places[where]}" for where, spent in seconds.items() if spent)
+
+
 def test_models_are_the_shipped_ones():
     about = {path.parent.name: json.loads(path.read_text()) for path in MODELS.glob("*/training.json")}
     assert set(about) == {path.name for path in MODELS.iterdir()}, "a shipped model without the record of its training"
-    about = dict(sorted(about.items(), key=lambda item: item[1]["parameters"]))
-    assert labels("models") == list(about)
-    steps = [sum(leg.get("steps_taken", leg["steps"]) for leg in legs(a)) for a in about.values()]
-    minutes = [round(sum(leg["seconds"] for leg in legs(a)) / 60) for a in about.values()]
-    sizes = [round(a["parameters"] / 1e6, 2) for a in about.values()]
-    assert quoted("models") == [x for row in zip(sizes, steps, minutes, strict=True) for x in row]
-    assert [a["start"] is not None for a in about.values()] == [False] + [True] * (len(about) - 1), "the README says otherwise"
-    cells = [row.split(" | ") for row in below_head("models").splitlines()]
-    assert [row[2] for row in cells] == ["an earlier model, not shipped" if a["start"] else "scratch" for a in about.values()]
-    assert [row[4] for row in cells] == [
-        f"{total} on {'a GPU' if a['device'] == 'cuda' else 'one core'} |" for total, a in zip(minutes, about.values(), strict=True)
-    ]
+    about = {name: about[name] for name in in_order({name: a["parameters"] for name, a in about.items()})}
+    steps = {name: sum(leg.get("steps_taken", leg["steps"]) for leg in legs(a)) for name, a in about.items()}
+    rows = []
+    for name, a in about.items():
+        [start] = [other for other in about if about[other] == a["start"]] or ["an earlier model, not shipped" if a["start"] else "scratch"]
+        rows.append(f"| {name} | {a['parameters'] / 1e6:.2f} | {start} | {steps[name]:,} | {minutes(a)} |")
+    assert below_head("models").splitlines() == rows
+    smallest, *larger = [name for name in about if not is_causal(name)]
+    grown = [name for name in about if about[name]["start"]]
+    assert grown == larger and min(steps[name] for name in larger) > steps[smallest], "the README says otherwise"
     drawn = {Path(row["model"]).name: float(row["parameters"]) for row in read("ircot_fig08_scale_recall")}
     assert drawn == {name: round(about[name]["parameters"] / 1e6, 2) for name in drawn}
 
@@ -236,6 +260,22 @@ def test_speed_is_that_of_the_benchmark():
     full, one = (find(read("bench_batching", None), way) for way in ("full batches", "one at a time"))
     values = full["times as fast"], full["questions per second"], one["questions per second"]
     assert quoted("speed") == [round(float(value), 1) for value in values]
+
+
+def test_retrieval_is_that_of_the_benchmark():
+    value = {(row["backend"], int(row["paragraphs"]), row["measure"]): float(row["value"]) for row in read("retrieval_scale", None)}
+
+    def cell(size, measure):
+        found = (value.get((backend, size, measure)) for backend in BACKENDS)
+        return " / ".join("–" if x is None else f"{x:,.0f}" if x >= 10 else f"{x:.1f}" for x in found)
+
+    sizes = sorted({size for _, size, _ in value})
+    rows = [[f"{size:,} paragraphs", *(cell(size, measure) for measure in COSTS.values())] for size in sizes]
+    assert block("retrieval").splitlines()[1] == f"| {' / '.join(BACKENDS)} | {' | '.join(COSTS)} |"
+    assert below_head("retrieval").splitlines() == [f"| {' | '.join(row)} |" for row in rows]
+    size = max(size for backend, size, _ in value if backend == "Elasticsearch")
+    ours, theirs = ([value[backend, size, measure] for measure in ("batches of 64, CPU", "index on disk")] for backend in list(BACKENDS)[:2])
+    assert quoted("retrieval claims") == [size, round(ours[0] / theirs[0], 1), round(100 * ours[1] / theirs[1])]
 
 
 def test_the_repository_names_no_machine():

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ import tantivy
 from filelock import FileLock
 
 from ircotlib.data import Paragraph
+from ircotlib.paths import write_folder
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus
@@ -145,19 +145,9 @@ def build_index(corpus: Corpus, folder: Path | str, progress: Callable[[range], 
 
 
 def _build(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
-    """Build beside the folder, then put it in place of what is there: an old index, or nothing."""
-    if folder.exists() and _read_about(folder) is None and any(folder.iterdir()):
-        raise ValueError(f"{folder} holds files that are no index: an index needs a folder of its own, empty or not there yet")
-    partial, replaced = (folder.with_name(folder.name + suffix) for suffix in (".partial", ".replaced"))
-    for left_over in (partial, replaced):
-        shutil.rmtree(left_over, ignore_errors=True)
-    partial.mkdir()
-    _add(corpus, partial, progress)
-    (partial / ABOUT).write_text(json.dumps(_about(corpus)) + "\n", encoding="utf-8")
-    if folder.exists():
-        folder.rename(replaced)
-    partial.rename(folder)
-    shutil.rmtree(replaced, ignore_errors=True)
+    with write_folder(folder, ABOUT, "index") as partial:
+        _add(corpus, partial, progress)
+        (partial / ABOUT).write_text(json.dumps(_about(corpus)) + "\n", encoding="utf-8")
 
 
 def _add(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
