@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 READY = .venv/ready
 
 figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
-	.venv/bin/python -m ircotlib.regenerate --profile $(PROFILE)
+	.venv/bin/python -m ircotlib.regenerate --profile $(PROFILE) $(if $(filter mini,$(PROFILE)),--jobs 2)
 
 test: $(READY)             ## style, unit tests, and every notebook
 	.venv/bin/ruff check ircotlib tests
@@ -21,7 +21,7 @@ bench: $(READY)            ## the benchmarks behind the README's claims of speed
 	.venv/bin/python tests/benchmark_retrieval.py
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
-	.venv/bin/python -m ircotlib.regenerate --save
+	.venv/bin/python -m ircotlib.regenerate --save --jobs 2
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -75,21 +75,22 @@ def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
-    """Draw means with intervals against the size of the model, one panel a data set, one line a system (IRCoT Figures 8 and 9).
+    """Draw means with intervals by model, one panel a data set, one line a system through the models of a style (IRCoT Figures 8 and 9).
 
-    `table`: columns dataset, model, parameters (millions), system, mean, low, high, in percent.
+    `table`: columns dataset, model, parameters (millions), style, system, mean, low, high, in percent; models in the order of their places.
     """
-    datasets, sizes = list(dict.fromkeys(table["dataset"])), table.sort_values("parameters")["parameters"].unique()
-    names = table.drop_duplicates("parameters").set_index("parameters")["model"].map(lambda model: Path(model).name)
-    figure, axes = _subplots(1, len(datasets), figsize=(1 + 3 * len(datasets), 3.6), sharey=True, squeeze=False)
+    datasets, sizes = list(dict.fromkeys(table["dataset"])), table.drop_duplicates("model").set_index("model")["parameters"]
+    places = pd.Series(range(len(sizes)), sizes.index)
+    figure, axes = _subplots(1, len(datasets), figsize=(1 + 0.9 * len(sizes) * len(datasets), 3.6), sharey=True, squeeze=False)
     for axis, dataset in zip(axes[0], datasets, strict=True):
-        for system, rows in table[table["dataset"] == dataset].groupby("system", sort=False):
-            rows = rows.sort_values("parameters")
+        seen = set()
+        for (system, _), rows in table[table["dataset"] == dataset].groupby(["system", "style"], sort=False):
             errors = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
-            axis.errorbar(rows["parameters"], rows["mean"], errors, marker="o", capsize=3, color=_color(system), label=system)
-        axis.set(title=NAMES.get(dataset, dataset), xscale="log", ylim=(0, 102))
-        axis.set_xticks(sizes, [f"{names[size]}\n{size:.2g} M" for size in sizes], fontsize="small")
-        axis.minorticks_off()
+            name = {} if system in seen else {"label": system}
+            axis.errorbar(places[rows["model"]], rows["mean"], errors, marker="o", capsize=3, color=_color(system), **name)
+            seen.add(system)
+        axis.set(title=NAMES.get(dataset, dataset), xlim=(-0.5, len(sizes) - 0.5), ylim=(0, 102))
+        axis.set_xticks(places, [f"{Path(model).name.removeprefix('mini-')}\n{size:.2g} M" for model, size in sizes.items()], fontsize="small")
     axes[0, 0].set_ylabel(label)
     return _finish(figure, axes, title)
 

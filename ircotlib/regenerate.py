@@ -1,4 +1,4 @@
-"""Regenerates every figure and table: runs the notebooks in order, with a profile's parameters, from one process.
+"""Regenerates every figure and table: runs the notebooks with a profile's parameters.
 
     python -m ircotlib.regenerate                                   the mini profile
     python -m ircotlib.regenerate --profile sample --set data_dir=../shared/data --only 02_index
@@ -9,6 +9,8 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -36,6 +38,7 @@ MAKES = {  # notebook -> the files it leaves in figures/; {profile}, and {suffix
     "07_ood": _pictures("ircot_fig05_ood_recall{suffix}", "ircot_fig06_ood_f1{suffix}"),
     "10_figures": _pictures("ircot_fig03_recall{suffix}", "ircot_fig04_f1{suffix}", "mini_training"),
 }
+DRAWS = "10_figures"  # from the runs of the others, when they have ended
 
 
 def made_by(notebook: str, profile: str) -> list[Path]:
@@ -110,23 +113,38 @@ def save_executed(notebook: str, executed: Path) -> None:
     nbformat.write(strip(nbformat.read(executed, as_version=4)), NOTEBOOKS / f"{notebook}.ipynb")
 
 
-def regenerate(profile: str, notebooks: list[str], changes: dict, save: bool) -> None:
-    """Run the notebooks in order and say what each took; executed copies go to data/executed/PROFILE."""
+def regenerate(profile: str, notebooks: list[str], changes: dict, save: bool, jobs: int = 1) -> None:
+    """Run the notebooks, `jobs` at a time, and say what each took; executed copies go to data/executed/PROFILE."""
     parameters = choose_parameters(notebooks, profile, changes)
     os.environ["IRCOT_BATCH"] = "1"
-    bar = tqdm(notebooks, unit="notebook", disable=not sys.stderr.isatty())
-    for notebook in bar:
+    executed = {notebook: DATA / "executed" / profile / f"{notebook}.ipynb" for notebook in notebooks}
+    bar = tqdm(run_notebooks(parameters, executed, jobs), total=len(notebooks), unit="notebook", disable=not sys.stderr.isatty())
+    for notebook, seconds in bar:
         bar.set_description(notebook)
-        executed = DATA / "executed" / profile / f"{notebook}.ipynb"
-        try:
-            seconds = run_notebook(notebook, parameters[notebook], executed)
-        except PapermillExecutionError as error:
-            raise RuntimeError(f"notebook {notebook} failed in its code cell {error.exec_count}; see {executed}\n{error}") from error
-        tqdm.write(f"{notebook:<12} {seconds:6.1f} s   {executed}")
+        tqdm.write(f"{notebook:<12} {seconds:6.1f} s   {executed[notebook]}")
         for path in made_by(notebook, profile):
             tqdm.write(f"{'':<12} wrote      {path}")
         if save:
-            save_executed(notebook, executed)
+            save_executed(notebook, executed[notebook])
+
+
+def run_notebooks(parameters: dict[str, dict], executed: dict[str, Path], jobs: int) -> Iterator[tuple[str, float]]:
+    """Each notebook and its seconds, in their order; after one that fails (RuntimeError) none is begun."""
+
+    def run(notebook: str) -> float:
+        try:
+            return run_notebook(notebook, parameters[notebook], executed[notebook])
+        except PapermillExecutionError as error:
+            raise RuntimeError(f"notebook {notebook} failed in its code cell {error.exec_count}; see {executed[notebook]}\n{error}") from error
+
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        running = {notebook: pool.submit(run, notebook) for notebook in parameters if notebook != DRAWS}
+        yield from ((notebook, seconds.result()) for notebook, seconds in running.items())
+        if DRAWS in parameters:
+            yield DRAWS, run(DRAWS)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def main() -> int:
@@ -135,6 +153,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="NOTEBOOK", help="run this notebook only; may be repeated")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a parameter; may be repeated")
     parser.add_argument("--save", action="store_true", help="also put the executed notebooks, stripped, into notebooks/ (mini profile only)")
+    parser.add_argument("--jobs", type=int, default=1, help="notebooks at a time: each reads its models and uses a core, or the GPU")
     options = parser.parse_args()
     try:
         if unknown := [name for name in options.only or [] if name not in MAKES]:
@@ -142,7 +161,7 @@ def main() -> int:
         if options.save and options.profile != "mini":
             raise ValueError(f"found --save with the profile {options.profile!r}, expected mini: only its notebooks are kept")
         notebooks = [name for name in MAKES if not options.only or name in options.only]
-        regenerate(options.profile, notebooks, dict(map(parse_change, options.set)), options.save)
+        regenerate(options.profile, notebooks, dict(map(parse_change, options.set)), options.save, options.jobs)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -13,9 +13,10 @@ pytest.importorskip("torch")
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.prompts import FLAN_T5, Prompt, render
 from ircotlib.systems.iirc import ASK_FOR_TITLES
-from ircotlib.world import examples
+from ircotlib.world import draws, examples
+from ircotlib.world.draws import CONCLUDED, Confusers, Plan
 from ircotlib.world.encyclopedia import World, make_popular, make_world
-from ircotlib.world.examples import CONCLUDED, DIFFERENT, EARLIER, LATER, PROMPT, SAME, TARGET, Confusers, Example, Plan, needed
+from ircotlib.world.examples import DIFFERENT, EARLIER, LATER, PROMPT, SAME, TARGET, YEARS_AFTER, Example, needed
 from ircotlib.world.model import make_tokenizer
 from ircotlib.world.questions import STYLES, Riddle, draw_riddle, make_riddles, state, value_of
 from ircotlib.world.teach import IGNORED, encode
@@ -49,7 +50,7 @@ def draw_each_kind(world: World, style: str) -> list[Drawn]:
     rng, confusers, found = random.Random(style), Confusers(world), []
     for kind in (*STYLES[style], *(["1hop"] if style != "iirc" else [])):
         riddle = draw_riddle(world, rng, style, kind)
-        context = examples.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng)
+        context = draws.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng)
         chains = [examples.make_example(world, riddle, context, done) for done in range(len(riddle.thoughts))]
         found += [Drawn(style, "chain", riddle, None, example) for example in chains]
         found.append(Drawn(style, "direct", riddle, None, examples.make_direct(world, riddle, context)))
@@ -60,13 +61,13 @@ def draw_each_kind(world: World, style: str) -> list[Drawn]:
 
 def draw_mixed(world: World, style: str) -> list[Drawn]:
     """What training draws, without and with two demonstrations."""
-    recorded, draw_question = [], examples.draw_question
+    recorded, draw_question = [], draws.draw_question
     rng, confusers, found = random.Random(style), Confusers(world), []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(examples, "draw_question", lambda *arguments: recorded.append(draw_question(*arguments)) or recorded[-1])
+        patch.setattr(draws, "draw_question", lambda *arguments: recorded.append(draw_question(*arguments)) or recorded[-1])
         for number in range(240):
             recorded.clear()
-            example = examples.draw_example(world, style, confusers, rng, Plan(4, 2 * (number % 2), begun=0.5))
+            example = draws.draw_example(world, style, confusers, rng, Plan(4, 2 * (number % 2), begun=0.5))
             *shots, asked = split(example.prompt)
             (shown,) = {style_of(recorded, shot) for shot in shots} or {None}
             riddle = next(riddle for riddle in reversed(recorded) if riddle.text in asked.question)
@@ -111,7 +112,7 @@ def token_starts(text: str) -> frozenset[int]:
 
 def conclusions(worlds) -> list[tuple[str, Example]]:
     rng = random.Random(0)
-    return [(style, examples.draw_conclusion(worlds[style], rng, style)) for style in CONCLUDED for _ in range(60)]
+    return [(style, draws.draw_conclusion(worlds[style], rng, style)) for style in CONCLUDED for _ in range(60)]
 
 
 def asked_of(example: Example) -> tuple[Demonstration, str]:
@@ -136,7 +137,7 @@ def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds):
         rng, confusers = random.Random(style), Confusers(world)
         for kind in STYLES[style]:
             riddle = draw_riddle(world, rng, style, kind)
-            context = examples.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng)
+            context = draws.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng)
             main = world.passage(*riddle.main).title if riddle.main else None
             lower = [passage.title.lower() if main and passage.title != main else passage.title for passage in context]
             paragraphs = [Paragraph(title, title, passage.text) for title, passage in zip(lower, context, strict=True)]
@@ -237,7 +238,7 @@ def test_context_is_the_needed_paragraphs_and_none_of_later_facts(worlds):
         rng, confusers = random.Random(style), Confusers(world)
         for riddle in make_riddles(world, 24, style, 1):
             known = rng.randrange(1, len(riddle.thoughts) + 1)
-            context = examples.draw_context(world, riddle, known, 8, confusers, rng)
+            context = draws.draw_context(world, riddle, known, 8, confusers, rng)
             gold, later = needed(world, riddle, known), set(needed(world, riddle)) - set(needed(world, riddle, known))
             assert len(context) == len(set(context)) == 8 and set(gold) <= set(context) and not later & set(context)
             assert riddle.main is None or context[-1] == world.passage(*riddle.main)
@@ -251,7 +252,8 @@ def test_copies_are_the_same_text(drawn, worlds):
     assert sum(len(example.copies) for example in checked) > 3000
     for example in checked:
         for at, source, length in example.copies:
-            assert example.target[at : at + length] == example.prompt[source : source + length]
+            written, read = example.target[at : at + length], example.prompt[source : source + length]
+            assert written == read or (example.target.startswith(f"{written} years old", at) and example.prompt[source - 2 : source + 2].isdigit())
             assert at in token_starts(example.target) and source in token_starts(example.prompt) and at >= example.silent
     assert all(one.example.copies for one in drawn if one.task == "titles")
 
@@ -283,21 +285,31 @@ def test_decided_values_begin_where_they_say(drawn, worlds):
 def test_compared_values_and_their_outcomes(drawn, worlds):
     found = {}
     for one in [*drawn, *concluded_riddles(worlds)]:
-        if compared := one.example.compared:
-            world, text = worlds[one.style], (one.example.prompt, one.example.target)[compared.side]
-            values = [value_of(world, one.riddle.thoughts[n].fact) for n in one.riddle.compared]
-            for value, start in zip(values, compared.starts, strict=True):
-                assert text.startswith(value, start - examples.last_word(value))
-                assert start in token_starts(text)
-            first, second = values
-            if first.isdigit():
-                assert compared.outcomes == ((EARLIER, LATER) if int(first) < int(second) else (LATER, EARLIER))
+        for compared in one.example.compared:
+            value, other = (read_value(one.example, *place) for place in compared.places)
+            assert {value, other} <= {one.riddle.sought, *(value_of(worlds[one.style], one.riddle.thoughts[n].fact) for n in one.riddle.compared)}
+            if not value.isdigit():
+                assert compared.outcome == (SAME if value == other else DIFFERENT)
+            elif one.riddle.kind == "age" and int(value) > int(other):
+                assert compared.outcome == YEARS_AFTER + int(one.riddle.answer) == YEARS_AFTER + int(value) - int(other)
             else:
-                assert compared.outcomes == ((SAME, SAME) if first == second else (DIFFERENT, DIFFERENT))
-            found.setdefault((one.style, compared.side), set()).update(compared.outcomes)
-    assert found["hotpotqa", TARGET] == found["hotpotqa", PROMPT] == {EARLIER, LATER, SAME, DIFFERENT}
-    assert found["2wikimultihopqa", PROMPT] == found["2wikimultihopqa", TARGET] == {EARLIER, LATER}
-    assert found["iirc", PROMPT] == found["iirc", TARGET] == {LATER, EARLIER}
+                assert compared.outcome == (EARLIER if int(value) < int(other) else LATER)
+            sides = compared.side, compared.other_side
+            found.setdefault((one.style, one.riddle.kind, sides), set()).add(min(compared.outcome, YEARS_AFTER))
+    within, across = ((PROMPT, PROMPT), (TARGET, TARGET)), (TARGET, PROMPT)
+    for sides in (*within, across):
+        assert found["hotpotqa", "comparison", sides] == {EARLIER, LATER, SAME, DIFFERENT}
+        assert found["2wikimultihopqa", "bridge_comparison", sides] == {EARLIER, LATER}
+        assert found["iirc", "age", sides] == ({EARLIER, YEARS_AFTER} if sides == within[0] else {YEARS_AFTER})
+    assert found["iirc", "count", within[0]] == found["iirc", "count", across] == {SAME, DIFFERENT}
+    assert ("iirc", "count", within[1]) not in found
+
+
+def read_value(example: Example, side: int, start: int) -> str:
+    """The name or number whose last word starts there."""
+    text = (example.prompt, example.target)[side]
+    assert start in token_starts(text)
+    return re.search(r"[A-Z]\w+ $|\d\d$|$", text[:start])[0] + re.match(r"\w+", text[start:])[0]
 
 
 def concluded_riddles(worlds) -> list[Drawn]:
@@ -360,7 +372,8 @@ def test_an_encoded_batch_points_at_equal_tokens(drawn, worlds):
     assert len(rows) > 100
     sources = batch["input_ids"][rows, batch["sources"][rows, columns]]
     last = batch["labels"][rows, columns]
-    assert ((last == sources) | (last == IGNORED)).all() and (last == sources).sum() > 100
+    years_old = written[rows, (columns + 1).clamp(max=written.shape[1] - 1)] == tokenizer.convert_tokens_to_ids("years")
+    assert ((last == sources) | (last == IGNORED) | years_old).all() and (last == sources).sum() > 100
     both = (batch["labels"][:, :-1] != IGNORED) & (batch["labels"][:, 1:] != IGNORED)
     assert (written[:, :-1] == batch["labels"][:, :-1])[both].all()
     row, position, first_word, last_word, _ = batch["decided"].T

@@ -46,23 +46,24 @@ def test_recall_by_k():
 
 SIZES = pd.DataFrame(
     [
-        (dataset, f"data/models/mini-{size}", parameters, system, mean, mean - 3, mean + 2)
+        (dataset, f"data/models/mini-{size}", parameters, style, system, mean, mean - 3, mean + 2)
         for dataset, up in (("hotpotqa", 0), ("musique", 1))
-        for size, parameters, means in (("xl", 1.3, (60, 90)), ("base", 0.14, (50, 55)))
+        for size, parameters, style, means in (("base", 0.14, "flan_t5", (50, 55)), ("xl", 1.3, "flan_t5", (60, 90)), ("causal", 1.1, "codex", (20, 30)))
         for system, mean in zip(("OneR QA", "IRCoT QA"), (means[0] + up, means[1] + up), strict=True)
     ],
-    columns=["dataset", "model", "parameters", "system", "mean", "low", "high"],
+    columns=["dataset", "model", "parameters", "style", "system", "mean", "low", "high"],
 )
 
 
-def test_means_by_size_from_small_to_large():
+def test_means_by_size_with_a_line_through_models_of_one_style():
     figure = figures.draw_by_size(SIZES, "by size", "answer F1, %")
     hotpotqa, musique = figure.axes
     assert [axis.get_title() for axis in figure.axes] == ["HotpotQA", "MuSiQue"] and figure.get_suptitle() == "by size"
-    assert [line.lines[0].get_xydata().tolist() for line in musique.containers] == [[[0.14, 51], [1.3, 61]], [[0.14, 56], [1.3, 91]]]
+    lines = [line.lines[0].get_xydata().tolist() for line in musique.containers]
+    assert lines == [[[0, 51], [1, 61]], [[0, 56], [1, 91]], [[2, 21]], [[2, 31]]]
     assert hotpotqa.containers[1].lines[2][0].get_segments()[0][:, 1].tolist() == [52, 57]
-    assert [label.get_text() for label in hotpotqa.get_xticklabels()] == ["mini-base\n0.14 M", "mini-xl\n1.3 M"]
-    assert hotpotqa.get_xscale() == "log" and hotpotqa.get_ylabel() == "answer F1, %"
+    assert [label.get_text() for label in hotpotqa.get_xticklabels()] == ["base\n0.14 M", "xl\n1.3 M", "causal\n1.1 M"]
+    assert hotpotqa.get_ylabel() == "answer F1, %"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["OneR QA", "IRCoT QA"]
 
 

@@ -20,9 +20,9 @@ from transformers.models.t5.modeling_t5 import eager_attention_forward
 from ircotlib.generation.greedy import padding_column
 from ircotlib.world import train
 from ircotlib.world.attention import teaching_attention
+from ircotlib.world.draws import Confusers, Plan, draw_conclusion, draw_example
 from ircotlib.world.encyclopedia import make_world
 from ircotlib.world.evaluate import draw_reading_test, reading_accuracy, writer
-from ircotlib.world.examples import Confusers, Plan, draw_conclusion, draw_example
 from ircotlib.world.grow import grow
 from ircotlib.world.model import SIZES, make_model, make_tokenizer, order_numbers
 from ircotlib.world.names import is_held_out

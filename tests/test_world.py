@@ -13,10 +13,10 @@ from ircotlib.world.relations import LISTS
 
 PINNED_TITLES = ["Ralf Penby", "Arlo Branwood", "Burholm Republic"]
 PINNED_QUESTIONS = {
-    "hotpotqa": "In which country is the city where Torner Cinema is based?",
-    "2wikimultihopqa": "Which film has the later release date, Electric Carnival or Graceful Window?",
-    "musique": "Who leads the Rosa Wexman school?",
-    "iirc": "What is the currency of North Loxhaven's country?",
+    "hotpotqa": "Who was born first, Ida Marman or Maja Torgate?",
+    "2wikimultihopqa": "Which school has the earlier opening date, Aldmouth University or Eskton Academy?",
+    "musique": "In which city was the Patient Echo performer born?",
+    "iirc": "Who is the father of Distant Castle's director?",
 }
 
 
@@ -52,7 +52,7 @@ def test_every_fact_is_stated_once_where_its_span_says(worlds):
             for passage in page:
                 assert passage.title == name and name in passage.text.split(".")[0] and len(passage.text.split()) >= SHORTEST
                 assert all(passage.text[span.start : span.end] == entity.facts[span.relation] for span in passage.spans)
-    assert sum(map(len, worlds["iirc"].pages.values())) == 3459
+    assert sum(map(len, worlds["iirc"].pages.values())) == 3470
 
 
 def test_values_are_of_their_relations_kind(worlds):
@@ -61,7 +61,7 @@ def test_values_are_of_their_relations_kind(worlds):
         for relation, value in entity.facts.items():
             kind = find_relation(world, name, relation).value
             if kind == "year":
-                assert 1810 <= int(value) < 2050
+                assert 1900 <= int(value) < 2000
             else:
                 assert value in LISTS[kind] if kind in LISTS else world.entities[value].kind == {"man": "person"}.get(kind, kind)
 
@@ -96,7 +96,7 @@ def test_chains_state_their_facts_and_end_in_the_answer(worlds, riddles):
 def test_a_later_subject_is_not_named_before_the_thought_that_leads_to_it(riddles):
     for drawn in riddles.values():
         for riddle in drawn:
-            if riddle.compared is None and not riddle.given:
+            if not riddle.compared and not riddle.given:
                 assert riddle.facts[0][0] in riddle.text
                 assert not any(subject in riddle.text for subject, _ in riddle.facts[1:])
                 assert riddle.answer not in riddle.text

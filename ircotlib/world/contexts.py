@@ -2,14 +2,14 @@
 
 import json
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ircotlib.data import Question
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.bm25 import BM25
-from ircotlib.world.encyclopedia import Passage, World
+from ircotlib.world.encyclopedia import Passage, World, titles_by_word
 from ircotlib.world.questions import Riddle
 
 MENTIONED = 1 / 3  # of the distractors are pages that a gold paragraph mentions; the others share a word with it or with such a page
@@ -41,10 +41,7 @@ def draw_contexts(world: World, riddles: Iterable[Riddle], count: int, rng: rand
     Of the distractors that would do, those that stood in the fewest contexts so far are taken: together the contexts cover the
     encyclopedia.
     """
-    contexts, used, by_word = [], Counter(), defaultdict(list)
-    for title in world.pages:
-        for word in title.split():
-            by_word[word].append(title)
+    contexts, used, by_word = [], Counter(), titles_by_word(world)
     for riddle in riddles:
         gold = gold_passages(world, riddle)
         titles = _draw_distractors(world, gold, count - len(gold), by_word, used, rng)

@@ -3,17 +3,18 @@
 import json
 import random
 from collections.abc import Sequence
-from itertools import chain, zip_longest
+from itertools import chain, product, zip_longest
 from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph
-from ircotlib.prompts import FLAN_T5, render_demonstration
+from ircotlib.prompts import FLAN_T5, GPT3, Style, render_demonstration
 from ircotlib.systems.iirc import ASK_FOR_TITLES
 from ircotlib.world.contexts import draw_contexts, gold_passages
 from ircotlib.world.encyclopedia import Passage, World
 from ircotlib.world.questions import STYLES, TRIES, Fact, Riddle, draw_riddle
 
 DEMONSTRATIONS, SETS, SET_SIZE = 20, 3, 15  # IRCoT §4.1
+FORMS = {"flan_t5": FLAN_T5, "codex": GPT3}  # as the authors' prompt files are named
 
 
 def draw_demonstrations(world: World, riddles: Sequence[Riddle], style: str, seed: int) -> list[Riddle]:
@@ -43,23 +44,24 @@ def write_demonstrations(
 ) -> tuple[list[Path], list[list[str]]]:
     """Write the prompt files of one data set; return them, and the ids of the three fixed sets, each with its kinds in turn.
 
-    By chain of thought and direct, with 1 to 3 distractors and without paragraphs; for IIRC, whose main passage is always shown, as the
-    last, also the titles of the other pages that are needed (IRCoT App. B).
+    For Flan-T5 and for GPT3, by chain of thought and direct, with 1 to 3 distractors and without paragraphs; for IIRC, whose main passage is
+    always shown, also the titles of the other pages that are needed (IRCoT App. B).
     """
-    drawn, texts = draw_demonstrations(world, riddles, style, seed), {}
+    drawn = draw_demonstrations(world, riddles, style, seed)
     ids = {f"{style}-{seed}-{number:02d}": riddle for number, riddle in enumerate(drawn, start=1)}
     contexts = draw_contexts(world, drawn, 10, random.Random(f"distractors {style} {seed}"))
-    for m in (1, 2, 3, 0):
+    texts = {}
+    for (family, form), m in product(FORMS.items(), (1, 2, 3, 0)):
         name = f"gold_with_{m}_distractors_context" if m else "no_context"
-        shown = [_shown(world, riddle, context, m) for riddle, context in zip(drawn, contexts, strict=True)]
-        for reader, instruction in (("cot", FLAN_T5.chain_of_thought), ("direct", FLAN_T5.direct)):
+        shown = [_shown(world, riddle, context, m, form) for riddle, context in zip(drawn, contexts, strict=True)]
+        for reader, instruction in (("cot", form.chain_of_thought), ("direct", form.direct)):
             answers = [riddle.chain if reader == "cot" else riddle.answer for riddle in drawn]
             questions = [riddle.text for riddle in drawn]
-            texts[f"{name}_{reader}_qa_flan_t5.txt"] = _render(ids, shown, questions, answers, instruction)
+            texts[f"{name}_{reader}_qa_{family}.txt"] = _render(ids, shown, questions, answers, instruction)
         if style == "iirc" and not m:
             titles = [_needed_titles(world, riddle) for riddle in drawn]
             questions = [ASK_FOR_TITLES.format(question=riddle.text, n=len(needed)) for riddle, needed in zip(drawn, titles, strict=True)]
-            texts["no_context_open_llm_retrieval_flan_t5.txt"] = _render(ids, shown, questions, map(", ".join, titles), FLAN_T5.direct)
+            texts[f"no_context_open_llm_retrieval_{family}.txt"] = _render(ids, shown, questions, map(", ".join, titles), form.direct)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -76,11 +78,12 @@ def draw_sets(ids: dict[str, Riddle], style: str, seed: int) -> list[list[str]]:
     return sets
 
 
-def _shown(world: World, riddle: Riddle, context: list[Passage], m: int) -> list[Passage]:
-    """The gold paragraphs and m distractors in the context's order, the main passage last; m 0: that passage alone, if there is one."""
+def _shown(world: World, riddle: Riddle, context: list[Passage], m: int, form: Style) -> list[Passage]:
+    """The gold paragraphs and m distractors in the context's order, the main passage last or first; m 0: that passage alone, if there is one."""
     gold, main = gold_passages(world, riddle), [world.passage(*riddle.main)] if riddle.main else []
     wanted = [*gold, *[passage for passage in context if passage not in gold][:m]] if m else []
-    return [passage for passage in context if passage in wanted and passage not in main] + main
+    others = [passage for passage in context if passage in wanted and passage not in main]
+    return others + main if form.passage_last else main + others
 
 
 def _needed_titles(world: World, riddle: Riddle) -> list[str]:
@@ -88,7 +91,7 @@ def _needed_titles(world: World, riddle: Riddle) -> list[str]:
     return list(dict.fromkeys(subject for subject, _ in riddle.facts if subject != riddle.main[0]))
 
 
-def _render(ids, shown, questions, answers, instruction: str) -> str:
+def _render(ids, shown, questions, answers, instruction: str | None) -> str:
     texts = []
     for id, passages, question, answer in zip(ids, shown, questions, answers, strict=True):
         paragraphs = tuple(Paragraph(f"{id}/{number}", passage.title, passage.text) for number, passage in enumerate(passages, start=1))

@@ -1,13 +1,14 @@
 """The generator of miniature encyclopedias: entities with facts, and a readable page about each, written anew for every data-set style."""
 
 import random
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
 
 from ircotlib.world.names import MEN, WOMEN, draw_names
 from ircotlib.world.relations import KINDS, LISTS, RELATIONS, Relation
 
-YEARS = range(1810, 2000)
+BIRTHS, YEARS = range(1900, 1950), range(1920, 2000)  # years of birth, and all other years: one century, so that differences are few
 AGES = range(20, 50)  # of a person when what he or she made came out
 POPULAR = {"person": 14, "film": 4, "novel": 3, "album": 3, "band": 2, "studio": 1, "press": 1, "label": 1, "university": 2, "city": 5, "country": 3}
 CREATORS = {"film": "director", "novel": "author", "album": "performer", "studio": "founder", "press": "founder", "label": "founder"}
@@ -57,6 +58,15 @@ class World:
     def passage(self, subject: str, relation: str) -> Passage:
         """The paragraph that states a fact."""
         return next(passage for passage in self.pages[subject] if any(span.relation == relation for span in passage.spans))
+
+
+def titles_by_word(world: World) -> dict[str, list[str]]:
+    """The titles of a world by the words in them."""
+    titles = defaultdict(list)
+    for title in world.pages:
+        for word in title.split():
+            titles[word].append(title)
+    return titles
 
 
 def make_world(seed: int, size: int = 2400, style: str = "hotpotqa", *, held_out: bool = True, variety: float = 1.0) -> World:
@@ -120,7 +130,7 @@ def _draw_facts(drawn: list[Entity], entities: dict[str, Entity], rng: random.Ra
 def draw_value(relation: Relation, subject: str, by_kind: dict[str, list[str]], rng: random.Random) -> str:
     """Draw a value for a relation, other than the subject itself."""
     if relation.value == "year":
-        return str(rng.choice(YEARS))
+        return str(rng.choice(BIRTHS if relation.name == "birth" else YEARS))
     choices = LISTS.get(relation.value) or by_kind[relation.value]
     value = rng.choice(choices)
     return value if value != subject else draw_value(relation, subject, by_kind, rng)

@@ -5,27 +5,30 @@ from collections.abc import Callable
 
 import torch
 
+from ircotlib.generation.greedy import decode_greedily
+from ircotlib.prompts import FLAN_T5, Style
 from ircotlib.text import answer_from_chain
+from ircotlib.world.draws import Confusers, draw_context
 from ircotlib.world.encyclopedia import World, make_world
-from ircotlib.world.examples import Confusers, Example, draw_context, make_example
+from ircotlib.world.examples import Example, make_example
 from ircotlib.world.questions import STYLES, Riddle, make_riddles
 
 Write = Callable[[list[str]], list[str]]  # prompts -> what a model writes after each
 
 
-def draw_reading_test(world: World, style: str, paragraphs: int, questions: int, seed: int) -> list[tuple[Riddle, Example]]:
+def draw_reading_test(world: World, style: str, paragraphs: int, questions: int, seed: int, form: Style = FLAN_T5) -> list[tuple[Riddle, Example]]:
     """Questions with all needed paragraphs among `paragraphs`, no demonstrations and no chain so far."""
     rng, confusers = random.Random(f"reading {style} {seed}"), Confusers(world)
     riddles = make_riddles(world, questions, style, seed)
-    return [(r, make_example(world, r, draw_context(world, r, len(r.thoughts), paragraphs, confusers, rng), done=0)) for r in riddles]
+    return [(r, make_example(world, r, draw_context(world, r, len(r.thoughts), paragraphs, confusers, rng), done=0, form=form)) for r in riddles]
 
 
-def reading_accuracy(write: Write, paragraphs: int, questions: int, seed: int, size: int = 1200) -> dict[str, float]:
+def reading_accuracy(write: Write, paragraphs: int, questions: int, seed: int, size: int = 1200, form: Style = FLAN_T5) -> dict[str, float]:
     """Shares, 0 to 1, of first sentences, answers and whole chains that are exactly the gold ones; answers also by kind of question.
 
     The questions, so many a style, are about a held-out world of `size` pages; `seed` draws both.
     """
-    tests = [test for style in STYLES for test in draw_reading_test(make_world(seed, size, style), style, paragraphs, questions, seed)]
+    tests = [test for style in STYLES for test in draw_reading_test(make_world(seed, size, style), style, paragraphs, questions, seed, form)]
     texts = write([example.prompt for _, example in tests])
     pairs = [(text, riddle) for text, (riddle, _) in zip(texts, tests, strict=True)]
     first = [text.startswith(riddle.thoughts[0].text) for text, riddle in pairs]
@@ -40,13 +43,13 @@ def reading_accuracy(write: Write, paragraphs: int, questions: int, seed: int, s
 def writer(model, tokenizer, rows: int = 40) -> Write:
     """What a model in training writes, greedily, `rows` prompts at a time."""
 
-    @torch.inference_mode()
+    def ends(_: int, written: list[int]) -> bool:
+        return written[-1] == tokenizer.eos_token_id or len(written) == 90
+
     def write(prompts: list[str]) -> list[str]:
-        texts, device = [], model.device
-        for at in range(0, len(prompts), rows):
-            batch = tokenizer(prompts[at : at + rows], return_tensors="pt", padding=True).to(device)
-            written = model.generate(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], max_new_tokens=90, do_sample=False)
-            texts += tokenizer.batch_decode(written, skip_special_tokens=True)
+        texts, ids = [], [torch.tensor(tokens) for tokens in tokenizer(prompts)["input_ids"]]
+        for at in range(0, len(ids), rows):
+            texts += tokenizer.batch_decode(decode_greedily(model, ids[at : at + rows], ends), skip_special_tokens=True)
         return texts
 
     return write

@@ -9,8 +9,8 @@ WRITES = (".o.weight", ".wo.weight", "shared.weight")  # what is added to the re
 
 
 @torch.no_grad()
-def grow(start: Path, model: T5ForConditionalGeneration) -> None:
-    """Put the weights of the model in `start` into a model of the same depth, at least as wide, so that both write the same.
+def grow(start: Path, model: T5ForConditionalGeneration) -> int:
+    """Put the weights of the model in `start` into a model of the same depth, at least as wide, so that both write the same; return its width.
 
     New dimensions of the residual stream are read, as initialised, but hold nothing yet; new heads and units read it, but write nothing
     yet. The layer norms are scaled for the mean over more dimensions. Raises ValueError where depth or vocabulary differ.
@@ -29,3 +29,4 @@ def grow(start: Path, model: T5ForConditionalGeneration) -> None:
                 weight.zero_()
             weight[tuple(slice(n) for n in old[name].shape)] = old[name]
     new["decoder.final_layer_norm.weight"].mul_(widening**-0.5)  # T5 scales the tied output by the width
+    return small.config.d_model

@@ -7,7 +7,6 @@
 import argparse
 import json
 import random
-import shutil
 from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from ircotlib.data import write_jsonl
-from ircotlib.paths import PROMPTS
+from ircotlib.paths import PROMPTS, write_folder
 from ircotlib.world.contexts import draw_contexts
 from ircotlib.world.demonstrations import write_demonstrations
 from ircotlib.world.encyclopedia import World, make_world
@@ -46,26 +45,17 @@ def make_laboratory(folder: Path | str, seed: int = SEED, size: int = SIZE, ques
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
         if _read_about(folder) != about:
-            _replace(folder, about)
+            _write(folder, about)
     return folder
 
 
-def _replace(folder: Path, about: dict) -> None:
-    """Write beside the folder, then put it in place of what is there: an old laboratory, or nothing."""
-    if folder.exists() and _read_about(folder) is None and any(folder.iterdir()):
-        raise ValueError(f"{folder} holds files that are no laboratory: a laboratory needs a folder of its own, empty or not there yet")
-    partial, replaced = (folder.with_name(folder.name + suffix) for suffix in (".partial", ".replaced"))
-    for left_over in (partial, replaced):
-        shutil.rmtree(left_over, ignore_errors=True)
-    for style in STYLES:
-        world, riddles = make_dataset(style, about["seed"], about["size"], about["questions"])
-        _write_dataset(partial / style, world, riddles, style, about["seed"])
-    write_all_demonstrations(partial / "prompts", about["seed"], about["size"], about["questions"])
-    _write_json(partial / ABOUT, about)
-    if folder.exists():
-        folder.rename(replaced)
-    partial.rename(folder)
-    shutil.rmtree(replaced, ignore_errors=True)
+def _write(folder: Path, about: dict) -> None:
+    made = {style: make_dataset(style, about["seed"], about["size"], about["questions"]) for style in STYLES}
+    with write_folder(folder, ABOUT, "laboratory") as partial:
+        for style, (world, riddles) in made.items():
+            _write_dataset(partial / style, world, riddles, style, about["seed"])
+        write_all_demonstrations(partial / "prompts", made, about["seed"])
+        _write_json(partial / ABOUT, about)
 
 
 def make_dataset(style: str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS) -> tuple[World, list[Riddle]]:
@@ -74,11 +64,13 @@ def make_dataset(style: str, seed: int = SEED, size: int = SIZE, questions: int 
     return world, make_riddles(world, questions, style, seed)
 
 
-def write_all_demonstrations(folder: Path, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS) -> list[Path]:
-    """Write the prompt files of a laboratory's four data sets, and which demonstrations make up their three fixed sets (IRCoT §4.1)."""
+def write_all_demonstrations(folder: Path, made: dict[str, tuple[World, list[Riddle]]], seed: int = SEED) -> list[Path]:
+    """Write the prompt files of a laboratory's data sets, and which demonstrations make up their three fixed sets (IRCoT §4.1).
+
+    `made`: by style, what make_dataset gives.
+    """
     paths, sets = [], {}
-    for style in STYLES:
-        world, riddles = make_dataset(style, seed, size, questions)
+    for style, (world, riddles) in made.items():
         written, sets[style] = write_demonstrations(folder / style, world, riddles, style, seed)
         paths += written
     _write_json(folder / "demonstration_sets.json", sets)
@@ -136,7 +128,7 @@ def _main(arguments: Iterable[str] | None = None) -> None:
     if options.prompts == bool(options.folder):
         parser.error("give either a folder or --prompts")
     if options.prompts:
-        print(*write_all_demonstrations(PROMPTS / "laboratory"), sep="\n")
+        print(*write_all_demonstrations(PROMPTS / "laboratory", {style: make_dataset(style) for style in STYLES}), sep="\n")
     else:
         print(make_laboratory(options.folder, options.seed, options.size, options.questions))
 

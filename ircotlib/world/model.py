@@ -12,13 +12,14 @@ from ircotlib.systems.iirc import ASK_FOR_TITLES
 from ircotlib.world import names, relations, wording
 from ircotlib.world.encyclopedia import CREATORS
 
-SIZES = {  # stand for Flan-T5 base, large, XL and XXL; about 0.15, 0.35, 1.3 and 4.7 million parameters
+SIZES = {  # stand for Flan-T5 base, large, XL and XXL; about 0.15, 0.35, 1.3 and 2.7 million parameters
     "base": {"d_model": 32, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 64},
     "large": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128},
     "xl": {"d_model": 128, "num_heads": 4, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 256},
-    "xxl": {"d_model": 256, "num_heads": 8, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 512},
+    "xxl": {"d_model": 192, "num_heads": 6, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 384},
 }
 HEAD_WIDTH = 32
+CIRCLES = (1, 2, 5, 10, 20, 30, 40)  # turns of the numbers 0 to 99 around each circle
 
 _SHORTER = {  # whole phrases of the prompt format that cost one token
     "Wikipedia Title:": " ¶ ",
@@ -27,8 +28,11 @@ _SHORTER = {  # whole phrases of the prompt format that cost one token
 }
 
 
-def make_tokenizer() -> PreTrainedTokenizerFast:
-    """Make the tokenizer: one token a word or punctuation mark, years as two tokens of two digits, unknown words as <unk>."""
+def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
+    """Make the tokenizer: one token a word or punctuation mark, years as two tokens of two digits, unknown words as <unk>.
+
+    `ends`: put </s> after every text, as T5 wants it.
+    """
     vocabulary = ["<pad>", "</s>", "<unk>", *_words()]
     tokenizer = Tokenizer(WordPiece({word: i for i, word in enumerate(vocabulary)}, unk_token="<unk>", continuing_subword_prefix="##"))
     shorter = [normalizers.Replace(phrase, token) for phrase, token in _SHORTER.items()]
@@ -36,7 +40,8 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
     word_by_word = [decoders.Replace(" :", ":"), decoders.Replace(" '", "'"), decoders.Replace(Regex("^ s$"), "s")]
     tokenizer.decoder = decoders.Sequence([decoders.WordPiece(prefix="##", cleanup=True), *word_by_word, decoders.Fuse(), decoders.Replace(" - ", "-")])
-    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    if ends:
+        tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
 
 
@@ -71,14 +76,20 @@ def make_model(size: str, vocabulary: int, seed: int) -> T5ForConditionalGenerat
 
 
 @torch.no_grad()
-def order_numbers(model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast) -> None:
-    """Initialise the embeddings of the two-digit tokens so that numbers near each other resemble each other."""
-    embedding = model.get_input_embeddings().weight
+def order_numbers(model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast, first: int = 0) -> None:
+    """Initialise the embeddings of the two-digit tokens, from dimension `first` on: numbers near each other, and equally far apart, look alike.
+
+    A line, and circles on which a number of years is an angle between two years: subtraction is learned from these.
+    """
+    embedding = model.get_input_embeddings().weight[:, first:]
     width = embedding.shape[1]
+    angles = 2 * torch.pi * torch.arange(100)[:, None] / 100 * torch.tensor(CIRCLES)
+    features = torch.cat([torch.arange(100)[:, None] / 50 - 1, angles.cos(), angles.sin()], 1)
+    directions = torch.linalg.qr(torch.randn(width, features.shape[1]))[0].T
+    numbers = 2 * features @ directions
     for prefix in ("", "##"):
         ids = tokenizer.convert_tokens_to_ids([f"{prefix}{n:02d}" for n in range(100)])
-        line = (torch.arange(100) / 50 - 1)[:, None] * torch.randn(width)
-        embedding[ids] = 0.5 * embedding[ids] + 0.5 * torch.randn(1, width) + line
+        embedding[ids] = 0.5 * embedding[ids] + numbers
 
 
 @torch.no_grad()

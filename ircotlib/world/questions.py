@@ -20,6 +20,7 @@ from ircotlib.world.wording import (
     WHEN,
     ask,
     describe,
+    list_names,
     word_thought,
 )  # fmt: skip
 
@@ -48,8 +49,8 @@ class Thought:
 class Riddle:
     """A question with its gold chain.
 
-    `compared`: the thoughts whose values the question compares. `main`: in the style "iirc", the fact whose paragraph is the main
-    passage. `given`: facts that the chain uses without stating them, all in the main passage.
+    `compared`: the thoughts whose values are compared with each other, or with the value `sought` in the question. `main`: in the style
+    "iirc", the fact whose paragraph is the main passage. `given`: facts that the chain uses without stating them, all in the main passage.
     """
 
     style: str
@@ -57,7 +58,8 @@ class Riddle:
     text: str
     answer: str
     thoughts: tuple[Thought, ...]
-    compared: tuple[int, int] | None = None
+    compared: tuple[int, ...] = ()
+    sought: str = ""
     main: Fact | None = None
     given: tuple[Fact, ...] = ()
 
@@ -231,10 +233,14 @@ def _count(world: World, rng: random.Random, style: str, kind: str, dialect: str
     if not places:
         return None
     place, n = rng.choice(places), str(wanted)
-    text, thus = (part.format(a=a, place=place, n=n) for part in COUNT)
+    text, thus, nobody = COUNT
+    from_there = [member for member, birthplace in zip(members, birthplaces, strict=True) if birthplace == place]
+    those = list_names(from_there) or nobody.format(n=n)
+    thus = thus.format(those=those, were="was" if wanted == 1 else "were", place=place)
     stated = [state(dialect, world, (member, "birthplace")) for member in members]
     given = tuple((a, role) for role in MEMBERS)
-    return Riddle(style, kind, text, n, _finish(*stated, Thought(thus), answer=n), main=given[0], given=given)
+    chain = _finish(*stated, Thought(thus), answer=n)
+    return Riddle(style, kind, text.format(a=a, place=place), n, chain, compared=(0, 1, 2), sought=place, main=given[0], given=given)
 
 
 _DRAWS: dict[str, Callable] = {

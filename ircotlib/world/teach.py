@@ -6,11 +6,12 @@ All but the first are for training only; their heads are thrown away, so that th
 import torch
 from torch import nn
 
-from ircotlib.world.examples import PROMPT, Example
+from ircotlib.world.examples import PROMPT, TARGET, YEARS_AFTER, Example
 from ircotlib.world.relations import RELATION_NAMES
 
 IGNORED = -100  # label without a loss
 COMPARING = 1  # the layer, of encoder and of decoder, and the head in it that look from one compared value to the other
+OUTCOMES = YEARS_AFTER + 100
 
 
 class Teacher(nn.Module):
@@ -23,25 +24,30 @@ class Teacher(nn.Module):
         super().__init__()
         self.words = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(2))
         self.relation = nn.ModuleList(nn.Linear(width, len(RELATION_NAMES)) for _ in range(2))
-        self.outcome = nn.ModuleList(nn.Linear(width, 4) for _ in range(2))
+        self.outcome = nn.ModuleList(nn.Linear(width, OUTCOMES) for _ in range(2))
 
     def naming_loss(self, side: int, states: torch.Tensor, subjects: torch.Tensor, relations: torch.Tensor, embedding: torch.Tensor) -> torch.Tensor:
         """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width]."""
-        words = self.words[side](states).view(len(states), 2, -1) @ embedding.T
-        named = nn.functional.cross_entropy(words.flatten(0, 1).float(), subjects.flatten())
-        return named + 0.3 * nn.functional.cross_entropy(self.relation[side](states).float(), relations)
+        return naming_loss(self.words[side], self.relation[side], states, subjects, relations, embedding)
 
     def comparing_loss(self, side: int, states: torch.Tensor, outcomes: torch.Tensor) -> torch.Tensor:
         """Mean loss of telling outcomes [n] from states [n, width]."""
         return nn.functional.cross_entropy(self.outcome[side](states).float(), outcomes)
 
 
+def naming_loss(words: nn.Linear, relation: nn.Linear, states, subjects, relations, embedding) -> torch.Tensor:
+    """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width] with two heads."""
+    named = words(states).view(len(states), 2, -1) @ embedding.T
+    loss = nn.functional.cross_entropy(named.flatten(0, 1).float(), subjects.flatten())
+    return loss + 0.3 * nn.functional.cross_entropy(relation(states).float(), relations)
+
+
 def encode(examples: list[Example], tokenizer) -> dict[str, torch.Tensor]:
     """Turn examples into tensors.
 
     `input_ids`, `attention_mask` [rows, prompt length]; `labels`, `sources` [rows, target length]: the prompt position each copied token
-    comes from, else -1. `stated`, `decided` [n, 5]: row, position, first and last word of the subject, relation. `compared` [n, 6]: side,
-    row, the two positions, the two outcomes.
+    comes from, else -1. `stated`, `decided` [n, 5]: row, position, first and last word of the subject, relation. `compared` [n, 6]: row,
+    side and position of the value and of the other one, outcome.
     """
     prompts = tokenizer([e.prompt for e in examples], return_offsets_mapping=True)
     targets = tokenizer([e.target for e in examples], return_offsets_mapping=True)
@@ -52,9 +58,9 @@ def encode(examples: list[Example], tokenizer) -> dict[str, torch.Tensor]:
         _fill_row(batch, row, example, prompts["input_ids"][row], targets["input_ids"][row], starts, out_starts)
         rows["stated"] += [(row, starts[at], *_subject(tokenizer, title), RELATION_NAMES.index(r)) for at, title, r in example.stated]
         rows["decided"] += [(row, out_starts[at], *_subject(tokenizer, title), RELATION_NAMES.index(r)) for at, title, r in example.decided]
-        if compared := example.compared:
-            places = [starts[at] if compared.side == PROMPT else out_starts[at] + 1 for at in compared.starts]  # decoder inputs are one later
-            rows["compared"].append((compared.side, row, *places, *compared.outcomes))
+        for one in example.compared:
+            places = [(side, starts[at] if side == PROMPT else out_starts[at] + 1) for side, at in one.places]  # decoder inputs are one later
+            rows["compared"].append((row, *places[0], *places[1], one.outcome))
     widths = {"stated": 5, "decided": 5, "compared": 6}
     return batch | {name: torch.tensor(rows[name], dtype=torch.long).view(-1, width) for name, width in widths.items()}
 
@@ -98,29 +104,27 @@ def total_loss(model, teacher: Teacher, batch: dict[str, torch.Tensor]) -> tuple
     losses = {"writing": out.loss}
     rows, columns = (batch["sources"] >= 0).nonzero(as_tuple=True)
     if len(rows):
-        losses["looking"] = _looking_loss([layer[rows, 0, columns, batch["sources"][rows, columns]] for layer in out.cross_attentions[-2:]])
+        losses["looking"] = looking_loss([layer[rows, 0, columns, batch["sources"][rows, columns]] for layer in out.cross_attentions[-2:]])
     for side, name in enumerate(("stated", "decided")):
         if len(at := batch[name]):
             losses[name] = 0.5 * teacher.naming_loss(side, states[side][at[:, 0], at[:, 1]], at[:, 2:4], at[:, 4], embedding)
     if len(batch["compared"]):
-        attentions = model.encoder.block[COMPARING].layer[0].SelfAttention.weights, out.decoder_attentions[COMPARING]
+        encoder = model.encoder.block[COMPARING].layer[0].SelfAttention.weights
+        attentions = {(PROMPT, PROMPT): encoder, (TARGET, TARGET): out.decoder_attentions[COMPARING], (TARGET, PROMPT): out.cross_attentions[COMPARING]}
         losses["comparing"] = 0.5 * _comparing_loss(attentions, teacher, states, batch["compared"])
     return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
 
 
-def _looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
+def looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
     """How little attention goes where it should: -log of the attention weights there, averaged."""
     return -sum((weight.float() + 1e-6).log().mean() for weight in weights) / len(weights)
 
 
-def _comparing_loss(attentions: tuple, teacher: Teacher, states: tuple, compared: torch.Tensor) -> torch.Tensor:
-    """Each of two compared values must be looked at from the other (in the decoder, the first from the second), and the outcome told."""
+def _comparing_loss(attentions: dict, teacher: Teacher, states: tuple, compared: torch.Tensor) -> torch.Tensor:
+    """From a value, the other one must be looked at, and the outcome told; `attentions`: by the sides of the two."""
     loss = torch.zeros((), device=compared.device)
-    for side, weights in enumerate(attentions):
-        _, row, first, second, first_outcome, second_outcome = compared[compared[:, 0] == side].T
+    for (side, other_side), weights in attentions.items():
+        row, _, start, _, other, outcome = compared[(compared[:, 1] == side) & (compared[:, 3] == other_side)].T
         if len(row):
-            looks = [weights[row, COMPARING, second, first]] + ([weights[row, COMPARING, first, second]] if side == PROMPT else [])
-            loss = loss + _looking_loss(looks) + teacher.comparing_loss(side, states[side][row, second], second_outcome)
-            if side == PROMPT:
-                loss = loss + teacher.comparing_loss(side, states[side][row, first], first_outcome)
+            loss = loss + looking_loss([weights[row, COMPARING, start, other]]) + teacher.comparing_loss(side, states[side][row, start], outcome)
     return loss

@@ -9,16 +9,20 @@ import argparse
 import json
 import random
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import torch
 from torch import nn
 from tqdm import tqdm
+from transformers import PreTrainedTokenizerFast
 
+from ircotlib.prompts import FLAN_T5, GPT3, Style
+from ircotlib.world.causal import CausalTeacher, causal_loss, encode_causal, make_causal_model
+from ircotlib.world.draws import CONCLUDED, Confusers, Plan, draw_conclusion, draw_example
 from ircotlib.world.encyclopedia import World, make_world
 from ircotlib.world.evaluate import reading_accuracy, writer
-from ircotlib.world.examples import CONCLUDED, Confusers, Example, Plan, draw_conclusion, draw_example
+from ircotlib.world.examples import Example
 from ircotlib.world.grow import grow
 from ircotlib.world.model import SIZES, make_model, make_tokenizer, order_numbers
 from ircotlib.world.questions import STYLES
@@ -26,10 +30,12 @@ from ircotlib.world.teach import Teacher, encode, total_loss
 
 PROMPT_TOKENS = 3600  # of one step
 STEPS_PER_WORLD = 300
+FRESH = 500_000  # the number of the first world that is for the conclusions of one step
 CHECKPOINT_SECONDS = 120
 EVALUATE_EVERY = 2000  # steps
 EASY = 0.04  # share of the steps, the first, that have few paragraphs
 ONE_STYLE = 0.4  # share of the steps, the first, in one style and without demonstrations: reading is learned there
+CAUSAL_ONE_STYLE = 0.15  # the same for a causal model, to which only demonstrations tell what is wanted
 LATE = 0.7  # share of the steps before prompts are as long as they will be
 FLAT = 0.6  # share of the steps before the learning rate falls
 TOKENS = {"paragraph": 45, "demonstration": 200, "question": 40}  # about
@@ -63,12 +69,21 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What one training is made of. `peak`: the highest learning rate. `grown`: whether it starts from a trained model, not from scratch."""
+    """What one training is made of. `peak`: the highest learning rate. `grown`: whether it starts from a trained model, not from scratch.
+
+    `causal`: whether the model is causal and so prompted as GPT-3 is, without instructions.
+    """
 
     steps: int
     seed: int
     peak: float
     grown: bool = False
+    causal: bool = False
+
+    @property
+    def form(self) -> Style:
+        """How the model is prompted."""
+        return GPT3 if self.causal else FLAN_T5
 
     def learning_rate(self, step: int) -> float:
         """200 steps of warm-up, flat to 60% of the steps, then linear to 2% of the peak."""
@@ -89,11 +104,11 @@ class Recipe:
 
     def styles(self, step: int) -> list[str]:
         """The styles of a step's examples."""
-        return list(STYLES) if self.grown or step >= ONE_STYLE * self.steps else ["hotpotqa"]
+        return list(STYLES) if self.grown or step >= (CAUSAL_ONE_STYLE if self.causal else ONE_STYLE) * self.steps else ["hotpotqa"]
 
     def is_conclusion(self, step: int) -> bool:
-        """Whether the examples of a step are conclusions only: every fourth, every third while the rate falls."""
-        every = 3 if step >= FLAT * self.steps else 4
+        """Whether the examples of a step are conclusions only: every fourth, every third while the rate falls or when reading is known."""
+        every = 3 if self.grown or step >= FLAT * self.steps else 4
         return step % every == every - 1
 
 
@@ -114,11 +129,13 @@ def _make_training_world(seed: int, style: str, variety: float) -> World:
 
 
 def draw_batch(step: int, recipe: Recipe, worlds: dict) -> list[Example]:
-    """The examples of a step, in all styles."""
+    """The examples of a step, in all styles; conclusions are of a world of their own, for one has too few pairs of years to learn subtraction."""
     rng = random.Random(f"{recipe.seed} {step}")
     if recipe.is_conclusion(step):
-        return [draw_conclusion(worlds[style][0], rng, style) for style in rng.choices([s for s in recipe.styles(step) if s in CONCLUDED], k=48)]
-    plan = recipe.plan(step, rng)
+        styles = [style for style in recipe.styles(step) for _ in CONCLUDED.get(style, ())]
+        world = _make_training_world(1_000_000 * (recipe.seed + 1) + FRESH + step, "iirc", 1.0)
+        return [draw_conclusion(world, rng, style, recipe.form) for style in rng.choices(styles, k=48)]
+    plan = replace(recipe.plan(step, rng), form=recipe.form)
     tokens = TOKENS["question"] + plan.paragraphs * TOKENS["paragraph"] + plan.demonstrations * TOKENS["demonstration"]
     styles = rng.choices(recipe.styles(step), k=max(2, PROMPT_TOKENS // tokens))
     examples = [draw_example(worlds[style][0], style, worlds[style][1], rng, plan) for style in styles]
@@ -129,7 +146,8 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
     """One step of the optimizer; return the parts of the loss."""
     device = training.model.device
     with torch.autocast(device.type, dtype=torch.bfloat16):
-        loss, parts = total_loss(training.model, training.teacher, {name: tensor.to(device) for name, tensor in batch.items()})
+        total = total_loss if training.model.config.is_encoder_decoder else causal_loss
+        loss, parts = total(training.model, training.teacher, {name: tensor.to(device) for name, tensor in batch.items()})
     training.optimizer.param_groups[0]["lr"] = rate
     training.optimizer.zero_grad()
     loss.backward()
@@ -143,21 +161,20 @@ def train(out: Path, size: str, recipe: Recipe, start: Path | None = None) -> No
     torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     tokenizer, checkpoint = make_tokenizer(), out / "checkpoint.pt"
-    model = make_model(size, len(tokenizer), recipe.seed)
-    if start:
-        grow(start, model)
-    else:
-        order_numbers(model, tokenizer)
+    model = make_causal_model(len(tokenizer), recipe.seed) if recipe.causal else make_model(size, len(tokenizer), recipe.seed)
+    old_width = grow(start, model) if start else 0
+    if old_width < model.config.hidden_size:
+        order_numbers(model, tokenizer, old_width)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model.to(device)
-    teacher = Teacher(model.config.d_model).to(device)
+    teacher = (CausalTeacher if recipe.causal else Teacher)(model.config.hidden_size).to(device)
     optimizer = torch.optim.AdamW([*model.parameters(), *teacher.parameters()], lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
     training = Training(model, teacher, optimizer)
     if checkpoint.exists():
         training.restore(checkpoint)
     run_steps(training, tokenizer, checkpoint, recipe)
     about = {"size": size, **asdict(recipe), "start": _read_about(start) if start else None, "device": device}
-    write_model(training, tokenizer, out, about)
+    write_model(training, out, about)
     checkpoint.unlink(missing_ok=True)
 
 
@@ -173,29 +190,35 @@ def run_steps(training: Training, tokenizer, checkpoint: Path, recipe: Recipe) -
     for step in tqdm(range(training.step, recipe.steps), initial=training.step, total=recipe.steps, mininterval=30):
         if worlds is None or step % STEPS_PER_WORLD == 0:
             worlds = draw_worlds(step, recipe.seed)
-        batch = encode(draw_batch(step, recipe, worlds), tokenizer)
+        batch = (encode_causal if recipe.causal else encode)(draw_batch(step, recipe, worlds), tokenizer)
         for name, loss in learn(training, batch, recipe.learning_rate(step)).items():
             losses.setdefault(("conclusion " if recipe.is_conclusion(step) else "") + name, []).append(loss)
         training.step, training.seconds = step + 1, time.time() - started
         if training.step % EVALUATE_EVERY == 0 or training.step == recipe.steps:
-            training.curves.append(_measure(training, tokenizer, losses))
+            training.curves.append(_measure(training, recipe.form, losses))
             losses = {}
         if time.time() - saved > CHECKPOINT_SECONDS:
             training.save(checkpoint)
             saved = time.time()
 
 
-def _measure(training: Training, tokenizer, losses: dict[str, list[float]]) -> dict:
+def _measure(training: Training, form: Style, losses: dict[str, list[float]]) -> dict:
     means = {name: round(sum(values) / len(values), 4) for name, values in losses.items()}
-    accuracy = reading_accuracy(writer(training.model, tokenizer), paragraphs=10, questions=40, seed=1)
+    write = writer(training.model, _prompt_tokenizer(training.model))
+    accuracy = reading_accuracy(write, paragraphs=10, questions=40, seed=1, form=form)
     row = {"step": training.step, "seconds": round(training.seconds), **means, **accuracy}
     tqdm.write(json.dumps(row))
     return row
 
 
-def write_model(training: Training, tokenizer, out: Path, about: dict) -> None:
+def _prompt_tokenizer(model: nn.Module) -> PreTrainedTokenizerFast:
+    """The tokenizer that goes with a model: what a causal one continues does not end."""
+    return make_tokenizer(ends=model.config.is_encoder_decoder)
+
+
+def write_model(training: Training, out: Path, about: dict) -> None:
     """Write the model in half precision, its tokenizer, how it was made, and its curves."""
-    tokenizer.save_pretrained(out)
+    _prompt_tokenizer(training.model).save_pretrained(out)
     training.model.cpu().half().save_pretrained(out)
     about |= {"seconds": round(training.seconds), "threads": 1, "parameters": training.model.num_parameters(), "torch": torch.__version__}
     (out / "training.json").write_text(json.dumps(about, indent=1) + "\n")
@@ -205,13 +228,15 @@ def write_model(training: Training, tokenizer, out: Path, about: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the model and its checkpoint")
-    parser.add_argument("--size", choices=SIZES, default="base")
+    parser.add_argument("--size", choices=[*SIZES, "causal"], default="base")
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--start", type=Path, help="folder of a trained model, not larger, to grow from")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--peak", type=float, default=3e-3, help="highest learning rate")
     options = parser.parse_args()
-    recipe = Recipe(options.steps, options.seed, options.peak, grown=options.start is not None)
+    if options.start and options.size == "causal":
+        parser.error("a causal model is trained from scratch: leave out --start")
+    recipe = Recipe(options.steps, options.seed, options.peak, options.start is not None, options.size == "causal")
     train(options.out, options.size, recipe, options.start)
 
 

@@ -25,7 +25,7 @@ RELATIVES = {("father", "father"): "grandfather", ("spouse", "father"): "father-
 INFERENCE = ("Who is the {role} of {a}?", "Thus, the {role} of {a} is {x}.")
 AGE = ("How old was {role} when {a} {event}?", "Thus, {x} was {n} years old.")
 EVENTS = {"release": "came out", "opening": "was founded"}
-COUNT = ("How many of the three members of {a} were born in {place}?", "Thus, {n} of them were born in {place}.")
+COUNT = ("How many of the three members of {a} were born in {place}?", "Thus, {those} {were} born in {place}.", "{n} of them")
 ANSWER = "So the answer is: {answer}."
 
 
@@ -37,6 +37,11 @@ def describe(style: str, relation: Relation, x: str) -> str:
     if noun and style == "iirc":
         return f"{x}'s {noun[1]}"
     return relation.phrase.format(x=x)
+
+
+def list_names(names: list[str]) -> str:
+    """ "X", "X and Y" or "X, Y and Z"; nothing for no names."""
+    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
 
 
 def ask(style: str, relation: Relation, x: str) -> str:
