@@ -21,7 +21,7 @@ from ircotlib.metrics import answer_f1, exact_match, paragraph_recall
 from ircotlib.paths import DATA, resolve
 from ircotlib.program import NearestTitle, Program, Retrieve
 from ircotlib.progress import show_progress, track
-from ircotlib.prompts import FLAN_T5, GPT3, Prompt, Style, demonstration_sets, read_demonstrations
+from ircotlib.prompts import STYLES, Prompt, Style, demonstration_sets, read_demonstrations
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.scheduler import Outcome, Step, run
@@ -32,7 +32,6 @@ from ircotlib.systems.oner import oner, oner_qa
 from ircotlib.systems.readers import cot_reader, direct_reader
 from ircotlib.text import answer_from_chain
 
-STYLES = {"flan_t5": FLAN_T5, "codex": GPT3}  # as the authors' prompt files are named
 READERS = {"cot": cot_reader, "direct": direct_reader}  # IRCoT App. E: Flan-T5 reads directly, GPT3 by chain of thought
 
 

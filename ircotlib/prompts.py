@@ -52,6 +52,7 @@ FLAN_T5 = Style(
     passage_last=True,
 )
 GPT3 = Style(context_tokens=8000, generation_tokens=300)
+STYLES = {"flan_t5": FLAN_T5, "codex": GPT3}  # as the authors' prompt files are named
 
 
 def read_demonstrations(path: Path) -> list[Demonstration]:

@@ -23,10 +23,10 @@ from ircotlib.world.questions import STYLES, Riddle, draw_riddle, find_relation,
 from ircotlib.world.relations import KINDS
 
 BOUNDS = {  # at least so many answers right: about a held-out world; and about one whose facts were drawn anew
-    "mini-base": {"answer": 0.05, "changed": 0.05},
+    "mini-base": {"answer": 0.1, "changed": 0.05},
     "mini-large": {"answer": 0.55, "changed": 0.7},
-    "mini-xl": {"answer": 0.6, "changed": 0.8},
-    "mini-xxl": {"answer": 0.6, "changed": 0.8},
+    "mini-xl": {"answer": 0.65, "changed": 0.8},
+    "mini-xxl": {"answer": 0.65, "changed": 0.8},
 }
 MOST_BYTES = 20_000_000  # of all models together
 FOLDERS = sorted(path for path in MODELS.glob("*") if path.is_dir())
@@ -69,7 +69,7 @@ def test_a_model_has_a_record_of_its_training(folder):
     assert folder.name == f"mini-{about['size']}" and about["steps"] > 0 and about["seconds"] > 0 and isinstance(about["seed"], int)
     assert about["parameters"] == AutoModelForSeq2SeqLM.from_pretrained(folder).num_parameters()
     curves = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
-    assert curves[-1]["step"] == about["steps"] and curves[-1]["writing"] <= curves[0]["writing"]
+    assert curves[-1]["step"] == about["steps"] and (len(curves) == 1 or curves[-1]["writing"] < curves[0]["writing"])
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

@@ -7,14 +7,14 @@ from itertools import chain, product, zip_longest
 from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph
-from ircotlib.prompts import FLAN_T5, GPT3, Style, render_demonstration
+from ircotlib.prompts import STYLES as FORMS
+from ircotlib.prompts import Style, render_demonstration
 from ircotlib.systems.iirc import ASK_FOR_TITLES
 from ircotlib.world.contexts import draw_contexts, gold_passages
 from ircotlib.world.encyclopedia import Passage, World
 from ircotlib.world.questions import STYLES, TRIES, Fact, Riddle, draw_riddle
 
 DEMONSTRATIONS, SETS, SET_SIZE = 20, 3, 15  # IRCoT §4.1
-FORMS = {"flan_t5": FLAN_T5, "codex": GPT3}  # as the authors' prompt files are named
 
 
 def draw_demonstrations(world: World, riddles: Sequence[Riddle], style: str, seed: int) -> list[Riddle]:
