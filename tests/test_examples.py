@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from ircotlib.data import Demonstration, Paragraph, Question
-from ircotlib.prompts import FLAN_T5, Prompt, render
+from ircotlib.prompts import FLAN_T5, GPT3, Prompt, render
 from ircotlib.systems.iirc import ASK_FOR_TITLES
 from ircotlib.world import draws, examples
 from ircotlib.world.draws import CONCLUDED, Confusers, Plan
@@ -132,23 +132,25 @@ def test_every_style_task_and_kind_is_there_without_and_with_demonstrations(draw
 # The prompt
 
 
-def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds):
+@pytest.mark.parametrize("form", [FLAN_T5, GPT3], ids=["flan_t5", "codex"])
+def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds, form):
     for style, world in worlds.items():
         rng, confusers = random.Random(style), Confusers(world)
         for kind in STYLES[style]:
             riddle = draw_riddle(world, rng, style, kind)
-            context = draws.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng)
+            context = draws.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng, form)
             main = world.passage(*riddle.main).title if riddle.main else None
             lower = [passage.title.lower() if main and passage.title != main else passage.title for passage in context]
             paragraphs = [Paragraph(title, title, passage.text) for title, passage in zip(lower, context, strict=True)]
-            question = Question("q", riddle.text, ("a",), (), style, passage=paragraphs[-1] if main else None)
+            shown = paragraphs[-1 if form.passage_last else 0] if main else None
+            question = Question("q", riddle.text, ("a",), (), style, passage=shown)
             thoughts = [thought.text for thought in riddle.thoughts[:2]]
-            write = Prompt([], len, FLAN_T5.chain_of_thought, passage_last=FLAN_T5.passage_last)
-            assert examples.make_example(world, riddle, context, done=2).prompt == write(question, paragraphs, thoughts)
-            assert examples.make_direct(world, riddle, context).prompt == render(paragraphs, riddle.text, "", FLAN_T5.direct)
+            write = Prompt([], len, form.chain_of_thought, passage_last=form.passage_last)
+            assert examples.make_example(world, riddle, context, done=2, form=form).prompt == write(question, paragraphs, thoughts)
+            assert examples.make_direct(world, riddle, context, form).prompt == render(paragraphs, riddle.text, "", form.direct)
             if main:
                 asked = ASK_FOR_TITLES.format(question=riddle.text, n=3)
-                assert examples.make_titles(world, riddle, n=3).prompt == render(paragraphs[-1:], asked, "", FLAN_T5.direct)
+                assert examples.make_titles(world, riddle, n=3, form=form).prompt == render([shown], asked, "", form.direct)
 
 
 def test_with_demonstrations_the_prompt_is_that_of_the_systems(drawn):

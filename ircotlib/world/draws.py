@@ -29,8 +29,12 @@ def draw_question(world: World, rng: random.Random, style: str, dialect: str | N
     return draw_riddle(world, rng, style, "1hop" if one_hop else rng.choice(list(STYLES[style])), dialect)
 
 
-def draw_context(world: World, riddle: Riddle, known: int, count: int, confusers: Confusers, rng: random.Random) -> list[Passage]:
-    """Draw about `count` paragraphs: those of the first `known` thoughts, and distractors that resemble them; the main passage is the last.
+def draw_context(
+    world: World, riddle: Riddle, known: int, count: int, confusers: Confusers, rng: random.Random, form: Style = FLAN_T5
+) -> list[Passage]:
+    """Draw about `count` paragraphs: those of the first `known` thoughts, and distractors that resemble them.
+
+    The main passage is the last or the first, as the form of the prompts has it.
 
     Distractors: paragraphs of wrong values (what else a needed paragraph mentions), titles that share a word with a needed
     one or with such a value, and any others; never the paragraphs of later facts.
@@ -48,7 +52,8 @@ def draw_context(world: World, riddle: Riddle, known: int, count: int, confusers
             titles.append(passage.title)
     main = gold[-1:] if riddle.main else []
     rest = [passage for passage in chosen if passage not in main]
-    return rng.sample(rest, len(rest)) + main
+    others = rng.sample(rest, len(rest))
+    return others + main if form.passage_last else main + others
 
 
 def _draw_distractor(world: World, anchor: str, confusers: Confusers, rng: random.Random) -> str:
@@ -85,14 +90,14 @@ def draw_example(world: World, style: str, confusers: Confusers, rng: random.Ran
     if draw < 0.06:
         return shift(_show_closed(shots, form), _closed_book(world, rng, style, dialect, form))
     if 0.06 <= draw < 0.16 and (form.direct or plan.demonstrations):
-        context = draw_context(world, riddle, len(riddle.thoughts), plan.paragraphs, confusers, rng)
+        context = draw_context(world, riddle, len(riddle.thoughts), plan.paragraphs, confusers, rng, form)
         return shift(_show(world, shots, confusers, rng, form, direct=True), make_direct(world, riddle, context, form))
     if style == "iirc" and 0.16 <= draw < 0.3:
         shots = [draw_question(world, rng, style) for _ in shots]
         return shift(_show_titles(world, shots, form), make_titles(world, riddle, n=3, form=form))
     done = rng.randrange(1, len(riddle.thoughts)) if rng.random() < plan.begun else 0
     known = len(riddle.thoughts) if rng.random() < 0.5 else done + 1
-    context = draw_context(world, riddle, known, plan.paragraphs, confusers, rng)
+    context = draw_context(world, riddle, known, plan.paragraphs, confusers, rng, form)
     return shift(_show(world, shots, confusers, rng, form), make_example(world, riddle, context, done, form=form))
 
 
@@ -101,7 +106,7 @@ def _show(world: World, shots: list[Riddle], confusers: Confusers, rng: random.R
     text = ""
     for riddle in shots:
         gold = needed(world, riddle)
-        context = draw_context(world, riddle, len(riddle.thoughts), len(gold) + rng.choice((0, 1, 2)), confusers, rng)
+        context = draw_context(world, riddle, len(riddle.thoughts), len(gold) + rng.choice((0, 1, 2)), confusers, rng, form)
         text += _write_demonstration(riddle, context, form.direct if direct else form.chain_of_thought, riddle.answer if direct else riddle.chain)
     return text
 

@@ -20,7 +20,8 @@ def draw_reading_test(world: World, style: str, paragraphs: int, questions: int,
     """Questions with all needed paragraphs among `paragraphs`, no demonstrations and no chain so far."""
     rng, confusers = random.Random(f"reading {style} {seed}"), Confusers(world)
     riddles = make_riddles(world, questions, style, seed)
-    return [(r, make_example(world, r, draw_context(world, r, len(r.thoughts), paragraphs, confusers, rng), done=0, form=form)) for r in riddles]
+    contexts = [draw_context(world, riddle, len(riddle.thoughts), paragraphs, confusers, rng, form) for riddle in riddles]
+    return [(riddle, make_example(world, riddle, context, done=0, form=form)) for riddle, context in zip(riddles, contexts, strict=True)]
 
 
 def reading_accuracy(write: Write, paragraphs: int, questions: int, seed: int, size: int = 1200, form: Style = FLAN_T5) -> dict[str, float]:
