@@ -1,20 +1,21 @@
-"""The shipped models read: plain T5s that answer about an encyclopedia they never saw, from what they are given, and nothing else."""
+"""The shipped models read: plain T5s, and a plain causal model, that answer about an encyclopedia they never saw, from what they are given, and nothing else."""
 
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedModel
 
 from ircotlib.data import Paragraph
 from ircotlib.generation.local import load
 from ircotlib.paths import MODELS
 from ircotlib.program import LINE, Generate
-from ircotlib.prompts import FLAN_T5, render
+from ircotlib.prompts import FLAN_T5, GPT3, Style, render
 from ircotlib.text import answer_from_chain
 from ircotlib.world.encyclopedia import World, draw_value, make_popular, make_world, write_pages
 from ircotlib.world.evaluate import reading_accuracy
@@ -30,6 +31,16 @@ BOUNDS = {  # at least so many answers right: about a held-out world; and about 
 }
 MOST_BYTES = 20_000_000  # of all models together
 FOLDERS = sorted(path for path in MODELS.glob("*") if path.is_dir())
+T5S = [folder for folder in FOLDERS if AutoConfig.from_pretrained(folder).is_encoder_decoder]
+
+
+def open_plain(folder: Path) -> PreTrainedModel:
+    return (AutoModelForSeq2SeqLM if folder in T5S else AutoModelForCausalLM).from_pretrained(folder)
+
+
+def form_of(folder: Path) -> Style:
+    """How a model is prompted."""
+    return FLAN_T5 if folder in T5S else GPT3
 
 
 @pytest.fixture(scope="module")
@@ -47,17 +58,19 @@ def test_the_models_are_those_with_a_bound_and_small():
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_model_is_a_plain_t5(folder):
-    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    assert type(model).__name__ == "T5ForConditionalGeneration"
-    assert len(tokenizer) == model.config.vocab_size
-    assert {name: getattr(model.config, name) for name in SIZES[folder.name.removeprefix("mini-")]} == SIZES[folder.name.removeprefix("mini-")]
+def test_a_model_is_a_plain_one_of_its_size(folder):
+    config, size = open_plain(folder).config, folder.name.removeprefix("mini-")
+    assert config.architectures == ["T5ForConditionalGeneration" if folder in T5S else "GPTNeoXForCausalLM"]
+    assert len(AutoTokenizer.from_pretrained(folder)) == config.vocab_size
+    assert (size == "causal") == (folder not in T5S)
+    assert {name: getattr(config, name) for name in SIZES.get(size, ())} == SIZES.get(size, {})
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_tokenizer_is_that_of_the_encyclopedia_and_gives_every_chain_back(folder):
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert tokenizer.get_vocab() == make_tokenizer().get_vocab()
+    assert (tokenizer.eos_token_id in tokenizer("Q")["input_ids"]) == (folder in T5S)
     for style in STYLES:
         for riddle in make_riddles(make_world(13, 600, style), 40, style, 13):
             assert tokenizer.decode(tokenizer(riddle.chain)["input_ids"], skip_special_tokens=True) == riddle.chain
@@ -67,14 +80,14 @@ def test_the_tokenizer_is_that_of_the_encyclopedia_and_gives_every_chain_back(fo
 def test_a_model_has_a_record_of_its_training(folder):
     about = json.loads((folder / "training.json").read_text())
     assert folder.name == f"mini-{about['size']}" and about["steps"] > 0 and about["seconds"] > 0 and isinstance(about["seed"], int)
-    assert about["parameters"] == AutoModelForSeq2SeqLM.from_pretrained(folder).num_parameters()
+    assert about["parameters"] == open_plain(folder).num_parameters()
     curves = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
     assert curves[-1]["step"] == about["steps"] and (len(curves) == 1 or curves[-1]["writing"] < curves[0]["writing"])
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_answers_about_a_world_never_seen(folder, writers):
-    accuracy = reading_accuracy(writers[folder], paragraphs=10, questions=40, seed=11)
+    accuracy = reading_accuracy(writers[folder], paragraphs=10, questions=40, seed=11, form=form_of(folder))
     assert accuracy["answer"] >= BOUNDS[folder.name]["answer"], accuracy
 
 
@@ -108,7 +121,7 @@ def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
         if len(way) == len(riddle.facts) + 1 and way[-1] != riddle.answer and riddle.facts[0][0] not in popular:
             titles = dict.fromkeys([*rng.sample(list(changed.entities), 6), *way[:-1]])
             paragraphs = [Paragraph(title, title, changed.pages[title][0].text) for title in titles]
-            prompts.append(render(paragraphs, riddle.text, "", FLAN_T5.chain_of_thought))
+            prompts.append(render(paragraphs, riddle.text, "", form_of(folder).chain_of_thought))
             old.append(riddle.answer)
             new.append(way[-1])
     answers = [answer_from_chain(text) for text in writers[folder](prompts)]
