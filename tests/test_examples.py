@@ -327,6 +327,19 @@ def concluded_riddles(worlds) -> list[Drawn]:
     return found
 
 
+def test_a_difference_is_that_of_its_two_years_and_nothing_is_asked(worlds):
+    rng, sides = random.Random(0), set()
+    for _ in range(40):
+        example = draws.draw_difference(worlds["iirc"], rng)
+        given = example.prompt.split("step-by-step.\n\nA:")[1] + example.target[: example.silent]
+        birth, event = map(int, re.findall(r"\b\d{4}\b", given))
+        assert example.target.endswith(f"So the answer is: {event - birth}.") and not re.search(r"\d{4}", example.target[example.silent :])
+        [*_, compared] = sorted(example.compared, key=lambda one: one.outcome)
+        assert compared.outcome == YEARS_AFTER + event - birth and read_value(example, compared.side, compared.start) == str(event)
+        sides.add(compared.side)
+    assert sides == {PROMPT, TARGET}
+
+
 def test_of_a_conclusion_only_the_end_is_learned(worlds):
     for _, example in conclusions(worlds):
         asked, chain = asked_of(example)

@@ -1,7 +1,7 @@
 """Drawing what a miniature model is trained on: questions, paragraphs with distractors, demonstrations, chains that have begun."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ircotlib.prompts import BETWEEN_DEMONSTRATIONS, FLAN_T5, Style
 from ircotlib.world.encyclopedia import Passage, World, make_popular, titles_by_word
@@ -138,7 +138,16 @@ def draw_conclusion(world: World, rng: random.Random, style: str, form: Style = 
 
     Half the time the facts are in the prompt, as in an IRCoT step, else they begin the target, as in a reader's own chain.
     """
-    riddle = draw_riddle(world, rng, style, rng.choice(CONCLUDED[style]))
+    return _conclude(world, rng, draw_riddle(world, rng, style, rng.choice(CONCLUDED[style])), form)
+
+
+def draw_difference(world: World, rng: random.Random, form: Style = FLAN_T5) -> Example:
+    """Draw an age with its two years as the chain so far and no question: short, for all pairs of years are to be seen often."""
+    riddle = draw_riddle(world, rng, "iirc", "age")
+    return _conclude(world, rng, replace(riddle, text="", thoughts=riddle.thoughts[1:], compared=(0, 1)), form)
+
+
+def _conclude(world: World, rng: random.Random, riddle: Riddle, form: Style) -> Example:
     stated = sum(thought.fact is not None for thought in riddle.thoughts)
     done, silent = (stated, 0) if rng.random() < 0.5 else (0, stated)
     return make_example(world, riddle, [], done, silent, form)

@@ -19,7 +19,7 @@ from transformers import PreTrainedTokenizerFast
 
 from ircotlib.prompts import FLAN_T5, GPT3, Style
 from ircotlib.world.causal import CausalTeacher, causal_loss, encode_causal, make_causal_model
-from ircotlib.world.draws import CONCLUDED, Confusers, Plan, draw_conclusion, draw_example
+from ircotlib.world.draws import CONCLUDED, Confusers, Plan, draw_conclusion, draw_difference, draw_example
 from ircotlib.world.encyclopedia import World, make_world
 from ircotlib.world.evaluate import reading_accuracy, writer
 from ircotlib.world.examples import Example
@@ -129,11 +129,16 @@ def _make_training_world(seed: int, style: str, variety: float) -> World:
 
 
 def draw_batch(step: int, recipe: Recipe, worlds: dict) -> list[Example]:
-    """The examples of a step, in all styles; conclusions are of a world of their own, for one has too few pairs of years to learn subtraction."""
+    """The examples of a step, in all styles.
+
+    Conclusions, half of them differences of years alone, are of a world of their own: one world has too few pairs of years to learn subtraction.
+    """
     rng = random.Random(f"{recipe.seed} {step}")
     if recipe.is_conclusion(step):
         styles = [style for style in recipe.styles(step) for _ in CONCLUDED.get(style, ())]
         world = _make_training_world(1_000_000 * (recipe.seed + 1) + FRESH + step, "iirc", 1.0)
+        if "iirc" in styles and rng.random() < 0.5:
+            return [draw_difference(world, rng, recipe.form) for _ in range(96)]
         return [draw_conclusion(world, rng, style, recipe.form) for style in rng.choices(styles, k=48)]
     plan = replace(recipe.plan(step, rng), form=recipe.form)
     tokens = TOKENS["question"] + plan.paragraphs * TOKENS["paragraph"] + plan.demonstrations * TOKENS["demonstration"]
