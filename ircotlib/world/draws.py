@@ -9,7 +9,7 @@ from ircotlib.world.examples import Example, make_direct, make_example, make_tit
 from ircotlib.world.questions import STYLES, Riddle, draw_riddle
 
 ONE_HOP = 0.25  # of the training questions have a single hop: only they show whether values are read, not guessed
-CONCLUDED = {"hotpotqa": ("comparison",), "2wikimultihopqa": ("comparison", "bridge_comparison"), "iirc": ("age", "age", "age", "count")}
+CONCLUDED = {"hotpotqa": ("comparison",), "2wikimultihopqa": ("comparison", "bridge_comparison"), "iirc": ("age", "count", "count", "count")}
 
 
 class Confusers:
