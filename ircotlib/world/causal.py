@@ -106,7 +106,8 @@ def encode_causal(examples: list[Example], tokenizer) -> dict[str, torch.Tensor]
 
     All else are places in them, [n, columns], the first two columns row and position; the others are: `written`: the token to write next;
     `sources`: the position where that token is to be seen; `stated`: first and last word of the subject, relation, first word of the value;
-    `decided`: first and last word of the subject, relation; `compared`: the position of the other value, outcome.
+    `decided`: first and last word of the subject, relation (of values only: a name that concludes is known too late); `compared`: the
+    position of the other value, outcome.
     `tokenizer`: one that puts </s> after a text.
     """
     return join(encode(examples, tokenizer), *tokenizer.convert_tokens_to_ids([".", "Q"]))
@@ -128,7 +129,7 @@ def join(batch: dict[str, torch.Tensor], stop: int, asked: int) -> dict[str, tor
         "written": [(row, lengths[row] + at - 1, labels[row, at].item()) for row, at in (labels != IGNORED).nonzero().tolist()],
         "sources": [place for of_row in sources for place in of_row],
         "stated": [(row, known[row, at], *named, rows[row][at]) for row, at, *named in stated],
-        "decided": [(row, lengths[row] + at - 1, *named) for row, at, *named in decided],
+        "decided": [(row, lengths[row] + at - 1, *named) for row, at, *named in decided if labels[row, at] != named[0]],
         "compared": list(_compared(batch["compared"].tolist(), lengths)),
     }
     return {"input_ids": input_ids} | {name: torch.tensor(rows, dtype=torch.long).view(-1, COLUMNS[name]) for name, rows in places.items()}
