@@ -43,6 +43,10 @@ class Style:
         """What is left for the prompt."""
         return self.context_tokens - self.generation_tokens
 
+    def arrange(self, main: Sequence, others: Sequence) -> list:
+        """The main passage, if there is one, and the others, in their order in a prompt."""
+        return [*others, *main] if self.passage_last else [*main, *others]
+
 
 FLAN_T5 = Style(
     chain_of_thought="Answer the following question by reasoning step-by-step.",

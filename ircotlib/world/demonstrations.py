@@ -59,7 +59,7 @@ def write_demonstrations(
             questions = [riddle.text for riddle in drawn]
             texts[f"{name}_{reader}_qa_{family}.txt"] = _render(ids, shown, questions, answers, instruction)
         if style == "iirc" and not m:
-            titles = [_needed_titles(world, riddle) for riddle in drawn]
+            titles = [riddle.linked for riddle in drawn]
             questions = [ASK_FOR_TITLES.format(question=riddle.text, n=len(needed)) for riddle, needed in zip(drawn, titles, strict=True)]
             texts[f"no_context_open_llm_retrieval_{family}.txt"] = _render(ids, shown, questions, map(", ".join, titles), form.direct)
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,12 +83,7 @@ def _shown(world: World, riddle: Riddle, context: list[Passage], m: int, form: S
     gold, main = gold_passages(world, riddle), [world.passage(*riddle.main)] if riddle.main else []
     wanted = [*gold, *[passage for passage in context if passage not in gold][:m]] if m else []
     others = [passage for passage in context if passage in wanted and passage not in main]
-    return others + main if form.passage_last else main + others
-
-
-def _needed_titles(world: World, riddle: Riddle) -> list[str]:
-    """The pages other than the main passage's that state facts, in order."""
-    return list(dict.fromkeys(subject for subject, _ in riddle.facts if subject != riddle.main[0]))
+    return form.arrange(main, others)
 
 
 def _render(ids, shown, questions, answers, instruction: str | None) -> str:

@@ -52,8 +52,7 @@ def draw_context(
             titles.append(passage.title)
     main = gold[-1:] if riddle.main else []
     rest = [passage for passage in chosen if passage not in main]
-    others = rng.sample(rest, len(rest))
-    return others + main if form.passage_last else main + others
+    return form.arrange(main, rng.sample(rest, len(rest)))
 
 
 def _draw_distractor(world: World, anchor: str, confusers: Confusers, rng: random.Random) -> str:

@@ -70,11 +70,10 @@ def make_titles(world: World, riddle: Riddle, n: int | None = None, form: Style 
 
     `n`: the number the prompt asks for, None: the true one, which is written in any case.
     """
-    titles = list(dict.fromkeys(subject for subject, _ in riddle.facts if subject != riddle.main[0]))
-    question = ASK_FOR_TITLES.format(question=riddle.text, n=n or len(titles))
+    question = ASK_FOR_TITLES.format(question=riddle.text, n=n or len(riddle.linked))
     prompt, places, start = write_prompt(riddle, [world.passage(*riddle.main)], instruction=form.direct, question=question)
     sources = _sources(world, riddle, places, start + question.index(riddle.text))
-    target = ", ".join(titles)
+    target = ", ".join(riddle.linked)
     return Example(prompt, target, tuple(_find_copies(target, 0, sources)), tuple(_all_stated(places)))
 
 

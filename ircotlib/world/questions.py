@@ -69,6 +69,11 @@ class Riddle:
         return (*self.given, *(thought.fact for thought in self.thoughts if thought.fact))
 
     @property
+    def linked(self) -> list[str]:
+        """In the style "iirc", the titles of the pages other than the main passage's that state facts, in order."""
+        return list(dict.fromkeys(subject for subject, _ in self.facts if subject != self.main[0]))
+
+    @property
     def chain(self) -> str:
         """The whole chain of thought."""
         return " ".join(thought.text for thought in self.thoughts)
