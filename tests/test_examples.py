@@ -265,10 +265,10 @@ def test_stated_values_begin_where_they_say(drawn, worlds):
     checked = [(one.style, one.example) for one in drawn] + conclusions(worlds)
     for style, example in checked:
         answer = example.prompt.rindex("\nA:")
-        for at, subject, relation in example.stated:
+        for at, named, subject, relation in example.stated:
             value = worlds[style].entities[subject].facts[relation]
             assert example.prompt.startswith(value, at if at < answer else at - examples.last_word(value))
-            assert at in token_starts(example.prompt)
+            assert {at, named} <= set(token_starts(example.prompt)) and example.prompt.startswith(subject, named)
             assert subject in example.prompt[example.prompt.rindex("\n", 0, at) :]
     assert all(one.example.stated for one in drawn if one.task != "closed book")
 
@@ -282,6 +282,54 @@ def test_decided_values_begin_where_they_say(drawn, worlds):
     for one in drawn:
         stated = {t.fact for t in one.riddle.thoughts if t.fact and t.text in one.example.target}
         assert one.task in ("direct", "titles") or stated <= {decided[1:] for decided in one.example.decided}
+
+
+ASKING_WORDS = {  # what asks for these relations and for no others, in any style
+    "mentor": {"mentor", "trained"}, "father": {"father", "child"}, "death": {"die", "died"}, "birth": {"born"}, "birthplace": {"birthplace", "born"},
+    "river": {"river", "flows", "lie"}, "star": {"star", "lead"}, "publisher": {"publisher", "published"}, "spouse": {"spouse", "married"},
+}  # fmt: skip
+
+
+def test_the_word_that_asks_for_a_fact_is_in_the_question_and_names_the_relation(worlds):
+    """For each fact of a walk another word, on either side of the first subject the further from it the later the fact."""
+    rng, found = random.Random(4), {}
+    for style, kind in (("hotpotqa", "bridge"), ("2wikimultihopqa", "compositional"), ("musique", "4hop1"), ("iirc", "span")):
+        for _ in range(150):
+            riddle = draw_riddle(worlds[style], rng, style, kind)
+            assert len(set(riddle.asked)) == len(riddle.facts)
+            for (_, relation), at in zip(riddle.facts, riddle.asked, strict=True):
+                found.setdefault(relation, set()).add(re.match(r"\w+", riddle.text[at:])[0])
+            start = riddle.text.index(riddle.facts[0][0])
+            before, after = ([at for at in riddle.asked if (at > start) == is_after] for is_after in (False, True))
+            assert (before, after) == (sorted(before, reverse=True), sorted(after))
+    assert {relation: found[relation] for relation in ASKING_WORDS} == {relation: words & found[relation] for relation, words in ASKING_WORDS.items()}
+
+
+def test_every_sentence_of_a_walk_is_asked_for_in_the_question(drawn):
+    checked = 0
+    for one in drawn:
+        question = one.example.prompt.rindex(one.riddle.text) if one.example.asked else 0
+        sentences = [t for t in one.riddle.thoughts if t.fact]
+        for at, source, length in one.example.asked:
+            number = next(n for n, t in enumerate(sentences) if t.text == one.example.target[at : at + length])
+            assert source == question + one.riddle.asked[number] and source in token_starts(one.example.prompt)
+            checked += 1
+        assert not one.riddle.compared or not one.example.asked
+    assert checked > 500
+
+
+def test_the_subject_of_a_written_value_was_mentioned_where_it_says(drawn):
+    """At its last mention in the target, else in the question or the chain so far; who is counted stands in the main passage only."""
+    sides = {PROMPT: 0, TARGET: 0}
+    for one in drawn:
+        subjects = {at: subject for at, subject, _ in one.example.decided}
+        for at, side, place in one.example.about:
+            text, first = (one.example.target[:at], 0) if side == TARGET else (one.example.prompt, one.example.prompt.rindex("Q: "))
+            assert text.rindex(subjects[at], first) == place
+            sides[side] += 1
+        stated = sum(1 for t in one.riddle.thoughts if t.fact and t.text in one.example.target)
+        assert len(one.example.about) == stated if one.task == "chain" and one.riddle.kind != "count" else len(one.example.about) <= stated
+    assert min(sides.values()) > 100
 
 
 def test_compared_values_and_their_outcomes(drawn, worlds):
@@ -391,6 +439,9 @@ def test_an_encoded_batch_points_at_equal_tokens(drawn, worlds):
     assert ((last == sources) | (last == IGNORED) | years_old).all() and (last == sources).sum() > 100
     both = (batch["labels"][:, :-1] != IGNORED) & (batch["labels"][:, 1:] != IGNORED)
     assert (written[:, :-1] == batch["labels"][:, :-1])[both].all()
+    rows, columns = (batch["asked"] >= 0).nonzero(as_tuple=True)
+    asking = tokenizer.batch_decode(batch["input_ids"][rows, batch["asked"][rows, columns]][:, None])
+    assert len(rows) > 100 and set(asking) & {"mentor", "mayor", "founder"} and not set(asking) & {"the", "of", "?", "¶", "A"}
     row, position, first_word, last_word, _ = batch["decided"].T
     assert len(row) > 20 and (batch["labels"][row, position] != IGNORED).all()
     assert all(" " in tokenizer.decode(pair) for pair in zip(first_word.tolist(), last_word.tolist(), strict=True))

@@ -199,12 +199,12 @@ def test_from_scratch_few_paragraphs_come_first_and_demonstrations_last():
     most = [max(plan.paragraphs for plan in drawn) for drawn in plans.values()]
     assert most == sorted(most) and most[-1] == 14
     assert (plans[one_style][0].begun, plans[late][0].begun) == (0.37, 0.7)
-    assert (scratch.styles(one_style - 1), scratch.styles(one_style)) == (["hotpotqa"], list(STYLES))
+    assert (scratch.styles(one_style - 1), scratch.styles(one_style)) == (["hotpotqa"], [*STYLES, "musique"])
 
 
 def test_a_grown_model_begins_with_what_comes_last():
     rng, grown = random.Random(0), Recipe(1000, 0, 1e-3, grown=True)
-    assert grown.styles(0) == list(STYLES) and {grown.plan(0, rng).begun for _ in range(40)} == {0.7}
+    assert set(grown.styles(0)) == set(STYLES) and {grown.plan(0, rng).begun for _ in range(40)} == {0.7}
     assert {grown.plan(0, rng).demonstrations for _ in range(100)} >= {0, 1}
 
 
@@ -238,7 +238,7 @@ def test_the_examples_of_a_step_are_the_same_every_time():
 def test_learning_lowers_every_part_of_the_loss(batch):
     training = start()
     parts = [learn(training, batch, 3e-3) for _ in range(12)]
-    assert set(parts[0]) == {"writing", "looking", "stated", "decided", "comparing"}
+    assert set(parts[0]) == {"writing", "looking", "carrying", "asking", "belonging", "about", "stated", "decided", "comparing"}
     assert all(parts[-1][name] < parts[0][name] for name in parts[0])
 
 

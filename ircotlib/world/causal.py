@@ -128,7 +128,7 @@ def join(batch: dict[str, torch.Tensor], stop: int, asked: int) -> dict[str, tor
     places = {
         "written": [(row, lengths[row] + at - 1, labels[row, at].item()) for row, at in (labels != IGNORED).nonzero().tolist()],
         "sources": [place for of_row in sources for place in of_row],
-        "stated": [(row, known[row, at], *named, rows[row][at]) for row, at, *named in stated],
+        "stated": [(row, known[row, at], *named, rows[row][at]) for row, at, _, *named in stated],
         "decided": [(row, lengths[row] + at - 1, *named) for row, at, *named in decided if labels[row, at] != named[0]],
         "compared": list(_compared(batch["compared"].tolist(), lengths)),
     }

@@ -32,18 +32,21 @@ class Comparison:
 class Example:
     """One training example. All places are in characters; that of a compared value is where its last word begins (a year: its last two digits).
 
-    `copies`: (start in target, start in prompt, length) of text copied word for word, and of a number of years the later year. `stated`: (place in prompt, subject, relation) of
-    every fact's value, in the chain so far of its last word. `decided`: (start in target, subject, relation) of what is written about that
-    subject, or the subject itself.
+    `copies`: (start in target, start in prompt, length) of text copied word for word, and of a number of years the later year. `stated`: (place in prompt, place of the subject's first mention, subject,
+    relation) of every fact's value, in the chain so far of its last word. `decided`: (start in target, subject, relation) of what is written about that
+    subject, or the subject itself. `about`: (start in target, side, place) of every value that is written, and where its subject was mentioned last.
+    `asked`: (start in target, place in prompt, length) of every sentence whose fact a word of the question asks for.
     `silent`: length of the part of the target that is given, not learned. `complete`: whether the target ends the chain.
     """
 
     prompt: str
     target: str
     copies: tuple[tuple[int, int, int], ...] = ()
-    stated: tuple[tuple[int, str, str], ...] = ()
+    stated: tuple[tuple[int, int, str, str], ...] = ()
     decided: tuple[tuple[int, str, str], ...] = ()
     compared: tuple[Comparison, ...] = ()
+    about: tuple[tuple[int, int, int], ...] = ()
+    asked: tuple[tuple[int, int, int], ...] = ()
     silent: int = 0
     complete: bool = True
 
@@ -93,7 +96,7 @@ def make_example(world: World, riddle: Riddle, context: Sequence[Passage], done:
     in_target = {n: starts[n - done] for n in range(done, end) if thoughts[n].fact}
     silent_length = starts[silent] if silent else 0
     compared = tuple(_compare(world, riddle, in_prompt, in_target, question_start))
-    stated_so_far = tuple((at + _value_place(world, thoughts[n]), *thoughts[n].fact) for n, at in in_prompt.items())
+    stated_so_far = tuple((at + _value_place(world, thoughts[n]), at + thoughts[n].text.index(thoughts[n].fact[0]), *thoughts[n].fact) for n, at in in_prompt.items())
     return Example(
         prompt=prompt,
         target=target,
@@ -101,6 +104,8 @@ def make_example(world: World, riddle: Riddle, context: Sequence[Passage], done:
         stated=(*_all_stated(places), *stated_so_far),
         decided=tuple(_decided(world, riddle, {n: at for n, at in in_target.items() if n >= silent}, target, starts, done)),
         compared=compared,
+        about=tuple(_find_subjects(world, riddle, in_target, target, prompt, question_start)),
+        asked=tuple((at, question_start + riddle.asked[n], len(thoughts[n].text)) for n, at in in_target.items() if riddle.asked),
         silent=silent_length,
         complete=end == len(thoughts),
     )
@@ -162,8 +167,9 @@ def _sources(world: World, riddle: Riddle, places: dict[Passage, int], question_
     return sources
 
 
-def _all_stated(places: dict[Passage, int]) -> list[tuple[int, str, str]]:
-    return [(at + span.start, passage.title, span.relation) for passage, at in places.items() for span in passage.spans]
+def _all_stated(places: dict[Passage, int]) -> list[tuple[int, int, str, str]]:
+    named = {passage: at + passage.text.index(passage.title) for passage, at in places.items()}
+    return [(at + span.start, named[passage], passage.title, span.relation) for passage, at in places.items() for span in passage.spans]
 
 
 def _find_copies(target: str, start: int, sources: dict[str, int]) -> list[tuple[int, int, int]]:
@@ -186,6 +192,17 @@ def _decided(world: World, riddle: Riddle, in_target: dict[int, int], target: st
         named = {fact[0]: fact for fact in reversed(facts) if fact[0] == riddle.answer or value_of(world, fact) == riddle.sought}
         found += [(target.index(subject, starts[conclusion]), *fact) for subject, fact in named.items()]
     return found
+
+
+def _find_subjects(world: World, riddle: Riddle, in_target: dict[int, int], target: str, prompt: str, question_start: int) -> Iterator[tuple[int, int, int]]:
+    """Of every value that the target states, where it begins, and the last mention of its subject: before it in the target, else in question and chain so far."""
+    for n, at in in_target.items():
+        thought = riddle.thoughts[n]
+        at += thought.text.rindex(value_of(world, thought.fact))
+        for side, place in ((TARGET, target.rfind(thought.fact[0], 0, at)), (PROMPT, prompt.rfind(thought.fact[0], question_start))):
+            if place >= 0:
+                yield at, side, place
+                break
 
 
 def _compare(world: World, riddle: Riddle, in_prompt: dict[int, int], in_target: dict[int, int], question_start: int) -> Iterator[Comparison]:
@@ -233,5 +250,7 @@ def shift(before: str, example: Example) -> Example:
         replace(one, start=one.start + n * (one.side == PROMPT), other_start=one.other_start + n * (one.other_side == PROMPT)) for one in example.compared
     )
     copies = tuple((at, source + n, length) for at, source, length in example.copies)
-    stated = tuple((at + n, subject, relation) for at, subject, relation in example.stated)
-    return Example(before + example.prompt, example.target, copies, stated, example.decided, compared, example.silent, example.complete)
+    stated = tuple((at + n, named + n, subject, relation) for at, named, subject, relation in example.stated)
+    asked = tuple((at, source + n, length) for at, source, length in example.asked)
+    about = tuple((at, side, place + n * (side == PROMPT)) for at, side, place in example.about)
+    return Example(before + example.prompt, example.target, copies, stated, example.decided, compared, about, asked, example.silent, example.complete)

@@ -20,6 +20,7 @@ from ircotlib.world.wording import (
     WHEN,
     ask,
     describe,
+    find_telling_word,
     list_names,
     word_thought,
 )  # fmt: skip
@@ -51,6 +52,7 @@ class Riddle:
 
     `compared`: the thoughts whose values are compared with each other, or with the value `sought` in the question. `main`: in the style
     "iirc", the fact whose paragraph is the main passage. `given`: facts that the chain uses without stating them, all in the main passage.
+    `asked`: in a question that walks from fact to fact, where the word stands that asks for each.
     """
 
     style: str
@@ -62,6 +64,7 @@ class Riddle:
     sought: str = ""
     main: Fact | None = None
     given: tuple[Fact, ...] = ()
+    asked: tuple[int, ...] = ()
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -135,10 +138,18 @@ def _chain(world: World, rng: random.Random, style: str, kind: str, dialect: str
     works = world.entities[start].kind in ("film", "novel", "album")
     phrase = f"the {noun}" if works and style == "hotpotqa" else noun if works and style == "2wikimultihopqa" else start
     *bridges, last = (find_relation(world, *fact) for fact in facts)
+    asked = []
     for relation in bridges:
-        phrase = describe(style, relation, phrase)
+        phrase, asked = _wrap(describe(style, relation, phrase), phrase, asked)
+    text, asked = _wrap(ask(style, last, phrase), phrase, asked)
     thoughts = _finish(*(state(dialect, world, fact) for fact in facts), answer=subject)
-    return Riddle(style, kind, ask(style, last, phrase), subject, thoughts, main=facts[0] if style == "iirc" else None)
+    return Riddle(style, kind, text, subject, thoughts, main=facts[0] if style == "iirc" else None, asked=tuple(asked))
+
+
+def _wrap(text: str, phrase: str, asked: list[int]) -> tuple[str, list[int]]:
+    """A text that has a phrase in it, and where the words stand in it that ask for each fact: those of the phrase, and the text's own."""
+    start = text.index(phrase)
+    return text, [*(start + at for at in asked), find_telling_word(text, phrase)]
 
 
 def _compare(world: World, rng: random.Random, style: str, kind: str, dialect: str) -> Riddle | None:

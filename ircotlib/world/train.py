@@ -34,8 +34,7 @@ FRESH = 500_000  # the number of the first world that is for the conclusions of 
 CHECKPOINT_SECONDS = 120
 EVALUATE_EVERY = 2000  # steps
 EASY = 0.04  # share of the steps, the first, that have few paragraphs
-ONE_STYLE = 0.4  # share of the steps, the first, in one style and without demonstrations: reading is learned there
-CAUSAL_ONE_STYLE = 0.15  # the same for a causal model, to which only demonstrations tell what is wanted
+ONE_STYLE = 0.15  # share of the steps, the first, in one style and without demonstrations
 LATE = 0.7  # share of the steps before prompts are as long as they will be
 FLAT = 0.6  # share of the steps before the learning rate falls
 TOKENS = {"paragraph": 45, "demonstration": 200, "question": 40}  # about
@@ -103,8 +102,8 @@ class Recipe:
         return Plan(rng.choice((2, 4, 8, 12, 14) if late else (2, 3, 4, 6, 8)), 0, begun)
 
     def styles(self, step: int) -> list[str]:
-        """The styles of a step's examples."""
-        return list(STYLES) if self.grown or step >= (CAUSAL_ONE_STYLE if self.causal else ONE_STYLE) * self.steps else ["hotpotqa"]
+        """The styles of a step's examples; MuSiQue's chains, the longest, twice as often as the others."""
+        return [*STYLES, "musique"] if self.grown or step >= ONE_STYLE * self.steps else ["hotpotqa"]
 
     def is_conclusion(self, step: int) -> bool:
         """Whether the examples of a step are conclusions only: every fourth, every third while the rate falls or when reading is known."""

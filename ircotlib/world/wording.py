@@ -26,6 +26,7 @@ INFERENCE = ("Who is the {role} of {a}?", "Thus, the {role} of {a} is {x}.")
 AGE = ("How old was {role} when {a} {event}?", "Thus, {x} was {n} years old.")
 EVENTS = {"release": "came out", "opening": "was founded"}
 COUNT = ("How many of the three members of {a} were born in {place}?", "Thus, {those} {were} born in {place}.", "{n} of them")
+SMALL_WORDS = ("the", "of", "in", "through", "behind", "is", "was")  # before a name; they do not tell what is asked of it
 ANSWER = "So the answer is: {answer}."
 
 
@@ -49,6 +50,15 @@ def ask(style: str, relation: Relation, x: str) -> str:
     if style == "2wikimultihopqa":
         return f"{'Who' if relation.value in ('person', 'man') else 'What'} is {describe(style, relation, x)}?"
     return relation.questions[style == "musique"].format(x=x)
+
+
+def find_telling_word(text: str, x: str) -> int:
+    """Where the word stands that tells which relation of x a text asks for: the last one after x, or the last before it that is not a small one."""
+    start = text.index(x)
+    end = start + len(x)
+    after = [end + word.start() for word in re.finditer(r"\w+", text[end:])]
+    before = [word.start() for word in re.finditer(r"\w+", text[:start]) if word[0] not in SMALL_WORDS]
+    return (after or before)[-1]
 
 
 def word_thought(dialect: str, relation: Relation, subject: Entity, value: str) -> str:
