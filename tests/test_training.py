@@ -164,8 +164,8 @@ def test_a_grown_model_writes_what_the_small_one_writes(small_models, batch, sma
 def test_a_grown_model_uses_its_new_dimensions_after_a_few_steps(small_models, batch):
     training = start("large")
     grow(small_models / "base", training.model)
-    weights = dict(training.model.named_parameters())
-    new = [weights["shared.weight"][:, 32:], *(weight[32:] for name, weight in weights.items() if name.endswith((".o.weight", ".wo.weight")))]
+    weights, width = dict(training.model.named_parameters()), SIZES["base"]["d_model"]
+    new = [weights["shared.weight"][:, width:], *(weight[width:] for name, weight in weights.items() if name.endswith((".o.weight", ".wo.weight")))]
     assert not any(part.any() for part in new)
     losses = [learn(training, batch, 1e-3)["writing"] for _ in range(4)]
     assert all(part.any(0).float().mean() > 0.9 for part in new) and losses[-1] < losses[0]
@@ -293,7 +293,7 @@ def test_a_training_tells_how_it_was_made_and_how_it_went(trained):
     folder, _, _ = trained
     for name in ("killed", "whole"):
         about = json.loads((folder / name / "training.json").read_text())
-        assert about["parameters"] == 143_200 and about["seconds"] > 0 and about["torch"] == torch.__version__
+        assert about["parameters"] == 236_240 and about["seconds"] > 0 and about["torch"] == torch.__version__
         expected = {"size": "base", "steps": 6, "seed": 5, "peak": 0.003, "grown": False, "start": None, "device": "cpu", "threads": 1}
         assert about | expected == about
         rows = [json.loads(line) for line in (folder / name / "training.jsonl").read_text().splitlines()]

@@ -32,9 +32,10 @@ class Comparison:
 class Example:
     """One training example. All places are in characters; that of a compared value is where its last word begins (a year: its last two digits).
 
-    `copies`: (start in target, start in prompt, length) of text copied word for word, and of a number of years the later year. `stated`: (place in prompt, place of the subject's first mention, subject,
-    relation) of every fact's value, in the chain so far of its last word. `decided`: (start in target, subject, relation) of what is written about that
-    subject, or the subject itself. `about`: (start in target, side, place) of every value that is written, and where its subject was mentioned last.
+    `copies`: (start in target, start in prompt, length) of text copied word for word, and of a number of years the later year.
+    `stated`: (place in prompt, place of the subject's first mention, subject, relation) of every fact's value, in the chain so far of its
+    last word. `decided`: (start in target, subject, relation) of what is written about that subject, or the subject itself.
+    `about`: (start in target, side, place) of every value that is written, and where its subject was mentioned last.
     `asked`: (start in target, place in prompt, length) of every sentence whose fact a word of the question asks for.
     `silent`: length of the part of the target that is given, not learned. `complete`: whether the target ends the chain.
     """
@@ -96,7 +97,8 @@ def make_example(world: World, riddle: Riddle, context: Sequence[Passage], done:
     in_target = {n: starts[n - done] for n in range(done, end) if thoughts[n].fact}
     silent_length = starts[silent] if silent else 0
     compared = tuple(_compare(world, riddle, in_prompt, in_target, question_start))
-    stated_so_far = tuple((at + _value_place(world, thoughts[n]), at + thoughts[n].text.index(thoughts[n].fact[0]), *thoughts[n].fact) for n, at in in_prompt.items())
+    told = [(at, thoughts[n]) for n, at in in_prompt.items()]
+    stated_so_far = tuple((at + _value_place(world, thought), at + thought.text.index(thought.fact[0]), *thought.fact) for at, thought in told)
     return Example(
         prompt=prompt,
         target=target,
@@ -194,8 +196,10 @@ def _decided(world: World, riddle: Riddle, in_target: dict[int, int], target: st
     return found
 
 
-def _find_subjects(world: World, riddle: Riddle, in_target: dict[int, int], target: str, prompt: str, question_start: int) -> Iterator[tuple[int, int, int]]:
-    """Of every value that the target states, where it begins, and the last mention of its subject: before it in the target, else in question and chain so far."""
+def _find_subjects(
+    world: World, riddle: Riddle, in_target: dict[int, int], target: str, prompt: str, question_start: int
+) -> Iterator[tuple[int, int, int]]:
+    """Where every value begins that the target states, and where its subject was mentioned last: in the target, else in question and chain so far."""
     for n, at in in_target.items():
         thought = riddle.thoughts[n]
         at += thought.text.rindex(value_of(world, thought.fact))

@@ -12,8 +12,8 @@ from ircotlib.systems.iirc import ASK_FOR_TITLES
 from ircotlib.world import names, relations, wording
 from ircotlib.world.encyclopedia import CREATORS
 
-SIZES = {  # stand for Flan-T5 base, large, XL and XXL; about 0.15, 0.35, 1.3 and 2.7 million parameters
-    "base": {"d_model": 32, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 64},
+SIZES = {  # stand for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million parameters
+    "base": {"d_model": 48, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 96},
     "large": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128},
     "xl": {"d_model": 128, "num_heads": 4, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 256},
     "xxl": {"d_model": 192, "num_heads": 6, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 384},

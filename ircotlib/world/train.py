@@ -233,10 +233,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the model and its checkpoint")
     parser.add_argument("--size", choices=[*SIZES, "causal"], default="base")
-    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--steps", type=int, default=2800, help="for the size base, ten minutes on one core; larger ones want more")
     parser.add_argument("--start", type=Path, help="folder of a trained model, not larger, to grow from")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--peak", type=float, default=3e-3, help="highest learning rate")
+    parser.add_argument("--peak", type=float, default=5e-3, help="highest learning rate; larger sizes want a lower one")
     options = parser.parse_args()
     if options.start and options.size == "causal":
         parser.error("a causal model is trained from scratch: leave out --start")
