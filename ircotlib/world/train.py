@@ -233,7 +233,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the model and its checkpoint")
     parser.add_argument("--size", choices=[*SIZES, "causal"], default="base")
-    parser.add_argument("--steps", type=int, default=2800, help="for the size base, ten minutes on one core; larger ones want more")
+    parser.add_argument("--steps", type=int, default=2800, help="fits the size base; larger ones want more")
     parser.add_argument("--start", type=Path, help="folder of a trained model, not larger, to grow from")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--peak", type=float, default=5e-3, help="highest learning rate; larger sizes want a lower one")
