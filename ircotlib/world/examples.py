@@ -147,10 +147,14 @@ def write_prompt(
     return prompt.rstrip(), places, question_start
 
 
+def _value_start(world: World, thought: Thought) -> int:
+    """Where the value begins in a thought."""
+    return thought.text.rindex(value_of(world, thought.fact))
+
+
 def _value_place(world: World, thought: Thought) -> int:
     """Where the value's last word begins in a thought."""
-    value = value_of(world, thought.fact)
-    return thought.text.rindex(value) + last_word(value)
+    return _value_start(world, thought) + last_word(value_of(world, thought.fact))
 
 
 def last_word(value: str) -> int:
@@ -187,7 +191,7 @@ def _find_copies(target: str, start: int, sources: dict[str, int]) -> list[tuple
 
 def _decided(world: World, riddle: Riddle, in_target: dict[int, int], target: str, starts: list[int], done: int) -> list[tuple]:
     """The values that the target states, and the names that conclude a comparison or a count."""
-    found = [(at + riddle.thoughts[n].text.rindex(value_of(world, riddle.thoughts[n].fact)), *riddle.thoughts[n].fact) for n, at in in_target.items()]
+    found = [(at + _value_start(world, riddle.thoughts[n]), *riddle.thoughts[n].fact) for n, at in in_target.items()]
     conclusion = len(riddle.thoughts) - 2 - done
     if riddle.compared and 0 <= conclusion < len(starts):
         facts = [thought.fact for thought in riddle.thoughts if thought.fact]
@@ -202,7 +206,7 @@ def _find_subjects(
     """Where every value begins that the target states, and where its subject was mentioned last: in the target, else in question and chain so far."""
     for n, at in in_target.items():
         thought = riddle.thoughts[n]
-        at += thought.text.rindex(value_of(world, thought.fact))
+        at += _value_start(world, thought)
         for side, place in ((TARGET, target.rfind(thought.fact[0], 0, at)), (PROMPT, prompt.rfind(thought.fact[0], question_start))):
             if place >= 0:
                 yield at, side, place
@@ -257,4 +261,4 @@ def shift(before: str, example: Example) -> Example:
     stated = tuple((at + n, named + n, subject, relation) for at, named, subject, relation in example.stated)
     asked = tuple((at, source + n, length) for at, source, length in example.asked)
     about = tuple((at, side, place + n * (side == PROMPT)) for at, side, place in example.about)
-    return Example(before + example.prompt, example.target, copies, stated, example.decided, compared, about, asked, example.silent, example.complete)
+    return replace(example, prompt=before + example.prompt, copies=copies, stated=stated, compared=compared, about=about, asked=asked)
