@@ -16,7 +16,7 @@ from ircotlib.world.examples import EARLIER, LATER
 from ircotlib.world.model import make_tokenizer, order_numbers
 from ircotlib.world.questions import STYLES
 from ircotlib.world.relations import RELATION_NAMES
-from ircotlib.world.train import Recipe, Training, draw_batch, draw_worlds, learn
+from ircotlib.world.train import Recipe, Training, draw_batch, draw_worlds, learn, make_optimizers
 
 TOKENIZER = make_tokenizer()
 PROMPTS = ["Q: Who?\nA:", "Q: Who directed Silent Harbor?\nA: Silent Harbor was directed by", "Q: Who is the director of Silent Harbor?\nA:"]
@@ -57,7 +57,7 @@ def start(seed: int = 0) -> Training:
     model = make_causal_model(len(TOKENIZER), seed)
     order_numbers(model, TOKENIZER)
     teacher = CausalTeacher(model.config.hidden_size)
-    return Training(model, teacher, torch.optim.AdamW([*model.parameters(), *teacher.parameters()], lr=3e-3))
+    return Training(model, teacher, make_optimizers(model, teacher, 3e-3))
 
 
 def words(ids: list[int]) -> str:

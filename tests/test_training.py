@@ -28,7 +28,7 @@ from ircotlib.world.model import SIZES, make_model, make_tokenizer, order_number
 from ircotlib.world.names import is_held_out
 from ircotlib.world.questions import STYLES, make_riddles
 from ircotlib.world.teach import Teacher, encode, total_loss
-from ircotlib.world.train import Recipe, Training, draw_batch, draw_worlds, learn
+from ircotlib.world.train import Recipe, Training, draw_batch, draw_worlds, learn, make_optimizers
 
 TOKENIZER = make_tokenizer()
 WRITE = ["--steps", "6", "--peak", "0.003", "--seed", "5"]
@@ -56,7 +56,7 @@ def start(size: str = "base", seed: int = 0) -> Training:
     model = make_model(size, len(TOKENIZER), seed)
     order_numbers(model, TOKENIZER)
     teacher = Teacher(model.config.d_model)
-    return Training(model, teacher, torch.optim.AdamW([*model.parameters(), *teacher.parameters()], lr=3e-3))
+    return Training(model, teacher, make_optimizers(model, teacher, 3e-3))
 
 
 def loss_and_gradients(implementation: str, batch) -> tuple[float, dict[str, torch.Tensor]]:
@@ -240,6 +240,15 @@ def test_learning_lowers_every_part_of_the_loss(batch):
     parts = [learn(training, batch, 3e-3) for _ in range(12)]
     assert set(parts[0]) == {"writing", "looking", "carrying", "asking", "belonging", "about", "stated", "decided", "comparing"}
     assert all(parts[-1][name] < parts[0][name] for name in parts[0])
+
+
+def test_muon_moves_the_matrices_of_the_layers_and_adamw_all_the_rest():
+    training = start()
+    muon, adamw = ([id(weight) for weight in optimizer.param_groups[0]["params"]] for optimizer in training.optimizers)
+    layers = tuple(f".{layer}.weight" for layer in ("q", "k", "v", "o", "wi", "wo"))
+    assert set(muon) == {id(weight) for name, weight in training.model.named_parameters() if name.endswith(layers)}
+    weights = [id(weight) for weight in (*training.model.parameters(), *training.teacher.parameters())]
+    assert sorted(muon + adamw) == sorted(weights)
 
 
 TRAIN = """

@@ -46,14 +46,17 @@ class Training:
 
     model: nn.Module
     teacher: Teacher
-    optimizer: torch.optim.Optimizer
+    optimizers: list[torch.optim.Optimizer]
     step: int = 0
     seconds: float = 0.0
     curves: list[dict] = field(default_factory=list)
 
+    def _parts(self) -> dict:
+        return {"model": self.model, "teacher": self.teacher, **{type(one).__name__: one for one in self.optimizers}}
+
     def save(self, path: Path) -> None:
         """Write a checkpoint, whole or not at all."""
-        parts = {name: getattr(self, name).state_dict() for name in ("model", "teacher", "optimizer")}
+        parts = {name: part.state_dict() for name, part in self._parts().items()}
         partial = path.with_suffix(".partial")
         torch.save({**parts, "step": self.step, "seconds": self.seconds, "curves": self.curves}, partial)
         partial.replace(path)
@@ -61,8 +64,8 @@ class Training:
     def restore(self, path: Path) -> None:
         """Go on from a checkpoint."""
         state = torch.load(path, weights_only=True, map_location=self.model.device)
-        for name in ("model", "teacher", "optimizer"):
-            getattr(self, name).load_state_dict(state[name])
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
         self.step, self.seconds, self.curves = state["step"], state["seconds"], state["curves"]
 
 
@@ -91,14 +94,14 @@ class Recipe:
     def plan(self, step: int, rng: random.Random) -> Plan:
         """From scratch 2 or 3 paragraphs at first; then up to 8 and few demonstrations, for short prompts are learned from fastest.
 
-        In the end up to 14 paragraphs, more demonstrations, and more chains that have begun, as in IRCoT's steps.
+        In the end, and for a grown model always, up to 14 paragraphs, more demonstrations, and more chains that have begun, as in IRCoT's steps.
         """
-        late = step >= LATE * self.steps
-        begun = 0.7 if self.grown or late else 0.37
+        late = self.grown or step >= LATE * self.steps
+        begun = 0.7 if late else 0.37
         if not self.grown and step < EASY * self.steps:
             return Plan(rng.choice((2, 3)), 0)
         if len(self.styles(step)) > 1 and rng.random() < (0.5 if late else 0.25):
-            return Plan(rng.choice((2, 4, 6, 8) if late else (2, 3, 4)), rng.choice((1, 2, 3)) if late else 1, begun)
+            return Plan(rng.choice((2, 4, 8, 12) if late else (2, 3, 4)), rng.choice((1, 2, 3)) if late else 1, begun)
         return Plan(rng.choice((2, 4, 8, 12, 14) if late else (2, 3, 4, 6, 8)), 0, begun)
 
     def styles(self, step: int) -> list[str]:
@@ -146,17 +149,31 @@ def draw_batch(step: int, recipe: Recipe, worlds: dict) -> list[Example]:
     return [example for example in examples if example.target]
 
 
+def make_optimizers(model: nn.Module, teacher: nn.Module, peak: float) -> list[torch.optim.Optimizer]:
+    """Muon (Jordan et al. 2024) for the matrices of attention and feed-forward layers, AdamW for embeddings, biases and heads.
+
+    Muon's updates are scaled to the size of AdamW's, so that one rate does for both. With it the models learn in fewer steps where to look.
+    """
+    embedding = model.get_input_embeddings().weight  # of the output too
+    matrices = {layer.weight: None for layer in model.modules() if isinstance(layer, nn.Linear) and layer.weight is not embedding}
+    rest = [weight for weight in (*model.parameters(), *teacher.parameters()) if weight not in matrices]
+    muon = torch.optim.Muon(list(matrices), lr=peak, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+    return [muon, torch.optim.AdamW(rest, lr=peak, betas=(0.9, 0.98), weight_decay=0.0)]
+
+
 def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
-    """One step of the optimizer; return the parts of the loss."""
+    """One step of the optimizers; return the parts of the loss."""
     device = training.model.device
     with torch.autocast(device.type, dtype=torch.bfloat16):
         total = total_loss if training.model.config.is_encoder_decoder else causal_loss
         loss, parts = total(training.model, training.teacher, {name: tensor.to(device) for name, tensor in batch.items()})
-    training.optimizer.param_groups[0]["lr"] = rate
-    training.optimizer.zero_grad()
+    training.model.zero_grad()
+    training.teacher.zero_grad()
     loss.backward()
-    nn.utils.clip_grad_norm_(training.optimizer.param_groups[0]["params"], 1.0)
-    training.optimizer.step()
+    nn.utils.clip_grad_norm_([*training.model.parameters(), *training.teacher.parameters()], 1.0)
+    for optimizer in training.optimizers:
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.step()
     return parts
 
 
@@ -172,8 +189,7 @@ def train(out: Path, size: str, recipe: Recipe, start: Path | None = None) -> No
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model.to(device)
     teacher = (CausalTeacher if recipe.causal else Teacher)(model.config.hidden_size).to(device)
-    optimizer = torch.optim.AdamW([*model.parameters(), *teacher.parameters()], lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
-    training = Training(model, teacher, optimizer)
+    training = Training(model, teacher, make_optimizers(model, teacher, recipe.peak))
     if checkpoint.exists():
         training.restore(checkpoint)
     run_steps(training, tokenizer, checkpoint, recipe)
@@ -233,10 +249,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the model and its checkpoint")
     parser.add_argument("--size", choices=[*SIZES, "causal"], default="base")
-    parser.add_argument("--steps", type=int, default=2800, help="fits the size base; larger ones want more")
+    parser.add_argument("--steps", type=int, default=2600, help="fits the size base; larger ones want more")
     parser.add_argument("--start", type=Path, help="folder of a trained model, not larger, to grow from")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--peak", type=float, default=5e-3, help="highest learning rate; larger sizes want a lower one")
+    parser.add_argument("--peak", type=float, default=1e-2, help="highest learning rate; larger sizes want a lower one")
     options = parser.parse_args()
     if options.start and options.size == "causal":
         parser.error("a causal model is trained from scratch: leave out --start")
