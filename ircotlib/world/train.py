@@ -155,7 +155,7 @@ def make_optimizers(model: nn.Module, teacher: nn.Module, peak: float) -> list[t
     Muon's updates are scaled to the size of AdamW's, so that one rate does for both. With it the models learn in fewer steps where to look.
     """
     embedding = model.get_input_embeddings().weight  # of the output too
-    matrices = {layer.weight: None for layer in model.modules() if isinstance(layer, nn.Linear) and layer.weight is not embedding}
+    matrices = dict.fromkeys(layer.weight for layer in model.modules() if isinstance(layer, nn.Linear) and layer.weight is not embedding)
     rest = [weight for weight in (*model.parameters(), *teacher.parameters()) if weight not in matrices]
     muon = torch.optim.Muon(list(matrices), lr=peak, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
     return [muon, torch.optim.AdamW(rest, lr=peak, betas=(0.9, 0.98), weight_decay=0.0)]
