@@ -35,7 +35,7 @@ CHECKPOINT_SECONDS = 120
 EVALUATE_EVERY = 2000  # steps
 EASY = 0.04  # share of the steps, the first, that have few paragraphs
 ONE_STYLE = 0.15  # share of the steps, the first, in one style and without demonstrations
-LATE = 0.7  # share of the steps before prompts are as long as they will be
+LATE = 0.7  # share of the steps, from scratch, before prompts are as long as they will be
 FLAT = 0.6  # share of the steps before the learning rate falls
 TOKENS = {"paragraph": 45, "demonstration": 200, "question": 40}  # about
 
