@@ -10,15 +10,15 @@ figures: $(READY)          ## every figure and table, offline, on the mini profi
 	.venv/bin/python -m ircotlib.regenerate --profile $(PROFILE) $(if $(filter mini,$(PROFILE)),--jobs 2)
 
 test: $(READY)             ## style, unit tests, and every notebook
-	.venv/bin/ruff check ircotlib tests
+	.venv/bin/ruff check ircotlib training bench tests
 	.venv/bin/python -m pytest -q
 
 lab: $(READY)              ## JupyterLab on the notebooks
 	.venv/bin/jupyter lab --notebook-dir=.
 
 bench: $(READY)            ## the benchmarks behind the README's claims of speed
-	.venv/bin/python tests/benchmark.py
-	.venv/bin/python tests/benchmark_retrieval.py
+	.venv/bin/python -m bench.batching
+	.venv/bin/python -m bench.retrieval
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
 	.venv/bin/python -m ircotlib.regenerate --save --jobs 2

@@ -1,6 +1,7 @@
 """The call cache: the reply to every request ever answered, by content, in one SQLite file.
 
-Replies are remembered, never results: change a prompt, a model or an index, and only the calls it touches are made again.
+Replies are remembered, never results: change a prompt, a model or an index, and only the calls it
+touches are made again.
 """
 
 import dataclasses
@@ -17,7 +18,9 @@ OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
 
 
 def key(request, fingerprint: str) -> str:
-    """The cache key of a request: 32 hexadecimal digits over its kind, its backend's fingerprint and its fields."""
+    """The cache key of a request: 32 hexadecimal digits over its kind, its backend's fingerprint
+    and its fields.
+    """
     content = [type(request).__name__, fingerprint, dataclasses.asdict(request)]
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
@@ -26,9 +29,10 @@ def key(request, fingerprint: str) -> str:
 class Calls:
     """An open call cache, to be used in a `with` statement or closed.
 
-    `path`: the file, made when absent (on a local disk: SQLite's write-ahead log does not work over a network); None: in memory
-    only. Several processes may use one file at once; `timeout`: seconds one waits for another that writes. Raises ValueError, and
-    leaves the file as it is, when it is not a call cache of this version.
+    `path`: the file, made when absent (on a local disk: SQLite's write-ahead log does not work over
+    a network); None: in memory only. Several processes may use one file at once; `timeout`: seconds
+    one waits for another that writes. Raises ValueError, and leaves the file as it is, when it is
+    not a call cache of this version.
     """
 
     def __init__(self, path: Path | str | None = None, *, timeout: float = 60.0):
@@ -58,26 +62,38 @@ class Calls:
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
         """The stored replies, by key, of those keys that have one."""
         wanted = json.dumps(list(keys))
-        return dict(self._connection.execute("SELECT key, reply FROM calls WHERE key IN (SELECT value FROM json_each(?))", (wanted,)))
+        return dict(
+            self._connection.execute(
+                "SELECT key, reply FROM calls WHERE key IN (SELECT value FROM json_each(?))",
+                (wanted,),
+            )
+        )
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
-        """Store replies by key in one transaction, committed when this returns; return the replies stored now.
+        """Store replies by key in one transaction, committed when this returns; return the replies
+        stored now.
 
-        A key that has a reply keeps it, so that two processes that answer the same request go on with the same reply.
+        A key that has a reply keeps it, so that two processes that answer the same request go on
+        with the same reply.
         """
         with self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("INSERT INTO calls VALUES (?, ?) ON CONFLICT (key) DO NOTHING", replies.items())
+            connection.executemany(
+                "INSERT INTO calls VALUES (?, ?) ON CONFLICT (key) DO NOTHING", replies.items()
+            )
         return self.get_many(replies)
 
     def _prepare(self, timeout: float) -> None:
         """Check the file before anything is written to it, then make the table if the file is new."""
         self._check()
         self._write_ahead(time.monotonic() + timeout)
-        self._connection.execute("PRAGMA synchronous=NORMAL")  # survives a crash of the process; a power cut may cost the last batches
+        # survives a crash of the process; a power cut may cost the last batches
+        self._connection.execute("PRAGMA synchronous=NORMAL")
         with self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
-            connection.execute("CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+            )
             connection.execute(f"PRAGMA user_version={SCHEMA}")
             connection.execute(f"PRAGMA application_id={OWNER}")
 
@@ -98,13 +114,18 @@ class Calls:
     def _check(self) -> None:
         try:
             tables = self._number("SELECT count(*) FROM sqlite_schema")
-            owner, schema = self._number("PRAGMA application_id"), self._number("PRAGMA user_version")
+            owner, schema = (
+                self._number("PRAGMA application_id"),
+                self._number("PRAGMA user_version"),
+            )
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
                 raise
             raise ValueError(self._refusal("a file that is not a SQLite database")) from error
         if tables and owner != OWNER:
-            raise ValueError(self._refusal(f"a SQLite database of another program (application_id {owner})"))
+            raise ValueError(
+                self._refusal(f"a SQLite database of another program (application_id {owner})")
+            )
         if tables and schema != SCHEMA:
             raise ValueError(self._refusal(f"a call cache of schema version {schema}"))
 

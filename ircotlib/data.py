@@ -20,9 +20,10 @@ class Paragraph:
 class Question:
     """One question of a data set.
 
-    `answers`: the gold answer first, then its aliases. `gold`: ids of the paragraphs that support the answer, in the
-    corpus of `dataset`. `kind`: the data set's own type of question ("bridge", "comparison", "3hop1", ...). `passage`: the main passage
-    that the question is about, always given to the model (IIRC; IRCoT App. B); None: there is none.
+    `answers`: the gold answer first, then its aliases. `gold`: ids of the paragraphs that support
+    the answer, in the corpus of `dataset`. `kind`: the data set's own type of question ("bridge",
+    "comparison", "3hop1", ...). `passage`: the main passage that the question is about, always
+    given to the model (IIRC; IRCoT App. B); None: there is none.
     """
 
     id: str
@@ -36,7 +37,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """One worked example of a prompt (IRCoT §3.1): `answer` is a chain of thought or, for direct prompting, the bare answer."""
+    """One worked example of a prompt (IRCoT §3.1): `answer` is a chain of thought or, for direct
+    prompting, the bare answer.
+    """
 
     id: str
     paragraphs: tuple[Paragraph, ...]
@@ -48,8 +51,9 @@ class Demonstration:
 class Prediction:
     """What a system says of one question.
 
-    `paragraphs`: all that was retrieved, in order, after the question's main passage if it has one. `thoughts`: the chain written while
-    retrieving (IRCoT §3.1). `reading`: what the reader wrote, of which `answer` is a part.
+    `paragraphs`: all that was retrieved, in order, after the question's main passage if it has one.
+    `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: what the reader wrote,
+    of which `answer` is a part.
     """
 
     answer: str = ""
@@ -73,18 +77,28 @@ def write_jsonl(path: Path, records: Iterable) -> int:
 
 
 def read_jsonl(path: Path, kind: type = dict) -> Iterator:
-    """Yield the records of a JSON-lines file as `kind` (Question, Paragraph, or dict); raise ValueError naming file, line and field."""
+    """Yield the records of a JSON-lines file as `kind` (Question, Paragraph, or dict); raise
+    ValueError naming file, line and field.
+    """
     with Path(path).open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:
                 row = json.loads(line)
-                yield row if kind is dict else kind(**{name: _frozen(value) for name, value in row.items()})
+                yield (
+                    row
+                    if kind is dict
+                    else kind(**{name: _frozen(value) for name, value in row.items()})
+                )
             except (json.JSONDecodeError, TypeError, AttributeError) as error:
-                raise ValueError(f"{path}, line {number}: expected one {kind.__name__} as a JSON object, found {line[:80]!r} ({error})") from error
+                raise ValueError(
+                    f"{path}, line {number}: expected one {kind.__name__} as a JSON object, found {line[:80]!r} ({error})"
+                ) from error
 
 
 def _frozen(value):
-    """A value read from JSON as a record holds it: lists as tuples, an object as the paragraph it is."""
+    """A value read from JSON as a record holds it: lists as tuples, an object as the paragraph it
+    is.
+    """
     if isinstance(value, dict):
         return Paragraph(**value)
     return tuple(value) if isinstance(value, list) else value

@@ -1,4 +1,6 @@
-"""Figures: draws what a table holds and computes nothing; the numbers drawn lie beside each picture as CSV."""
+"""Figures: draws what a table holds and computes nothing; the numbers drawn lie beside each picture
+as CSV.
+"""
 
 from pathlib import Path
 
@@ -9,7 +11,12 @@ import seaborn as sns
 from ircotlib.paths import FIGURES
 
 PALETTE = {"NoR": "#9aa5b1", "OneR": "#e08e45", "IRCoT": "#3b6fb6"}
-NAMES = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "2WikiMQA", "musique": "MuSiQue", "iirc": "IIRC"}
+NAMES = {
+    "hotpotqa": "HotpotQA",
+    "2wikimultihopqa": "2WikiMQA",
+    "musique": "MuSiQue",
+    "iirc": "IIRC",
+}
 BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
 SCALE = {
     "build, CPU": "seconds",
@@ -19,16 +26,26 @@ SCALE = {
 }
 
 
-def draw_with_reported(table: pd.DataFrame, title: str, label: str, reported_label: str | None = None) -> plt.Figure:
-    """Draw our means with their intervals on the left and the paper's numbers on the right (IRCoT Figures 3 and 4).
+def draw_with_reported(
+    table: pd.DataFrame, title: str, label: str, reported_label: str | None = None
+) -> plt.Figure:
+    """Draw our means with their intervals on the left and the paper's numbers on the right (IRCoT
+    Figures 3 and 4).
 
-    `table`: the columns of `ircotlib.analysis.COLUMNS`, in percent; rows of the profile "paper" go to the right. `reported_label`: where
-    the paper's numbers are of another kind; None: they share our axis, 0 to 100.
+    `table`: the columns of `ircotlib.analysis.COLUMNS`, in percent; rows of the profile "paper" go
+    to the right. `reported_label`: where the paper's numbers are of another kind; None: they share
+    our axis, 0 to 100.
     """
     ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
     datasets, models = list(dict.fromkeys(ours["dataset"])), list(dict.fromkeys(papers["model"]))
     widths = [max(1.2, len(datasets)), *[3.2] * len(models)]
-    figure, axes = _subplots(1, 1 + len(models), figsize=(2.4 + 1.5 * sum(widths), 3.6), width_ratios=widths, squeeze=False)
+    figure, axes = _subplots(
+        1,
+        1 + len(models),
+        figsize=(2.4 + 1.5 * sum(widths), 3.6),
+        width_ratios=widths,
+        squeeze=False,
+    )
     _draw_bars(axes[0, 0], ours, "mean", label)
     axes[0, 0].set_title("measured here", fontsize="medium")
     for axis, model in zip(axes[0, 1:], models, strict=True):
@@ -47,14 +64,24 @@ def _subplots(*shape: int, **setting):
 
 
 def _draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> None:
-    """Grouped bars: data sets along the axis, one bar a system, intervals where the table has them, the number above each bar."""
+    """Grouped bars: data sets along the axis, one bar a system, intervals where the table has them,
+    the number above each bar.
+    """
     datasets, systems = list(dict.fromkeys(table["dataset"])), list(dict.fromkeys(table["system"]))
     width = 0.8 / max(1, len(systems))
     for position, system in enumerate(systems):
         rows = table[table["system"] == system]
-        x = [datasets.index(d) + (position - (len(systems) - 1) / 2) * width for d in rows["dataset"]]
-        errors = None if value == "reported" else [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
-        bars = axis.bar(x, rows[value], width * 0.95, color=_color(system), yerr=errors, capsize=3, label=system)
+        x = [
+            datasets.index(d) + (position - (len(systems) - 1) / 2) * width for d in rows["dataset"]
+        ]
+        errors = (
+            None
+            if value == "reported"
+            else [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
+        )
+        bars = axis.bar(
+            x, rows[value], width * 0.95, color=_color(system), yerr=errors, capsize=3, label=system
+        )
         axis.bar_label(bars, fmt="%.1f", padding=2, fontsize="x-small")
     axis.set_xticks(range(len(datasets)), [NAMES.get(d, d) for d in datasets])
     axis.set_ylabel(label)
@@ -63,49 +90,96 @@ def _draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> N
 
 
 def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw recall in percent against K, one line a data set; `table` has the columns dataset, k, recall, n, paragraphs."""
+    """Draw recall in percent against K, one line a data set; `table` has the columns dataset, k,
+    recall, n, paragraphs.
+    """
     figure, axis = _subplots(figsize=(6, 3.6))
     for dataset, rows in table.groupby("dataset", sort=False):
         label = f"{NAMES.get(dataset, dataset)} (n = {rows['n'].iloc[0]:,}; {rows['paragraphs'].iloc[0]:,} paragraphs)"
         axis.plot(rows["k"], rows["recall"], marker="o", label=label)
-    axis.set(title=title, xlabel="K, paragraphs retrieved", ylabel="recall of gold paragraphs, %", ylim=(0, 100), xticks=sorted(table["k"].unique()))
+    axis.set(
+        title=title,
+        xlabel="K, paragraphs retrieved",
+        ylabel="recall of gold paragraphs, %",
+        ylim=(0, 100),
+        xticks=sorted(table["k"].unique()),
+    )
     axis.legend(frameon=False, fontsize="small")
     figure.tight_layout()
     return figure
 
 
 def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
-    """Draw means with intervals by model, one panel a data set, one line a system through the models of a style (IRCoT Figures 8 and 9).
+    """Draw means with intervals by model, one panel a data set, one line a system through the
+    models of a style (IRCoT Figures 8 and 9).
 
-    `table`: columns dataset, model, parameters (millions), style, system, mean, low, high, in percent; models in the order of their places.
+    `table`: columns dataset, model, parameters (millions), style, system, mean, low, high, in
+    percent; models in the order of their places.
     """
-    datasets, sizes = list(dict.fromkeys(table["dataset"])), table.drop_duplicates("model").set_index("model")["parameters"]
+    datasets, sizes = (
+        list(dict.fromkeys(table["dataset"])),
+        table.drop_duplicates("model").set_index("model")["parameters"],
+    )
     places = pd.Series(range(len(sizes)), sizes.index)
-    figure, axes = _subplots(1, len(datasets), figsize=(1 + 0.9 * len(sizes) * len(datasets), 3.6), sharey=True, squeeze=False)
+    figure, axes = _subplots(
+        1,
+        len(datasets),
+        figsize=(1 + 0.9 * len(sizes) * len(datasets), 3.6),
+        sharey=True,
+        squeeze=False,
+    )
     for axis, dataset in zip(axes[0], datasets, strict=True):
         seen = set()
-        for (system, _), rows in table[table["dataset"] == dataset].groupby(["system", "style"], sort=False):
+        for (system, _), rows in table[table["dataset"] == dataset].groupby(
+            ["system", "style"], sort=False
+        ):
             errors = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
             name = {} if system in seen else {"label": system}
-            axis.errorbar(places[rows["model"]], rows["mean"], errors, marker="o", capsize=3, color=_color(system), **name)
+            axis.errorbar(
+                places[rows["model"]],
+                rows["mean"],
+                errors,
+                marker="o",
+                capsize=3,
+                color=_color(system),
+                **name,
+            )
             seen.add(system)
         axis.set(title=NAMES.get(dataset, dataset), xlim=(-0.5, len(sizes) - 0.5), ylim=(0, 102))
-        axis.set_xticks(places, [f"{Path(model).name.removeprefix('mini-')}\n{size:.2g} M" for model, size in sizes.items()], fontsize="small")
+        axis.set_xticks(
+            places,
+            [
+                f"{Path(model).name.removeprefix('mini-')}\n{size:.2g} M"
+                for model, size in sizes.items()
+            ],
+            fontsize="small",
+        )
     axes[0, 0].set_ylabel(label)
     return _finish(figure, axes, title)
 
 
 def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
-    """Draw means with intervals, one panel an evaluated data set, one group of bars for whose demonstrations are shown (IRCoT Figures 5 and 6).
+    """Draw means with intervals, one panel an evaluated data set, one group of bars for whose
+    demonstrations are shown (IRCoT Figures 5 and 6).
 
     `table`: columns dataset, demonstrations, system, mean, low, high, in percent.
     """
     datasets = list(dict.fromkeys(table["dataset"]))
-    figure, axes = _subplots(1, len(datasets), figsize=(1 + 3.6 * len(datasets), 3.6), sharey=True, squeeze=False)
+    figure, axes = _subplots(
+        1, len(datasets), figsize=(1 + 3.6 * len(datasets), 3.6), sharey=True, squeeze=False
+    )
     for axis, dataset in zip(axes[0], datasets, strict=True):
-        rows = table[table["dataset"] == dataset].drop(columns="dataset").rename(columns={"demonstrations": "dataset"})
+        rows = (
+            table[table["dataset"] == dataset]
+            .drop(columns="dataset")
+            .rename(columns={"demonstrations": "dataset"})
+        )
         _draw_bars(axis, rows, "mean", label if axis is axes[0, 0] else "")
-        axis.set(title=f"questions of {NAMES.get(dataset, dataset)}", ylim=(0, 110), xlabel="demonstrations of")
+        axis.set(
+            title=f"questions of {NAMES.get(dataset, dataset)}",
+            ylim=(0, 110),
+            xlabel="demonstrations of",
+        )
     return _finish(figure, axes, title)
 
 
@@ -113,7 +187,9 @@ def _finish(figure: plt.Figure, axes, title: str) -> plt.Figure:
     """Title above, legend below all panels."""
     figure.suptitle(title, y=1.0)
     figure.tight_layout(rect=(0, 0.07, 1, 1))
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, loc="lower center", ncols=3)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), frameon=False, loc="lower center", ncols=3
+    )
     return figure
 
 
@@ -122,7 +198,9 @@ def _color(system: str) -> str:
 
 
 def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw how the miniature models learned to read: the share of answers that are right by minutes of training; `curves` has a column model."""
+    """Draw how the miniature models learned to read: the share of answers that are right by minutes
+    of training; `curves` has a column model.
+    """
     figure, axis = _subplots(figsize=(6, 3.6))
     for model, rows in curves.groupby("model", sort=False):
         axis.plot(rows["seconds"] / 60, 100 * rows["answer"], marker="o", markersize=3, label=model)
@@ -133,22 +211,34 @@ def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
-    """Draw what building and searching cost against the size of the corpus, one panel a measure, one line a backend.
+    """Draw what building and searching cost against the size of the corpus, one panel a measure,
+    one line a backend.
 
-    `table`: columns backend, paragraphs, measure, value, unit, of which the measures of SCALE are drawn.
+    `table`: columns backend, paragraphs, measure, value, unit, of which the measures of SCALE are
+    drawn.
     """
     figure, axes = _subplots(1, len(SCALE), figsize=(1 + 3 * len(SCALE), 3.4), squeeze=False)
     for axis, (measure, label) in zip(axes[0], SCALE.items(), strict=True):
         for backend, rows in table[table["measure"] == measure].groupby("backend", sort=False):
             rows = rows.sort_values("paragraphs")
-            axis.plot(rows["paragraphs"], rows["value"], marker="o", color=BACKENDS.get(backend), label=backend)
+            axis.plot(
+                rows["paragraphs"],
+                rows["value"],
+                marker="o",
+                color=BACKENDS.get(backend),
+                label=backend,
+            )
         axis.set(title=measure, xlabel="paragraphs", ylabel=label, xscale="log", yscale="log")
     return _finish(figure, axes, "retrieval by the size of the corpus")
 
 
 def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str) -> None:
-    """Write figures/NAME.png (when there is a figure) and figures/NAME.csv, the same bytes for the same numbers."""
+    """Write figures/NAME.png (when there is a figure) and figures/NAME.csv, the same bytes for the
+    same numbers.
+    """
     FIGURES.mkdir(parents=True, exist_ok=True)
     table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
     if figure is not None:
-        figure.savefig(FIGURES / f"{name}.png", dpi=160, bbox_inches="tight", metadata={"Software": None})
+        figure.savefig(
+            FIGURES / f"{name}.png", dpi=160, bbox_inches="tight", metadata={"Software": None}
+        )

@@ -1,7 +1,8 @@
 """Requests, and what a program is.
 
-A program is a plain generator that answers ONE question: it yields requests, is sent their replies, and returns its
-result. It knows nothing of batches, caches or servers, and composes with `yield from`.
+A program is a plain generator that answers ONE question: it yields requests, is sent their replies,
+and returns its result. It knows nothing of batches, caches or servers, and composes with `yield
+from`.
 """
 
 from collections.abc import Generator
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 
 from ircotlib.data import Paragraph
 
-SENTENCE = "sentence"  # stop at the end of the first sentence (IRCoT §3.1: the rest would be discarded)
+# stop at the end of the first sentence (IRCoT §3.1: the rest would be discarded)
+SENTENCE = "sentence"
 LINE = "line"  # stop at the end of the line
 
 
@@ -27,7 +29,9 @@ class Retrieve:
 
 @dataclass(frozen=True, slots=True)
 class NearestTitle:
-    """The titles of the corpus nearest to a title (IRCoT App. B), best first; the reply is a tuple of at most n titles."""
+    """The titles of the corpus nearest to a title (IRCoT App. B), best first; the reply is a tuple
+    of at most n titles.
+    """
 
     title: str
     n: int = 1

@@ -1,4 +1,6 @@
-"""Progress of long work: a bar in a terminal or in JupyterLab, one plain line every 30 seconds in batch."""
+"""Progress of long work: a bar in a terminal or in JupyterLab, one plain line every 30 seconds in
+batch.
+"""
 
 import os
 import sys
@@ -14,7 +16,8 @@ from tqdm.auto import tqdm as tqdm_auto
 def show_progress(label: str, total: int) -> Iterator[Callable[[int, int], None]]:
     """Give a callable progress(done, total) that shows how far the work is.
 
-    Notebooks run in batch say so with the environment variable IRCOT_BATCH=1; what takes under 30 seconds then prints nothing.
+    Notebooks run in batch say so with the environment variable IRCOT_BATCH=1; what takes under 30
+    seconds then prints nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         yield _plain_lines(label)

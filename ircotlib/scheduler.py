@@ -1,9 +1,10 @@
 """run(): many programs at once, their requests served in full batches, every reply remembered.
 
-Every program is advanced until it waits for a reply that is not in the cache. Then the backends take turns: first those that
-take everything that waits (retrieval), then those that cut one full batch (generation). What was answered is stored, the programs
-that asked go on, and the next batch is filled from all that wait. Nothing depends on time or chance: the same programs with the
-same cache make the same batches.
+Every program is advanced until it waits for a reply that is not in the cache. Then the backends
+take turns: first those that take everything that waits (retrieval), then those that cut one full
+batch (generation). What was answered is stored, the programs that asked go on, and the next batch
+is filled from all that wait. Nothing depends on time or chance: the same programs with the same
+cache make the same batches.
 """
 
 import json
@@ -20,8 +21,9 @@ from ircotlib.program import Generate, Program, Reply, Request
 class Step:
     """One request of a program and its reply.
 
-    `cached`: the reply cost nothing, being in the cache or asked for by another program too. `prompt_tokens`, `tokens`: what the
-    model read and wrote for it, cached or not; 0 for other requests than Generate.
+    `cached`: the reply cost nothing, being in the cache or asked for by another program too.
+    `prompt_tokens`, `tokens`: what the model read and wrote for it, cached or not; 0 for other
+    requests than Generate.
     """
 
     request: Request
@@ -44,8 +46,9 @@ class Outcome:
 class Counts:
     """What the requests of one kind cost a run; `requests` = `cached` + `computed`.
 
-    `prompt_tokens` and `tokens` are summed over all requests, so that a run replayed from the cache reports the same totals.
-    `batches` and `seconds`: how often the backend was called this time, and how long it took.
+    `prompt_tokens` and `tokens` are summed over all requests, so that a run replayed from the cache
+    reports the same totals. `batches` and `seconds`: how often the backend was called this time,
+    and how long it took.
     """
 
     requests: int = 0
@@ -58,17 +61,22 @@ class Counts:
 
 
 def run(
-    programs: Mapping[str, Program], backends: Sequence, calls: Calls, progress: Callable[[int, int], None] | None = None
+    programs: Mapping[str, Program],
+    backends: Sequence,
+    calls: Calls,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, Outcome], dict[str, dict]]:
-    """Play programs, given by question id, to their ends; return their outcomes, in the same order, and the counts of each kind of request.
+    """Play programs, given by question id, to their ends; return their outcomes, in the same order,
+    and the counts of each kind of request.
 
-    A backend has `answers`, the class of the requests it serves, or a tuple of classes; `fingerprint`, which changes whenever its replies
-    could; `answer(requests)`, one JSON string each, in order, for requests of one class; and `decode(string)`, what the program is sent.
-    If it cuts batches itself it has `take(requests)`, the indices of those to answer next. A reply to Generate is
-    {"text": ..., "prompt_tokens": ..., "tokens": ...}.
-    `progress(ended, total)` is called after every batch. The counts are `Counts` as dicts, by name of the class. Raises RuntimeError,
-    naming question and request, where a program or a backend fails, and TypeError for a request that no backend serves; what was
-    answered before is in the cache.
+    A backend has `answers`, the class of the requests it serves, or a tuple of classes;
+    `fingerprint`, which changes whenever its replies could; `answer(requests)`, one JSON string
+    each, in order, for requests of one class; and `decode(string)`, what the program is sent. If it
+    cuts batches itself it has `take(requests)`, the indices of those to answer next. A reply to
+    Generate is {"text": ..., "prompt_tokens": ..., "tokens": ...}. `progress(ended, total)` is
+    called after every batch. The counts are `Counts` as dicts, by name of the class. Raises
+    RuntimeError, naming question and request, where a program or a backend fails, and TypeError for
+    a request that no backend serves; what was answered before is in the cache.
     """
     plays = [_Play(id, _checked(id, program)) for id, program in programs.items()]
     served = _by_kind(backends)
@@ -101,7 +109,12 @@ class _Service:
     counts: Counts = field(default_factory=Counts)
 
 
-def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, progress: Callable[[int, int], None]) -> None:
+def _play_all(
+    plays: list[_Play],
+    served: dict[type, _Service],
+    calls: Calls,
+    progress: Callable[[int, int], None],
+) -> None:
     for play in plays:
         _advance(play, None)
     _replay(plays, served, calls)
@@ -130,12 +143,15 @@ def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> N
 
 
 def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list[_Play]:
-    """Have one batch of what waits answered, each request once, and stored; return the programs that were sent their reply."""
+    """Have one batch of what waits answered, each request once, and stored; return the programs
+    that were sent their reply.
+    """
     computed = _ask(service, waiting)
     stored = calls.put_many(computed)
     answered = [play for play in waiting if play.key in stored]
     for play in answered:
-        _send(play, stored[play.key], service, cached=computed.pop(play.key, None) is None)  # the first to ask has paid
+        # the first to ask has paid
+        _send(play, stored[play.key], service, cached=computed.pop(play.key, None) is None)
     return answered
 
 
@@ -147,7 +163,9 @@ def _ask(service: _Service, waiting: list[_Play]) -> dict[str, str]:
         replies = service.backend.answer([play.request for play in batch])
         computed = dict(zip([play.key for play in batch], replies, strict=True))
     except Exception as error:
-        raise RuntimeError(_failure(f"{type(service.backend).__name__} failed", batch, error)) from error
+        raise RuntimeError(
+            _failure(f"{type(service.backend).__name__} failed", batch, error)
+        ) from error
     service.counts.seconds += time.perf_counter() - started
     service.counts.batches += 1
     return computed
@@ -169,9 +187,17 @@ def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
     try:
         reply = service.backend.decode(stored)
         cost = json.loads(stored) if isinstance(play.request, Generate) else {}
-        step = Step(play.request, reply, cached, cost.get("prompt_tokens", 0), cost.get("tokens", 0))
+        step = Step(
+            play.request, reply, cached, cost.get("prompt_tokens", 0), cost.get("tokens", 0)
+        )
     except Exception as error:
-        raise RuntimeError(_failure(f"{type(service.backend).__name__} cannot read the reply {stored[:200]!r}", [play], error)) from error
+        raise RuntimeError(
+            _failure(
+                f"{type(service.backend).__name__} cannot read the reply {stored[:200]!r}",
+                [play],
+                error,
+            )
+        ) from error
     play.trace.append(step)
     _add(service.counts, step)
     _advance(play, reply)
@@ -192,7 +218,9 @@ def _advance(play: _Play, reply: Reply | None) -> None:
     except StopIteration as end:
         play.ended, play.result, play.request = True, end.value, None
     except Exception as error:
-        raise RuntimeError(_failure(f"the program failed after {len(play.trace)} replies", [play], error)) from error
+        raise RuntimeError(
+            _failure(f"the program failed after {len(play.trace)} replies", [play], error)
+        ) from error
 
 
 def _by_kind(backends: Sequence) -> dict[type, _Service]:
@@ -201,7 +229,9 @@ def _by_kind(backends: Sequence) -> dict[type, _Service]:
     for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
         for kind in backend.answers if isinstance(backend.answers, tuple) else (backend.answers,):
             if kind in served:
-                raise ValueError(f"found two backends that serve {kind.__name__}, expected one; leave one of them out")
+                raise ValueError(
+                    f"found two backends that serve {kind.__name__}, expected one; leave one of them out"
+                )
             served[kind] = _Service(backend)
     return served
 
@@ -216,7 +246,9 @@ def _service_of(play: _Play, served: dict[type, _Service]) -> _Service:
 
 def _checked(id: str, program: Program) -> Program:
     if not isinstance(program, Generator):
-        raise TypeError(f"question {id!r}: expected a program, that is a generator, found {program!r}; call the system on the question")
+        raise TypeError(
+            f"question {id!r}: expected a program, that is a generator, found {program!r}; call the system on the question"
+        )
     return program
 
 

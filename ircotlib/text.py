@@ -14,7 +14,8 @@ NEVER_END = _words(
     " vs approx cf ca est lit sq viz feat e.g i.e"
 )
 BEFORE_NUMBER = _words("No Nos no nos Op Fig pp Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec")
-MAY_END = _words("Jr Sr Inc Ltd Co Corp Bros Esq Dept Univ Ave Blvd Rd Ph al etc")  # and initials: L, U.S, F.W, M.D, Ph.D
+# and initials: L, U.S, F.W, M.D, Ph.D
+MAY_END = _words("Jr Sr Inc Ltd Co Corp Bros Esq Dept Univ Ave Blvd Rd Ph al etc")
 OPENERS = _words(
     "He She It They We The This That These Those There His Her Its Their So Thus Therefore Hence Then However Also And But Or"
     " In On At By For Of From With When While After Before Since Because Although If As Both Neither Either Who What Which Where"
@@ -31,13 +32,16 @@ _ANSWER = re.compile(r".* answer is:? (.*)")
 
 
 def sentence_end(text: str, complete: bool) -> int | None:
-    """The index just after the first sentence of `text` (IRCoT §3.1: only the first generated sentence is kept).
+    """The index just after the first sentence of `text` (IRCoT §3.1: only the first generated
+    sentence is kept).
 
-    `complete`: nothing more will be written; the answer is then never None. While it is False, None means: not known yet. An index,
-    once given, stays right for every continuation, but for one case: a full stop after an ordinary word is taken at once, and what is
-    then written directly after it, without a space ("com" of "Amazon.com", "Wait...", a closing single quote), comes too late.
-    Leading white space belongs to the sentence; a newline after it always ends one.
-    Differs from the paper: its program cuts sentences with spaCy; these are rules by hand, the same on every machine.
+    `complete`: nothing more will be written; the answer is then never None. While it is False, None
+    means: not known yet. An index, once given, stays right for every continuation, but for one
+    case: a full stop after an ordinary word is taken at once, and what is then written directly
+    after it, without a space ("com" of "Amazon.com", "Wait...", a closing single quote), comes too
+    late. Leading white space belongs to the sentence; a newline after it always ends one. Differs
+    from the paper: its program cuts sentences with spaCy; these are rules by hand, the same on
+    every machine.
     """
     first = len(text) - len(text.lstrip())
     for stop in _STOP.finditer(text, first):
@@ -52,7 +56,9 @@ def sentence_end(text: str, complete: bool) -> int | None:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a finished text, stripped; all of it when no sentence ends (IRCoT §3.1)."""
+    """The first sentence of a finished text, stripped; all of it when no sentence ends (IRCoT
+    §3.1).
+    """
     return text[: sentence_end(text, complete=True)].strip()
 
 
@@ -67,9 +73,11 @@ def sentences(text: str) -> list[str]:
 
 
 def answer_from_chain(text: str) -> str | None:
-    """What stands after the last " answer is: " of a chain of thought, to the end of its line, less one full stop (IRCoT §3.2, program).
+    """What stands after the last " answer is: " of a chain of thought, to the end of its line, less
+    one full stop (IRCoT §3.2, program).
 
-    None: these words are not there; the paper then takes the whole generation. The colon may be missing, the spaces may not; case matters.
+    None: these words are not there; the paper then takes the whole generation. The colon may be
+    missing, the spaces may not; case matters.
     """
     answers = _ANSWER.findall(text)
     return answers[-1].strip().removesuffix(".") if answers else None
@@ -81,32 +89,40 @@ def gives_answer(sentence: str) -> bool:
 
 
 def is_reasoning(sentence: str) -> bool:
-    """Whether a sentence only draws a conclusion, so that nothing new can be retrieved with it (IRCoT, program)."""
+    """Whether a sentence only draws a conclusion, so that nothing new can be retrieved with it
+    (IRCoT, program).
+    """
     return sentence.lower().startswith(REASONING_OPENERS) or _SUM.search(sentence) is not None
 
 
 def remove_question_words(query: str) -> str:
-    """The query without its space-separated words who, what, when, where, why, which, how, does, is (IRCoT, program)."""
+    """The query without its space-separated words who, what, when, where, why, which, how, does, is
+    (IRCoT, program).
+    """
     return " ".join(word for word in query.split(" ") if word.strip().lower() not in QUESTION_WORDS)
 
 
 def last_sentence(thoughts: Sequence[str], question: str) -> str:
-    """The query of the retrieve step as in the paper: the last sentence of the chain, the question while there is none (IRCoT §3.1)."""
+    """The query of the retrieve step as in the paper: the last sentence of the chain, the question
+    while there is none (IRCoT §3.1).
+    """
     return thoughts[-1] if thoughts else question
 
 
 def query_from(thoughts: Sequence[str], question: str) -> str:
     """The query of the retrieve step as the authors' program makes it (IRCoT, program).
 
-    The last sentence that is not a reasoning sentence, else the question; without question words in either case.
-    Differs from the paper: §3.1 takes the last sentence as it is, see `last_sentence`.
+    The last sentence that is not a reasoning sentence, else the question; without question words in
+    either case. Differs from the paper: §3.1 takes the last sentence as it is, see `last_sentence`.
     """
     factual = [thought.strip() for thought in thoughts if not is_reasoning(thought)]
     return remove_question_words(last_sentence(factual, question) or question)
 
 
 def normalise_answer(text: str) -> str:
-    """Lower case, without ASCII punctuation, without a, an, the, with single spaces (the official HotpotQA and SQuAD scorers)."""
+    """Lower case, without ASCII punctuation, without a, an, the, with single spaces (the official
+    HotpotQA and SQuAD scorers).
+    """
     text = "".join(character for character in text.lower() if character not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
 
@@ -130,7 +146,9 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool) -> bool | No
 
 
 def _stop_kind(before: str, marks: str) -> str:
-    """How a stop is read, from what stands before it: the names of the cases are what must follow for the sentence to end."""
+    """How a stop is read, from what stands before it: the names of the cases are what must follow
+    for the sentence to end.
+    """
     word = before.split()[-1].lstrip("\"'“‘([") if before.strip() else ""
     if marks[0] != "." or marks.startswith(".."):
         return "not before lower case"
@@ -153,5 +171,9 @@ def _opener_follows(following: str, complete: bool) -> bool | None:
 
 
 def _is_open(text: str) -> bool:
-    """Whether a quotation or a bracket is open at the end of `text`, so that a closing mark may follow a stop."""
-    return text.count('"') % 2 == 1 or any(text.count(opening) > text.count(closing) for opening, closing in ("“”", "()", "[]"))
+    """Whether a quotation or a bracket is open at the end of `text`, so that a closing mark may
+    follow a stop.
+    """
+    return text.count('"') % 2 == 1 or any(
+        text.count(opening) > text.count(closing) for opening, closing in ("“”", "()", "[]")
+    )

@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real questions and paragraphs beside the repository; tests that need it skip where it is absent."""
+    """The folder of real questions and paragraphs beside the repository; tests that need it skip
+    where it is absent.
+    """
     folder = ROOT.parent / "shared" / "data"
     if not folder.is_dir():
         pytest.skip(f"needs the real data sets in {folder}")
@@ -36,9 +38,11 @@ class Node:
 
 @pytest.fixture(scope="session")
 def start_node(tmp_path_factory):
-    """start_node(port, home, *settings): a node of the real server beside the repository, on any free port and in a new folder if not told.
+    """start_node(port, home, *settings): a node of the real server beside the repository, on any
+    free port and in a new folder if not told.
 
-    `home` keeps the data for a node that is started there again. Tests that need it skip where server or Java are absent.
+    `home` keeps the data for a node that is started there again. Tests that need it skip where
+    server or Java are absent.
     """
     serve = ROOT.parent / "shared" / "elasticsearch" / "serve"
     if not serve.is_file():
@@ -49,10 +53,18 @@ def start_node(tmp_path_factory):
     log, processes = tmp_path_factory.mktemp("elasticsearch") / "log", []
 
     def start(port: int = 0, home: Path | str = "", *settings: str) -> Node:
-        calm = "indices.breaker.total.use_real_memory=false"  # else a small heap refuses requests before it collects its garbage
+        # else a small heap refuses requests before it collects its garbage
+        calm = "indices.breaker.total.use_real_memory=false"
         with log.open("a") as errors:
             command = [str(serve), str(port), str(home), calm, *settings]
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True, env=environment)
+            process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+                env=environment,
+            )
         processes.append(process)
         line = process.stdout.readline()
         assert line.startswith("READY "), f"{serve} did not start: {log.read_text()[-2000:]}"

@@ -1,9 +1,11 @@
-"""A little reader that answers the laboratory's questions from the text of paragraphs: it knows wordings, but no world and no answers."""
+"""A little reader that answers the laboratory's questions from the text of paragraphs: it knows
+wordings, but no world and no answers.
+"""
 
 import re
 from functools import cache
 
-from ircotlib.world.relations import LISTS, RELATIONS
+from ircotlib.laboratory.relations import LISTS, RELATIONS
 
 NAME = r"[A-Z]\w+ [A-Z]\w+"
 ALL = [relation for relations in RELATIONS.values() for relation in relations]
@@ -14,18 +16,33 @@ ROLES = {"grandfather": ("father", "father"), "father-in-law": ("spouse", "fathe
 
 def _patterns():
     """A pattern for every wording of every relation; TITLE stands for the subject's name."""
-    mentions = {"S": "(?:TITLE|He|She|It|The [a-z]+)", "s": "(?:TITLE|him|her|it|the [a-z]+)", "P": "(?:TITLE's|His|Her|Its|The [a-z]+'s)"}
+    mentions = {
+        "S": "(?:TITLE|He|She|It|The [a-z]+)",
+        "s": "(?:TITLE|him|her|it|the [a-z]+)",
+        "P": "(?:TITLE's|His|Her|Its|The [a-z]+'s)",
+    }
     for relation in ALL:
-        value = r"\d{4}" if relation.value == "year" else "[A-Za-z]+" if relation.value in LISTS else NAME
+        value = (
+            r"\d{4}"
+            if relation.value == "year"
+            else "[A-Za-z]+"
+            if relation.value in LISTS
+            else NAME
+        )
         for wording in relation.wordings:
-            yield relation.name, re.compile(wording.replace(".", r"\.").format(o=f"({value})", **mentions))
+            yield (
+                relation.name,
+                re.compile(wording.replace(".", r"\.").format(o=f"({value})", **mentions)),
+            )
 
 
 PATTERNS = list(_patterns())
 
 
 def read_facts(paragraphs) -> dict[tuple[str, str], str]:
-    """(subject in lower case, relation) -> value, from titles and texts; pronouns and nouns stand for the title."""
+    """(subject in lower case, relation) -> value, from titles and texts; pronouns and nouns stand
+    for the title.
+    """
     facts = {}
     for paragraph in paragraphs:
         for relation, value in _read_paragraph(paragraph.title, paragraph.text):
@@ -36,15 +53,25 @@ def read_facts(paragraphs) -> dict[tuple[str, str], str]:
 @cache
 def _read_paragraph(title: str, text: str) -> list[tuple[str, str]]:
     stated = []
-    for sentence in re.findall(r"[^.]+\.", re.sub(re.escape(title), "TITLE", text, flags=re.IGNORECASE)):
-        found = {(relation, match[1]) for relation, pattern in PATTERNS if (match := pattern.fullmatch(sentence.strip()))}
-        assert len(found) == 1 or (not found and sentence.startswith(("TITLE is a", "TITLE was a"))), (sentence, found)
+    for sentence in re.findall(
+        r"[^.]+\.", re.sub(re.escape(title), "TITLE", text, flags=re.IGNORECASE)
+    ):
+        found = {
+            (relation, match[1])
+            for relation, pattern in PATTERNS
+            if (match := pattern.fullmatch(sentence.strip()))
+        }
+        assert len(found) == 1 or (
+            not found and sentence.startswith(("TITLE is a", "TITLE was a"))
+        ), (sentence, found)
         stated += found
     return stated
 
 
 def answer(style: str, question: str, paragraphs) -> str | None:
-    """The answer that the paragraphs give to a question of a style, None when they do not give one; fails where they give two."""
+    """The answer that the paragraphs give to a question of a style, None when they do not give one;
+    fails where they give two.
+    """
     facts, answers = read_facts(paragraphs), set()
     for read in (_comparison, _bridge_comparison, _same_country, _inference, _age, _count, _chain):
         try:
@@ -79,16 +106,24 @@ def _comparison(style, question, facts):
 
 
 def _bridge_comparison(style, question, facts):
-    found = re.fullmatch(rf"Which \w+ has the (\w+) who was born (earlier|later), ({NAME}) or ({NAME})\?", question)
+    found = re.fullmatch(
+        rf"Which \w+ has the (\w+) who was born (earlier|later), ({NAME}) or ({NAME})\?", question
+    )
     if not found:
         return []
     role, when, a, b = found.groups()
-    return [_earlier_or_later(when, a, b, _get(facts, a, role, "birth"), _get(facts, b, role, "birth"))]
+    return [
+        _earlier_or_later(when, a, b, _get(facts, a, role, "birth"), _get(facts, b, role, "birth"))
+    ]
 
 
 def _same_country(style, question, facts):
     found = re.fullmatch(rf"Are ({NAME}) and ({NAME}) in the same country\?", question)
-    return ["yes" if _get(facts, found[1], "country") == _get(facts, found[2], "country") else "no"] if found else []
+    return (
+        ["yes" if _get(facts, found[1], "country") == _get(facts, found[2], "country") else "no"]
+        if found
+        else []
+    )
 
 
 def _inference(style, question, facts):
@@ -102,11 +137,15 @@ def _age(style, question, facts):
         return []
     [(name, relations)] = read_phrase(style, found[1])
     assert name == found[2]
-    return [str(int(_get(facts, name, EVENTS[found[3]])) - int(_get(facts, name, *relations, "birth")))]
+    return [
+        str(int(_get(facts, name, EVENTS[found[3]])) - int(_get(facts, name, *relations, "birth")))
+    ]
 
 
 def _count(style, question, facts):
-    found = re.fullmatch(rf"How many of the three members of ({NAME}) were born in ({NAME})\?", question)
+    found = re.fullmatch(
+        rf"How many of the three members of ({NAME}) were born in ({NAME})\?", question
+    )
     if not found:
         return []
     members = [_get(facts, found[1], role) for role in ("singer", "drummer", "pianist")]
@@ -128,20 +167,30 @@ def _readings(style: str, question: str) -> list[tuple[str, tuple[str, ...]]]:
     if style == "2wikimultihopqa":
         return read_phrase(style, re.sub(r"^(Who|What) is (.+)\?$", r"\2", question))
     readings = []
-    for form, relation in {(relation.questions[style == "musique"], relation.name) for relation in ALL}:
+    for form, relation in {
+        (relation.questions[style == "musique"], relation.name) for relation in ALL
+    }:
         if found := _match(form, question):
             readings += [(name, (*before, relation)) for name, before in read_phrase(style, found)]
     return readings
 
 
 def read_phrase(style: str, phrase: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Every way to read a noun phrase: the name it starts from, and the relations that lead on from it."""
+    """Every way to read a noun phrase: the name it starts from, and the relations that lead on from
+    it.
+    """
     if found := re.fullmatch(rf"(?:(?:the )?(?:film|novel|album) )?({NAME})", phrase):
         return [(found[1], ())]
     readings = []
     for form, relation in {(relation.phrase, relation.name) for relation in ALL}:
         noun = re.fullmatch(r"the (\S+) of \{x\}", form)
-        short = f"the {{x}} {noun[1]}" if noun and style == "musique" else f"{{x}}'s {noun[1]}" if noun and style == "iirc" else form
+        short = (
+            f"the {{x}} {noun[1]}"
+            if noun and style == "musique"
+            else f"{{x}}'s {noun[1]}"
+            if noun and style == "iirc"
+            else form
+        )
         for inner in {_match(form, phrase), _match(short, phrase)} - {None}:
             readings += [(name, (*before, relation)) for name, before in read_phrase(style, inner)]
     return list(dict.fromkeys(readings))

@@ -43,7 +43,10 @@ SERVER = [
     ("ﬁnance ﬀ", "ﬁnanc ﬀ"),
     # accents and format characters
     ("café café naïve Dvořák", "café café naïv dvořák"),
-    ("soft\xadhyphen zero\u200bwidth non\u200djoiner zw\u200cnj", "soft\xadhyphen zero width non\u200djoin zw\u200cnj"),
+    (
+        "soft\xadhyphen zero\u200bwidth non\u200djoiner zw\u200cnj",
+        "soft\xadhyphen zero width non\u200djoin zw\u200cnj",
+    ),
     ("word\u2060joiner \ufeffBOM a\u0301\u0302s", "word\u2060join bom a\u0301\u0302"),
     ("narrow\u202fspace no\xa0break thin\u2009space", "narrow\u202fspac break thin space"),
     # Hebrew and Arabic
@@ -81,15 +84,24 @@ SERVER = [
     ("C♯ ♈ ♠ ☆ ★ ✓ → ∞ №5 ©2020 ™", "c ♯ ♈ ♠ ★ 5 © 2020 ™"),
     ("C# C++ AT&T R&B #1 @user", "c c t r b 1 user"),
     ("° º ª µ Ω ℃ Å", "º ª µ ω å"),
-    ("\u2139\ufe0f \u24c2 \U0001f170\U0001f171 \u3030 \u3297", "\u2139\ufe0f \u24dc \U0001f170\U0001f171 \u3030 \u3297"),
+    (
+        "\u2139\ufe0f \u24c2 \U0001f170\U0001f171 \u3030 \u3297",
+        "\u2139\ufe0f \u24dc \U0001f170\U0001f171 \u3030 \u3297",
+    ),
     # emoji
     (
         "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd \U0001f3f3\ufe0f\u200d\U0001f308",
         "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd \U0001f3f3\ufe0f\u200d\U0001f308",
     ),
     ("🇫🇷🇩🇪🇬 a🇫🇷", "🇫🇷 🇩🇪 🇫🇷"),
-    ("1\ufe0f\u20e3 #\ufe0f\u20e3 *\u20e3 12\u20e33", "1\ufe0f\u20e3 #\ufe0f\u20e3 *\u20e3 12\u20e33"),
-    ("\u263a\ufe0e \u263a\ufe0f \u263a\u263a \u263a\U0001f3fb \U0001f3fb", "\u263a \u263a\ufe0f \u263a \u263a \u263a\U0001f3fb \U0001f3fb"),
+    (
+        "1\ufe0f\u20e3 #\ufe0f\u20e3 *\u20e3 12\u20e33",
+        "1\ufe0f\u20e3 #\ufe0f\u20e3 *\u20e3 12\u20e33",
+    ),
+    (
+        "\u263a\ufe0e \u263a\ufe0f \u263a\u263a \u263a\U0001f3fb \U0001f3fb",
+        "\u263a \u263a\ufe0f \u263a \u263a \u263a\U0001f3fb \U0001f3fb",
+    ),
     (
         "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f \U0001fae0\U0001f972",
         "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f \U0001fae0 \U0001f972",
@@ -145,9 +157,18 @@ def test_words_beyond_255_utf16_units_are_cut_as_the_server_cuts_them():
 
 
 def test_real_texts_give_the_terms_that_were_equal_to_the_servers(shared):
-    """All 2Wiki questions, titles and paragraphs, compared with the server when this number was taken."""
-    questions = json.loads((shared / "2wikimultihopqa" / "dev_657.json").read_text(encoding="utf-8"))
-    texts = [text for q in questions for title, lines in q["context"] for text in (q["question"], title, " ".join(lines))]
+    """All 2Wiki questions, titles and paragraphs, compared with the server when this number was
+    taken.
+    """
+    questions = json.loads(
+        (shared / "2wikimultihopqa" / "dev_657.json").read_text(encoding="utf-8")
+    )
+    texts = [
+        text
+        for q in questions
+        for title, lines in q["context"]
+        for text in (q["question"], title, " ".join(lines))
+    ]
     texts = list(dict.fromkeys(texts))
     terms = "\n".join(" ".join(analyze(text)) for text in texts)
     assert (len(texts), len(terms.split())) == (9279, 233555)
@@ -166,7 +187,9 @@ def test_spaces_never_change_words():
     alphabet = "aZ1_'.:\u0301\u200d\u05d0\u30a2\u6f22\u0e01\u263a\ufe0f\U0001f3fb\U0001f1eb\u202f  "
     for _ in range(3000):
         text = "".join(chance.choices(alphabet, k=10))
-        assert WORD.findall(text) == [word for chunk in text.split(" ") for word in WORD.findall(chunk)], ascii(text)
+        assert WORD.findall(text) == [
+            word for chunk in text.split(" ") for word in WORD.findall(chunk)
+        ], ascii(text)
 
 
 def test_terms_hold_no_white_space_that_would_split_them_in_the_index():

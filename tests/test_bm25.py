@@ -27,12 +27,17 @@ WORDS = [f"{start}{end}" for start in "bcdfghjklm" for end in ("ano", "oru", "ul
 
 def random_text(chance: random.Random, most: int) -> str:
     """Words of which the first are frequent and the last rare."""
-    return " ".join(WORDS[int(len(WORDS) * chance.random() ** 3)] for _ in range(chance.randint(1, most)))
+    return " ".join(
+        WORDS[int(len(WORDS) * chance.random() ** 3)] for _ in range(chance.randint(1, most))
+    )
 
 
 def random_paragraphs(count: int, most: int = 120) -> list[Paragraph]:
     chance = random.Random(count)
-    return [Paragraph(f"p{number}", random_text(chance, 3), random_text(chance, most)) for number in range(count)]
+    return [
+        Paragraph(f"p{number}", random_text(chance, 3), random_text(chance, most))
+        for number in range(count)
+    ]
 
 
 def kept_length(length: int) -> int:
@@ -52,7 +57,9 @@ def brute_force(paragraphs: list[Paragraph], query: str, k: int) -> list[tuple[i
             idf = math.log(1 + (len(counts) - len(having) + 0.5) / (len(having) + 0.5))
             for position in having:
                 often, length = counts[position][term], kept_length(counts[position].total())
-                totals[position] += idf * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * length / mean))
+                totals[position] += (
+                    idf * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * length / mean))
+                )
     return sorted(totals.items(), key=lambda hit: (-round(hit[1], 3), hit[0]))[:k]
 
 
@@ -71,7 +78,9 @@ def test_scores_and_order_are_those_of_a_brute_force(backend, seed):
     query = random_text(random.Random(seed), 12)  # some words more than once
     found, expected = ranked(backend, query, 25), brute_force(list(backend.corpus), query, 25)
     assert [position for position, _ in found] == [position for position, _ in expected]
-    assert [score for _, score in found] == pytest.approx([score for _, score in expected], abs=0.00051)
+    assert [score for _, score in found] == pytest.approx(
+        [score for _, score in expected], abs=0.00051
+    )
 
 
 def test_replies_decode_to_paragraphs_best_first(backend):
@@ -79,7 +88,9 @@ def test_replies_decode_to_paragraphs_best_first(backend):
     replies = backend.answer(requests)
     assert replies[0] == replies[2]
     assert [len(backend.decode(reply)) for reply in replies] == [4, 2, 4]
-    assert backend.decode(replies[0]) == tuple(paragraph for paragraph, _ in backend.search("bano cano", 4))
+    assert backend.decode(replies[0]) == tuple(
+        paragraph for paragraph, _ in backend.search("bano cano", 4)
+    )
     assert backend.decode("[[7,1.5],[3,0.25]]") == (backend.corpus[7], backend.corpus[3])
     assert BM25.answers == (Retrieve, NearestTitle)
 
@@ -113,7 +124,11 @@ def test_k_below_one_is_an_error(backend, k):
 
 
 def test_k_beyond_the_corpus_gives_all_that_match(backend):
-    matching = [position for position, paragraph in enumerate(backend.corpus) if "bano" in f"{paragraph.title} {paragraph.text}".split()]
+    matching = [
+        position
+        for position, paragraph in enumerate(backend.corpus)
+        if "bano" in f"{paragraph.title} {paragraph.text}".split()
+    ]
     assert sorted(position for position, _ in ranked(backend, "bano", 10**6)) == matching
 
 
@@ -129,17 +144,29 @@ def test_allowed_titles_leave_out_the_others_and_change_no_score(backend):
 
 def test_allowed_titles_are_compared_letter_by_letter(tmp_path):
     titles = ["It", "it", "It ", "The It", ""]
-    corpus = write_corpus(tmp_path / "corpus", [Paragraph(str(number), title, "clown") for number, title in enumerate(titles)])
+    corpus = write_corpus(
+        tmp_path / "corpus",
+        [Paragraph(str(number), title, "clown") for number, title in enumerate(titles)],
+    )
     backend = open_index(corpus, tmp_path / "index")
-    assert [[position for position, _ in ranked(backend, "clown", 9, (title,))] for title in titles] == [[0], [1], [2], [3], [4]]
+    assert [
+        [position for position, _ in ranked(backend, "clown", 9, (title,))] for title in titles
+    ] == [[0], [1], [2], [3], [4]]
 
 
 def test_nearest_titles(tmp_path):
     titles = ["Paris", "Paris, Texas", "London", "Paris", "It", "The Texas Rangers"]
-    corpus = write_corpus(tmp_path / "corpus", [Paragraph(str(number), title, "Texas") for number, title in enumerate(titles)])
+    corpus = write_corpus(
+        tmp_path / "corpus",
+        [Paragraph(str(number), title, "Texas") for number, title in enumerate(titles)],
+    )
     backend = open_index(corpus, tmp_path / "index")
     assert backend.nearest_titles("paris") == ["Paris"]
-    assert backend.nearest_titles("Texas (Paris)", 9) == ["Paris, Texas", "The Texas Rangers", "Paris"]
+    assert backend.nearest_titles("Texas (Paris)", 9) == [
+        "Paris, Texas",
+        "The Texas Rangers",
+        "Paris",
+    ]
     assert backend.nearest_titles("It") == ["It"]  # a stop word
     assert backend.nearest_titles("The") == backend.nearest_titles("Rome") == []
     assert backend.nearest_titles("paris, texas") == ["Paris, Texas"]
@@ -147,7 +174,10 @@ def test_nearest_titles(tmp_path):
 
 def test_the_same_title_stands_first_then_in_any_case_then_by_bm25(tmp_path):
     titles = ["US", "it", "Us", "us Us us", "ÎLE", "Île", "The Us"]
-    corpus = write_corpus(tmp_path / "corpus", [Paragraph(str(number), title, "word") for number, title in enumerate(titles)])
+    corpus = write_corpus(
+        tmp_path / "corpus",
+        [Paragraph(str(number), title, "word") for number, title in enumerate(titles)],
+    )
     backend = open_index(corpus, tmp_path / "index")
     assert backend.nearest_titles("Us", 4) == ["Us", "US", "us Us us", "The Us"]
     assert backend.nearest_titles("us", 1) == ["US"]
@@ -156,9 +186,18 @@ def test_the_same_title_stands_first_then_in_any_case_then_by_bm25(tmp_path):
 
 
 def test_nearest_titles_as_requests(tmp_path):
-    corpus = write_corpus(tmp_path / "corpus", [Paragraph(title, title, "x") for title in ("rome", "rome (city)", "malmö")])
+    corpus = write_corpus(
+        tmp_path / "corpus",
+        [Paragraph(title, title, "x") for title in ("rome", "rome (city)", "malmö")],
+    )
     backend = open_index(corpus, tmp_path / "index")
-    requests = [NearestTitle("Rome"), Retrieve("x", 1), NearestTitle("Malmö"), NearestTitle("Rome", 2), NearestTitle("Paris")]
+    requests = [
+        NearestTitle("Rome"),
+        Retrieve("x", 1),
+        NearestTitle("Malmö"),
+        NearestTitle("Rome", 2),
+        NearestTitle("Paris"),
+    ]
     found = [backend.decode(reply) for reply in backend.answer(requests)]
     assert found == [("rome",), (corpus[0],), ("malmö",), ("rome", "rome (city)"), ()]
     with pytest.raises(ValueError, match="k is 0"):
@@ -166,7 +205,9 @@ def test_nearest_titles_as_requests(tmp_path):
 
 
 def test_nearest_titles_looks_past_a_title_with_many_paragraphs(tmp_path):
-    paragraphs = [Paragraph(str(number), "Mars", "line") for number in range(200)] + [Paragraph("x", "Mars rover", "line")]
+    paragraphs = [Paragraph(str(number), "Mars", "line") for number in range(200)] + [
+        Paragraph("x", "Mars rover", "line")
+    ]
     backend = open_index(write_corpus(tmp_path / "corpus", paragraphs), tmp_path / "index")
     assert backend.nearest_titles("Mars", 2) == ["Mars", "Mars rover"]
     assert backend.nearest_titles("Mars", 3) == ["Mars", "Mars rover"]
@@ -193,21 +234,34 @@ def build_in_pieces(corpus: Corpus, folder: Path) -> None:
 
 def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(tmp_path):
     once = random_paragraphs(60, most=6)
-    corpus = write_corpus(tmp_path / "corpus", [Paragraph(f"{turn}-{p.id}", p.title, p.text) for turn in range(8) for p in once])
+    corpus = write_corpus(
+        tmp_path / "corpus",
+        [Paragraph(f"{turn}-{p.id}", p.title, p.text) for turn in range(8) for p in once],
+    )
     build_in_pieces(corpus, tmp_path / "pieces")
-    whole, again, pieces = (open_index(corpus, tmp_path / name) for name in ("whole", "again", "pieces"))
-    requests = [Retrieve(random_text(random.Random(seed), 6), k) for seed in range(40) for k in (1, 5, 15)]
+    whole, again, pieces = (
+        open_index(corpus, tmp_path / name) for name in ("whole", "again", "pieces")
+    )
+    requests = [
+        Retrieve(random_text(random.Random(seed), 6), k) for seed in range(40) for k in (1, 5, 15)
+    ]
     assert whole.answer(requests) == again.answer(requests) == pieces.answer(requests)
     for request, reply in zip(requests, whole.answer(requests)):
         hits = json.loads(reply)
         assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0]))
-        assert [position for position, _ in hits] == [position for position, _ in brute_force(list(corpus), request.query, request.k)]
+        assert [position for position, _ in hits] == [
+            position for position, _ in brute_force(list(corpus), request.query, request.k)
+        ]
 
 
 def test_a_tie_longer_than_what_is_fetched_still_starts_at_its_beginning(tmp_path):
-    corpus = write_corpus(tmp_path / "corpus", [Paragraph(str(number), "Same", "one text") for number in range(300)])
+    corpus = write_corpus(
+        tmp_path / "corpus", [Paragraph(str(number), "Same", "one text") for number in range(300)]
+    )
     build_in_pieces(corpus, tmp_path / "index")
-    assert [position for position, _ in ranked(open_index(corpus, tmp_path / "index"), "text", 5)] == [0, 1, 2, 3, 4]
+    assert [
+        position for position, _ in ranked(open_index(corpus, tmp_path / "index"), "text", 5)
+    ] == [0, 1, 2, 3, 4]
 
 
 def test_terms_with_unusual_characters_are_found(tmp_path):
@@ -222,9 +276,13 @@ def test_terms_with_unusual_characters_are_found(tmp_path):
         "#\ufe0f\u20e3",
         "don’t",
     ]
-    corpus = write_corpus(tmp_path / "corpus", [Paragraph(str(number), "", text) for number, text in enumerate(texts)])
+    corpus = write_corpus(
+        tmp_path / "corpus", [Paragraph(str(number), "", text) for number, text in enumerate(texts)]
+    )
     backend = open_index(corpus, tmp_path / "index")
-    assert [[position for position, _ in ranked(backend, text, 9)] for text in texts] == [[number] for number in range(len(texts))]
+    assert [[position for position, _ in ranked(backend, text, 9)] for text in texts] == [
+        [number] for number in range(len(texts))
+    ]
 
 
 def test_an_index_is_built_once_and_opens_in_milliseconds(tmp_path):
@@ -232,7 +290,11 @@ def test_an_index_is_built_once_and_opens_in_milliseconds(tmp_path):
     builds, seconds = [], []
     for _ in range(4):
         start = time.perf_counter()
-        open_index(Corpus(tmp_path / "corpus"), tmp_path / "index", progress=lambda paragraphs: builds.append(1) or paragraphs)
+        open_index(
+            Corpus(tmp_path / "corpus"),
+            tmp_path / "index",
+            progress=lambda paragraphs: builds.append(1) or paragraphs,
+        )
         seconds.append(time.perf_counter() - start)
     assert builds == [1]
     assert min(seconds) < 0.02
@@ -241,7 +303,15 @@ def test_an_index_is_built_once_and_opens_in_milliseconds(tmp_path):
 def test_two_who_open_at_once_build_once(tmp_path):
     corpus, builds = write_corpus(tmp_path / "corpus", random_paragraphs(500)), []
     with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(open_index, corpus, tmp_path / "index", lambda paragraphs: builds.append(1) or paragraphs) for _ in range(4)]
+        jobs = [
+            pool.submit(
+                open_index,
+                corpus,
+                tmp_path / "index",
+                lambda paragraphs: builds.append(1) or paragraphs,
+            )
+            for _ in range(4)
+        ]
         backends = [job.result() for job in jobs]
     assert builds == [1]
     assert len({backend.answer([Retrieve("bano", 5)])[0] for backend in backends}) == 1
@@ -252,7 +322,9 @@ def test_another_analyzer_or_corpus_makes_another_index_and_fingerprint(tmp_path
     first = open_index(corpus, folder).fingerprint
     assert first == open_index(corpus, tmp_path / "elsewhere").fingerprint
     monkeypatch.setattr(bm25, "FINGERPRINT", "another analyzer")
-    with pytest.raises(ValueError, match="expected .*another analyzer.*; open_index builds it anew"):
+    with pytest.raises(
+        ValueError, match="expected .*another analyzer.*; open_index builds it anew"
+    ):
         BM25(corpus, folder)
     second = open_index(corpus, folder).fingerprint
     other = write_corpus(tmp_path / "other", random_paragraphs(51))
@@ -268,7 +340,10 @@ def test_an_error_in_mid_build_leaves_the_old_index(tmp_path):
         yield next(iter(paragraphs))
         raise OSError("no space left")
 
-    old, new = (write_corpus(tmp_path / name, random_paragraphs(count)) for name, count in (("old", 40), ("new", 41)))
+    old, new = (
+        write_corpus(tmp_path / name, random_paragraphs(count))
+        for name, count in (("old", 40), ("new", 41))
+    )
     build_index(old, tmp_path / "index")
     with pytest.raises(OSError, match="no space left"):
         build_index(new, tmp_path / "index", broken)
@@ -320,17 +395,32 @@ def test_a_build_that_was_killed_leaves_no_index_and_the_next_one_builds_it(tmp_
     with pytest.raises(ValueError, match="found an index of None"):
         BM25(corpus, folder)
     backend = open_index(corpus, folder)
-    assert ranked(backend, "bano dulo", 9) == ranked(open_index(corpus, tmp_path / "fresh"), "bano dulo", 9)
-    assert {path.name for path in tmp_path.iterdir()} == {"corpus", "index", "index.lock", "fresh", "fresh.lock"}
+    assert ranked(backend, "bano dulo", 9) == ranked(
+        open_index(corpus, tmp_path / "fresh"), "bano dulo", 9
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "corpus",
+        "index",
+        "index.lock",
+        "fresh",
+        "fresh.lock",
+    }
 
 
 @pytest.fixture(scope="session")
 def real(shared, tmp_path_factory) -> BM25:
     """Over the 4,311 paragraphs of the 2Wiki sample."""
     folder = tmp_path_factory.mktemp("real")
-    questions = json.loads((shared / "2wikimultihopqa" / "dev_657.json").read_text(encoding="utf-8"))
-    pairs = dict.fromkeys((title, " ".join(lines)) for question in questions for title, lines in question["context"])
-    return open_index(write_corpus(folder / "corpus", (Paragraph(str(n), *pair) for n, pair in enumerate(pairs))), folder / "index")
+    questions = json.loads(
+        (shared / "2wikimultihopqa" / "dev_657.json").read_text(encoding="utf-8")
+    )
+    pairs = dict.fromkeys(
+        (title, " ".join(lines)) for question in questions for title, lines in question["context"]
+    )
+    return open_index(
+        write_corpus(folder / "corpus", (Paragraph(str(n), *pair) for n, pair in enumerate(pairs))),
+        folder / "index",
+    )
 
 
 def test_real_questions_find_what_elasticsearch_finds(real):
@@ -339,17 +429,28 @@ def test_real_questions_find_what_elasticsearch_finds(real):
     assert [paragraph.title for paragraph, _ in burial] == [
         "Charles Mathew", "James Charles Mathew", "Place of origin", "Place of birth", "Sarre Anglo-Saxon cemetery",
     ]  # fmt: skip
-    assert [score for _, score in burial] == pytest.approx([27.229, 26.4, 19.004, 17.849, 15.261], abs=0.0011)
-    film = real.search("Which film has the director who died earlier, Gold For The Caesars or Heinz In The Moon?", 5)
+    assert [score for _, score in burial] == pytest.approx(
+        [27.229, 26.4, 19.004, 17.849, 15.261], abs=0.0011
+    )
+    film = real.search(
+        "Which film has the director who died earlier, Gold For The Caesars or Heinz In The Moon?",
+        5,
+    )
     assert [paragraph.title for paragraph, _ in film] == [
         "Heinz in the Moon", "Gold for the Caesars", "Cold Moon (2016 film)", "Hello Caesar!", "Bloody Moon",
     ]  # fmt: skip
-    assert [score for _, score in film] == pytest.approx([35.028, 31.912, 18.25, 17.634, 17.109], abs=0.0011)
+    assert [score for _, score in film] == pytest.approx(
+        [35.028, 31.912, 18.25, 17.634, 17.109], abs=0.0011
+    )
 
 
 def test_real_titles_are_their_own_nearest_in_any_case(real):
-    """By BM25 alone 16 would not be: before them stand others that differ in a stop word, an ending or the order of words only."""
+    """By BM25 alone 16 would not be: before them stand others that differ in a stop word, an ending
+    or the order of words only.
+    """
     titles = list(dict.fromkeys(paragraph.title for paragraph in real.corpus))
     assert [title for title in titles if real.nearest_titles(title) != [title]] == []
-    assert [title for title in titles if real.nearest_titles(title.lower())[0].lower() != title.lower()] == []
+    assert [
+        title for title in titles if real.nearest_titles(title.lower())[0].lower() != title.lower()
+    ] == []
     assert real.nearest_titles("Open House", 2) == ["Open House", "The Open House"]

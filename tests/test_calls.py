@@ -1,4 +1,6 @@
-"""The call cache: keys by content, first reply wins, several processes at once, foreign files refused."""
+"""The call cache: keys by content, first reply wins, several processes at once, foreign files
+refused.
+"""
 
 import hashlib
 import sqlite3
@@ -13,7 +15,9 @@ from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
 
 
 def test_a_key_is_the_content_of_the_call():
-    assert key(Generate("a", SENTENCE, 5), "model") == key(Generate("a", stop=SENTENCE, max_tokens=5), "model")
+    assert key(Generate("a", SENTENCE, 5), "model") == key(
+        Generate("a", stop=SENTENCE, max_tokens=5), "model"
+    )
     different = [
         key(Generate("a"), "model"),
         key(Generate("a"), "other model"),
@@ -34,7 +38,9 @@ def test_a_key_is_the_content_of_the_call():
 def test_a_key_never_changes():
     """Keys outlive programs: this one was written down by hand from the definition."""
     canonical = '["Generate","f",{"max_tokens":200,"prompt":"\\u00e9","stop":null}]'
-    assert key(Generate("é"), "f") == hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+    assert (
+        key(Generate("é"), "f") == hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+    )
 
 
 @pytest.mark.parametrize("path", [None, ":memory:"])
@@ -84,7 +90,10 @@ with Calls(path) as calls:
 def test_processes_that_open_and_write_at_once(tmp_path):
     path = tmp_path / "calls.sqlite"
     command = [sys.executable, "-c", WRITER, str(path)]
-    writers = [subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for name in "abc"]
+    writers = [
+        subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for name in "abc"
+    ]
     for writer in writers:
         assert writer.stdout.readline() == "ready\n"
     for writer in writers:
@@ -95,12 +104,18 @@ def test_processes_that_open_and_write_at_once(tmp_path):
     with Calls(path) as calls:
         stored = calls.get_many(f"{number:04d}" for number in range(400))
     assert len(stored) == 400
-    batches = [{stored[f"{number:04d}"] for number in range(start, start + 10)} for start in range(0, 400, 10)]
-    assert all(len(names) == 1 for names in batches)  # a batch is one transaction: never half of one writer's
+    batches = [
+        {stored[f"{number:04d}"] for number in range(start, start + 10)}
+        for start in range(0, 400, 10)
+    ]
+    # a batch is one transaction: never half of one writer's
+    assert all(len(names) == 1 for names in batches)
 
 
 def test_a_new_file_that_another_process_is_making_is_waited_for(tmp_path):
-    other = sqlite3.connect(tmp_path / "calls.sqlite", isolation_level=None, check_same_thread=False)
+    other = sqlite3.connect(
+        tmp_path / "calls.sqlite", isolation_level=None, check_same_thread=False
+    )
     other.execute("BEGIN IMMEDIATE")
     release = Timer(0.2, other.close)
     release.start()
@@ -129,7 +144,10 @@ def test_a_batch_that_fails_leaves_nothing(tmp_path):
 def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("my notes\n" * 100)
-    with pytest.raises(ValueError, match=r"notes\.txt: found a file that is not a SQLite database, expected a call cache.*Move it away"):
+    with pytest.raises(
+        ValueError,
+        match=r"notes\.txt: found a file that is not a SQLite database, expected a call cache.*Move it away",
+    ):
         Calls(path)
     assert path.read_text() == "my notes\n" * 100
     assert sorted(tmp_path.iterdir()) == [path]
@@ -137,7 +155,9 @@ def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
 
 def _database(path, statement, owner, schema):
     connection = sqlite3.connect(path)
-    connection.executescript(f"{statement}; PRAGMA application_id={owner}; PRAGMA user_version={schema}")
+    connection.executescript(
+        f"{statement}; PRAGMA application_id={owner}; PRAGMA user_version={schema}"
+    )
     connection.close()
     return path.read_bytes()
 
@@ -145,7 +165,9 @@ def _database(path, statement, owner, schema):
 def test_a_database_of_another_program_is_refused_and_left(tmp_path):
     path = tmp_path / "places.sqlite"
     content = _database(path, "CREATE TABLE places (url)", 0, 0)
-    with pytest.raises(ValueError, match=r"found a SQLite database of another program.*left as it is"):
+    with pytest.raises(
+        ValueError, match=r"found a SQLite database of another program.*left as it is"
+    ):
         Calls(path)
     assert path.read_bytes() == content
 
@@ -153,6 +175,9 @@ def test_a_database_of_another_program_is_refused_and_left(tmp_path):
 def test_another_schema_version_is_refused_and_left(tmp_path):
     path = tmp_path / "calls.sqlite"
     content = _database(path, "CREATE TABLE calls (key, reply, cost)", OWNER, SCHEMA + 1)
-    with pytest.raises(ValueError, match=f"found a call cache of schema version {SCHEMA + 1}, expected .* version {SCHEMA}"):
+    with pytest.raises(
+        ValueError,
+        match=f"found a call cache of schema version {SCHEMA + 1}, expected .* version {SCHEMA}",
+    ):
         Calls(path)
     assert path.read_bytes() == content

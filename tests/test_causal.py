@@ -1,4 +1,6 @@
-"""The miniature causal model: how it begins, what its batches say, its attention and losses, and its writing."""
+"""The miniature causal model: how it begins, what its batches say, its attention and losses, and
+its writing.
+"""
 
 import random
 
@@ -6,20 +8,24 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from ircotlib.laboratory.encyclopedia import make_world
+from ircotlib.laboratory.questions import STYLES
+from ircotlib.laboratory.relations import RELATION_NAMES
 from ircotlib.prompts import GPT3
-from ircotlib.world import causal, train
-from ircotlib.world.causal import CausalTeacher, encode_causal, make_causal_model, weights_at
-from ircotlib.world.draws import Confusers, Plan, draw_conclusion, draw_example
-from ircotlib.world.encyclopedia import make_world
-from ircotlib.world.evaluate import writer
-from ircotlib.world.examples import EARLIER, LATER
-from ircotlib.world.model import make_tokenizer, order_numbers
-from ircotlib.world.questions import STYLES
-from ircotlib.world.relations import RELATION_NAMES
-from ircotlib.world.train import Recipe, Training, draw_batch, draw_worlds, learn, make_optimizers
+from training import causal, train
+from training.causal import CausalTeacher, encode_causal, make_causal_model, weights_at
+from training.draws import Confusers, Plan, draw_conclusion, draw_example
+from training.evaluate import writer
+from training.examples import EARLIER, LATER
+from training.model import make_tokenizer, order_numbers
+from training.train import Recipe, Training, draw_batch, draw_worlds, learn, make_optimizers
 
 TOKENIZER = make_tokenizer()
-PROMPTS = ["Q: Who?\nA:", "Q: Who directed Silent Harbor?\nA: Silent Harbor was directed by", "Q: Who is the director of Silent Harbor?\nA:"]
+PROMPTS = [
+    "Q: Who?\nA:",
+    "Q: Who directed Silent Harbor?\nA: Silent Harbor was directed by",
+    "Q: Who is the director of Silent Harbor?\nA:",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -34,11 +40,20 @@ def worlds():
 
 @pytest.fixture(scope="module")
 def examples(worlds):
-    """Chains and conclusions of all styles, some with a demonstration, in the form of GPT-3's prompts."""
+    """Chains and conclusions of all styles, some with a demonstration, in the form of GPT-3's
+    prompts.
+    """
     rng, drawn = random.Random(1), []
     for style, world in worlds.items():
-        drawn += [draw_example(world, style, Confusers(world), rng, Plan(3, n == 0, form=GPT3)) for n in range(4)]
-    drawn += [draw_conclusion(worlds[style], rng, style, GPT3) for style in train.CONCLUDED for _ in range(4)]
+        drawn += [
+            draw_example(world, style, Confusers(world), rng, Plan(3, n == 0, form=GPT3))
+            for n in range(4)
+        ]
+    drawn += [
+        draw_conclusion(worlds[style], rng, style, GPT3)
+        for style in train.CONCLUDED
+        for _ in range(4)
+    ]
     return [example for example in drawn if example.target]
 
 
@@ -50,7 +65,9 @@ def batch(examples):
 @pytest.fixture(scope="module")
 def few(examples):
     """The short ones."""
-    return encode_causal(sorted(examples, key=lambda example: len(example.prompt))[:16:2], TOKENIZER)
+    return encode_causal(
+        sorted(examples, key=lambda example: len(example.prompt))[:16:2], TOKENIZER
+    )
 
 
 def start(seed: int = 0) -> Training:
@@ -74,7 +91,8 @@ def test_the_first_heads_begin_with_the_words_before():
     with torch.inference_mode():
         layers = model(ids, output_attentions=True).attentions
     for number, weights in enumerate(layers):
-        back = torch.stack([weights[0].diagonal(-n, 1, 2)[:, 20:].mean(1) for n in range(1, 9)], 1)  # heads x words back
+        # heads x words back
+        back = torch.stack([weights[0].diagonal(-n, 1, 2)[:, 20:].mean(1) for n in range(1, 9)], 1)
         if number < causal.NEAR:
             assert back.argmax(1).tolist() == [0, 1, 2, 3] and back.max(1).values.min() > 0.2
         else:
@@ -86,7 +104,9 @@ def test_heads_begin_with_words_that_are_the_same():
     model.set_attn_implementation("eager")
     ids = torch.randperm(len(TOKENIZER) - 3, generator=torch.Generator().manual_seed(0))[:200] + 3
     with torch.inference_mode():
-        weights = model(torch.cat([ids, ids])[None], output_attentions=True).attentions[causal.NEAR][0]
+        weights = model(torch.cat([ids, ids])[None], output_attentions=True).attentions[
+            causal.NEAR
+        ][0]
     seen = weights[:, 200:, :200].diagonal(0, 1, 2).mean(1)
     assert (seen > 20 * weights[:, 200:, :200].mean((1, 2))).all()
 
@@ -99,7 +119,9 @@ def test_what_is_written_is_the_target_after_its_prompt(examples, batch):
         of_row = [(at, token) for r, at, token in batch["written"].tolist() if r == row]
         first, last = of_row[0][0], of_row[-1][0]
         assert [at for at, _ in of_row] == list(range(first, last + 1))
-        assert words([token for _, token in of_row]) == TOKENIZER.decode(TOKENIZER(example.target[example.silent :])["input_ids"][: last - first + 1])
+        assert words([token for _, token in of_row]) == TOKENIZER.decode(
+            TOKENIZER(example.target[example.silent :])["input_ids"][: last - first + 1]
+        )
         assert (of_row[-1][1] == TOKENIZER.eos_token_id) == example.complete
         ids = batch["input_ids"][row].tolist()
         prompt = TOKENIZER(example.prompt)["input_ids"][:-1]
@@ -113,19 +135,26 @@ def test_a_copied_word_stands_at_its_source_or_in_the_sentence_that_ends_there(b
     ids, after = batch["input_ids"].tolist(), 0
     for row, at, source in batch["sources"].tolist():
         assert source <= at
-        seen, copy = (TOKENIZER.convert_ids_to_tokens(token) for token in (ids[row][source], ids[row][at + 1]))
+        seen, copy = (
+            TOKENIZER.convert_ids_to_tokens(token) for token in (ids[row][source], ids[row][at + 1])
+        )
         if seen == ".":
             assert ids[row][at + 1] in ids[row][max(0, source - 20) : source]
             after += 1
         else:
-            assert seen == copy or (seen.startswith("##") and copy.isdigit())  # a number of years is read off the later year
+            # a number of years is read off the later year
+            assert seen == copy or (seen.startswith("##") and copy.isdigit())
     assert 0 < after < len(batch["sources"]) / 4
 
 
 def test_each_fact_is_stated_where_value_and_relation_have_been_read(worlds, batch):
     entities, ids, ends = worlds["hotpotqa"].entities, batch["input_ids"].tolist(), 0
     for row, at, first, last, relation, value in batch["stated"].tolist():
-        subject = next(e for name, e in entities.items() if name.split()[0] == words([first]) and name.split()[-1] == words([last]))
+        subject = next(
+            e
+            for name, e in entities.items()
+            if name.split()[0] == words([first]) and name.split()[-1] == words([last])
+        )
         told = TOKENIZER(subject.facts[RELATION_NAMES[relation]])["input_ids"][:-1]
         assert value in told
         if ids[row][at] != value:
@@ -137,8 +166,14 @@ def test_each_fact_is_stated_where_value_and_relation_have_been_read(worlds, bat
 def test_what_is_decided_is_written_next(worlds, batch):
     entities, ids = worlds["hotpotqa"].entities, batch["input_ids"].tolist()
     for row, at, first, last, relation in batch["decided"].tolist():
-        subject = next(e for name, e in entities.items() if name.split()[0] == words([first]) and name.split()[-1] == words([last]))
-        assert ids[row][at + 1] == TOKENIZER(subject.facts[RELATION_NAMES[relation]])["input_ids"][0]
+        subject = next(
+            e
+            for name, e in entities.items()
+            if name.split()[0] == words([first]) and name.split()[-1] == words([last])
+        )
+        assert (
+            ids[row][at + 1] == TOKENIZER(subject.facts[RELATION_NAMES[relation]])["input_ids"][0]
+        )
 
 
 def test_compared_years_look_back(batch):
@@ -146,7 +181,9 @@ def test_compared_years_look_back(batch):
     for row, at, other, outcome in batch["compared"].tolist():
         assert other < at
         if outcome in (EARLIER, LATER):
-            year, other_year = (int(words(ids[row][place - 1 : place + 1])) for place in (at, other))
+            year, other_year = (
+                int(words(ids[row][place - 1 : place + 1])) for place in (at, other)
+            )
             assert outcome == (EARLIER if year < other_year else LATER)
             outcomes.add(outcome)
     assert outcomes == {EARLIER, LATER}
@@ -154,33 +191,69 @@ def test_compared_years_look_back(batch):
 
 def test_prompts_are_gpt3s_and_only_demonstrations_ask_for_a_direct_answer(worlds):
     rng, confusers = random.Random(0), Confusers(worlds["musique"])
-    drawn = {n: [draw_example(worlds["musique"], "musique", confusers, rng, Plan(2, n, form=GPT3)) for _ in range(40)] for n in (0, 1)}
-    assert not any("Answer the following" in example.prompt for examples in drawn.values() for example in examples)
-    direct = {n: [e for e in examples if e.target and not e.target.endswith(".")] for n, examples in drawn.items()}
-    assert not direct[0] and direct[1] and not any("answer is" in example.prompt for example in direct[1])
+    drawn = {
+        n: [
+            draw_example(worlds["musique"], "musique", confusers, rng, Plan(2, n, form=GPT3))
+            for _ in range(40)
+        ]
+        for n in (0, 1)
+    }
+    assert not any(
+        "Answer the following" in example.prompt
+        for examples in drawn.values()
+        for example in examples
+    )
+    direct = {
+        n: [e for e in examples if e.target and not e.target.endswith(".")]
+        for n, examples in drawn.items()
+    }
+    assert (
+        not direct[0]
+        and direct[1]
+        and not any("answer is" in example.prompt for example in direct[1])
+    )
     recipe = Recipe(1000, 0, 1e-3, causal=True)
     batches = [draw_batch(step, recipe, draw_worlds(0, 0)) for step in (0, 3)]
-    assert not any("Answer the following" in example.prompt for examples in batches for example in examples)
+    assert not any(
+        "Answer the following" in example.prompt for examples in batches for example in examples
+    )
 
 
 # Attention and losses
 
 
-def states_weights_and_gradients(implementation: str, batch) -> tuple[torch.Tensor, list[torch.Tensor], dict[str, torch.Tensor]]:
+def states_weights_and_gradients(
+    implementation: str, batch
+) -> tuple[torch.Tensor, list[torch.Tensor], dict[str, torch.Tensor]]:
     """The last states, the weights of all layers at the sources, and the gradients of both."""
     training, (row, at, source) = start(), batch["sources"].T
     training.model.set_attn_implementation(implementation)
-    out = training.model.gpt_neox(batch["input_ids"], output_attentions=implementation == "eager", use_cache=False)
+    out = training.model.gpt_neox(
+        batch["input_ids"], output_attentions=implementation == "eager", use_cache=False
+    )
     if implementation == "eager":
         weights = [layer[row, 1, at, source] for layer in out.attentions]
     else:
-        weights = [weights_at(layer.attention, 1, row, at, source) for layer in training.model.gpt_neox.layers]
-    (out.last_hidden_state[row, at].square().sum() - sum((weight + 1e-6).log().mean() for weight in weights)).backward()
-    return out.last_hidden_state[row, at], weights, {name: weight.grad for name, weight in training.model.gpt_neox.named_parameters()}
+        weights = [
+            weights_at(layer.attention, 1, row, at, source)
+            for layer in training.model.gpt_neox.layers
+        ]
+    (
+        out.last_hidden_state[row, at].square().sum()
+        - sum((weight + 1e-6).log().mean() for weight in weights)
+    ).backward()
+    return (
+        out.last_hidden_state[row, at],
+        weights,
+        {name: weight.grad for name, weight in training.model.gpt_neox.named_parameters()},
+    )
 
 
 def test_attention_for_training_is_the_usual_one(few):
-    found, expected = (states_weights_and_gradients(implementation, few) for implementation in ("remembering", "eager"))
+    found, expected = (
+        states_weights_and_gradients(implementation, few)
+        for implementation in ("remembering", "eager")
+    )
     torch.testing.assert_close(found[0], expected[0], atol=1e-4, rtol=1e-3)
     for weights, usual in zip(found[1], expected[1], strict=True):
         torch.testing.assert_close(weights, usual, atol=1e-5, rtol=1e-3)
@@ -191,7 +264,10 @@ def test_attention_for_training_is_the_usual_one(few):
 def test_what_comes_later_and_padding_change_nothing(few):
     model, (row, at, _) = start().model, few["written"].T
     longer = torch.cat([few["input_ids"], torch.randint(3, 99, (len(few["input_ids"]), 32))], 1)
-    found = [model.gpt_neox(ids, use_cache=False).last_hidden_state[row, at] for ids in (few["input_ids"], longer)]
+    found = [
+        model.gpt_neox(ids, use_cache=False).last_hidden_state[row, at]
+        for ids in (few["input_ids"], longer)
+    ]
     torch.testing.assert_close(*found, atol=1e-4, rtol=1e-3)
 
 
@@ -208,5 +284,9 @@ def test_a_batch_is_written_as_one_at_a_time(few):
         learn(training, few, 3e-3)
     tokenizer = make_tokenizer(ends=False)
     alone = [writer(training.model, tokenizer)([prompt])[0] for prompt in PROMPTS]
-    assert writer(training.model, tokenizer)(PROMPTS) == alone == writer(training.model, tokenizer, rows=2)(PROMPTS)
+    assert (
+        writer(training.model, tokenizer)(PROMPTS)
+        == alone
+        == writer(training.model, tokenizer, rows=2)(PROMPTS)
+    )
     assert len(set(alone)) > 1 and all(alone)

@@ -19,7 +19,10 @@ PARAGRAPHS = [
 
 
 def numbered(count: int, text: str = "words") -> list[Paragraph]:
-    return [Paragraph(f"p{number}", f"Title {number % 7}", f"{text} {number}") for number in range(count)]
+    return [
+        Paragraph(f"p{number}", f"Title {number % 7}", f"{text} {number}")
+        for number in range(count)
+    ]
 
 
 def test_paragraphs_come_back_as_they_were_written(tmp_path):
@@ -52,7 +55,17 @@ def test_the_fingerprint_is_of_the_content_and_its_order(tmp_path):
     first = fingerprint("one", PARAGRAPHS)
     assert fingerprint("two", PARAGRAPHS) == first == Corpus(tmp_path / "one").fingerprint
     changed = [Paragraph("a", "Café", "Line one"), *PARAGRAPHS[1:]]
-    assert len({first, fingerprint("three", PARAGRAPHS[::-1]), fingerprint("four", changed), fingerprint("five", PARAGRAPHS[:3])}) == 4
+    assert (
+        len(
+            {
+                first,
+                fingerprint("three", PARAGRAPHS[::-1]),
+                fingerprint("four", changed),
+                fingerprint("five", PARAGRAPHS[:3]),
+            }
+        )
+        == 4
+    )
 
 
 def test_equal_ids_are_an_error_that_names_them_and_leave_the_old_corpus(tmp_path):
@@ -102,9 +115,15 @@ def test_a_large_corpus_opens_and_reads_at_once(tmp_path):
 
 
 def test_real_paragraphs(tmp_path, shared):
-    questions = json.loads((shared / "2wikimultihopqa" / "dev_657.json").read_text(encoding="utf-8"))
-    pairs = dict.fromkeys((title, " ".join(lines)) for question in questions for title, lines in question["context"])
-    corpus = write_corpus(tmp_path, (Paragraph(str(number), *pair) for number, pair in enumerate(pairs)))
+    questions = json.loads(
+        (shared / "2wikimultihopqa" / "dev_657.json").read_text(encoding="utf-8")
+    )
+    pairs = dict.fromkeys(
+        (title, " ".join(lines)) for question in questions for title, lines in question["context"]
+    )
+    corpus = write_corpus(
+        tmp_path, (Paragraph(str(number), *pair) for number, pair in enumerate(pairs))
+    )
     assert len(corpus) == 4311
     assert [corpus[position].title for position in (0, 9, 4310)] == [
         "Anthony Robinson (Unitarian)",

@@ -1,4 +1,6 @@
-"""Official raw files as questions and paragraphs, by small files in the same format; the real samples are in test_pooled.py."""
+"""Official raw files as questions and paragraphs, by small files in the same format; the real
+samples are in test_pooled.py.
+"""
 
 import json
 import re
@@ -22,7 +24,13 @@ HOTPOT = {
     "supporting_facts": [["Mack Rides", 0], ["Lost Gravity", 0], ["Lost Gravity", 1]],
     "context": [WALIBI, GRAVITY, MACK],
 }
-WIKI = HOTPOT | {"type": "compositional", "evidences": [], "answer_id": "Q183", "entity_ids": "Q1_Q2", "evidences_id": []}
+WIKI = HOTPOT | {
+    "type": "compositional",
+    "evidences": [],
+    "answer_id": "Q183",
+    "entity_ids": "Q1_Q2",
+    "evidences_id": [],
+}
 MUSIQUE = {
     "id": "2hop__1_2",
     "question": "Who is the employer of its author?",
@@ -30,9 +38,24 @@ MUSIQUE = {
     "answer_aliases": ["Yale University", "Yale"],
     "answerable": True,
     "paragraphs": [
-        {"idx": 0, "title": "Yale", "paragraph_text": "Yale is in New Haven.", "is_supporting": False},
-        {"idx": 1, "title": "Yale", "paragraph_text": "David Gelernter works at Yale. ", "is_supporting": True},
-        {"idx": 2, "title": "America-Lite", "paragraph_text": "It is by David Gelernter.", "is_supporting": True},
+        {
+            "idx": 0,
+            "title": "Yale",
+            "paragraph_text": "Yale is in New Haven.",
+            "is_supporting": False,
+        },
+        {
+            "idx": 1,
+            "title": "Yale",
+            "paragraph_text": "David Gelernter works at Yale. ",
+            "is_supporting": True,
+        },
+        {
+            "idx": 2,
+            "title": "America-Lite",
+            "paragraph_text": "It is by David Gelernter.",
+            "is_supporting": True,
+        },
     ],
     "question_decomposition": [],
 }
@@ -41,7 +64,10 @@ MUSIQUE = {
 def write(path, records):
     """A file in the official format of its name: JSON lines or one JSON list."""
     rows = [json.dumps(record, ensure_ascii=False) for record in records]
-    path.write_text("".join(row + "\n" for row in rows) if path.suffix == ".jsonl" else f"[{', '.join(rows)}]", encoding="utf-8")
+    path.write_text(
+        "".join(row + "\n" for row in rows) if path.suffix == ".jsonl" else f"[{', '.join(rows)}]",
+        encoding="utf-8",
+    )
     return path
 
 
@@ -55,9 +81,14 @@ def test_hotpotqa_in_the_distractor_setting(tmp_path):
 
 def test_hotpotqa_in_the_fullwiki_setting_takes_gold_from_the_corpus(tmp_path):
     path = write(tmp_path / "fullwiki.json", [HOTPOT | {"context": [WALIBI]}])
-    [(question, context)] = read_hotpotqa(path, corpus_ids={"Lost Gravity": "p1", "Mack Rides": "p2", "Walibi": "p3"})
+    [(question, context)] = read_hotpotqa(
+        path, corpus_ids={"Lost Gravity": "p1", "Mack Rides": "p2", "Walibi": "p3"}
+    )
     assert question.gold == ("p2", "p1") and len(context) == 1
-    with pytest.raises(ValueError, match=r"record 1, field 'supporting_facts': .*found 'Mack Rides'.*pass corpus_ids"):
+    with pytest.raises(
+        ValueError,
+        match=r"record 1, field 'supporting_facts': .*found 'Mack Rides'.*pass corpus_ids",
+    ):
         read_hotpotqa(path)
     with pytest.raises(ValueError, match="found 'Mack Rides'"):
         read_hotpotqa(path, corpus_ids={"Lost Gravity": "p1"})
@@ -74,22 +105,38 @@ def test_a_question_without_id_gets_one_from_its_text(tmp_path):
 
 def test_2wikimultihopqa_joins_sentences_by_spaces_and_knows_aliases(tmp_path):
     context = [["Lost Gravity", ["It is a coaster.", "It is by Mack Rides."]], MACK]
-    path = write(tmp_path / "dev.json", [WIKI | {"context": context}, WIKI | {"_id": "5b", "answer_id": None}])
+    path = write(
+        tmp_path / "dev.json",
+        [WIKI | {"context": context}, WIKI | {"_id": "5b", "answer_id": None}],
+    )
     (question, paragraphs), _ = read_2wikimultihopqa(path)
     assert paragraphs[0].text == "It is a coaster. It is by Mack Rides."
-    assert (question.answers, question.dataset, question.kind) == (("Germany",), "2wikimultihopqa", "compositional")
-    (tmp_path / "id_aliases.json").write_text('{"Q_id": "Q183", "aliases": ["FRG", "Germany", "BRD"], "demonyms": ["German"]}\n')
+    assert (question.answers, question.dataset, question.kind) == (
+        ("Germany",),
+        "2wikimultihopqa",
+        "compositional",
+    )
+    (tmp_path / "id_aliases.json").write_text(
+        '{"Q_id": "Q183", "aliases": ["FRG", "Germany", "BRD"], "demonyms": ["German"]}\n'
+    )
     (question, _), (without, _) = read_2wikimultihopqa(path)
     assert question.answers == ("Germany", "BRD", "FRG", "German")
     assert without.answers == ("Germany",)
 
 
 def test_musique_leaves_out_unanswerable_questions(tmp_path):
-    path = write(tmp_path / "dev.jsonl", [MUSIQUE | {"id": "3hop1__9", "answerable": False}, MUSIQUE])
+    path = write(
+        tmp_path / "dev.jsonl", [MUSIQUE | {"id": "3hop1__9", "answerable": False}, MUSIQUE]
+    )
     [(question, context)] = read_musique(path)
-    assert context[1].text == "David Gelernter works at Yale." and len({paragraph.id for paragraph in context}) == 3
+    assert (
+        context[1].text == "David Gelernter works at Yale."
+        and len({paragraph.id for paragraph in context}) == 3
+    )
     gold = (context[1].id, context[2].id)
-    assert question == Question("2hop__1_2", MUSIQUE["question"], ("Yale", "Yale University"), gold, "musique", "2hop")
+    assert question == Question(
+        "2hop__1_2", MUSIQUE["question"], ("Yale", "Yale University"), gold, "musique", "2hop"
+    )
 
 
 def without(record, name):
@@ -97,10 +144,22 @@ def without(record, name):
 
 
 BROKEN = [
-    (read_hotpotqa, [HOTPOT, without(HOTPOT, "answer")], "record 2, field 'answer': expected a text, found only _id, question"),
+    (
+        read_hotpotqa,
+        [HOTPOT, without(HOTPOT, "answer")],
+        "record 2, field 'answer': expected a text, found only _id, question",
+    ),
     (read_hotpotqa, [without(HOTPOT, "_id")], "record 1, field '_id': expected a text, found only"),
-    (read_hotpotqa, [HOTPOT | {"question": 7}], "record 1, field 'question': expected a text, found 7"),
-    (read_hotpotqa, [HOTPOT | {"context": {"title": []}}], "record 1, field 'context': expected a list, found {'title': []}"),
+    (
+        read_hotpotqa,
+        [HOTPOT | {"question": 7}],
+        "record 1, field 'question': expected a text, found 7",
+    ),
+    (
+        read_hotpotqa,
+        [HOTPOT | {"context": {"title": []}}],
+        "record 1, field 'context': expected a list, found {'title': []}",
+    ),
     (
         read_hotpotqa,
         [HOTPOT | {"context": [["Lost Gravity", "It is."]]}],
@@ -121,15 +180,31 @@ BROKEN = [
         [HOTPOT | {"supporting_facts": [["Walibo", 0]]}],
         "field 'supporting_facts': expected titles of paragraphs in the context",
     ),
-    (read_hotpotqa, [WIKI], "field 'type': expected one of bridge, comparison, found 'compositional': is it another data set's file?"),
-    (read_hotpotqa, ["text"], "record 1: expected a JSON object with a field 'question', found 'text'"),
+    (
+        read_hotpotqa,
+        [WIKI],
+        "field 'type': expected one of bridge, comparison, found 'compositional': is it another data set's file?",
+    ),
+    (
+        read_hotpotqa,
+        ["text"],
+        "record 1: expected a JSON object with a field 'question', found 'text'",
+    ),
     (
         read_2wikimultihopqa,
         [HOTPOT],
         "field 'type': expected one of compositional, comparison, inference, bridge_comparison, found 'bridge'",
     ),
-    (read_musique, [MUSIQUE, without(MUSIQUE, "answerable")], "line 2, field 'answerable': expected true or false, found only"),
-    (read_musique, [MUSIQUE | {"answer_aliases": "Yale"}], "line 1, field 'answer_aliases': expected a list, found 'Yale'"),
+    (
+        read_musique,
+        [MUSIQUE, without(MUSIQUE, "answerable")],
+        "line 2, field 'answerable': expected true or false, found only",
+    ),
+    (
+        read_musique,
+        [MUSIQUE | {"answer_aliases": "Yale"}],
+        "line 1, field 'answer_aliases': expected a list, found 'Yale'",
+    ),
     (
         read_musique,
         [MUSIQUE | {"paragraphs": [{"title": "Yale"}]}],
@@ -140,8 +215,16 @@ BROKEN = [
         [MUSIQUE | {"paragraphs": MUSIQUE["paragraphs"][:1]}],
         "expected paragraphs with is_supporting true, found none among 1",
     ),
-    (read_musique, [HOTPOT], "line 1, field 'answerable': expected true or false, found only _id, question"),
-    (read_musique, [[HOTPOT]], "line 1: expected a JSON object with a field 'answerable', found [{'_id': '5a'"),
+    (
+        read_musique,
+        [HOTPOT],
+        "line 1, field 'answerable': expected true or false, found only _id, question",
+    ),
+    (
+        read_musique,
+        [[HOTPOT]],
+        "line 1: expected a JSON object with a field 'answerable', found [{'_id': '5a'",
+    ),
 ]
 
 
@@ -155,12 +238,22 @@ def test_a_record_out_of_format_is_named_with_its_field(tmp_path, read, records,
 
 def test_a_file_cut_off_or_of_another_kind_is_named(tmp_path):
     whole = write(tmp_path / "dev.json", [HOTPOT | {"question": "Où ?"}]).read_bytes()
-    for content in (whole[:-20], whole[: whole.index("ù".encode()) + 1], b"", json.dumps(MUSIQUE).encode() * 2):
+    for content in (
+        whole[:-20],
+        whole[: whole.index("ù".encode()) + 1],
+        b"",
+        json.dumps(MUSIQUE).encode() * 2,
+    ):
         (tmp_path / "dev.json").write_bytes(content)
-        with pytest.raises(ValueError, match=r"dev.json: expected one JSON list of questions, found \d+ bytes.*cut off or damaged"):
+        with pytest.raises(
+            ValueError,
+            match=r"dev.json: expected one JSON list of questions, found \d+ bytes.*cut off or damaged",
+        ):
             read_hotpotqa(tmp_path / "dev.json")
     (tmp_path / "dev.json").write_text(json.dumps(MUSIQUE))
-    with pytest.raises(ValueError, match="dev.json: expected one JSON list of questions, found {'id': '2hop__1_2'"):
+    with pytest.raises(
+        ValueError, match="dev.json: expected one JSON list of questions, found {'id': '2hop__1_2'"
+    ):
         read_2wikimultihopqa(tmp_path / "dev.json")
     path = write(tmp_path / "dev.jsonl", [MUSIQUE, MUSIQUE])
     path.write_text(path.read_text()[:-30])

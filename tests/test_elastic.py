@@ -1,4 +1,6 @@
-"""The Elasticsearch backend against a real server: analyzer, ranking and replies are those of the embedded backend."""
+"""The Elasticsearch backend against a real server: analyzer, ranking and replies are those of the
+embedded backend.
+"""
 
 import dataclasses
 import json
@@ -21,7 +23,9 @@ from ircotlib.retrieval.analyzer import analyze
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import Corpus, write_corpus
 
-elasticsearch = pytest.importorskip("elasticsearch", reason="needs the client: pip install -e '.[dev]'")
+elasticsearch = pytest.importorskip(
+    "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
+)
 
 from ircotlib.retrieval import elastic, elastic_client, elastic_load
 from ircotlib.retrieval.elastic_load import open_elasticsearch
@@ -36,7 +40,9 @@ SPANS = """
     980-9FF B80-BFF E01-E5B E81-EDF 1000-10FF 1100-11FF 1200-137F 1780-17FF 300-36F AD,200B-200F,202A-202E,2060-2064,FE00-FE0F 2010-205E
     2070-209C,20D0-20F0,2100-2138,213A-218B 2600-27BF 1F1E6-1F1FF 1F300-1F6FF,1F900-1F9FF 1F3FB-1F3FF 3041-309F 30A0-30FF,31F0-31FF
     4E00-4FFF AC00-AD00 FF01-FFDC FB00-FB4F 10400-1044F 1D400-1D7FF 20000-20040 E0020-E007F 2C00-2C5E,2D00-2D7F
-"""  # of characters: scripts, digits, punctuation, spaces, combining marks, format characters, symbols, emoji, flags, tags
+# of characters: scripts, digits, punctuation, spaces, combining marks, format characters, symbols,
+# emoji, flags, tags
+"""
 
 
 def same_order(reply: str, other: str) -> bool:
@@ -46,17 +52,30 @@ def same_order(reply: str, other: str) -> bool:
 def explain(reply: str, other: str) -> str | None:
     """Why two replies to Retrieve differ, if by nothing worse than rounding; else None.
 
-    The embedded index adds the parts of a score in 32 bits, the server in 64: a score near the middle between two thousandths may be
-    rounded up by one and down by the other, which makes a tie or breaks one, and lets another paragraph of that tie in at the end.
+    The embedded index adds the parts of a score in 32 bits, the server in 64: a score near the
+    middle between two thousandths may be rounded up by one and down by the other, which makes a tie
+    or breaks one, and lets another paragraph of that tie in at the end.
     """
     if '"' in reply + other:  # titles
         return None
     scores, others = dict(json.loads(reply)), dict(json.loads(other))
     if len(scores) != len(others):
         return None
-    last = {position: score for position, score in (*scores.items(), *others.items()) if (position in scores) != (position in others)}
-    near = [abs(scores[position] - others[position]) < 0.0015 for position in scores if position in others]
-    at_the_end = [abs(score - end) < 0.0015 for score in last.values() for end in (min(scores.values()), min(others.values()))]
+    last = {
+        position: score
+        for position, score in (*scores.items(), *others.items())
+        if (position in scores) != (position in others)
+    }
+    near = [
+        abs(scores[position] - others[position]) < 0.0015
+        for position in scores
+        if position in others
+    ]
+    at_the_end = [
+        abs(score - end) < 0.0015
+        for score in last.values()
+        for end in (min(scores.values()), min(others.values()))
+    ]
     return "rounding at the third decimal" if all(near + at_the_end) else None
 
 
@@ -64,7 +83,12 @@ def test_only_rounding_is_explained():
     reply = "[[7,5.001],[3,5.0],[9,2.5]]"
     assert explain(reply, "[[3,5.001],[7,5.001],[9,2.5]]")
     assert explain(reply, "[[7,5.001],[3,5.0],[8,2.5]]")
-    worse = ("[[7,5.001],[3,5.0]]", "[[3,5.001],[7,5.001],[9,2.498]]", "[[7,5.001],[8,5.0],[9,2.5]]", "[[7,5.001],[3,5.0],[8,2.498]]")
+    worse = (
+        "[[7,5.001],[3,5.0]]",
+        "[[3,5.001],[7,5.001],[9,2.498]]",
+        "[[7,5.001],[8,5.0],[9,2.5]]",
+        "[[7,5.001],[3,5.0],[8,2.498]]",
+    )
     assert [explain(reply, other) for other in worse] == [None] * 4
 
 
@@ -75,8 +99,15 @@ def sample(request, shared, tmp_path_factory):
     records = read(shared / request.param / name)
     folder = tmp_path_factory.mktemp(request.param)
     corpus = write_corpus(folder / "corpus", pool(context for _, context in records))
-    server = open_elasticsearch(corpus, request.getfixturevalue("elasticsearch_url"), f"parity-{request.param}")
-    return request.param, [question for question, _ in records], open_index(corpus, folder / "index"), server
+    server = open_elasticsearch(
+        corpus, request.getfixturevalue("elasticsearch_url"), f"parity-{request.param}"
+    )
+    return (
+        request.param,
+        [question for question, _ in records],
+        open_index(corpus, folder / "index"),
+        server,
+    )
 
 
 def compare(embedded, server, requests: list) -> None:
@@ -98,15 +129,24 @@ def test_real_questions_find_the_same_paragraphs_in_the_same_order(sample):
 @pytest.mark.parametrize(("count", "k"), [(50, 15), (50, 1), (500, 5)])
 def test_real_questions_within_allowed_titles(sample, count, k):
     _, questions, embedded, server = sample
-    titles, chance = sorted({paragraph.title for paragraph in embedded.corpus}), random.Random(count)
-    compare(embedded, server, [Retrieve(question.text, k, tuple(chance.sample(titles, count))) for question in questions])
+    titles, chance = (
+        sorted({paragraph.title for paragraph in embedded.corpus}),
+        random.Random(count),
+    )
+    compare(
+        embedded,
+        server,
+        [Retrieve(question.text, k, tuple(chance.sample(titles, count))) for question in questions],
+    )
 
 
 def test_nearest_titles_are_equal(sample):
     """Titles as they are, in lower case, cut short; and whole questions, which are no titles."""
     _, questions, embedded, server = sample
     titles = list(dict.fromkeys(paragraph.title for paragraph in embedded.corpus))
-    requests = [NearestTitle(title) for title in titles[::3]] + [NearestTitle(title.lower()) for title in titles[::7]]
+    requests = [NearestTitle(title) for title in titles[::3]] + [
+        NearestTitle(title.lower()) for title in titles[::7]
+    ]
     requests += [NearestTitle(title.rsplit(" ", 1)[0], 3) for title in titles[::7]] + [
         NearestTitle(question.text, 4) for question in questions
     ]
@@ -118,34 +158,57 @@ def analyze_on_server(elasticsearch_url):
     """The server's terms of many texts, analyzed in few calls."""
     client = elasticsearch.Elasticsearch(elasticsearch_url)
     text = {"type": "text", "analyzer": "english"}
-    client.indices.create(index="analyzer", settings={"analyze.max_token_count": 10**6}, mappings={"properties": {"text": text}})
+    client.indices.create(
+        index="analyzer",
+        settings={"analyze.max_token_count": 10**6},
+        mappings={"properties": {"text": text}},
+    )
 
     def analyze_all(texts: list[str]) -> list[list[str]]:
-        """A token is of the text in which it starts: offsets run on over the texts of a call, in UTF-16 units, one more between two."""
+        """A token is of the text in which it starts: offsets run on over the texts of a call, in
+        UTF-16 units, one more between two.
+        """
         starts = [0, *accumulate(len(text.encode("utf-16-le")) // 2 + 1 for text in texts)]
         terms = [[] for _ in texts]
         for token in client.indices.analyze(index="analyzer", field="text", text=texts)["tokens"]:
             terms[bisect_right(starts, token["start_offset"]) - 1].append(token["token"])
         return terms
 
-    return lambda texts: [terms for start in range(0, len(texts), 1000) for terms in analyze_all(texts[start : start + 1000])]
+    return lambda texts: [
+        terms
+        for start in range(0, len(texts), 1000)
+        for terms in analyze_all(texts[start : start + 1000])
+    ]
 
 
 def test_terms_of_all_real_texts_are_those_of_the_server(sample, analyze_on_server):
     _, questions, embedded, _ = sample
-    texts = [question.text for question in questions] + [text for p in embedded.corpus for text in (p.title, p.text)]
+    texts = [question.text for question in questions] + [
+        text for p in embedded.corpus for text in (p.title, p.text)
+    ]
     texts = list(dict.fromkeys(texts))
-    assert [text for text, terms in zip(texts, analyze_on_server(texts), strict=True) if analyze(text) != terms] == []
+    assert [
+        text
+        for text, terms in zip(texts, analyze_on_server(texts), strict=True)
+        if analyze(text) != terms
+    ] == []
     print(f"{len(texts)} texts, all equal")
 
 
 def test_terms_of_random_strings_are_those_of_the_server(analyze_on_server):
-    pools = [[chr(code) for span in spans.split(",") for code in codes(span)] for spans in SPANS.split()]
+    pools = [
+        [chr(code) for span in spans.split(",") for code in codes(span)] for spans in SPANS.split()
+    ]
     chance = random.Random(0)
-    drawn = (chance.choices(chance.sample(pools, chance.randint(1, 5)), k=chance.randint(1, 24)) for _ in range(100_000))
+    drawn = (
+        chance.choices(chance.sample(pools, chance.randint(1, 5)), k=chance.randint(1, 24))
+        for _ in range(100_000)
+    )
     texts = ["".join(chance.choice(pool) for pool in pools) for pools in drawn]
     found = analyze_on_server(texts)
-    assert [ascii(text) for text, terms in zip(texts, found, strict=True) if analyze(text) != terms] == []
+    assert [
+        ascii(text) for text, terms in zip(texts, found, strict=True) if analyze(text) != terms
+    ] == []
     assert sum(map(len, found)) > 400_000
 
 
@@ -159,8 +222,14 @@ def paragraphs(*titles: str, text: str = "word") -> list[Paragraph]:
 
 
 def random_paragraphs(count: int, most: int) -> list[Paragraph]:
-    chance, words = random.Random(count), [f"{start}{end}" for start in "bcdfghjk" for end in ("ano", "oru", "ulo")]
-    texts = [[" ".join(chance.choices(words, k=chance.randint(1, k))) for k in (3, most)] for _ in range(count)]
+    chance, words = (
+        random.Random(count),
+        [f"{start}{end}" for start in "bcdfghjk" for end in ("ano", "oru", "ulo")],
+    )
+    texts = [
+        [" ".join(chance.choices(words, k=chance.randint(1, k))) for k in (3, most)]
+        for _ in range(count)
+    ]
     return [Paragraph(f"p{number}", *pair) for number, pair in enumerate(texts)]
 
 
@@ -171,7 +240,9 @@ def both(elasticsearch_url, tmp_path, request):
     def open_both(content: list[Paragraph], **loading):
         corpus = write_corpus(tmp_path / "corpus", content)
         name = re.sub(r"\W+", "-", request.node.name.replace("_", "-")).strip("-").lower()
-        return open_index(corpus, tmp_path / "index"), open_elasticsearch(corpus, elasticsearch_url, name, **loading)
+        return open_index(corpus, tmp_path / "index"), open_elasticsearch(
+            corpus, elasticsearch_url, name, **loading
+        )
 
     return open_both
 
@@ -179,9 +250,15 @@ def both(elasticsearch_url, tmp_path, request):
 @pytest.mark.parametrize("shards", [1, 3])
 def test_ties_stand_in_the_order_of_the_corpus_on_any_number_of_shards(both, shards):
     once = random_paragraphs(60, 5)
-    embedded, server = both([Paragraph(f"{turn}-{p.id}", p.title, p.text) for turn in range(8) for p in once], shards=shards)
+    embedded, server = both(
+        [Paragraph(f"{turn}-{p.id}", p.title, p.text) for turn in range(8) for p in once],
+        shards=shards,
+    )
     requests = [Retrieve(p.text, k) for p in once for k in (1, 5, 15)]
-    assert [len(index["shards"]) for index in server._server.client.indices.segments(index=server._index)["indices"].values()] == [shards]
+    assert [
+        len(index["shards"])
+        for index in server._server.client.indices.segments(index=server._index)["indices"].values()
+    ] == [shards]
     assert embedded.answer(requests) == server.answer(requests)
     assert len({json.loads(reply)[-1][1] for reply in server.answer(requests)}) > 50
 
@@ -198,9 +275,16 @@ def test_batches_of_mixed_requests(both):
         NearestTitle(p.title, 2) for p in embedded.corpus
     ]
     random.Random(3).shuffle(requests)
-    requests += [Retrieve("", 5), Retrieve("the of and", 5, ("Bano",)), Retrieve("unheardof", 5), *requests[:40]]
+    requests += [
+        Retrieve("", 5),
+        Retrieve("the of and", 5, ("Bano",)),
+        Retrieve("unheardof", 5),
+        *requests[:40],
+    ]
     compare(embedded, server, requests)
-    assert [server.decode(reply) for reply in server.answer(requests)] == [embedded.decode(reply) for reply in embedded.answer(requests)]
+    assert [server.decode(reply) for reply in server.answer(requests)] == [
+        embedded.decode(reply) for reply in embedded.answer(requests)
+    ]
     assert server.answers == embedded.answers
     assert server.take(requests) == list(range(64))
     assert server.take(requests[:5]) == [0, 1, 2, 3, 4]
@@ -221,15 +305,25 @@ def test_titles_are_compared_letter_by_letter(both):
         Retrieve("clown", 9, ()),
         Retrieve("clown", 9, ("No such title", "it")),
     ]
-    assert [[hit[0] for hit in json.loads(reply)] for reply in server.answer(requests)] == [[n] for n in range(len(titles))] + [[], [1]]
-    nearest = [NearestTitle(title, n) for title in [*titles, "Rome", "île", "IT", "us the"] for n in (1, 3, 20)]
+    assert [[hit[0] for hit in json.loads(reply)] for reply in server.answer(requests)] == [
+        [n] for n in range(len(titles))
+    ] + [[], [1]]
+    nearest = [
+        NearestTitle(title, n)
+        for title in [*titles, "Rome", "île", "IT", "us the"]
+        for n in (1, 3, 20)
+    ]
     assert server.answer(nearest) == embedded.answer(nearest)
     assert server.nearest_titles("us", 4) == ["US", "Us", "us Us us", "The Us"]
 
 
 def test_titles_without_terms_count_in_the_embedded_scores_alone(both):
-    """The one difference in scores, and its size: "It" has no terms, so the server takes the titles' number and mean length without it."""
-    content = [Paragraph(f"p{n}", "It" if n % 4 == 0 else f"river {n}", f"word {n}") for n in range(40)]
+    """The one difference in scores, and its size: "It" has no terms, so the server takes the
+    titles' number and mean length without it.
+    """
+    content = [
+        Paragraph(f"p{n}", "It" if n % 4 == 0 else f"river {n}", f"word {n}") for n in range(40)
+    ]
     embedded, server = both(content)
     assert score_of_title("river", content, all_count=True) == pytest.approx(
         json.loads(embedded.answer([Retrieve("river", 1)])[0])[0][1], abs=6e-4
@@ -240,7 +334,9 @@ def test_titles_without_terms_count_in_the_embedded_scores_alone(both):
 
 
 def score_of_title(word: str, content: list[Paragraph], all_count: bool) -> float:
-    """BM25 of a word that stands once in a title of two words, over all titles or over those with terms."""
+    """BM25 of a word that stands once in a title of two words, over all titles or over those with
+    terms.
+    """
     lengths = [len(analyze(p.title)) for p in content if all_count or analyze(p.title)]
     having = sum(word in analyze(p.title) for p in content)
     idf = math.log(1 + (len(lengths) - having + 0.5) / (having + 0.5))
@@ -251,8 +347,13 @@ def test_as_many_titles_as_the_corpus_has_may_be_allowed(both, monkeypatch):
     monkeypatch.setattr(elastic_load, "MOST_TITLES", 10)
     embedded, server = both(paragraphs(*(f"word {number}" for number in range(30))))
     titles = tuple(paragraph.title for paragraph in embedded.corpus)
-    assert server.answer([Retrieve("word", 30, titles)]) == embedded.answer([Retrieve("word", 30, titles)])
-    with pytest.raises(ValueError, match=r"refused the search 'word' \(4 characters, 11 hits\).*31.*maximum of \[30\]"):
+    assert server.answer([Retrieve("word", 30, titles)]) == embedded.answer(
+        [Retrieve("word", 30, titles)]
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"refused the search 'word' \(4 characters, 11 hits\).*31.*maximum of \[30\]",
+    ):
         server.answer([Retrieve("word", 1, (*titles, "another"))])
 
 
@@ -265,16 +366,29 @@ def test_more_hits_than_the_servers_default_come_from_a_larger_corpus(both, monk
 def test_a_search_that_failed_is_named_with_its_reason(both):
     _, server = both(random_paragraphs(30, 5))
     long = " ".join(f"word{number}" for number in range(100_000))
-    with pytest.raises(ValueError, match=r"refused the search 'word0 word1 .*…' \(988889 characters, 15 hits\): status 400, .*clause"):
+    with pytest.raises(
+        ValueError,
+        match=r"refused the search 'word0 word1 .*…' \(988889 characters, 15 hits\): status 400, .*clause",
+    ):
         server.answer([Retrieve("bano", 5), Retrieve(long, 5), Retrieve("cano", 5)])
 
 
-def test_the_fingerprint_follows_the_content_and_not_the_address(elasticsearch_url, tmp_path, monkeypatch):
-    def fingerprint(url: str = elasticsearch_url, name: str = "fingerprint", count: int = 20) -> str:
-        return open_elasticsearch(write_corpus(tmp_path / name, random_paragraphs(count, 5)), url, name).fingerprint
+def test_the_fingerprint_follows_the_content_and_not_the_address(
+    elasticsearch_url, tmp_path, monkeypatch
+):
+    def fingerprint(
+        url: str = elasticsearch_url, name: str = "fingerprint", count: int = 20
+    ) -> str:
+        return open_elasticsearch(
+            write_corpus(tmp_path / name, random_paragraphs(count, 5)), url, name
+        ).fingerprint
 
     first = fingerprint()
-    assert first == fingerprint(elasticsearch_url.replace("127.0.0.1", "localhost")) == fingerprint(name="elsewhere")
+    assert (
+        first
+        == fingerprint(elasticsearch_url.replace("127.0.0.1", "localhost"))
+        == fingerprint(name="elsewhere")
+    )
     others = [fingerprint(count=21)]
     monkeypatch.setattr(elastic, "SCORING", "another scoring")
     others.append(fingerprint())
@@ -291,7 +405,10 @@ def with_lucene(server, version: str):
 
 def test_positions_and_texts_come_from_the_corpus_on_disk(both):
     _, server = both(random_paragraphs(50, 9))
-    assert Counter(type(paragraph) for paragraph, _ in server.search("bano", 9)) == {Paragraph: len(server.search("bano", 9))}
+    assert Counter(type(paragraph) for paragraph, _ in server.search("bano", 9)) == {
+        Paragraph: len(server.search("bano", 9))
+    }
     assert server.search("bano", 9) == [
-        (Corpus(server.corpus.folder)[n], score) for n, score in json.loads(server.answer([Retrieve("bano", 9)])[0])
+        (Corpus(server.corpus.folder)[n], score)
+        for n, score in json.loads(server.answer([Retrieve("bano", 9)])[0])
     ]

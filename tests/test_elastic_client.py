@@ -1,4 +1,6 @@
-"""Connecting to Elasticsearch: addresses, versions, credentials, and a server that goes away and comes back."""
+"""Connecting to Elasticsearch: addresses, versions, credentials, and a server that goes away and
+comes back.
+"""
 
 import base64
 import json
@@ -21,7 +23,9 @@ from ircotlib.program import Retrieve
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.scheduler import run
 
-elasticsearch = pytest.importorskip("elasticsearch", reason="needs the client: pip install -e '.[dev]'")
+elasticsearch = pytest.importorskip(
+    "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
+)
 
 from ircotlib.retrieval import elastic_client
 from ircotlib.retrieval.elastic import Elasticsearch
@@ -40,7 +44,10 @@ def _no_credentials(monkeypatch):
 @pytest.fixture
 def corpus(tmp_path):
     words = [f"word{number % 7} word{number % 11} text" for number in range(200)]
-    return write_corpus(tmp_path / "corpus", [Paragraph(f"p{number}", text.split()[0], text) for number, text in enumerate(words)])
+    return write_corpus(
+        tmp_path / "corpus",
+        [Paragraph(f"p{number}", text.split()[0], text) for number, text in enumerate(words)],
+    )
 
 
 def free_port() -> int:
@@ -51,13 +58,19 @@ def free_port() -> int:
 
 @contextmanager
 def answering(status: int, version: str = "9.0.4", product: str = "Elasticsearch"):
-    """Gives the address of a stand-in for servers of other versions, with security, or of another make; and the headers it was asked with."""
+    """Gives the address of a stand-in for servers of other versions, with security, or of another
+    make; and the headers it was asked with.
+    """
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             asked.append(dict(self.headers))
-            body = {"version": {"number": version}} if status == 200 else {"error": {"type": "security_exception", "reason": "who are you"}}
+            body = (
+                {"version": {"number": version}}
+                if status == 200
+                else {"error": {"type": "security_exception", "reason": "who are you"}}
+            )
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("x-elastic-product", product)
@@ -85,12 +98,23 @@ def test_a_server_that_fits(elasticsearch_url):
 
 def test_no_server_is_told_at_once():
     url = f"http://127.0.0.1:{free_port()}"
-    with pytest.raises(ConnectionError, match=f"no Elasticsearch answers at {url} .*refused.*start one .*compose-one.yml"):
+    with pytest.raises(
+        ConnectionError,
+        match=f"no Elasticsearch answers at {url} .*refused.*start one .*compose-one.yml",
+    ):
         connect(url, patience=1000)
 
 
 @pytest.mark.parametrize(
-    "url", ["", "localhost:9200", "http://localhost", "ftp://host:9200", "http://host:9200?apikey=x", "http://a:9200,,http://b:1"]
+    "url",
+    [
+        "",
+        "localhost:9200",
+        "http://localhost",
+        "ftp://host:9200",
+        "http://host:9200?apikey=x",
+        "http://a:9200,,http://b:1",
+    ],
 )
 def test_an_address_that_cannot_be_used(url):
     with pytest.raises(ValueError, match="found the address .* expected http://host:9200"):
@@ -99,7 +123,10 @@ def test_an_address_that_cannot_be_used(url):
 
 def test_a_password_in_the_address_is_refused_and_not_repeated():
     for url in (f"http://me:{SECRET}@host:9200", f"http://host:9200,http://{SECRET}@other:9200"):
-        with pytest.raises(ValueError, match="must not hold a user or a password.*ELASTICSEARCH_API_KEY.*environment") as error:
+        with pytest.raises(
+            ValueError,
+            match="must not hold a user or a password.*ELASTICSEARCH_API_KEY.*environment",
+        ) as error:
             connect(url)
         assert SECRET not in str(error.value)
 
@@ -109,7 +136,11 @@ def test_a_password_in_the_address_is_refused_and_not_repeated():
     [
         ("7.17.9", "8.19.1", "found Elasticsearch 7.17.9, expected 8 or later"),
         ("8.19.0", "9.5.1", "pip install 'elasticsearch>=8,<9'"),
-        ("9.0.4", "10.0.0", "found Elasticsearch 9.0.4 and its Python client 10.0.0.*pip install 'elasticsearch>=9,<10'"),
+        (
+            "9.0.4",
+            "10.0.0",
+            "found Elasticsearch 9.0.4 and its Python client 10.0.0.*pip install 'elasticsearch>=9,<10'",
+        ),
         ("11.0.0", "9.5.1", "pip install 'elasticsearch>=11,<12'"),
     ],
 )
@@ -119,12 +150,20 @@ def test_versions_that_do_not_fit(server, client, message):
 
 
 def test_versions_that_fit():
-    for server, client in (("8.19.0", "8.19.1"), ("9.0.4", "9.5.1"), ("9.0.4", "8.19.1"), ("10.0.0", "9.5.1")):
+    for server, client in (
+        ("8.19.0", "8.19.1"),
+        ("9.0.4", "9.5.1"),
+        ("9.0.4", "8.19.1"),
+        ("10.0.0", "9.5.1"),
+    ):
         check_version(server, client)
 
 
 def test_versions_are_compared_when_connecting(elasticsearch_url, monkeypatch):
-    with answering(200, "7.17.9") as (url, _), pytest.raises(ValueError, match=r"found Elasticsearch 7\.17\.9, expected 8 or later"):
+    with (
+        answering(200, "7.17.9") as (url, _),
+        pytest.raises(ValueError, match=r"found Elasticsearch 7\.17\.9, expected 8 or later"),
+    ):
         connect(url)
     monkeypatch.setattr(elasticsearch, "__versionstr__", "10.0.0")
     with pytest.raises(ValueError, match=r"Elasticsearch 9\.0\.4 and its Python client 10\.0\.0"):
@@ -151,7 +190,9 @@ def test_credentials_are_sent_from_the_environment(monkeypatch):
     assert [headers["authorization"] for headers in asked] == [f"ApiKey {SECRET}", f"Basic {basic}"]
 
 
-@pytest.mark.parametrize("given", [("USER",), ("PASSWORD",), ("USER", "PASSWORD", "API_KEY"), ("PASSWORD", "API_KEY")])
+@pytest.mark.parametrize(
+    "given", [("USER",), ("PASSWORD",), ("USER", "PASSWORD", "API_KEY"), ("PASSWORD", "API_KEY")]
+)
 def test_half_or_two_kinds_of_credentials_are_an_error(given, monkeypatch):
     for name in given:
         monkeypatch.setenv(f"ELASTICSEARCH_{name}", SECRET)
@@ -162,7 +203,12 @@ def test_half_or_two_kinds_of_credentials_are_an_error(given, monkeypatch):
 
 def test_refused_credentials(monkeypatch):
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
-    with answering(401) as (url, _), pytest.raises(PermissionError, match="refused .*who are you.*set ELASTICSEARCH_API_KEY") as error:
+    with (
+        answering(401) as (url, _),
+        pytest.raises(
+            PermissionError, match="refused .*who are you.*set ELASTICSEARCH_API_KEY"
+        ) as error,
+    ):
         connect(url)
     assert SECRET not in str(error.value) + repr(error.value.__cause__)
 
@@ -172,7 +218,9 @@ def test_certificates(elasticsearch_url, monkeypatch, tmp_path):
     with pytest.raises(ConnectionError, match="no safe connection .*set ELASTICSEARCH_CA"):
         connect(safe)
     monkeypatch.setenv("ELASTICSEARCH_CA", str(tmp_path / "missing.crt"))
-    with pytest.raises(ValueError, match=r"found ELASTICSEARCH_CA=.*missing\.crt' for https.*expected the file"):
+    with pytest.raises(
+        ValueError, match=r"found ELASTICSEARCH_CA=.*missing\.crt' for https.*expected the file"
+    ):
         connect(safe)
     (tmp_path / "missing.crt").write_text("no certificate")
     with pytest.raises(ConnectionError, match="no safe connection .*set ELASTICSEARCH_CA"):
@@ -181,7 +229,9 @@ def test_certificates(elasticsearch_url, monkeypatch, tmp_path):
         connect(elasticsearch_url)
 
 
-def test_credentials_stay_out_of_everything_that_is_kept_or_shown(elasticsearch_url, corpus, tmp_path, monkeypatch):
+def test_credentials_stay_out_of_everything_that_is_kept_or_shown(
+    elasticsearch_url, corpus, tmp_path, monkeypatch
+):
     plain = open_elasticsearch(corpus, elasticsearch_url, "secrets").fingerprint
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
     backend = open_elasticsearch(corpus, elasticsearch_url, "secrets")
@@ -202,7 +252,9 @@ def test_the_innermost_reason_is_told():
     failed = {
         "type": "phase",
         "reason": "all shards failed",
-        "failed_shards": [{"reason": {"type": "outer", "reason": "x", "caused_by": {"type": "in", "reason": "y"}}}],
+        "failed_shards": [
+            {"reason": {"type": "outer", "reason": "x", "caused_by": {"type": "in", "reason": "y"}}}
+        ],
     }
     assert reason_of({"error": failed}) == "in: y"
     assert reason_of({"error": "plain"}) == "plain"
@@ -219,14 +271,18 @@ def programs(count: int) -> dict:
 
 @pytest.fixture
 def own(start_node, tmp_path):
-    """own() starts a node, always at one port with one folder, so that it can be killed and started again."""
+    """own() starts a node, always at one port with one folder, so that it can be killed and started
+    again.
+    """
     port, nodes = free_port(), []
     yield lambda: nodes.append(start_node(port, tmp_path / "node")) or nodes[-1]
     for node in nodes:
         node.kill()
 
 
-def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_comes_back(own, corpus, tmp_path, monkeypatch):
+def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_comes_back(
+    own, corpus, tmp_path, monkeypatch
+):
     node = own()
     backend = open_elasticsearch(corpus, node.url, "away")
     requests = [Retrieve(f"word{number}", 5) for number in range(11)]
@@ -235,13 +291,19 @@ def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_
     monkeypatch.setattr(elastic_client, "TIMEOUT", 1)
     hasty = Elasticsearch(corpus, node.url, "away", patience=2)
     os.killpg(node.process.pid, signal.SIGSTOP)
-    with pytest.raises(ConnectionError, match="no answer from Elasticsearch at .* for 2 s .*timed out.*run the same again"):
+    with pytest.raises(
+        ConnectionError,
+        match="no answer from Elasticsearch at .* for 2 s .*timed out.*run the same again",
+    ):
         hasty.answer(requests)
     os.killpg(node.process.pid, signal.SIGCONT)
     assert backend.answer(requests) == before
 
     node.kill()
-    with Calls(tmp_path / "calls.sqlite") as calls, pytest.raises(RuntimeError, match="question 'q0' .*Elasticsearch failed") as error:
+    with (
+        Calls(tmp_path / "calls.sqlite") as calls,
+        pytest.raises(RuntimeError, match="question 'q0' .*Elasticsearch failed") as error,
+    ):
         run(programs(5), [hasty], calls)
     assert isinstance(error.value.__cause__, ConnectionError)
 
@@ -256,15 +318,24 @@ def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_
 
 def test_without_the_client_the_rest_works_and_the_error_says_what_to_install():
     code = "import sys; sys.modules['elasticsearch'] = None; import ircotlib.experiment; import ircotlib.retrieval.elastic_load"
-    ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True
+    )
     assert ended.returncode == 1
-    assert "client is not installed: pip install -e '.[elasticsearch]'" in ended.stderr.splitlines()[-1]
+    assert (
+        "client is not installed: pip install -e '.[elasticsearch]'"
+        in ended.stderr.splitlines()[-1]
+    )
     assert 'File "<string>", line 1' in ended.stderr and "experiment.py" not in ended.stderr
 
 
 def test_composed_servers_listen_on_loopback_only():
     for name, count in (("one", 1), ("three", 3)):
-        nodes = yaml.safe_load((ROOT / "docker" / f"compose-{name}.yml").read_text())["services"].values()
+        nodes = yaml.safe_load((ROOT / "docker" / f"compose-{name}.yml").read_text())[
+            "services"
+        ].values()
         assert len(nodes) == count
-        assert [port.split(":")[0::2] for node in nodes for port in node["ports"]] == [["127.0.0.1", "9200"]] * count
+        assert [port.split(":")[0::2] for node in nodes for port in node["ports"]] == [
+            ["127.0.0.1", "9200"]
+        ] * count
         assert len({node["image"] for node in nodes}) == 1

@@ -1,4 +1,6 @@
-"""Three nodes of a real Elasticsearch: the replies of one, also when a node dies; when all die, a rerun goes on where it was."""
+"""Three nodes of a real Elasticsearch: the replies of one, also when a node dies; when all die, a
+rerun goes on where it was.
+"""
 
 import json
 import socket
@@ -15,7 +17,9 @@ from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.scheduler import run
 
-elasticsearch = pytest.importorskip("elasticsearch", reason="needs the client: pip install -e '.[dev]'")
+elasticsearch = pytest.importorskip(
+    "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
+)
 
 from ircotlib.retrieval.elastic import Elasticsearch
 from ircotlib.retrieval.elastic_load import open_elasticsearch
@@ -27,7 +31,9 @@ NAME = "cluster"
 def sample(shared, tmp_path_factory):
     """The 657 questions of the 2Wiki sample and the corpus of their 4,311 paragraphs."""
     records = read_2wikimultihopqa(shared / "2wikimultihopqa" / "dev_657.json")
-    corpus = write_corpus(tmp_path_factory.mktemp("cluster") / "corpus", pool(context for _, context in records))
+    corpus = write_corpus(
+        tmp_path_factory.mktemp("cluster") / "corpus", pool(context for _, context in records)
+    )
     return [question for question, _ in records], corpus
 
 
@@ -40,7 +46,9 @@ def free_ports(count: int) -> list[int]:
 
 
 class Cluster:
-    """Three nodes with fixed ports and folders; `heal` starts those that are down and waits until every shard has its copies."""
+    """Three nodes with fixed ports and folders; `heal` starts those that are down and waits until
+    every shard has its copies.
+    """
 
     def __init__(self, start_node, folder):
         self.start_node, self.folder, self.nodes = start_node, folder, {}
@@ -102,7 +110,11 @@ def programs(questions) -> dict:
 
     def program(question):
         found = yield Retrieve(question.text, 15)
-        yield Retrieve(f"{question.text} {found[0].title}", 15, tuple(paragraph.title for paragraph in found[:9]))
+        yield Retrieve(
+            f"{question.text} {found[0].title}",
+            15,
+            tuple(paragraph.title for paragraph in found[:9]),
+        )
 
     return {question.id: program(question) for question in questions[:320]}
 
@@ -119,7 +131,10 @@ def test_three_nodes_give_the_replies_of_one(cluster, sample, one_node, tmp_path
     assert replies == one_node[0].answer(requests)
     assert backend.fingerprint == one_node[0].fingerprint
     embedded = open_index(corpus, tmp_path / "index").answer(requests)
-    positions = [[[position for position, _ in json.loads(reply)] for reply in one] for one in (replies, embedded)]
+    positions = [
+        [[position for position, _ in json.loads(reply)] for reply in one]
+        for one in (replies, embedded)
+    ]
     assert sum(one == other for one, other in zip(*positions, strict=True)) >= 0.99 * len(requests)
     (index,) = cluster.client().indices.get(index=NAME)
     shards = cluster.client().cat.shards(index=index, format="json")
@@ -140,7 +155,9 @@ def test_a_node_that_dies_in_mid_run_changes_no_byte(cluster, sample, one_node, 
     assert len(cluster.nodes) == 2
 
 
-def test_when_all_nodes_die_a_rerun_asks_only_what_was_not_answered(three, sample, one_node, tmp_path):
+def test_when_all_nodes_die_a_rerun_asks_only_what_was_not_answered(
+    three, sample, one_node, tmp_path
+):
     """All that are left, where a test before has killed one."""
     cluster = three
     backend, batches = Elasticsearch(sample[1], cluster.url, NAME, patience=2), []
@@ -150,7 +167,10 @@ def test_when_all_nodes_die_a_rerun_asks_only_what_was_not_answered(three, sampl
         if len(batches) == 6:
             cluster.kill(*cluster.nodes)
 
-    with Calls(tmp_path / "calls.sqlite") as calls, pytest.raises(RuntimeError, match="Elasticsearch failed") as error:
+    with (
+        Calls(tmp_path / "calls.sqlite") as calls,
+        pytest.raises(RuntimeError, match="Elasticsearch failed") as error,
+    ):
         run(programs(sample[0]), [backend], calls, kill_all)
     assert isinstance(error.value.__cause__, ConnectionError)
     assert "for 2 s" in str(error.value) and "run the same again" in str(error.value)

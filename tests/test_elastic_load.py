@@ -1,4 +1,6 @@
-"""Loading a corpus into a real Elasticsearch: whole or not at all, and going on after every kind of interruption."""
+"""Loading a corpus into a real Elasticsearch: whole or not at all, and going on after every kind of
+interruption.
+"""
 
 import os
 import signal
@@ -14,7 +16,9 @@ from ircotlib.program import Retrieve
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import Corpus, write_corpus
 
-elasticsearch = pytest.importorskip("elasticsearch", reason="needs the client: pip install -e '.[dev]'")
+elasticsearch = pytest.importorskip(
+    "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
+)
 
 from ircotlib.retrieval import elastic, elastic_load
 from ircotlib.retrieval.elastic import Elasticsearch
@@ -24,8 +28,13 @@ REQUESTS = [Retrieve(f"word{number} word{number + 3} text", 7) for number in ran
 
 
 def make_corpus(folder, count: int = 1500) -> Corpus:
-    texts = (f"word{number % 23} word{number % 31} text " * (1 + number % 4) for number in range(count))
-    return write_corpus(folder, [Paragraph(f"p{number}", f"word{number % 9}", text) for number, text in enumerate(texts)])
+    texts = (
+        f"word{number % 23} word{number % 31} text " * (1 + number % 4) for number in range(count)
+    )
+    return write_corpus(
+        folder,
+        [Paragraph(f"p{number}", f"word{number % 9}", text) for number, text in enumerate(texts)],
+    )
 
 
 @pytest.fixture
@@ -64,7 +73,9 @@ def watch(seen: list[int]):
 
 
 def check_whole(backend, corpus: Corpus, tmp_path) -> None:
-    """The replies are those of the embedded index, and no deleted copy of a paragraph counts in the scores."""
+    """The replies are those of the embedded index, and no deleted copy of a paragraph counts in the
+    scores.
+    """
     client, index = backend._server.client, backend._index
     assert backend.answer(REQUESTS) == open_index(corpus, tmp_path / "index").answer(REQUESTS)
     counts = client.indices.stats(index=index)["indices"][index]["primaries"]["docs"]
@@ -76,13 +87,27 @@ def test_a_corpus_is_loaded_once_and_named(elasticsearch_url, corpus, client, na
     first = open_elasticsearch(corpus, elasticsearch_url, name, watch(seen), shards=2, replicas=1)
     again = open_elasticsearch(corpus, elasticsearch_url, name, watch(seen))
     assert seen == list(range(len(corpus)))
-    assert first.answer(REQUESTS) == again.answer(REQUESTS) == Elasticsearch(corpus, elasticsearch_url, name).answer(REQUESTS)
+    assert (
+        first.answer(REQUESTS)
+        == again.answer(REQUESTS)
+        == Elasticsearch(corpus, elasticsearch_url, name).answer(REQUESTS)
+    )
     check_whole(first, corpus, tmp_path)
     ((index, made),) = client.indices.get(index=name).items()
     settings = made["settings"]["index"]
     assert index == index_of(corpus, name)
-    assert (settings["number_of_shards"], settings["number_of_replicas"], "refresh_interval" in settings) == ("2", "1", False)
-    recorded = {"corpus": corpus.fingerprint, "count": 1500, "analyzer": "english", "fields": 1, "complete": True}
+    assert (
+        settings["number_of_shards"],
+        settings["number_of_replicas"],
+        "refresh_interval" in settings,
+    ) == ("2", "1", False)
+    recorded = {
+        "corpus": corpus.fingerprint,
+        "count": 1500,
+        "analyzer": "english",
+        "fields": 1,
+        "complete": True,
+    }
     assert {key: made["mappings"]["_meta"][key] for key in recorded} == recorded
     assert client.get(index=index, id="7")["_source"] == {
         "title": "word7", "lower_title": "word7", "text": corpus[7].text, "position": 7
@@ -106,12 +131,16 @@ elastic_load.open_elasticsearch(Corpus(sys.argv[1]), sys.argv[2], sys.argv[3], h
 """
 
 
-def test_a_killed_loading_has_no_name_and_the_next_call_goes_on(elasticsearch_url, corpus, client, name, tmp_path):
+def test_a_killed_loading_has_no_name_and_the_next_call_goes_on(
+    elasticsearch_url, corpus, client, name, tmp_path
+):
     command = [sys.executable, "-c", LOAD_AND_HANG, str(corpus.folder), elasticsearch_url, name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "half\n"
         os.kill(process.pid, signal.SIGKILL)
-    with pytest.raises(ValueError, match=f"found 0 indices named '{name}' at .* load it with open_elasticsearch"):
+    with pytest.raises(
+        ValueError, match=f"found 0 indices named '{name}' at .* load it with open_elasticsearch"
+    ):
         Elasticsearch(corpus, elasticsearch_url, name)
     with pytest.raises(ValueError, match="found one of .*'complete': False.*load it"):
         Elasticsearch(corpus, elasticsearch_url, index_of(corpus, name))
@@ -120,10 +149,16 @@ def test_a_killed_loading_has_no_name_and_the_next_call_goes_on(elasticsearch_ur
     assert seen == list(range(750, 1500))
 
 
-def test_gaps_are_found_and_filled_without_a_second_copy_of_anything(elasticsearch_url, corpus, client, name, tmp_path):
+def test_gaps_are_found_and_filled_without_a_second_copy_of_anything(
+    elasticsearch_url, corpus, client, name, tmp_path
+):
     there = [*range(120), *range(140, 170), 1499]
-    elastic_load._create(elastic_load.connect(elasticsearch_url), index_of(corpus, name), corpus, 1, 0)
-    elasticsearch.helpers.bulk(client, elastic_load._documents(index_of(corpus, name), corpus, there))
+    elastic_load._create(
+        elastic_load.connect(elasticsearch_url), index_of(corpus, name), corpus, 1, 0
+    )
+    elasticsearch.helpers.bulk(
+        client, elastic_load._documents(index_of(corpus, name), corpus, there)
+    )
     seen = []
     check_whole(open_elasticsearch(corpus, elasticsearch_url, name, watch(seen)), corpus, tmp_path)
     assert seen == list(range(120, 1500))
@@ -132,8 +167,14 @@ def test_gaps_are_found_and_filled_without_a_second_copy_of_anything(elasticsear
 def test_an_index_with_more_than_the_corpus_is_an_error(elasticsearch_url, corpus, client, name):
     index = index_of(corpus, name)
     elastic_load._create(elastic_load.connect(elasticsearch_url), index, corpus, 1, 0)
-    client.index(index=index, id="stray", document={"title": "stray", "lower_title": "stray", "text": "stray", "position": 5000})
-    with pytest.raises(ValueError, match="found 1,501 paragraphs, expected 1,500; delete the index"):
+    client.index(
+        index=index,
+        id="stray",
+        document={"title": "stray", "lower_title": "stray", "text": "stray", "position": 5000},
+    )
+    with pytest.raises(
+        ValueError, match="found 1,501 paragraphs, expected 1,500; delete the index"
+    ):
         open_elasticsearch(corpus, elasticsearch_url, name)
     assert not client.indices.exists(index=name)
 
@@ -157,13 +198,21 @@ def test_a_server_that_dies_in_mid_loading_is_waited_for(start_node, corpus, nam
 
     def crash_and_restart() -> None:
         node.kill()
-        restarts.append(threading.Thread(target=lambda: restarts.append(start_node(port, tmp_path / "node"))))
+        restarts.append(
+            threading.Thread(target=lambda: restarts.append(start_node(port, tmp_path / "node")))
+        )
         restarts[0].start()
 
-    check_whole(open_elasticsearch(corpus, node.url, name, interrupted(seen, 777, crash_and_restart)), corpus, tmp_path)
+    check_whole(
+        open_elasticsearch(corpus, node.url, name, interrupted(seen, 777, crash_and_restart)),
+        corpus,
+        tmp_path,
+    )
     assert seen == [*range(801), *range(750, 1500)]
     again = restarts[1]
-    with pytest.raises(ConnectionError, match="no answer from Elasticsearch .* for 1 s .*refused.*goes on"):
+    with pytest.raises(
+        ConnectionError, match="no answer from Elasticsearch .* for 1 s .*refused.*goes on"
+    ):
         open_elasticsearch(corpus, node.url, "second", interrupted([], 990, again.kill), patience=1)
     again, seen = start_node(port, tmp_path / "node"), []
     check_whole(open_elasticsearch(corpus, node.url, "second", watch(seen)), corpus, tmp_path)
@@ -173,11 +222,16 @@ def test_a_server_that_dies_in_mid_loading_is_waited_for(start_node, corpus, nam
 
 def test_a_paragraph_that_is_refused_is_named(elasticsearch_url, name, tmp_path):
     texts = [Paragraph("fine", "short", "text"), Paragraph("faulty", "long " * 10_000, "text")]
-    with pytest.raises(ValueError, match="refused paragraph 'faulty' .*: status 400, .*longer than the max length 32766"):
+    with pytest.raises(
+        ValueError,
+        match="refused paragraph 'faulty' .*: status 400, .*longer than the max length 32766",
+    ):
         open_elasticsearch(write_corpus(tmp_path / "corpus", texts), elasticsearch_url, name)
 
 
-def test_the_name_moves_at_once_to_the_new_corpus_and_old_backends_go_on(elasticsearch_url, corpus, client, name, tmp_path):
+def test_the_name_moves_at_once_to_the_new_corpus_and_old_backends_go_on(
+    elasticsearch_url, corpus, client, name, tmp_path
+):
     old = open_elasticsearch(corpus, elasticsearch_url, name)
     replies = old.answer(REQUESTS)
     other = make_corpus(tmp_path / "other", 900)
@@ -185,10 +239,15 @@ def test_the_name_moves_at_once_to_the_new_corpus_and_old_backends_go_on(elastic
     assert list(client.indices.get_alias(name=name)) == [index_of(other, name)]
     check_whole(new, other, tmp_path / "new")
     assert old.answer(REQUESTS) == replies != new.answer(REQUESTS)
-    with pytest.raises(ValueError, match=f"'corpus': '{other.fingerprint}'.*expected .*'corpus': '{corpus.fingerprint}'"):
+    with pytest.raises(
+        ValueError,
+        match=f"'corpus': '{other.fingerprint}'.*expected .*'corpus': '{corpus.fingerprint}'",
+    ):
         Elasticsearch(corpus, elasticsearch_url, name)
     seen = []
-    assert open_elasticsearch(corpus, elasticsearch_url, name, watch(seen)).answer(REQUESTS) == replies
+    assert (
+        open_elasticsearch(corpus, elasticsearch_url, name, watch(seen)).answer(REQUESTS) == replies
+    )
     assert seen == []
 
 
@@ -209,17 +268,24 @@ def test_another_analyzer_is_an_error(elasticsearch_url, corpus, name, monkeypat
     """Once by its name, once by the terms that it makes."""
     monkeypatch.setattr(elastic_load, "ANALYZER", "standard")
     with pytest.raises(ValueError, match="found one of .*'terms': .*expected .*'terms': "):
-        Elasticsearch(corpus, elasticsearch_url, forged(corpus, elasticsearch_url, name, monkeypatch))
+        Elasticsearch(
+            corpus, elasticsearch_url, forged(corpus, elasticsearch_url, name, monkeypatch)
+        )
     monkeypatch.setattr(elastic, "ANALYZER", "standard")
     standard = open_elasticsearch(corpus, elasticsearch_url, f"{name}-2")
     monkeypatch.undo()
     with pytest.raises(ValueError, match="found one of .*'standard'.*expected .*'english'"):
         Elasticsearch(corpus, elasticsearch_url, f"{name}-2")
-    assert standard.fingerprint != open_elasticsearch(corpus, elasticsearch_url, f"{name}-3").fingerprint
+    assert (
+        standard.fingerprint
+        != open_elasticsearch(corpus, elasticsearch_url, f"{name}-3").fingerprint
+    )
 
 
 def forged(corpus: Corpus, url: str, name: str, monkeypatch) -> str:
-    """An index made with the analyzer `standard` that says it was made with `english`, and of its terms."""
+    """An index made with the analyzer `standard` that says it was made with `english`, and of its
+    terms.
+    """
     with monkeypatch.context() as patch:
         patch.setattr(elastic_load, "probe_analyzer", lambda server, index: "terms of english")
         patch.setattr(elastic, "probe_analyzer", lambda server, index: "terms of english")
@@ -227,7 +293,9 @@ def forged(corpus: Corpus, url: str, name: str, monkeypatch) -> str:
     return name
 
 
-def test_one_setting_chooses_the_retriever_of_a_data_set(elasticsearch_url, shared, tmp_path, monkeypatch):
+def test_one_setting_chooses_the_retriever_of_a_data_set(
+    elasticsearch_url, shared, tmp_path, monkeypatch
+):
     from ircotlib import experiment
 
     monkeypatch.setattr(experiment, "DATA", tmp_path)
@@ -237,7 +305,10 @@ def test_one_setting_chooses_the_retriever_of_a_data_set(elasticsearch_url, shar
     *questions, embedded = experiment.open_dataset("musique", shared)
     assert [dev, test] == questions
     requests = [Retrieve(question.text, 5) for question in dev]
-    found = [[backend.decode(reply) for reply in backend.answer(requests)] for backend in (server, embedded)]
+    found = [
+        [backend.decode(reply) for reply in backend.answer(requests)]
+        for backend in (server, embedded)
+    ]
     assert found[0] == found[1]
     with pytest.raises(ValueError, match="found the address 'elastic', expected http://host:9200"):
         experiment.open_dataset("musique", shared, retriever="elastic")

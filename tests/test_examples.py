@@ -1,4 +1,6 @@
-"""Training examples: prompts as the systems write them, copies and places that are what they say, and nothing that could only be guessed."""
+"""Training examples: prompts as the systems write them, copies and places that are what they say,
+and nothing that could only be guessed.
+"""
 
 import random
 import re
@@ -11,15 +13,25 @@ import pytest
 pytest.importorskip("torch")
 
 from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.laboratory.encyclopedia import World, make_popular, make_world
+from ircotlib.laboratory.questions import STYLES, Riddle, draw_riddle, make_riddles, state, value_of
 from ircotlib.prompts import FLAN_T5, GPT3, Prompt, render
 from ircotlib.systems.iirc import ASK_FOR_TITLES
-from ircotlib.world import draws, examples
-from ircotlib.world.draws import CONCLUDED, Confusers, Plan
-from ircotlib.world.encyclopedia import World, make_popular, make_world
-from ircotlib.world.examples import DIFFERENT, EARLIER, LATER, PROMPT, SAME, TARGET, YEARS_AFTER, Example, needed
-from ircotlib.world.model import make_tokenizer
-from ircotlib.world.questions import STYLES, Riddle, draw_riddle, make_riddles, state, value_of
-from ircotlib.world.teach import IGNORED, encode
+from training import draws, examples
+from training.draws import CONCLUDED, Confusers, Plan
+from training.examples import (
+    DIFFERENT,
+    EARLIER,
+    LATER,
+    PROMPT,
+    SAME,
+    TARGET,
+    YEARS_AFTER,
+    Example,
+    needed,
+)
+from training.model import make_tokenizer
+from training.teach import IGNORED, encode
 
 TASKS = ("chain", "direct", "titles", "closed book")
 
@@ -37,23 +49,36 @@ class Drawn:
 
 @pytest.fixture(scope="module")
 def worlds():
-    return {style: make_world(1_000_003, 600, style, held_out=False, variety=0.35) for style in STYLES}
+    return {
+        style: make_world(1_000_003, 600, style, held_out=False, variety=0.35) for style in STYLES
+    }
 
 
 @pytest.fixture(scope="module")
 def drawn(worlds):
-    return [found for style in STYLES for found in (*draw_each_kind(worlds[style], style), *draw_mixed(worlds[style], style))]
+    return [
+        found
+        for style in STYLES
+        for found in (*draw_each_kind(worlds[style], style), *draw_mixed(worlds[style], style))
+    ]
 
 
 def draw_each_kind(world: World, style: str) -> list[Drawn]:
-    """Every kind of question with its chain at every stage, read directly, and without paragraphs; no demonstrations."""
+    """Every kind of question with its chain at every stage, read directly, and without paragraphs;
+    no demonstrations.
+    """
     rng, confusers, found = random.Random(style), Confusers(world), []
     for kind in (*STYLES[style], *(["1hop"] if style != "iirc" else [])):
         riddle = draw_riddle(world, rng, style, kind)
         context = draws.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng)
-        chains = [examples.make_example(world, riddle, context, done) for done in range(len(riddle.thoughts))]
+        chains = [
+            examples.make_example(world, riddle, context, done)
+            for done in range(len(riddle.thoughts))
+        ]
         found += [Drawn(style, "chain", riddle, None, example) for example in chains]
-        found.append(Drawn(style, "direct", riddle, None, examples.make_direct(world, riddle, context)))
+        found.append(
+            Drawn(style, "direct", riddle, None, examples.make_direct(world, riddle, context))
+        )
         if style == "iirc":
             found.append(Drawn(style, "titles", riddle, None, examples.make_titles(world, riddle)))
     return found
@@ -64,10 +89,16 @@ def draw_mixed(world: World, style: str) -> list[Drawn]:
     recorded, draw_question = [], draws.draw_question
     rng, confusers, found = random.Random(style), Confusers(world), []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(draws, "draw_question", lambda *arguments: recorded.append(draw_question(*arguments)) or recorded[-1])
+        patch.setattr(
+            draws,
+            "draw_question",
+            lambda *arguments: recorded.append(draw_question(*arguments)) or recorded[-1],
+        )
         for number in range(240):
             recorded.clear()
-            example = draws.draw_example(world, style, confusers, rng, Plan(4, 2 * (number % 2), begun=0.5))
+            example = draws.draw_example(
+                world, style, confusers, rng, Plan(4, 2 * (number % 2), begun=0.5)
+            )
             *shots, asked = split(example.prompt)
             (shown,) = {style_of(recorded, shot) for shot in shots} or {None}
             riddle = next(riddle for riddle in reversed(recorded) if riddle.text in asked.question)
@@ -82,10 +113,20 @@ def split(prompt: str) -> list[Demonstration]:
 
 def read(number: int, text: str) -> Demonstration:
     context, _, asked = text.rpartition("Q: ")
-    (instruction, question), answer = asked.partition("\nA:")[0].split("\n"), asked.partition("\nA:")[2]
+    (instruction, question), answer = (
+        asked.partition("\nA:")[0].split("\n"),
+        asked.partition("\nA:")[2],
+    )
     assert instruction in (FLAN_T5.chain_of_thought, FLAN_T5.direct)
-    pieces = [piece.removeprefix("Wikipedia Title: ").split("\n") for piece in context.split("\n\n")[:-1]]
-    return Demonstration(str(number), tuple(Paragraph(title, title, body) for title, body in pieces), question, answer.strip())
+    pieces = [
+        piece.removeprefix("Wikipedia Title: ").split("\n") for piece in context.split("\n\n")[:-1]
+    ]
+    return Demonstration(
+        str(number),
+        tuple(Paragraph(title, title, body) for title, body in pieces),
+        question,
+        answer.strip(),
+    )
 
 
 def style_of(riddles: Sequence[Riddle], shot: Demonstration) -> str:
@@ -95,7 +136,9 @@ def style_of(riddles: Sequence[Riddle], shot: Demonstration) -> str:
 def task_of(prompt: str, asked: Demonstration) -> str:
     if asked.question.startswith("The question is:"):
         return "titles"
-    return "direct" if prompt.count(FLAN_T5.direct) else "chain" if asked.paragraphs else "closed book"
+    return (
+        "direct" if prompt.count(FLAN_T5.direct) else "chain" if asked.paragraphs else "closed book"
+    )
 
 
 @cache
@@ -112,21 +155,40 @@ def token_starts(text: str) -> frozenset[int]:
 
 def conclusions(worlds) -> list[tuple[str, Example]]:
     rng = random.Random(0)
-    return [(style, draws.draw_conclusion(worlds[style], rng, style)) for style in CONCLUDED for _ in range(60)]
+    return [
+        (style, draws.draw_conclusion(worlds[style], rng, style))
+        for style in CONCLUDED
+        for _ in range(60)
+    ]
 
 
 def asked_of(example: Example) -> tuple[Demonstration, str]:
-    """The end of the prompt, demonstrations left out, and the whole of the chain there and in the target."""
+    """The end of the prompt, demonstrations left out, and the whole of the chain there and in the
+    target.
+    """
     asked = split(example.prompt)[-1]
     return asked, f"{asked.answer} {example.target}".strip()
 
 
 def test_every_style_task_and_kind_is_there_without_and_with_demonstrations(drawn):
-    wanted = {(style, task, n) for style in STYLES for task in TASKS for n in (0, 2) if task != "titles" or style == "iirc"}
+    wanted = {
+        (style, task, n)
+        for style in STYLES
+        for task in TASKS
+        for n in (0, 2)
+        if task != "titles" or style == "iirc"
+    }
     assert {(one.style, one.task, 2 if one.shown else 0) for one in drawn} == wanted
     chains = {(one.style, one.riddle.kind, bool(one.shown)) for one in drawn if one.task == "chain"}
-    assert chains >= {(style, kind, shown) for style, kinds in STYLES.items() for kind in kinds for shown in (False, True)}
-    assert {(one.style, one.shown) for one in drawn if one.shown} == {(style, shown) for style in STYLES for shown in STYLES}
+    assert chains >= {
+        (style, kind, shown)
+        for style, kinds in STYLES.items()
+        for kind in kinds
+        for shown in (False, True)
+    }
+    assert {(one.style, one.shown) for one in drawn if one.shown} == {
+        (style, shown) for style in STYLES for shown in STYLES
+    }
 
 
 # The prompt
@@ -138,19 +200,33 @@ def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds, form):
         rng, confusers = random.Random(style), Confusers(world)
         for kind in STYLES[style]:
             riddle = draw_riddle(world, rng, style, kind)
-            context = draws.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng, form)
+            context = draws.draw_context(
+                world, riddle, len(riddle.thoughts), 6, confusers, rng, form
+            )
             main = world.passage(*riddle.main).title if riddle.main else None
-            lower = [passage.title.lower() if main and passage.title != main else passage.title for passage in context]
-            paragraphs = [Paragraph(title, title, passage.text) for title, passage in zip(lower, context, strict=True)]
+            lower = [
+                passage.title.lower() if main and passage.title != main else passage.title
+                for passage in context
+            ]
+            paragraphs = [
+                Paragraph(title, title, passage.text)
+                for title, passage in zip(lower, context, strict=True)
+            ]
             shown = paragraphs[-1 if form.passage_last else 0] if main else None
             question = Question("q", riddle.text, ("a",), (), style, passage=shown)
             thoughts = [thought.text for thought in riddle.thoughts[:2]]
             write = Prompt([], len, form.chain_of_thought, passage_last=form.passage_last)
-            assert examples.make_example(world, riddle, context, done=2, form=form).prompt == write(question, paragraphs, thoughts)
-            assert examples.make_direct(world, riddle, context, form).prompt == render(paragraphs, riddle.text, "", form.direct)
+            assert examples.make_example(world, riddle, context, done=2, form=form).prompt == write(
+                question, paragraphs, thoughts
+            )
+            assert examples.make_direct(world, riddle, context, form).prompt == render(
+                paragraphs, riddle.text, "", form.direct
+            )
             if main:
                 asked = ASK_FOR_TITLES.format(question=riddle.text, n=3)
-                assert examples.make_titles(world, riddle, n=3, form=form).prompt == render([shown], asked, "", form.direct)
+                assert examples.make_titles(world, riddle, n=3, form=form).prompt == render(
+                    [shown], asked, "", form.direct
+                )
 
 
 def test_with_demonstrations_the_prompt_is_that_of_the_systems(drawn):
@@ -159,8 +235,12 @@ def test_with_demonstrations_the_prompt_is_that_of_the_systems(drawn):
         assert len(shots) == (2 if one.shown else 0)
         passage = asked.paragraphs[-1] if one.riddle.main and asked.paragraphs else None
         question = Question("q", asked.question, ("a",), (), one.style, passage=passage)
-        instruction = FLAN_T5.direct if one.task in ("direct", "titles") else FLAN_T5.chain_of_thought
-        write = Prompt(shots, len, instruction, max_prompt_tokens=100_000, passage_last=FLAN_T5.passage_last)
+        instruction = (
+            FLAN_T5.direct if one.task in ("direct", "titles") else FLAN_T5.chain_of_thought
+        )
+        write = Prompt(
+            shots, len, instruction, max_prompt_tokens=100_000, passage_last=FLAN_T5.passage_last
+        )
         assert write(question, asked.paragraphs, [asked.answer]) == one.example.prompt
 
 
@@ -171,9 +251,16 @@ def test_chains_of_demonstrations_are_whole_and_their_paragraphs_state_what_they
             if one.task == "titles":
                 assert shot.question.count(f" {shot.answer.count(',') + 1} Wikipedia pages") == 1
             elif one.task == "chain":
-                stated = [sentence for sentence in shot.answer[:-1].split(". ") if not re.match("Thus|So the answer", sentence)]
+                stated = [
+                    sentence
+                    for sentence in shot.answer[:-1].split(". ")
+                    if not re.match("Thus|So the answer", sentence)
+                ]
                 texts = " ".join(paragraph.text for paragraph in shot.paragraphs)
-                assert stated and all(re.findall(r"[A-Z]\w+ [A-Z]\w+|\d{4}", sentence)[-1] in texts for sentence in stated)
+                assert stated and all(
+                    re.findall(r"[A-Z]\w+ [A-Z]\w+|\d{4}", sentence)[-1] in texts
+                    for sentence in stated
+                )
 
 
 def test_the_dialect_of_a_chain_follows_the_demonstrations(drawn, worlds):
@@ -206,10 +293,16 @@ def test_prompt_and_target_are_the_gold_chain(drawn):
         if one.task == "direct":
             assert (asked.answer, one.example.target) == ("", one.riddle.answer)
         elif one.task == "titles":
-            subjects = dict.fromkeys(subject for subject, _ in one.riddle.facts if subject != one.riddle.main[0])
+            subjects = dict.fromkeys(
+                subject for subject, _ in one.riddle.facts if subject != one.riddle.main[0]
+            )
             assert (asked.answer, one.example.target) == ("", ", ".join(subjects))
         else:
-            done = sum(len(thought.text) + 1 for thought in one.riddle.thoughts if thought.text in asked.answer)
+            done = sum(
+                len(thought.text) + 1
+                for thought in one.riddle.thoughts
+                if thought.text in asked.answer
+            )
             assert chain == one.riddle.chain[: len(chain)] and len(asked.answer) == max(0, done - 1)
             assert one.example.complete == (chain == one.riddle.chain)
     assert begun > 300
@@ -218,18 +311,28 @@ def test_prompt_and_target_are_the_gold_chain(drawn):
 def test_the_target_states_what_is_in_the_prompt_or_popular_and_no_less(drawn, worlds):
     popular, cut = make_popular(), 0
     for one in drawn:
-        world, texts = worlds[one.style], {paragraph.text for paragraph in asked_of(one.example)[0].paragraphs}
+        world, texts = (
+            worlds[one.style],
+            {paragraph.text for paragraph in asked_of(one.example)[0].paragraphs},
+        )
         if one.task == "titles":
             assert all(title in " ".join(texts) for title in one.example.target.split(", "))
             continue
-        known = {fact: fact[0] in popular or world.passage(*fact).text in texts for fact in one.riddle.facts}
+        known = {
+            fact: fact[0] in popular or world.passage(*fact).text in texts
+            for fact in one.riddle.facts
+        }
         if one.task == "direct":
             assert all(fact[0] in popular or known[fact] for fact in one.riddle.facts)
             continue
         assert all(known[fact] for fact in one.riddle.given)
-        assert all(known[t.fact] for t in one.riddle.thoughts if t.fact and t.text in one.example.target)
+        assert all(
+            known[t.fact] for t in one.riddle.thoughts if t.fact and t.text in one.example.target
+        )
         if not one.example.complete:
-            following = next(t for t in one.riddle.thoughts if t.text not in asked_of(one.example)[1])
+            following = next(
+                t for t in one.riddle.thoughts if t.text not in asked_of(one.example)[1]
+            )
             assert not known[following.fact]
             cut += 1
     assert cut > 100
@@ -241,8 +344,15 @@ def test_context_is_the_needed_paragraphs_and_none_of_later_facts(worlds):
         for riddle in make_riddles(world, 24, style, 1):
             known = rng.randrange(1, len(riddle.thoughts) + 1)
             context = draws.draw_context(world, riddle, known, 8, confusers, rng)
-            gold, later = needed(world, riddle, known), set(needed(world, riddle)) - set(needed(world, riddle, known))
-            assert len(context) == len(set(context)) == 8 and set(gold) <= set(context) and not later & set(context)
+            gold, later = (
+                needed(world, riddle, known),
+                set(needed(world, riddle)) - set(needed(world, riddle, known)),
+            )
+            assert (
+                len(context) == len(set(context)) == 8
+                and set(gold) <= set(context)
+                and not later & set(context)
+            )
             assert riddle.main is None or context[-1] == world.passage(*riddle.main)
 
 
@@ -254,9 +364,19 @@ def test_copies_are_the_same_text(drawn, worlds):
     assert sum(len(example.copies) for example in checked) > 3000
     for example in checked:
         for at, source, length in example.copies:
-            written, read = example.target[at : at + length], example.prompt[source : source + length]
-            assert written == read or (example.target.startswith(f"{written} years old", at) and example.prompt[source - 2 : source + 2].isdigit())
-            assert at in token_starts(example.target) and source in token_starts(example.prompt) and at >= example.silent
+            written, read = (
+                example.target[at : at + length],
+                example.prompt[source : source + length],
+            )
+            assert written == read or (
+                example.target.startswith(f"{written} years old", at)
+                and example.prompt[source - 2 : source + 2].isdigit()
+            )
+            assert (
+                at in token_starts(example.target)
+                and source in token_starts(example.prompt)
+                and at >= example.silent
+            )
     assert all(one.example.copies for one in drawn if one.task == "titles")
 
 
@@ -267,8 +387,12 @@ def test_stated_values_begin_where_they_say(drawn, worlds):
         answer = example.prompt.rindex("\nA:")
         for at, named, subject, relation in example.stated:
             value = worlds[style].entities[subject].facts[relation]
-            assert example.prompt.startswith(value, at if at < answer else at - examples.last_word(value))
-            assert {at, named} <= set(token_starts(example.prompt)) and example.prompt.startswith(subject, named)
+            assert example.prompt.startswith(
+                value, at if at < answer else at - examples.last_word(value)
+            )
+            assert {at, named} <= set(token_starts(example.prompt)) and example.prompt.startswith(
+                subject, named
+            )
             assert subject in example.prompt[example.prompt.rindex("\n", 0, at) :]
     assert all(one.example.stated for one in drawn if one.task != "closed book")
 
@@ -277,11 +401,15 @@ def test_decided_values_begin_where_they_say(drawn, worlds):
     checked = [(one.style, one.example) for one in drawn] + conclusions(worlds)
     for style, example in checked:
         for at, subject, relation in example.decided:
-            assert example.target.startswith((worlds[style].entities[subject].facts[relation], subject), at)
+            assert example.target.startswith(
+                (worlds[style].entities[subject].facts[relation], subject), at
+            )
             assert at in token_starts(example.target) and at >= example.silent
     for one in drawn:
         stated = {t.fact for t in one.riddle.thoughts if t.fact and t.text in one.example.target}
-        assert one.task in ("direct", "titles") or stated <= {decided[1:] for decided in one.example.decided}
+        assert one.task in ("direct", "titles") or stated <= {
+            decided[1:] for decided in one.example.decided
+        }
 
 
 ASKING_WORDS = {  # what asks for these relations and for no others, in any style
@@ -291,18 +419,30 @@ ASKING_WORDS = {  # what asks for these relations and for no others, in any styl
 
 
 def test_the_word_that_asks_for_a_fact_is_in_the_question_and_names_the_relation(worlds):
-    """For each fact of a walk another word, on either side of the first subject the further from it the later the fact."""
+    """For each fact of a walk another word, on either side of the first subject the further from it
+    the later the fact.
+    """
     rng, found = random.Random(4), {}
-    for style, kind in (("hotpotqa", "bridge"), ("2wikimultihopqa", "compositional"), ("musique", "4hop1"), ("iirc", "span")):
+    for style, kind in (
+        ("hotpotqa", "bridge"),
+        ("2wikimultihopqa", "compositional"),
+        ("musique", "4hop1"),
+        ("iirc", "span"),
+    ):
         for _ in range(150):
             riddle = draw_riddle(worlds[style], rng, style, kind)
             assert len(set(riddle.asked)) == len(riddle.facts)
             for (_, relation), at in zip(riddle.facts, riddle.asked, strict=True):
                 found.setdefault(relation, set()).add(re.match(r"\w+", riddle.text[at:])[0])
             start = riddle.text.index(riddle.facts[0][0])
-            before, after = ([at for at in riddle.asked if (at > start) == is_after] for is_after in (False, True))
+            before, after = (
+                [at for at in riddle.asked if (at > start) == is_after]
+                for is_after in (False, True)
+            )
             assert (before, after) == (sorted(before, reverse=True), sorted(after))
-    assert {relation: found[relation] for relation in ASKING_WORDS} == {relation: words & found[relation] for relation, words in ASKING_WORDS.items()}
+    assert {relation: found[relation] for relation in ASKING_WORDS} == {
+        relation: words & found[relation] for relation, words in ASKING_WORDS.items()
+    }
 
 
 def test_every_sentence_of_a_walk_is_asked_for_in_the_question(drawn):
@@ -311,24 +451,38 @@ def test_every_sentence_of_a_walk_is_asked_for_in_the_question(drawn):
         question = one.example.prompt.rindex(one.riddle.text) if one.example.asked else 0
         sentences = [t for t in one.riddle.thoughts if t.fact]
         for at, source, length in one.example.asked:
-            number = next(n for n, t in enumerate(sentences) if t.text == one.example.target[at : at + length])
-            assert source == question + one.riddle.asked[number] and source in token_starts(one.example.prompt)
+            number = next(
+                n for n, t in enumerate(sentences) if t.text == one.example.target[at : at + length]
+            )
+            assert source == question + one.riddle.asked[number] and source in token_starts(
+                one.example.prompt
+            )
             checked += 1
         assert not one.riddle.compared or not one.example.asked
     assert checked > 500
 
 
 def test_the_subject_of_a_written_value_was_mentioned_where_it_says(drawn):
-    """At its last mention in the target, else in the question or the chain so far; who is counted stands in the main passage only."""
+    """At its last mention in the target, else in the question or the chain so far; who is counted
+    stands in the main passage only.
+    """
     sides = {PROMPT: 0, TARGET: 0}
     for one in drawn:
         subjects = {at: subject for at, subject, _ in one.example.decided}
         for at, side, place in one.example.about:
-            text, first = (one.example.target[:at], 0) if side == TARGET else (one.example.prompt, one.example.prompt.rindex("Q: "))
+            text, first = (
+                (one.example.target[:at], 0)
+                if side == TARGET
+                else (one.example.prompt, one.example.prompt.rindex("Q: "))
+            )
             assert text.rindex(subjects[at], first) == place
             sides[side] += 1
         stated = sum(1 for t in one.riddle.thoughts if t.fact and t.text in one.example.target)
-        assert len(one.example.about) == stated if one.task == "chain" and one.riddle.kind != "count" else len(one.example.about) <= stated
+        assert (
+            len(one.example.about) == stated
+            if one.task == "chain" and one.riddle.kind != "count"
+            else len(one.example.about) <= stated
+        )
     assert min(sides.values()) > 100
 
 
@@ -337,20 +491,34 @@ def test_compared_values_and_their_outcomes(drawn, worlds):
     for one in [*drawn, *concluded_riddles(worlds)]:
         for compared in one.example.compared:
             value, other = (read_value(one.example, *place) for place in compared.places)
-            assert {value, other} <= {one.riddle.sought, *(value_of(worlds[one.style], one.riddle.thoughts[n].fact) for n in one.riddle.compared)}
+            assert {value, other} <= {
+                one.riddle.sought,
+                *(
+                    value_of(worlds[one.style], one.riddle.thoughts[n].fact)
+                    for n in one.riddle.compared
+                ),
+            }
             if not value.isdigit():
                 assert compared.outcome == (SAME if value == other else DIFFERENT)
             elif one.riddle.kind == "age" and int(value) > int(other):
-                assert compared.outcome == YEARS_AFTER + int(one.riddle.answer) == YEARS_AFTER + int(value) - int(other)
+                assert (
+                    compared.outcome
+                    == YEARS_AFTER + int(one.riddle.answer)
+                    == YEARS_AFTER + int(value) - int(other)
+                )
             else:
                 assert compared.outcome == (EARLIER if int(value) < int(other) else LATER)
             sides = compared.side, compared.other_side
-            found.setdefault((one.style, one.riddle.kind, sides), set()).add(min(compared.outcome, YEARS_AFTER))
+            found.setdefault((one.style, one.riddle.kind, sides), set()).add(
+                min(compared.outcome, YEARS_AFTER)
+            )
     within, across = ((PROMPT, PROMPT), (TARGET, TARGET)), (TARGET, PROMPT)
     for sides in (*within, across):
         assert found["hotpotqa", "comparison", sides] == {EARLIER, LATER, SAME, DIFFERENT}
         assert found["2wikimultihopqa", "bridge_comparison", sides] == {EARLIER, LATER}
-        assert found["iirc", "age", sides] == ({EARLIER, YEARS_AFTER} if sides == within[0] else {YEARS_AFTER})
+        assert found["iirc", "age", sides] == (
+            {EARLIER, YEARS_AFTER} if sides == within[0] else {YEARS_AFTER}
+        )
     assert found["iirc", "count", within[0]] == found["iirc", "count", across] == {SAME, DIFFERENT}
     assert ("iirc", "count", within[1]) not in found
 
@@ -363,15 +531,29 @@ def read_value(example: Example, side: int, start: int) -> str:
 
 
 def concluded_riddles(worlds) -> list[Drawn]:
-    """Comparisons of which only the conclusion is left, with their facts in the prompt and in the target."""
+    """Comparisons of which only the conclusion is left, with their facts in the prompt and in the
+    target.
+    """
     found = []
-    for style, kind in (("hotpotqa", "comparison"), ("2wikimultihopqa", "bridge_comparison"), ("iirc", "age")):
+    for style, kind in (
+        ("hotpotqa", "comparison"),
+        ("2wikimultihopqa", "bridge_comparison"),
+        ("iirc", "age"),
+    ):
         rng = random.Random(kind)
         for n in range(40):
             riddle = draw_riddle(worlds[style], rng, style, kind)
             stated = sum(thought.fact is not None for thought in riddle.thoughts)
             setting = {"done": 0, "silent": stated} if n % 2 else {"done": stated}
-            found.append(Drawn(style, "conclusion", riddle, None, examples.make_example(worlds[style], riddle, [], **setting)))
+            found.append(
+                Drawn(
+                    style,
+                    "conclusion",
+                    riddle,
+                    None,
+                    examples.make_example(worlds[style], riddle, [], **setting),
+                )
+            )
     return found
 
 
@@ -381,9 +563,13 @@ def test_a_difference_is_that_of_its_two_years_and_nothing_is_asked(worlds):
         example = draws.draw_difference(worlds["iirc"], rng)
         given = example.prompt.split("step-by-step.\n\nA:")[1] + example.target[: example.silent]
         birth, event = map(int, re.findall(r"\b\d{4}\b", given))
-        assert example.target.endswith(f"So the answer is: {event - birth}.") and not re.search(r"\d{4}", example.target[example.silent :])
+        assert example.target.endswith(f"So the answer is: {event - birth}.") and not re.search(
+            r"\d{4}", example.target[example.silent :]
+        )
         [*_, compared] = sorted(example.compared, key=lambda one: one.outcome)
-        assert compared.outcome == YEARS_AFTER + event - birth and read_value(example, compared.side, compared.start) == str(event)
+        assert compared.outcome == YEARS_AFTER + event - birth and read_value(
+            example, compared.side, compared.start
+        ) == str(event)
         sides.add(compared.side)
     assert sides == {PROMPT, TARGET}
 
@@ -404,11 +590,26 @@ def test_every_word_is_in_the_vocabulary_but_for_titles_in_lower_case(drawn, wor
     for example in [one.example for one in drawn] + [example for _, example in conclusions(worlds)]:
         assert tokenizer.unk_token_id not in tokens(example.target)["input_ids"]
         found = tokens(example.prompt)
-        unknown = [start for id, (start, _) in zip(found["input_ids"], found["offset_mapping"], strict=True) if id == tokenizer.unk_token_id]
-        lines = {example.prompt[example.prompt.rfind("\n", 0, at) + 1 :].partition("\n")[0] for at in unknown}
-        titles = [line.removeprefix("Wikipedia Title: ") for line in lines if line.startswith("Wikipedia Title: ")]
+        unknown = [
+            start
+            for id, (start, _) in zip(found["input_ids"], found["offset_mapping"], strict=True)
+            if id == tokenizer.unk_token_id
+        ]
+        lines = {
+            example.prompt[example.prompt.rfind("\n", 0, at) + 1 :].partition("\n")[0]
+            for at in unknown
+        }
+        titles = [
+            line.removeprefix("Wikipedia Title: ")
+            for line in lines
+            if line.startswith("Wikipedia Title: ")
+        ]
         assert len(titles) == len(lines) and all(title == title.lower() for title in titles)
-    assert any("Wikipedia Title: " + title.lower() in one.example.prompt for one in drawn for title in worlds["iirc"].pages)
+    assert any(
+        "Wikipedia Title: " + title.lower() in one.example.prompt
+        for one in drawn
+        for title in worlds["iirc"].pages
+    )
 
 
 def test_a_year_has_two_tokens():
@@ -422,26 +623,48 @@ def test_chains_questions_and_titles_come_back_from_the_tokenizer(drawn):
     for style in STYLES:
         for riddle in make_riddles(make_world(2, 1200, style), 100, style, 2):
             for text in (riddle.chain, riddle.text):
-                assert tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text
+                assert (
+                    tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text
+                )
     for one in drawn:
-        assert tokenizer.decode(tokens(one.example.target)["input_ids"], skip_special_tokens=True) == one.example.target
+        assert (
+            tokenizer.decode(tokens(one.example.target)["input_ids"], skip_special_tokens=True)
+            == one.example.target
+        )
 
 
 def test_an_encoded_batch_points_at_equal_tokens(drawn, worlds):
     tokenizer, _ = tokenized()
-    batch = encode([one.example for one in drawn[::40]] + [example for _, example in conclusions(worlds)[::10]], tokenizer)
+    batch = encode(
+        [one.example for one in drawn[::40]]
+        + [example for _, example in conclusions(worlds)[::10]],
+        tokenizer,
+    )
     rows, columns = (batch["sources"] >= 0).nonzero(as_tuple=True)
     written = batch["decoder_input_ids"].roll(-1, 1)
     assert len(rows) > 100
     sources = batch["input_ids"][rows, batch["sources"][rows, columns]]
     last = batch["labels"][rows, columns]
-    years_old = written[rows, (columns + 1).clamp(max=written.shape[1] - 1)] == tokenizer.convert_tokens_to_ids("years")
-    assert ((last == sources) | (last == IGNORED) | years_old).all() and (last == sources).sum() > 100
+    years_old = written[
+        rows, (columns + 1).clamp(max=written.shape[1] - 1)
+    ] == tokenizer.convert_tokens_to_ids("years")
+    assert ((last == sources) | (last == IGNORED) | years_old).all() and (
+        last == sources
+    ).sum() > 100
     both = (batch["labels"][:, :-1] != IGNORED) & (batch["labels"][:, 1:] != IGNORED)
     assert (written[:, :-1] == batch["labels"][:, :-1])[both].all()
     rows, columns = (batch["asked"] >= 0).nonzero(as_tuple=True)
-    asking = tokenizer.batch_decode(batch["input_ids"][rows, batch["asked"][rows, columns]][:, None])
-    assert len(rows) > 100 and set(asking) & {"mentor", "mayor", "founder"} and not set(asking) & {"the", "of", "?", "¶", "A"}
+    asking = tokenizer.batch_decode(
+        batch["input_ids"][rows, batch["asked"][rows, columns]][:, None]
+    )
+    assert (
+        len(rows) > 100
+        and set(asking) & {"mentor", "mayor", "founder"}
+        and not set(asking) & {"the", "of", "?", "¶", "A"}
+    )
     row, position, first_word, last_word, _ = batch["decided"].T
     assert len(row) > 20 and (batch["labels"][row, position] != IGNORED).all()
-    assert all(" " in tokenizer.decode(pair) for pair in zip(first_word.tolist(), last_word.tolist(), strict=True))
+    assert all(
+        " " in tokenizer.decode(pair)
+        for pair in zip(first_word.tolist(), last_word.tolist(), strict=True)
+    )

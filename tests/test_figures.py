@@ -39,7 +39,9 @@ def test_one_scale_where_both_sides_show_the_same_metric():
 
 
 def test_recall_by_k():
-    table = pd.DataFrame({"dataset": "musique", "k": [5, 15], "recall": [48.85, 64.48], "n": 210, "paragraphs": 3298})
+    table = pd.DataFrame(
+        {"dataset": "musique", "k": [5, 15], "recall": [48.85, 64.48], "n": 210, "paragraphs": 3298}
+    )
     (axis,) = figures.draw_recall_by_k(table, "t").axes
     assert axis.lines[0].get_xydata().tolist() == [[5.0, 48.85], [15.0, 64.48]]
 
@@ -48,8 +50,14 @@ SIZES = pd.DataFrame(
     [
         (dataset, f"data/models/mini-{size}", parameters, style, system, mean, mean - 3, mean + 2)
         for dataset, up in (("hotpotqa", 0), ("musique", 1))
-        for size, parameters, style, means in (("base", 0.14, "flan_t5", (50, 55)), ("xl", 1.3, "flan_t5", (60, 90)), ("causal", 1.1, "codex", (20, 30)))
-        for system, mean in zip(("OneR QA", "IRCoT QA"), (means[0] + up, means[1] + up), strict=True)
+        for size, parameters, style, means in (
+            ("base", 0.14, "flan_t5", (50, 55)),
+            ("xl", 1.3, "flan_t5", (60, 90)),
+            ("causal", 1.1, "codex", (20, 30)),
+        )
+        for system, mean in zip(
+            ("OneR QA", "IRCoT QA"), (means[0] + up, means[1] + up), strict=True
+        )
     ],
     columns=["dataset", "model", "parameters", "style", "system", "mean", "low", "high"],
 )
@@ -58,11 +66,18 @@ SIZES = pd.DataFrame(
 def test_means_by_size_with_a_line_through_models_of_one_style():
     figure = figures.draw_by_size(SIZES, "by size", "answer F1, %")
     hotpotqa, musique = figure.axes
-    assert [axis.get_title() for axis in figure.axes] == ["HotpotQA", "MuSiQue"] and figure.get_suptitle() == "by size"
+    assert [axis.get_title() for axis in figure.axes] == [
+        "HotpotQA",
+        "MuSiQue",
+    ] and figure.get_suptitle() == "by size"
     lines = [line.lines[0].get_xydata().tolist() for line in musique.containers]
     assert lines == [[[0, 51], [1, 61]], [[0, 56], [1, 91]], [[2, 21]], [[2, 31]]]
     assert hotpotqa.containers[1].lines[2][0].get_segments()[0][:, 1].tolist() == [52, 57]
-    assert [label.get_text() for label in hotpotqa.get_xticklabels()] == ["base\n0.14 M", "xl\n1.3 M", "causal\n1.1 M"]
+    assert [label.get_text() for label in hotpotqa.get_xticklabels()] == [
+        "base\n0.14 M",
+        "xl\n1.3 M",
+        "causal\n1.1 M",
+    ]
     assert hotpotqa.get_ylabel() == "answer F1, %"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["OneR QA", "IRCoT QA"]
 
@@ -70,16 +85,32 @@ def test_means_by_size_with_a_line_through_models_of_one_style():
 def test_means_by_whose_demonstrations_are_shown():
     rows = [("hotpotqa", "musique", "OneR", 50), ("hotpotqa", "musique", "IRCoT", 80), ("hotpotqa", "hotpotqa", "OneR", 50),
             ("hotpotqa", "hotpotqa", "IRCoT", 90), ("musique", "hotpotqa", "OneR", 40), ("musique", "hotpotqa", "IRCoT", 70)]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["dataset", "demonstrations", "system", "mean"]).assign(low=lambda t: t["mean"] - 5, high=lambda t: t["mean"] + 5)
+    table = pd.DataFrame(rows, columns=["dataset", "demonstrations", "system", "mean"]).assign(
+        low=lambda t: t["mean"] - 5, high=lambda t: t["mean"] + 5
+    )
     first, second = figures.draw_by_demonstrations(table, "t", "recall, %").axes
-    assert [axis.get_title() for axis in (first, second)] == ["questions of HotpotQA", "questions of MuSiQue"]
+    assert [axis.get_title() for axis in (first, second)] == [
+        "questions of HotpotQA",
+        "questions of MuSiQue",
+    ]
     assert [label.get_text() for label in first.get_xticklabels()] == ["MuSiQue", "HotpotQA"]
     assert heights(first) == [50, 50, 80, 90] and heights(second) == [40, 70]
-    assert (first.get_ylabel(), second.get_ylabel(), first.get_xlabel()) == ("recall, %", "", "demonstrations of")
+    assert (first.get_ylabel(), second.get_ylabel(), first.get_xlabel()) == (
+        "recall, %",
+        "",
+        "demonstrations of",
+    )
 
 
 def test_curves_of_trainings_by_minutes():
-    curves = pd.DataFrame({"model": ["mini-base", "mini-base", "mini-xl"], "seconds": [60, 180, 90], "answer": [0.1, 0.5, 0.9], "step": 1})
+    curves = pd.DataFrame(
+        {
+            "model": ["mini-base", "mini-base", "mini-xl"],
+            "seconds": [60, 180, 90],
+            "answer": [0.1, 0.5, 0.9],
+            "step": 1,
+        }
+    )
     (axis,) = figures.draw_training(curves, "t").axes
     assert [line.get_xydata().tolist() for line in axis.lines] == [[[1, 10], [3, 50]], [[1.5, 90]]]
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["mini-base", "mini-xl"]
@@ -92,5 +123,10 @@ def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch, name):
         monkeypatch.setattr(figures, "FIGURES", tmp_path / folder)
         figures.save_figure(figures.draw_with_reported(TABLE, "t", "recall, %"), TABLE, "figure")
         figures.save_figure(figures.draw_by_size(SIZES, "t", "recall, %"), SIZES, "sizes")
-        saved.append([(tmp_path / folder / f"{figure}.{name}").read_bytes() for figure in ("figure", "sizes")])
+        saved.append(
+            [
+                (tmp_path / folder / f"{figure}.{name}").read_bytes()
+                for figure in ("figure", "sizes")
+            ]
+        )
     assert saved[0] == saved[1]

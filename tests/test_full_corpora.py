@@ -1,4 +1,6 @@
-"""Full corpora from the official downloads, by small files in the same formats; and by the real samples where they are present."""
+"""Full corpora from the official downloads, by small files in the same formats; and by the real
+samples where they are present.
+"""
 
 import bz2
 import io
@@ -16,7 +18,13 @@ import pytest
 
 from ircotlib.data import Paragraph
 from ircotlib.datasets.downloads import ABSTRACTS, ARCHIVE, FILES, RENAMED, SOURCES
-from ircotlib.datasets.full import COUNTS, find_gold_ids, find_ids, make_full_corpus, read_full_corpus
+from ircotlib.datasets.full import (
+    COUNTS,
+    find_gold_ids,
+    find_ids,
+    make_full_corpus,
+    read_full_corpus,
+)
 from ircotlib.datasets.hotpotqa import read_hotpotqa
 from ircotlib.datasets.load import load
 from ircotlib.datasets.musique import read_musique
@@ -27,10 +35,19 @@ from ircotlib.retrieval.corpus import Corpus
 
 def abstract(number, title, sentences):
     """One line of HotpotQA's abstracts, with all the fields of the official files."""
-    record = {"id": str(number), "url": f"https://en.wikipedia.org/wiki?curid={number}", "title": title, "text": sentences}
+    record = {
+        "id": str(number),
+        "url": f"https://en.wikipedia.org/wiki?curid={number}",
+        "title": title,
+        "text": sentences,
+    }
     offsets = [[[0, len(sentence)]] for sentence in sentences]
     linked = [f'<a href="{title}">{sentence}</a>' for sentence in sentences]
-    return record | {"charoffset": offsets, "text_with_links": linked, "charoffset_with_links": offsets}
+    return record | {
+        "charoffset": offsets,
+        "text_with_links": linked,
+        "charoffset_with_links": offsets,
+    }
 
 
 def shard(*records):
@@ -42,9 +59,14 @@ SHARDS = {
         abstract(12, "Anarchism", ["Anarchism is a philosophy.", " It rejects hierarchy. "]),
         abstract(13, "Of Mice &amp; Men (band)", ["They are a band."]),
     ),
-    "AA/wiki_01": shard(abstract(14, "Łódź", ["Łódź is a city in Poland…"]), abstract(15, "Nothing", []), abstract(16, "Blank", [" "])),
+    "AA/wiki_01": shard(
+        abstract(14, "Łódź", ["Łódź is a city in Poland…"]),
+        abstract(15, "Nothing", []),
+        abstract(16, "Blank", [" "]),
+    ),
     "AA/wiki_02": shard(
-        abstract(17, "Anarchism", ["Anarchism is a philosophy. It rejects hierarchy."]), abstract(18, "Anarchism", ["Other."])
+        abstract(17, "Anarchism", ["Anarchism is a philosophy. It rejects hierarchy."]),
+        abstract(18, "Anarchism", ["Other."]),
     ),
 }
 TEXTS = [
@@ -61,7 +83,10 @@ TEXTS = [
 def many_shards(count=103):
     """One abstract each: a folder of 100 and a part of another."""
     names = [f"{'AA' if number < 100 else 'AB'}/wiki_{number % 100:02}" for number in range(count)]
-    return {name: shard(abstract(number, f"Page {number}", [f"Text {number}."])) for number, name in enumerate(names)}
+    return {
+        name: shard(abstract(number, f"Page {number}", [f"Text {number}."]))
+        for number, name in enumerate(names)
+    }
 
 
 def write_archive(folder, shards):
@@ -102,8 +127,14 @@ def test_abstracts_come_from_the_archive_and_from_the_folder_alike(tmp_path):
     write_folder(tmp_path / "renamed" / "hotpotqa" / RENAMED, SHARDS)
     paragraphs = read("hotpotqa", tmp_path / "archive")
     assert pairs(paragraphs) == TEXTS
-    assert read("hotpotqa", tmp_path / "folder") == read("hotpotqa", tmp_path / "renamed") == paragraphs
-    assert [path.name for path in (tmp_path / "archive" / "hotpotqa").iterdir() if path.is_dir()] == [ABSTRACTS]
+    assert (
+        read("hotpotqa", tmp_path / "folder")
+        == read("hotpotqa", tmp_path / "renamed")
+        == paragraphs
+    )
+    assert [
+        path.name for path in (tmp_path / "archive" / "hotpotqa").iterdir() if path.is_dir()
+    ] == [ABSTRACTS]
     (tmp_path / "archive" / "hotpotqa" / ARCHIVE).unlink()  # unpacked: no longer needed
     assert read("hotpotqa", tmp_path / "archive") == paragraphs
 
@@ -118,14 +149,22 @@ def test_ids_are_those_of_contexts_and_a_repeated_one_is_numbered(tmp_path):
 
 def test_shards_are_read_in_the_order_of_their_names(tmp_path):
     write_archive(tmp_path, many_shards())
-    assert pairs(read("hotpotqa", tmp_path)) == [(f"Page {number}", f"Text {number}.") for number in range(103)]
+    assert pairs(read("hotpotqa", tmp_path)) == [
+        (f"Page {number}", f"Text {number}.") for number in range(103)
+    ]
 
 
-@pytest.mark.parametrize(("missing", "found"), [("AA/wiki_07", "AA/wiki_08"), ("AA/wiki_99", "AB/wiki_00"), ("AB/wiki_01", "AB/wiki_02")])
+@pytest.mark.parametrize(
+    ("missing", "found"),
+    [("AA/wiki_07", "AA/wiki_08"), ("AA/wiki_99", "AB/wiki_00"), ("AB/wiki_01", "AB/wiki_02")],
+)
 def test_a_missing_shard_is_named(tmp_path, missing, found):
     folder = write_folder(tmp_path / ABSTRACTS, many_shards())
     (folder / f"{missing}.bz2").unlink()
-    with pytest.raises(ValueError, match=f"expected {missing}.bz2 after .* shards, found {found}.bz2: it was not unpacked to the end"):
+    with pytest.raises(
+        ValueError,
+        match=f"expected {missing}.bz2 after .* shards, found {found}.bz2: it was not unpacked to the end",
+    ):
         read_full_corpus("hotpotqa", tmp_path)
 
 
@@ -140,7 +179,11 @@ def test_an_archive_cut_off_is_named_and_the_whole_one_goes_on_from_there(tmp_pa
     archive = write_archive(tmp_path, many_shards())
     whole = archive.read_bytes()
     archive.write_bytes(whole[: int(kept * len(whole)) if 0 < kept < 1 else kept])
-    with pytest.raises(ValueError, match=re.escape(f"{archive}, after member ") + ".*cut off, damaged.*nlp.stanford.edu.*01edf64cd120ec"):
+    with pytest.raises(
+        ValueError,
+        match=re.escape(f"{archive}, after member ")
+        + ".*cut off, damaged.*nlp.stanford.edu.*01edf64cd120ec",
+    ):
         read_full_corpus("hotpotqa", tmp_path)
     assert not (tmp_path / ABSTRACTS).exists()
     archive.write_bytes(whole)
@@ -152,12 +195,17 @@ def test_a_damaged_archive_and_another_archive_are_named(tmp_path):
     content = bytearray(archive.read_bytes())
     content[len(content) // 2] ^= 255
     archive.write_bytes(content)
-    with pytest.raises(ValueError, match=re.escape(str(archive)) + ".*cut off, damaged or another archive"):
+    with pytest.raises(
+        ValueError, match=re.escape(str(archive)) + ".*cut off, damaged or another archive"
+    ):
         read_full_corpus("hotpotqa", tmp_path)
     for name in ("../../outside.bz2", f"{ABSTRACTS}/AA/wiki_00.json", "wiki_00.bz2"):
         with tarfile.open(archive, "w:bz2") as tar:
             tar.addfile(tarfile.TarInfo(name))
-        with pytest.raises(ValueError, match=f"expected members {ABSTRACTS}/AA/wiki_00.bz2 and so on, found '{re.escape(name)}'"):
+        with pytest.raises(
+            ValueError,
+            match=f"expected members {ABSTRACTS}/AA/wiki_00.bz2 and so on, found '{re.escape(name)}'",
+        ):
             read_full_corpus("hotpotqa", tmp_path)
     tarfile.open(archive, "w:bz2").close()
     with pytest.raises(ValueError, match="expected members .* found none"):
@@ -170,12 +218,24 @@ BROKEN_SHARDS = [
     (b"", "cut off or damaged after line 0"),
     (b"plain text", "cut off or damaged after line 0 (Invalid data stream)"),
     (shard(GOOD) + b"rubbish", None),  # bz2 allows what follows its end
-    (bz2.compress(json.dumps(GOOD).encode() + b'\n{"id": "2", "ti'), 'line 2: expected one JSON object, found b\'{"id": "2"'),
-    (bz2.compress(b'{"title": "\xff"}\n'), 'line 1: expected one JSON object, found b\'{"title": "\\xff"}'),
+    (
+        bz2.compress(json.dumps(GOOD).encode() + b'\n{"id": "2", "ti'),
+        'line 2: expected one JSON object, found b\'{"id": "2"',
+    ),
+    (
+        bz2.compress(b'{"title": "\xff"}\n'),
+        'line 1: expected one JSON object, found b\'{"title": "\\xff"}',
+    ),
     (shard(GOOD, ["list"]), "line 2: expected a JSON object with a field 'text', found ['list']"),
-    (shard(GOOD, {"id": "2", "title": "No text"}), "line 2, field 'text': expected a list, found only id, title"),
+    (
+        shard(GOOD, {"id": "2", "title": "No text"}),
+        "line 2, field 'text': expected a list, found only id, title",
+    ),
     (shard(GOOD | {"text": "one text"}), "line 1, field 'text': expected a list, found 'one text'"),
-    (shard(GOOD | {"text": [["Heading"], ["A paragraph."]]}), "line 1, field 'text': expected a list of sentences, found [['Heading']"),
+    (
+        shard(GOOD | {"text": [["Heading"], ["A paragraph."]]}),
+        "line 1, field 'text': expected a list of sentences, found [['Heading']",
+    ),
     (shard(GOOD | {"title": None}), "line 1, field 'title': expected a text, found None"),
 ]
 
@@ -192,15 +252,31 @@ def test_a_damaged_shard_is_named_with_its_line(tmp_path, content, message):
 
 
 def question(id, *context):
-    return {"_id": id, "type": "compositional", "question": f"{id}?", "context": context, "entity_ids": "Q1_Q2"}
+    return {
+        "_id": id,
+        "type": "compositional",
+        "question": f"{id}?",
+        "context": context,
+        "entity_ids": "Q1_Q2",
+    }
 
 
 def wiki_answer(id, *context):
-    facts = {"answer": "x", "supporting_facts": [[context[0][0], 0]], "evidences": [], "answer_id": None, "evidences_id": []}
+    facts = {
+        "answer": "x",
+        "supporting_facts": [[context[0][0], 0]],
+        "evidences": [],
+        "answer_id": None,
+        "evidences_id": [],
+    }
     return question(id, *context) | facts
 
 
-MACK, LODZ, PARK = ["Mack Rides", ["It is German.", "It is old. "]], ["Łódź", ["Łódź lies in Poland…"]], ["Park", []]
+MACK, LODZ, PARK = (
+    ["Mack Rides", ["It is German.", "It is old. "]],
+    ["Łódź", ["Łódź lies in Poland…"]],
+    ["Park", []],
+)
 OLD_MACK = ["Mack Rides", ["It is German."]]
 WIKI = {
     "dev.json": [wiki_answer("d1", MACK, LODZ), wiki_answer("d2", LODZ, PARK, MACK)],
@@ -219,7 +295,9 @@ WIKI_TEXTS = [
 def write_json(folder, files, indent=None):
     folder.mkdir(parents=True, exist_ok=True)
     for name, records in files.items():
-        (folder / name).write_text(json.dumps(records, ensure_ascii=False, indent=indent), encoding="utf-8")
+        (folder / name).write_text(
+            json.dumps(records, ensure_ascii=False, indent=indent), encoding="utf-8"
+        )
     return folder
 
 
@@ -228,29 +306,44 @@ def test_contexts_of_2wikimultihopqa_each_once(tmp_path, indent):
     write_json(tmp_path / "2wikimultihopqa", WIKI, indent)
     paragraphs = read("2wikimultihopqa", tmp_path)
     assert pairs(paragraphs) == WIKI_TEXTS
-    assert paragraphs[:3] == pool(context for _, context in read_2wikimultihopqa(tmp_path / "2wikimultihopqa" / "dev.json"))
+    assert paragraphs[:3] == pool(
+        context for _, context in read_2wikimultihopqa(tmp_path / "2wikimultihopqa" / "dev.json")
+    )
 
 
 def test_a_json_list_is_read_bit_by_bit(tmp_path):
     write_json(tmp_path, WIKI)
-    records = [wiki_answer(f"q{number}", ["Łódź", [f"Łódź, {number}. {'x' * 200}"]]) for number in range(2000)]
+    records = [
+        wiki_answer(f"q{number}", ["Łódź", [f"Łódź, {number}. {'x' * 200}"]])
+        for number in range(2000)
+    ]
     path = tmp_path / "dev.json"
     path.write_text(json.dumps(records, ensure_ascii=False)[:-9], encoding="utf-8")
     paragraphs = read_full_corpus("2wikimultihopqa", tmp_path)
-    assert [next(paragraphs).text[:8] for _ in range(1000)] == [f"Łódź, {number}."[:8] for number in range(1000)]
-    with pytest.raises(ValueError, match=re.escape(f"{path}: cut off or damaged after record 1999 (")):
+    assert [next(paragraphs).text[:8] for _ in range(1000)] == [
+        f"Łódź, {number}."[:8] for number in range(1000)
+    ]
+    with pytest.raises(
+        ValueError, match=re.escape(f"{path}: cut off or damaged after record 1999 (")
+    ):
         list(paragraphs)
 
 
 RECORD = json.dumps(question("d1", PARK))
 BROKEN_LISTS = [
     ("", "expected one JSON list of questions, found a file that starts with b''"),
-    (f"{RECORD}\n{RECORD}", 'expected one JSON list of questions, found a file that starts with b\'{"_id": "d1"'),
+    (
+        f"{RECORD}\n{RECORD}",
+        'expected one JSON list of questions, found a file that starts with b\'{"_id": "d1"',
+    ),
     (f"[{RECORD}", "cut off or damaged after record 1 ("),
     (f"[{RECORD}, {RECORD[:30]}", "cut off or damaged after record 1 ("),
     (f"[{RECORD}, {RECORD.replace(':', '')}]", "cut off or damaged after record 1 ("),
     (f"[{RECORD}] [{RECORD}]", "cut off or damaged after record 1 ("),
-    (f"[{RECORD}, {RECORD}]".replace("d1?", "\xe9").encode("latin-1"), "cut off or damaged after record 0 ("),
+    (
+        f"[{RECORD}, {RECORD}]".replace("d1?", "\xe9").encode("latin-1"),
+        "cut off or damaged after record 0 (",
+    ),
 ]
 
 
@@ -263,30 +356,44 @@ def test_a_damaged_json_list_is_named_with_its_record(tmp_path, content, message
     assert str(error.value).startswith(str(path))
 
 
-@pytest.mark.parametrize("entry", [["Title", "one text"], ["Title", [1]], ["Title"], "Title", {"Title": []}])
+@pytest.mark.parametrize(
+    "entry", [["Title", "one text"], ["Title", [1]], ["Title"], "Title", {"Title": []}]
+)
 def test_a_context_out_of_format_is_named(tmp_path, entry):
     write_json(tmp_path, WIKI | {"test.json": [question("t1", PARK), question("t2", MACK, entry)]})
-    with pytest.raises(ValueError, match=r"test.json, record 2, field 'context': expected \[title, \[sentence, ...\]\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"test.json, record 2, field 'context': expected \[title, \[sentence, ...\]\]",
+    ):
         read("2wikimultihopqa", tmp_path)
 
 
 def musique(id, *texts, **fields):
-    paragraphs = [{"idx": number, "title": title, "paragraph_text": text} for number, (title, text) in enumerate(texts)]
+    paragraphs = [
+        {"idx": number, "title": title, "paragraph_text": text}
+        for number, (title, text) in enumerate(texts)
+    ]
     return {"id": id, "question": "?", "paragraphs": paragraphs} | fields
 
 
 def musique_answer(id, *texts, answerable=True):
-    record = musique(id, *texts, answer="x", answer_aliases=[], answerable=answerable, question_decomposition=[])
+    record = musique(
+        id, *texts, answer="x", answer_aliases=[], answerable=answerable, question_decomposition=[]
+    )
     for entry in record["paragraphs"]:
         entry["is_supporting"] = answerable
     return record
 
 
 MUSIQUE = {
-    "ans_v1.0_dev": [musique_answer("2hop__1_2", ("Yale", "In New Haven. "), ("Łódź", "In Poland…"))],
+    "ans_v1.0_dev": [
+        musique_answer("2hop__1_2", ("Yale", "In New Haven. "), ("Łódź", "In Poland…"))
+    ],
     "ans_v1.0_test": [musique("2hop__3_4", ("Yale", "In New Haven."), ("Yale", "By a lake."))],
     "ans_v1.0_train": [musique_answer("2hop__5_6", ("Zoo", "A zoo."), ("Yale", "In New Haven."))],
-    "full_v1.0_dev": [musique_answer("2hop__1_2", ("Ark", "A boat."), ("Zoo", "A zoo."), answerable=False)],
+    "full_v1.0_dev": [
+        musique_answer("2hop__1_2", ("Ark", "A boat."), ("Zoo", "A zoo."), answerable=False)
+    ],
     "full_v1.0_test": [musique("2hop__3_4", ("Zoo", "A zoo."))],
     "full_v1.0_train": [musique_answer("2hop__5_6", ("Pond", "A pond."))],
 }
@@ -319,19 +426,30 @@ def test_a_damaged_line_of_musique_is_named(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     path = tmp_path / "musique_full_v1.0_dev.jsonl"
     path.write_text(path.read_text() + "\n" + path.read_text()[:-9])
-    with pytest.raises(ValueError, match=re.escape(f"{path}, line 3: expected one JSON object, found b'")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"{path}, line 3: expected one JSON object, found b'")
+    ):
         read("musique", tmp_path)
-    write_musique(tmp_path, {"full_v1.0_dev": [musique("2hop__1_2", ("Ark", "A boat."), (None, "No title."))]})
-    with pytest.raises(ValueError, match=re.escape(f"{path}, line 1, paragraph 1, field 'title': expected a text, found None")):
+    write_musique(
+        tmp_path, {"full_v1.0_dev": [musique("2hop__1_2", ("Ark", "A boat."), (None, "No title."))]}
+    )
+    with pytest.raises(
+        ValueError,
+        match=re.escape(f"{path}, line 1, paragraph 1, field 'title': expected a text, found None"),
+    ):
         read("musique", tmp_path)
 
 
 def test_pages_of_iirc(tmp_path):
-    lines = [f"This is line {number} of a page and it has more than ten words." for number in range(30)]
+    lines = [
+        f"This is line {number} of a page and it has more than ten words." for number in range(30)
+    ]
     articles = {"łódź": "\n".join(["Short line.", *lines]), "zoo": f"<p>{lines[0]}</p>"}
     write_json(tmp_path / "iirc", {"context_articles.json": articles})
     paragraphs = read("iirc", tmp_path)
-    assert sorted(pairs(paragraphs)) == sorted([*(("łódź", line) for line in lines), ("zoo", lines[0])])
+    assert sorted(pairs(paragraphs)) == sorted(
+        [*(("łódź", line) for line in lines), ("zoo", lines[0])]
+    )
     assert pairs(paragraphs)[:30] != [("łódź", line) for line in lines]  # shuffled within the page
     corpus = make_full_corpus("iirc", tmp_path, tmp_path / "corpus", expected=31)
     assert list(corpus) == paragraphs == read("iirc", tmp_path)
@@ -341,25 +459,44 @@ def test_pages_of_iirc(tmp_path):
 def test_missing_files_are_told_with_names_places_and_source(tmp_path, dataset):
     with pytest.raises(FileNotFoundError) as error:
         read_full_corpus(dataset, tmp_path)
-    for words in (*FILES[dataset], str(tmp_path / dataset), str(tmp_path), SOURCES[dataset], "https://"):
+    for words in (
+        *FILES[dataset],
+        str(tmp_path / dataset),
+        str(tmp_path),
+        SOURCES[dataset],
+        "https://",
+    ):
         assert words in str(error.value)
 
 
 def test_only_what_is_missing_is_asked_for(tmp_path):
-    write_musique(tmp_path, {name: records for name, records in MUSIQUE.items() if name.startswith("ans")})
+    write_musique(
+        tmp_path, {name: records for name, records in MUSIQUE.items() if name.startswith("ans")}
+    )
     with pytest.raises(
-        FileNotFoundError, match="looked for musique_full_v1.0_dev.jsonl, musique_full_v1.0_test.jsonl, musique_full_v1.0_train"
+        FileNotFoundError,
+        match="looked for musique_full_v1.0_dev.jsonl, musique_full_v1.0_test.jsonl, musique_full_v1.0_train",
     ):
         read_full_corpus("musique", tmp_path)
-    with pytest.raises(ValueError, match="unknown data set 'mini'; full corpora are of hotpotqa, 2wikimultihopqa, musique, iirc"):
+    with pytest.raises(
+        ValueError,
+        match="unknown data set 'mini'; full corpora are of hotpotqa, 2wikimultihopqa, musique, iirc",
+    ):
         read_full_corpus("mini", tmp_path)
 
 
 def test_a_corpus_is_made_once_and_then_opened(tmp_path):
     write_musique(tmp_path, MUSIQUE)
-    corpus = make_full_corpus("musique", tmp_path, tmp_path / "corpora" / "musique-full", expected=6)
-    assert pairs(corpus) == MUSIQUE_TEXTS and [corpus[position] for position in range(6)] == read("musique", tmp_path)
-    assert {path.name for path in (tmp_path / "corpora").iterdir()} == {"musique-full", "musique-full.lock"}
+    corpus = make_full_corpus(
+        "musique", tmp_path, tmp_path / "corpora" / "musique-full", expected=6
+    )
+    assert pairs(corpus) == MUSIQUE_TEXTS and [corpus[position] for position in range(6)] == read(
+        "musique", tmp_path
+    )
+    assert {path.name for path in (tmp_path / "corpora").iterdir()} == {
+        "musique-full",
+        "musique-full.lock",
+    }
     for path in tmp_path.glob("musique_*"):
         path.unlink()
     assert make_full_corpus("musique", tmp_path, corpus.folder).fingerprint == corpus.fingerprint
@@ -369,10 +506,16 @@ def test_another_corpus_in_the_folder_is_refused_and_stays(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     write_json(tmp_path, WIKI)
     corpus = make_full_corpus("musique", tmp_path, tmp_path / "corpus", expected=6)
-    with pytest.raises(ValueError, match="expected the full corpus of 2wikimultihopqa or no corpus, found {'dataset': 'musique'}"):
+    with pytest.raises(
+        ValueError,
+        match="expected the full corpus of 2wikimultihopqa or no corpus, found {'dataset': 'musique'}",
+    ):
         make_full_corpus("2wikimultihopqa", tmp_path, corpus.folder, expected=5)
-    (corpus.folder / "full.json").unlink()  # as in a folder that write_corpus made of pooled contexts
-    with pytest.raises(ValueError, match="expected the full corpus of musique or no corpus, found no full corpus"):
+    # as in a folder that write_corpus made of pooled contexts
+    (corpus.folder / "full.json").unlink()
+    with pytest.raises(
+        ValueError, match="expected the full corpus of musique or no corpus, found no full corpus"
+    ):
         make_full_corpus("musique", tmp_path, corpus.folder, expected=6)
     assert len(Corpus(corpus.folder)) == 6
 
@@ -381,7 +524,10 @@ def test_the_counts_are_those_of_the_paper(shared):
     paper = shared.parent / "papers" / "ircot.txt"
     if not paper.is_file():
         pytest.skip(f"needs the paper's text in {paper}")
-    note = re.search(r"corpus sizes for the datasets: (.*?\)), and (IIRC \([\d,]+\))", paper.read_text(encoding="utf-8"))
+    note = re.search(
+        r"corpus sizes for the datasets: (.*?\)), and (IIRC \([\d,]+\))",
+        paper.read_text(encoding="utf-8"),
+    )
     found = re.findall(r"(\w+) \(([\d,]+)\)", " ".join(note.groups()))
     assert {name.lower(): int(count.replace(",", "")) for name, count in found} == COUNTS
 
@@ -389,7 +535,8 @@ def test_the_counts_are_those_of_the_paper(shared):
 def test_a_count_far_from_the_papers_is_an_error_that_keeps_what_was_read(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     with pytest.raises(
-        ValueError, match=r"musique: found 6 paragraphs, expected 139,416 .*with expected=6; what was read is kept"
+        ValueError,
+        match=r"musique: found 6 paragraphs, expected 139,416 .*with expected=6; what was read is kept",
     ) as error:
         make_full_corpus("musique", tmp_path, tmp_path / "corpus")
     parts = tmp_path / "corpus.parts"
@@ -397,7 +544,10 @@ def test_a_count_far_from_the_papers_is_an_error_that_keeps_what_was_read(tmp_pa
     assert not (tmp_path / "corpus").exists()
     for path in tmp_path.glob("musique_*"):
         path.write_bytes(b"?" * path.stat().st_size)  # of the same size: not read again
-    assert pairs(make_full_corpus("musique", tmp_path, tmp_path / "corpus", expected=6)) == MUSIQUE_TEXTS
+    assert (
+        pairs(make_full_corpus("musique", tmp_path, tmp_path / "corpus", expected=6))
+        == MUSIQUE_TEXTS
+    )
 
 
 @pytest.mark.parametrize("expected", [102, 104])
@@ -431,7 +581,11 @@ def test_progress_is_shown_stage_by_stage(tmp_path):
         stages.append((label, total, shown := []))
         yield lambda done, total: shown.append(done)
 
-    archive = write_archive(tmp_path, many_shards() | {"AB/wiki_03": shard(*(abstract(n, f"More {n}", ["."]) for n in range(2500)))})
+    archive = write_archive(
+        tmp_path,
+        many_shards()
+        | {"AB/wiki_03": shard(*(abstract(n, f"More {n}", ["."]) for n in range(2500)))},
+    )
     make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 2603, progress=record)
     assert [(label, total) for label, total, _ in stages] == [
         (f"unpacking {ARCHIVE}", archive.stat().st_size),
@@ -481,7 +635,10 @@ def test_a_reading_that_was_killed_goes_on_after_the_last_whole_part(tmp_path):
     whole = make_full_corpus("hotpotqa", tmp_path, tmp_path / "whole", 103)
     make_and_kill(tmp_path, tmp_path / "corpus", "reading", 103)
     spoil(folder / "AA")  # read before
-    assert make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 103).fingerprint == whole.fingerprint
+    assert (
+        make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 103).fingerprint
+        == whole.fingerprint
+    )
     assert not (tmp_path / "corpus.parts").exists()
 
 
@@ -491,42 +648,80 @@ def test_a_writing_that_was_killed_needs_no_reading(tmp_path):
     make_and_kill(tmp_path, tmp_path / "corpus", "corpus", 103)
     spoil(folder / "AA")
     spoil(folder / "AB")
-    assert make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 103).fingerprint == whole.fingerprint
-    assert {path.name for path in (tmp_path / "corpus").iterdir()} == {path.name for path in (tmp_path / "whole").iterdir()}
+    assert (
+        make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 103).fingerprint
+        == whole.fingerprint
+    )
+    assert {path.name for path in (tmp_path / "corpus").iterdir()} == {
+        path.name for path in (tmp_path / "whole").iterdir()
+    }
 
 
 def test_an_unpacking_that_was_killed_keeps_what_was_unpacked(tmp_path):
     noise = random.Random(5)  # does not compress, so that the archive is of several blocks
-    shards = {name: shard(abstract(1, name, [noise.randbytes(12_000).hex()])) for name in many_shards()}
+    shards = {
+        name: shard(abstract(1, name, [noise.randbytes(12_000).hex()])) for name in many_shards()
+    }
     archive = write_archive(tmp_path, shards)
     make_and_kill(tmp_path, tmp_path / "corpus", "unpacking", archive.stat().st_size)
     assert not (tmp_path / ABSTRACTS).exists()
     kept = sorted((tmp_path / f"{ABSTRACTS}.partial").glob("*/*.bz2"))
-    kept[1].write_bytes(kept[1].read_bytes()[:-7])  # as a kill in the middle of a shard would leave it
+    # as a kill in the middle of a shard would leave it
+    kept[1].write_bytes(kept[1].read_bytes()[:-7])
     untouched = kept[0].stat().st_mtime_ns
-    assert [paragraph.title for paragraph in make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 103)] == [*shards]
-    assert (tmp_path / ABSTRACTS / kept[0].parent.name / kept[0].name).stat().st_mtime_ns == untouched
+    assert [
+        paragraph.title
+        for paragraph in make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 103)
+    ] == [*shards]
+    assert (
+        tmp_path / ABSTRACTS / kept[0].parent.name / kept[0].name
+    ).stat().st_mtime_ns == untouched
     assert not (tmp_path / f"{ABSTRACTS}.partial").exists()
 
 
 def test_ids_are_found_by_title(tmp_path):
     corpus = [
         Paragraph(*fields, "")
-        for fields in [("1", "Rock &amp; Roll"), ("2", "Łódź"), ("3", "R&B"), ("4", "Łódź"), ("5", "R&amp;B"), ("6", "łódź")]
+        for fields in [
+            ("1", "Rock &amp; Roll"),
+            ("2", "Łódź"),
+            ("3", "R&B"),
+            ("4", "Łódź"),
+            ("5", "R&amp;B"),
+            ("6", "łódź"),
+        ]
     ]
     titles = ["Łódź", "Rock & Roll", "R&amp;B", "R&B", "Ło\u0301dz\u0301", "Nowhere", "Łódź"]
-    assert find_ids(iter(corpus), titles) == {"Łódź": "2", "Rock & Roll": "1", "R&amp;B": "5", "R&B": "3", "Ło\u0301dz\u0301": "2"}
+    assert find_ids(iter(corpus), titles) == {
+        "Łódź": "2",
+        "Rock & Roll": "1",
+        "R&amp;B": "5",
+        "R&B": "3",
+        "Ło\u0301dz\u0301": "2",
+    }
 
 
 def test_gold_of_a_fullwiki_file_comes_from_the_corpus(tmp_path):
     write_folder(tmp_path / ABSTRACTS, SHARDS)
     corpus = make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 7)
-    facts = {"answer": "x", "type": "bridge", "supporting_facts": [["Of Mice & Men (band)", 0], ["Anarchism", 1]]}
+    facts = {
+        "answer": "x",
+        "type": "bridge",
+        "supporting_facts": [["Of Mice & Men (band)", 0], ["Anarchism", 1]],
+    }
     path = tmp_path / "fullwiki.json"
     path.write_text(json.dumps([question("q1", MACK) | facts]))
     [(asked, _)] = read_hotpotqa(path, find_gold_ids(path, corpus))
     assert [corpus.position_of(id) for id in asked.gold] == [1, 0]
-    path.write_text(json.dumps([question("q1", MACK) | facts | {"supporting_facts": [["Nowhere", 0]]}, "text", {"supporting_facts": [7]}]))
+    path.write_text(
+        json.dumps(
+            [
+                question("q1", MACK) | facts | {"supporting_facts": [["Nowhere", 0]]},
+                "text",
+                {"supporting_facts": [7]},
+            ]
+        )
+    )
     with pytest.raises(ValueError, match="record 1, field 'supporting_facts': .*found 'Nowhere'"):
         read_hotpotqa(path, find_gold_ids(path, corpus))
 
@@ -538,16 +733,25 @@ def test_real_contexts_give_the_records_of_the_pooled_corpora(shared, tmp_path):
     assert read("2wikimultihopqa", tmp_path) == pooled
     _, pooled = load("musique", shared)
     write_musique(tmp_path, {name: [] for name in MUSIQUE})
-    (tmp_path / "musique_ans_v1.0_dev.jsonl").write_bytes((shared / "musique" / "dev_210.jsonl").read_bytes())
+    (tmp_path / "musique_ans_v1.0_dev.jsonl").write_bytes(
+        (shared / "musique" / "dev_210.jsonl").read_bytes()
+    )
     assert read("musique", tmp_path) == pooled
 
 
 def test_real_abstracts_give_the_gold_of_the_distractor_setting(shared, tmp_path):
     path = shared / "hotpotqa" / "dev_distractor_498.json"
     questions, pooled = load("hotpotqa", shared)
-    contexts = {(entry[0], *entry[1]): entry for record in json.loads(path.read_text(encoding="utf-8")) for entry in record["context"]}
+    contexts = {
+        (entry[0], *entry[1]): entry
+        for record in json.loads(path.read_text(encoding="utf-8"))
+        for entry in record["context"]
+    }
     records = [abstract(number, *entry) for number, entry in enumerate(contexts.values())]
-    write_folder(tmp_path / ABSTRACTS, {f"AA/wiki_{number:02}": shard(*records[number::10]) for number in range(10)})
+    write_folder(
+        tmp_path / ABSTRACTS,
+        {f"AA/wiki_{number:02}": shard(*records[number::10]) for number in range(10)},
+    )
     corpus = make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", len(pooled))
     assert {paragraph.id for paragraph in corpus} == {paragraph.id for paragraph in pooled}
     again = [asked for asked, _ in read_hotpotqa(path, find_gold_ids(path, corpus))]

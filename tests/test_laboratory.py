@@ -1,4 +1,6 @@
-"""The laboratory: raw files that the official loaders read, answerable questions that need all their paragraphs, and demonstrations."""
+"""The laboratory: raw files that the official loaders read, answerable questions that need all
+their paragraphs, and demonstrations.
+"""
 
 import json
 import os
@@ -12,16 +14,16 @@ from solver import answer
 
 from ircotlib.datasets.load import load
 from ircotlib.datasets.pooled import make_paragraph, sample_dev_test
+from ircotlib.laboratory.contexts import gold_passages, ranks_of_gold
+from ircotlib.laboratory.make import make_dataset, make_laboratory, write_all_demonstrations
+from ircotlib.laboratory.official import aliases
+from ircotlib.laboratory.questions import STYLES
+from ircotlib.laboratory.relations import LISTS
 from ircotlib.paths import PROMPTS
 from ircotlib.prompts import demonstration_sets, read_demonstrations
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.text import answer_from_chain
-from ircotlib.world.contexts import gold_passages, ranks_of_gold
-from ircotlib.world.laboratory import make_dataset, make_laboratory, write_all_demonstrations
-from ircotlib.world.official import aliases
-from ircotlib.world.questions import STYLES
-from ircotlib.world.relations import LISTS
 
 FILES = {
     "hotpotqa": "hotpot_dev_distractor_v1.json",
@@ -32,19 +34,51 @@ FILES = {
 CORPUS = {"hotpotqa": 2439, "2wikimultihopqa": 2439, "musique": 2439, "iirc": 3470}
 PINNED = {
     "hotpotqa": [
-        ("3b70100bcd9cfeea4ab05b8e", "Who was born first, Ida Marman or Maja Torgate?", ("Ida Marman",)),
-        ("fc32ba33a8a5c9b58a0e58d3", "Where did the performer of the album Iron Castle die?", ("Great Corsdale",)),
-        ("1677751e10456202b2541f4a", "In which country is the city where Torner Cinema is based?", ("Montria Union",)),
+        (
+            "3b70100bcd9cfeea4ab05b8e",
+            "Who was born first, Ida Marman or Maja Torgate?",
+            ("Ida Marman",),
+        ),
+        (
+            "fc32ba33a8a5c9b58a0e58d3",
+            "Where did the performer of the album Iron Castle die?",
+            ("Great Corsdale",),
+        ),
+        (
+            "1677751e10456202b2541f4a",
+            "In which country is the city where Torner Cinema is based?",
+            ("Montria Union",),
+        ),
     ],
     "2wikimultihopqa": [
-        ("371cce93996d0ee85ba8566966bac0d5", "Which school has the earlier opening date, Aldmouth University or Eskton Academy?", ("Aldmouth University", "University of Aldmouth")),
-        ("59bd230b97e96fa63094beb3c5d4880b", "Who is the grandfather of Odile Kelsen?", ("Rufus Penner", "R. Penner")),
-        ("52e369256ec82ee8df949c89dbd7bccc", "Who is the grandfather of Arlo Garsen?", ("Quentin Linner", "Q. Linner")),
+        (
+            "371cce93996d0ee85ba8566966bac0d5",
+            "Which school has the earlier opening date, Aldmouth University or Eskton Academy?",
+            ("Aldmouth University", "University of Aldmouth"),
+        ),
+        (
+            "59bd230b97e96fa63094beb3c5d4880b",
+            "Who is the grandfather of Odile Kelsen?",
+            ("Rufus Penner", "R. Penner"),
+        ),
+        (
+            "52e369256ec82ee8df949c89dbd7bccc",
+            "Who is the grandfather of Arlo Garsen?",
+            ("Quentin Linner", "Q. Linner"),
+        ),
     ],
     "musique": [
-        ("2hop__6221_957", "In which city was the Patient Echo performer born?", ("Lower Draymouth",)),
+        (
+            "2hop__6221_957",
+            "In which city was the Patient Echo performer born?",
+            ("Lower Draymouth",),
+        ),
         ("2hop__6404_471", "In which city was the Copper Rebels drummer born?", ("Old Hesria",)),
-        ("3hop1__2844_1646_8645", "Who governs the city where the Olga Velby mentor died?", ("Zeno Ashshaw", "Z. Ashshaw")),
+        (
+            "3hop1__2844_1646_8645",
+            "Who governs the city where the Olga Velby mentor died?",
+            ("Zeno Ashshaw", "Z. Ashshaw"),
+        ),
     ],
     "iirc": [
         ("q_0", "Who is the father of Distant Castle's director?", ("Marek Penwood",)),
@@ -61,7 +95,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    return make_laboratory(tmp_path_factory.mktemp("laboratory") / "7", seed=7, size=1200, questions=200)
+    return make_laboratory(
+        tmp_path_factory.mktemp("laboratory") / "7", seed=7, size=1200, questions=200
+    )
 
 
 @pytest.fixture(scope="module")
@@ -76,12 +112,16 @@ def read(folder, style):
 
 def records(folder, style):
     text = (folder / style / FILES[style]).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()] if style == "musique" else json.loads(text)
+    return (
+        [json.loads(line) for line in text.splitlines()] if style == "musique" else json.loads(text)
+    )
 
 
 def shown(question, corpus):
     """The gold paragraphs and the main passage, each text once."""
-    paragraphs = [corpus[id] for id in question.gold] + ([question.passage] if question.passage else [])
+    paragraphs = [corpus[id] for id in question.gold] + (
+        [question.passage] if question.passage else []
+    )
     return list({paragraph.text: paragraph for paragraph in paragraphs}.values())
 
 
@@ -93,17 +133,24 @@ def test_loaders_give_back_questions_gold_and_corpus(loaded, style):
     (questions, corpus), (world, riddles) = loaded[style], make_dataset(style)
     by_text = {riddle.text: riddle for riddle in riddles}
     assert (len(questions), len(corpus)) == (600, CORPUS[style])
-    assert [(q.id, q.text, q.answers) for q in (questions[0], questions[9], questions[-1])] == PINNED[style]
+    assert [
+        (q.id, q.text, q.answers) for q in (questions[0], questions[9], questions[-1])
+    ] == PINNED[style]
     assert len(sample_dev_test(questions)[0]) == 100 and len(sample_dev_test(questions)[1]) == 500
     for question in questions:
         riddle = by_text[question.text]
         assert question.answers[0] == riddle.answer
-        assert {paragraph.text for paragraph in shown(question, corpus)} == {passage.text for passage in gold_passages(world, riddle)}
+        assert {paragraph.text for paragraph in shown(question, corpus)} == {
+            passage.text for passage in gold_passages(world, riddle)
+        }
         if style == "iirc":
             assert question.passage.text == world.passage(*riddle.main).text
             assert question.kind == ("span" if riddle.kind == "span" else "value")
         else:
-            expected = {make_paragraph(passage.title, passage.text).id for passage in gold_passages(world, riddle)}
+            expected = {
+                make_paragraph(passage.title, passage.text).id
+                for passage in gold_passages(world, riddle)
+            }
             assert set(question.gold) == expected and question.kind == riddle.kind
 
 
@@ -122,11 +169,19 @@ def test_hotpotqa_and_2wikimultihopqa_point_at_the_sentences_that_state_the_fact
             context = dict(record["context"])
             assert len(record["context"]) == len(context) == 10
             for (title, number), fact in zip(record["supporting_facts"], riddle.facts, strict=True):
-                assert title == fact[0] and world.entities[title].facts[fact[1]] in context[title][number]
+                assert (
+                    title == fact[0]
+                    and world.entities[title].facts[fact[1]] in context[title][number]
+                )
 
 
 def test_evidences_of_2wikimultihopqa_lead_to_the_answer_by_name_and_by_id(folder):
-    rows = [json.loads(line) for line in (folder / "2wikimultihopqa/id_aliases.json").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (folder / "2wikimultihopqa/id_aliases.json")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    ]
     assert len({row["Q_id"] for row in rows}) == len(rows) == 2439 + sum(map(len, LISTS.values()))
     for record in records(folder, "2wikimultihopqa"):
         if record["type"] in ("compositional", "inference"):
@@ -138,17 +193,25 @@ def test_evidences_of_2wikimultihopqa_lead_to_the_answer_by_name_and_by_id(folde
             else:
                 assert d.isdigit() and record["answer_id"] is None
         else:
-            assert record["answer"] in record["question"] and record["answer_id"] in record["entity_ids"].split("_")
+            assert record["answer"] in record["question"] and record["answer_id"] in record[
+                "entity_ids"
+            ].split("_")
 
 
 def test_decompositions_of_musique_name_their_paragraphs(folder):
     for record in records(folder, "musique"):
         paragraphs, steps = record["paragraphs"], record["question_decomposition"]
         assert [p["idx"] for p in paragraphs] == list(range(20))
-        assert record["id"] == f"{len(steps)}hop{'1' * (len(steps) > 2)}__" + "_".join(str(step["id"]) for step in steps)
-        assert {step["paragraph_support_idx"] for step in steps} == {p["idx"] for p in paragraphs if p["is_supporting"]}
+        assert record["id"] == f"{len(steps)}hop{'1' * (len(steps) > 2)}__" + "_".join(
+            str(step["id"]) for step in steps
+        )
+        assert {step["paragraph_support_idx"] for step in steps} == {
+            p["idx"] for p in paragraphs if p["is_supporting"]
+        }
         for n, step in enumerate(steps):
-            assert (f"#{n}" if n else paragraphs[step["paragraph_support_idx"]]["title"]) in step["question"]
+            assert (f"#{n}" if n else paragraphs[step["paragraph_support_idx"]]["title"]) in step[
+                "question"
+            ]
             assert step["answer"] in paragraphs[step["paragraph_support_idx"]]["paragraph_text"]
         assert steps[-1]["answer"] == record["answer"]
 
@@ -156,15 +219,23 @@ def test_decompositions_of_musique_name_their_paragraphs(folder):
 def test_places_in_iirc_are_where_they_say(folder, loaded):
     articles = json.loads((folder / "iirc/context_articles.json").read_text(encoding="utf-8"))
     world, _ = make_dataset("iirc")
-    plain = {title.lower(): "\n".join(passage.text for passage in page) for title, page in world.pages.items()}
+    plain = {
+        title.lower(): "\n".join(passage.text for passage in page)
+        for title, page in world.pages.items()
+    }
     assert articles.keys() == plain.keys()
     for passage in records(folder, "iirc"):
         texts = plain | {"main": passage["text"]}
-        assert passage["links"] and all(passage["text"][slice(*link["indices"])] == link["target"] for link in passage["links"])
+        assert passage["links"] and all(
+            passage["text"][slice(*link["indices"])] == link["target"] for link in passage["links"]
+        )
         targets = {link["target"] for link in passage["links"]} | {passage["title"]}
         for question in passage["questions"]:
             assert set(question["question_links"]) <= targets
-            assert all(texts[context["passage"]][slice(*context["indices"])] == context["text"] for context in question["context"])
+            assert all(
+                texts[context["passage"]][slice(*context["indices"])] == context["text"]
+                for context in question["context"]
+            )
             pages = {context["passage"] for context in question["context"]} - {"main"}
             assert pages == {link.lower() for link in question["question_links"]}
             for span in question["answer"].get("answer_spans", []):
@@ -182,7 +253,9 @@ def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(laborat
             paragraphs = shown(question, corpus)
             assert answer(style, question.text, paragraphs) == question.answers[0], question
             for missing in paragraphs:
-                assert answer(style, question.text, [p for p in paragraphs if p != missing]) is None, (question, missing)
+                assert (
+                    answer(style, question.text, [p for p in paragraphs if p != missing]) is None
+                ), (question, missing)
 
 
 def test_nothing_in_the_whole_corpus_gives_another_answer(loaded):
@@ -196,25 +269,51 @@ def test_aliases_are_of_one_thing_only():
     names = [*world.entities, *(name for names in LISTS.values() for name in names)]
     forms = Counter(form.casefold() for name in names for form in (name, *aliases(world, name)))
     assert forms.most_common(1)[0][1] == 1
-    first, last = next(name for name, entity in world.entities.items() if entity.kind == "country").split()
+    first, last = next(
+        name for name, entity in world.entities.items() if entity.kind == "country"
+    ).split()
     assert aliases(world, f"{first} {last}") == (f"{last} of {first}",)
     assert aliases(world, "1931") == aliases(world, "yes") == ()
-    initials = Counter((name[0], name.split()[1]) for name, entity in world.entities.items() if entity.kind == "person")
-    shared = [name for name, entity in world.entities.items() if entity.kind == "person" and initials[name[0], name.split()[1]] > 1]
+    initials = Counter(
+        (name[0], name.split()[1])
+        for name, entity in world.entities.items()
+        if entity.kind == "person"
+    )
+    shared = [
+        name
+        for name, entity in world.entities.items()
+        if entity.kind == "person" and initials[name[0], name.split()[1]] > 1
+    ]
     assert shared and not any(aliases(world, name) for name in shared)
-    alone = [name for name, entity in world.entities.items() if entity.kind == "person" and name not in shared]
-    assert alone and all(aliases(world, name) == (f"{name[0]}. {name.split()[1]}",) for name in alone)
+    alone = [
+        name
+        for name, entity in world.entities.items()
+        if entity.kind == "person" and name not in shared
+    ]
+    assert alone and all(
+        aliases(world, name) == (f"{name[0]}. {name.split()[1]}",) for name in alone
+    )
 
 
 def test_later_paragraphs_are_found_by_the_right_thought_only(loaded, tmp_path):
-    """What makes retrieval by thoughts worth while: the question does not lead to later paragraphs, the sentence before does."""
+    """What makes retrieval by thoughts worth while: the question does not lead to later paragraphs,
+    the sentence before does.
+    """
     for style, (questions, corpus) in loaded.items():
-        retriever = open_index(write_corpus(tmp_path / style, corpus.values()), tmp_path / f"{style} index")
+        retriever = open_index(
+            write_corpus(tmp_path / style, corpus.values()), tmp_path / f"{style} index"
+        )
         ranks = ranks_of_gold(questions[:200], make_dataset(style)[1], retriever)
         later = [rank for rank in ranks if rank.by_thought]
         assert len(later) > 100
-        assert sum(rank.by_question <= 15 for rank in later) / len(later) < 0.05 and median(rank.by_question for rank in later) > 200
-        assert sum(rank.by_thought <= 15 for rank in later) / len(later) > 0.99 and median(rank.by_thought for rank in later) <= 3
+        assert (
+            sum(rank.by_question <= 15 for rank in later) / len(later) < 0.05
+            and median(rank.by_question for rank in later) > 200
+        )
+        assert (
+            sum(rank.by_thought <= 15 for rank in later) / len(later) > 0.99
+            and median(rank.by_thought for rank in later) <= 3
+        )
         named = [rank for rank in ranks if not rank.by_thought]
         assert {rank.kind for rank in named} <= {"comparison", "bridge_comparison", "count"}
         if style != "iirc":  # there the main passage names them, not the question
@@ -225,19 +324,29 @@ def test_later_paragraphs_are_found_by_the_right_thought_only(loaded, tmp_path):
 
 
 def test_the_same_bytes_again_by_the_command(folder, tmp_path):
-    command = [sys.executable, "-m", "ircotlib.world.laboratory", str(tmp_path / "again")]
-    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"PYTHONHASHSEED": "1"})
+    command = [sys.executable, "-m", "ircotlib.laboratory.make", str(tmp_path / "again")]
+    subprocess.run(
+        command, check=True, capture_output=True, env=os.environ | {"PYTHONHASHSEED": "1"}
+    )
     files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    assert files == sorted(path.relative_to(tmp_path / "again") for path in (tmp_path / "again").rglob("*") if path.is_file())
+    assert files == sorted(
+        path.relative_to(tmp_path / "again")
+        for path in (tmp_path / "again").rglob("*")
+        if path.is_file()
+    )
     assert len(files) == 1 + 6 + 66 + 1
-    assert all((folder / path).read_bytes() == (tmp_path / "again" / path).read_bytes() for path in files)
+    assert all(
+        (folder / path).read_bytes() == (tmp_path / "again" / path).read_bytes() for path in files
+    )
 
 
 def test_another_seed_and_size(folder, small):
     for style in STYLES:
         questions, corpus = load(style, small)
         assert len(questions) == 200 and len(list(corpus)) > 1000
-        same = {question.text for question in questions} & {question.text for question in load(style, folder)[0]}
+        same = {question.text for question in questions} & {
+            question.text for question in load(style, folder)[0]
+        }
         assert len(same) < 0.2 * 200  # questions about popular entities, which are in every world
 
 
@@ -267,9 +376,16 @@ def test_other_files_are_not_overwritten(tmp_path):
 
 def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
     written = write_all_demonstrations(tmp_path, {style: make_dataset(style) for style in STYLES})
-    kept = sorted(path.relative_to(PROMPTS / "laboratory") for path in (PROMPTS / "laboratory").rglob("*") if path.is_file())
+    kept = sorted(
+        path.relative_to(PROMPTS / "laboratory")
+        for path in (PROMPTS / "laboratory").rglob("*")
+        if path.is_file()
+    )
     assert sorted(path.relative_to(tmp_path) for path in written) == kept
-    assert all((tmp_path / path).read_bytes() == (PROMPTS / "laboratory" / path).read_bytes() for path in kept)
+    assert all(
+        (tmp_path / path).read_bytes() == (PROMPTS / "laboratory" / path).read_bytes()
+        for path in kept
+    )
 
 
 @pytest.mark.parametrize("laboratory", ["folder", "small"])
@@ -284,24 +400,46 @@ def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(labo
         for path in paths:
             for demonstration in read_demonstrations(path):
                 assert demonstration.question not in asked
-                assert "_direct_" not in path.name or demonstration.answer == answers[demonstration.id]
+                assert (
+                    "_direct_" not in path.name or demonstration.answer == answers[demonstration.id]
+                )
                 found = answer(style, demonstration.question, demonstration.paragraphs)
-                assert found == (None if path.name.startswith("no_context") else answers[demonstration.id])
-        with_distractors = [path for path in paths if "gold_with" in path.name and "_cot_" in path.name]
-        lengths = [[len(demonstration.paragraphs) for demonstration in read_demonstrations(path)] for path in with_distractors]
+                assert found == (
+                    None if path.name.startswith("no_context") else answers[demonstration.id]
+                )
+        with_distractors = [
+            path for path in paths if "gold_with" in path.name and "_cot_" in path.name
+        ]
+        lengths = [
+            [len(demonstration.paragraphs) for demonstration in read_demonstrations(path)]
+            for path in with_distractors
+        ]
         assert all((b, c) == (a + 1, a + 2) for a, b, c in zip(*lengths, strict=True))
 
 
 def test_demonstrations_of_iirc_end_with_the_main_passage_and_know_the_pages(folder):
     titles = read_demonstrations(folder / "prompts/iirc/no_context_open_llm_retrieval_flan_t5.txt")
-    chains = read_demonstrations(folder / "prompts/iirc/gold_with_2_distractors_context_cot_qa_flan_t5.txt")
+    chains = read_demonstrations(
+        folder / "prompts/iirc/gold_with_2_distractors_context_cot_qa_flan_t5.txt"
+    )
     assert titles[0].question.startswith("The question is: '") and titles[0].answer
     for with_titles, with_chain in zip(titles, chains, strict=True):
         [main], needed = with_titles.paragraphs, with_titles.answer.split(", ")
-        assert (with_chain.paragraphs[-1].title, with_chain.paragraphs[-1].text) == (main.title, main.text)
-        assert main.title not in needed and set(needed) < {paragraph.title for paragraph in with_chain.paragraphs}
-        question, request = f"The question is: '{with_chain.question}'.", f"Generate titles of {len(needed)} Wikipedia pages"
-        assert with_titles.question == f"{question} {request} that have relevant information to answer this question."
+        assert (with_chain.paragraphs[-1].title, with_chain.paragraphs[-1].text) == (
+            main.title,
+            main.text,
+        )
+        assert main.title not in needed and set(needed) < {
+            paragraph.title for paragraph in with_chain.paragraphs
+        }
+        question, request = (
+            f"The question is: '{with_chain.question}'.",
+            f"Generate titles of {len(needed)} Wikipedia pages",
+        )
+        assert (
+            with_titles.question
+            == f"{question} {request} that have relevant information to answer this question."
+        )
 
 
 def test_three_fixed_sets_of_fifteen_with_all_kinds(folder):

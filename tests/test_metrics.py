@@ -1,4 +1,6 @@
-"""Scores of answers on pairs frozen from the official scorers' definitions, each pinning one rule; recall; the bootstrap."""
+"""Scores of answers on pairs frozen from the official scorers' definitions, each pinning one rule;
+recall; the bootstrap.
+"""
 
 import numpy as np
 import pytest
@@ -17,33 +19,84 @@ PAIRS = [
     ("articles do not count", ALL, "the Tower of London", ["A Tower of London"], 1, 1),
     ("articles only as words of their own", ALL, "theatre", ["atre"], 0, 0),
     ("ASCII punctuation vanishes, so 15,140 is one word", ALL, "15140.", ["15,140"], 1, 1),
-    ("a hyphen glues its words", ALL, "first party games", ["first-party games"], 0, 2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2)),
+    (
+        "a hyphen glues its words",
+        ALL,
+        "first party games",
+        ["first-party games"],
+        0,
+        2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2),
+    ),
     ("other punctuation stays", ALL, "Lee-Enfield", ["Lee–Enfield"], 0, 0),
     ("white space does not count", ALL, " New\n York ", ["New York"], 1, 1),
     ("precision 2/3, recall 1", ALL, "New York City", ["New York"], 0, 0.8),
     ("precision 1, recall 1/4", ALL, "July", ["July 21 1926 AD"], 0, 0.4),
     ("order does not count for F1", ALL, "York New", ["New York"], 0, 1),
-    ("repeated words count as often as both sides have them", ALL, "New New York", ["New York New New"], 0, 2 * 1 * (3 / 4) / (1 + 3 / 4)),
-    ("the best of the aliases, for each score by itself", ALL, "NYC", ["New York City", "NYC", "New York"], 1, 1),
-    ("the best alias need not be the first", ALL, "New York", ["Big Apple", "New York City"], 0, 0.8),
+    (
+        "repeated words count as often as both sides have them",
+        ALL,
+        "New New York",
+        ["New York New New"],
+        0,
+        2 * 1 * (3 / 4) / (1 + 3 / 4),
+    ),
+    (
+        "the best of the aliases, for each score by itself",
+        ALL,
+        "NYC",
+        ["New York City", "NYC", "New York"],
+        1,
+        1,
+    ),
+    (
+        "the best alias need not be the first",
+        ALL,
+        "New York",
+        ["Big Apple", "New York City"],
+        0,
+        0.8,
+    ),
     ("yes must stand alone", HOTPOT, "yes, both are", ["yes"], 0, 0),
     ("yes against a longer answer", HOTPOT, "Yes", ["yes minister"], 0, 0),
     ("no against yes", HOTPOT, "no", ["yes"], 0, 0),
     ("yes is normalised first", HOTPOT, "Yes.", ["yes"], 1, 1),
     ("noanswer is of the same kind", HOTPOT, "noanswer here", ["noanswer"], 0, 0),
     ("a word that contains no is not no", HOTPOT, "Hurricane No 1", ["Hurricane No. 1"], 1, 1),
-    ("no within a longer text is an ordinary word", HOTPOT, "Hurricane No 2", ["Hurricane No. 1"], 0, 2 / 3),
+    (
+        "no within a longer text is an ordinary word",
+        HOTPOT,
+        "Hurricane No 2",
+        ["Hurricane No. 1"],
+        0,
+        2 / 3,
+    ),
     ("MuSiQue has no rule for yes", ("musique",), "yes, both are", ["yes"], 0, 0.5),
     ("an empty prediction", ALL, "", ["Rome"], 0, 0),
     ("a prediction of articles and punctuation is empty", ALL, "The ...", ["Rome"], 0, 0),
     ("HotpotQA's F1 of two empty texts is 0 though they match", HOTPOT, "", ["the"], 1, 0),
     ("SQuAD's F1 of two empty texts is 1", ("musique",), "", ["the"], 1, 1),
-    # DROP's metric: words are cut at spaces and hyphens, numbers become values, F1 is of sets of words and has two decimals.
+    # DROP's metric: words are cut at spaces and hyphens, numbers become values, F1 is of sets of
+    # words and has two decimals.
     ("DROP: equal texts", IIRC, "Tierra del Fuego", ["Tierra del Fuego"], 1, 1),
     ("DROP: nothing in common", IIRC, "Rome", ["Paris"], 0, 0),
-    ("DROP: case, articles, punctuation and white space do not count", IIRC, "the  O'Brien\nHouse.", ["Obrien house"], 1, 1),
-    ("DROP: a hyphen parts its words, unlike in SQuAD", IIRC, "first party games", ["first-party games"], 1, 1),
-    ("DROP: a dash that is not ASCII stays", IIRC, "Lee-Enfield", ["Lee–Enfield"], 0, 0),  # {lee, enfield} against {lee–enfield}
+    (
+        "DROP: case, articles, punctuation and white space do not count",
+        IIRC,
+        "the  O'Brien\nHouse.",
+        ["Obrien house"],
+        1,
+        1,
+    ),
+    (
+        "DROP: a hyphen parts its words, unlike in SQuAD",
+        IIRC,
+        "first party games",
+        ["first-party games"],
+        1,
+        1,
+    ),
+    # {lee, enfield} against {lee–enfield}
+    ("DROP: a dash that is not ASCII stays", IIRC, "Lee-Enfield", ["Lee–Enfield"], 0, 0),
     ("DROP: an article left alone by a hyphen goes", IIRC, "vitamin", ["vitamin-A"], 1, 1),
     ("DROP: numbers are equal by value", IIRC, "53.0", ["53"], 1, 1),
     ("DROP: digits grouped by commas are one number", IIRC, "12,500 BC", ["12500 bc"], 1, 1),
@@ -51,8 +104,17 @@ PAIRS = [
     ("DROP: but it is where the word is not a number", IIRC, "3.5.", ["35"], 1, 1),
     ("DROP: a sign of currency or percent goes", IIRC, "$5", ["5%"], 1, 1),
     ("DROP: the numbers of the answer must be there", IIRC, "34 years", ["53 years"], 0, 0),
-    ("DROP: one of them is enough", IIRC, "April 1954", ["April 19, 1954"], 0, 0.8),  # 2 of {april, 19.0, 1954.0}: 2·1·⅔/(1+⅔)
-    ("DROP: other numbers of the prediction only cost precision", IIRC, "Route 66", ["Route"], 0, 0.67),  # 2·½·1/(½+1)
+    # 2 of {april, 19.0, 1954.0}: 2·1·⅔/(1+⅔)
+    ("DROP: one of them is enough", IIRC, "April 1954", ["April 19, 1954"], 0, 0.8),
+    # 2·½·1/(½+1)
+    (
+        "DROP: other numbers of the prediction only cost precision",
+        IIRC,
+        "Route 66",
+        ["Route"],
+        0,
+        0.67,
+    ),
     ("DROP: a number in words is a word", IIRC, "three", ["3"], 0, 0),
     ("DROP: F1 has two decimals", IIRC, "first party", ["first"], 0, 0.67),
     ("DROP: words are sets", IIRC, "New New York", ["New York New New"], 0, 1),
@@ -62,22 +124,76 @@ PAIRS = [
     ("DROP: an empty prediction", IIRC, "", ["Rome"], 0, 0),
     ("DROP: the best of the alternatives", IIRC, "53 years", ["53", "53 years"], 1, 1),
     ("DROP: without the alternative", IIRC, "53 years", ["53"], 0, 0.67),
-    ("DROP: spans in any order", IIRC, '["Lund", "Malmö, Sweden"]', ['["Malmö, Sweden", "Lund"]'], 1, 1),
+    (
+        "DROP: spans in any order",
+        IIRC,
+        '["Lund", "Malmö, Sweden"]',
+        ['["Malmö, Sweden", "Lund"]'],
+        1,
+        1,
+    ),
     ("DROP: a list of one is its span", IIRC, '["Lund"]', ["Lund"], 1, 1),
-    ("DROP: a list that is not JSON is cut at its commas", IIRC, "[Lund, Malmö", ['["Lund", "Malmö"]'], 1, 1),
+    (
+        "DROP: a list that is not JSON is cut at its commas",
+        IIRC,
+        "[Lund, Malmö",
+        ['["Lund", "Malmö"]'],
+        1,
+        1,
+    ),
     ("DROP: one of two spans", IIRC, "Lund", ['["Malmö", "Lund"]'], 0, 0.5),  # (0 + 1) / 2
-    ("DROP: a span too many", IIRC, '["Lund", "Rome", "Kiel"]', ['["Lund", "Rome"]'], 0, 0.67),  # (1 + 1 + 0) / 3
-    ("DROP: two spans in one text, without brackets, are one span", IIRC, "Lund, Malmö", ['["Lund", "Malmö"]'], 0, 0.33),  # ⅔ for one, / 2
-    ("DROP: the pairs with the greatest sum", IIRC, '["a1 b1", "b1"]', ['["b1 c1", "a1 b1"]'], 0, 0.83),  # (⅔ + 1) / 2
-    ("DROP: not the greatest pair first", IIRC, '["p q r", "s t"]', ['["p q r s", "p q"]'], 0, 0.57),  # see below
-    ("DROP: a repeated span counts in the number of spans", IIRC, '["Lund", "Lund"]', ["Lund"], 0, 0.5),
-    ("DROP: sets of spans are compared, and their number", IIRC, '["a1", "a1", "b1"]', ['["a1", "b1", "b1"]'], 1, 0.67),
+    # (1 + 1 + 0) / 3
+    ("DROP: a span too many", IIRC, '["Lund", "Rome", "Kiel"]', ['["Lund", "Rome"]'], 0, 0.67),
+    # ⅔ for one, / 2
+    (
+        "DROP: two spans in one text, without brackets, are one span",
+        IIRC,
+        "Lund, Malmö",
+        ['["Lund", "Malmö"]'],
+        0,
+        0.33,
+    ),
+    # (⅔ + 1) / 2
+    (
+        "DROP: the pairs with the greatest sum",
+        IIRC,
+        '["a1 b1", "b1"]',
+        ['["b1 c1", "a1 b1"]'],
+        0,
+        0.83,
+    ),
+    # see below
+    (
+        "DROP: not the greatest pair first",
+        IIRC,
+        '["p q r", "s t"]',
+        ['["p q r s", "p q"]'],
+        0,
+        0.57,
+    ),
+    (
+        "DROP: a repeated span counts in the number of spans",
+        IIRC,
+        '["Lund", "Lund"]',
+        ["Lund"],
+        0,
+        0.5,
+    ),
+    (
+        "DROP: sets of spans are compared, and their number",
+        IIRC,
+        '["a1", "a1", "b1"]',
+        ['["a1", "b1", "b1"]'],
+        1,
+        0.67,
+    ),
     ("DROP: numbers within spans", IIRC, '["1882", "1900"]', ['["1,900", "1882"]'], 1, 1),
     ("DROP: numbers in a JSON list", IIRC, "[1882, 1900.0]", ['["1900", "1882"]'], 1, 1),
     ("DROP: a JSON list without spans", IIRC, "[]", ["Lund"], 0, 0),
 ]
-# "Not the greatest pair first": "p q r" with "p q r s" has 2·1·¾/(1+¾) = .857 and leaves "s t" with "p q": 0. The other way round:
-# "p q r" with "p q" has 2·⅔·1/(⅔+1) = .8, "s t" with "p q r s" 2·½·¼/(½+¼) = .333, together 1.133, by 2 spans .57.
+# "Not the greatest pair first": "p q r" with "p q r s" has 2·1·¾/(1+¾) = .857 and leaves "s t" with
+# "p q": 0. The other way round: "p q r" with "p q" has 2·⅔·1/(⅔+1) = .8, "s t" with "p q r s"
+# 2·½·¼/(½+¼) = .333, together 1.133, by 2 spans .57.
 
 
 CASES = [(rule, dataset, *rest) for rule, datasets, *rest in PAIRS for dataset in datasets]
@@ -103,7 +219,10 @@ def test_answers_must_be_a_list(answers):
 
 def test_an_unknown_data_set_is_an_error_that_names_the_known():
     for score in (exact_match, answer_f1):
-        with pytest.raises(ValueError, match="data set 'squad', expected one of hotpotqa, 2wikimultihopqa, musique, iirc"):
+        with pytest.raises(
+            ValueError,
+            match="data set 'squad', expected one of hotpotqa, 2wikimultihopqa, musique, iirc",
+        ):
             score("Rome", ["Rome"], "squad")
 
 
@@ -126,8 +245,12 @@ def test_bootstrap_interval_agrees_with_the_normal_interval():
 
 def test_bootstrap_interval_depends_on_the_seed_only():
     values = [0.0, 1.0, 1.0, 0.5]
-    assert bootstrap_interval(values, resamples=200) == bootstrap_interval(values, seed=0, resamples=200)
-    assert bootstrap_interval(list(range(30)), seed=1, resamples=200) != bootstrap_interval(list(range(30)), seed=2, resamples=200)
+    assert bootstrap_interval(values, resamples=200) == bootstrap_interval(
+        values, seed=0, resamples=200
+    )
+    assert bootstrap_interval(list(range(30)), seed=1, resamples=200) != bootstrap_interval(
+        list(range(30)), seed=2, resamples=200
+    )
     assert bootstrap_interval([0.25], resamples=10) == (0.25, 0.25)
     with pytest.raises(ValueError, match="at least one value"):
         bootstrap_interval([])

@@ -1,4 +1,6 @@
-"""The shipped models read: plain T5s, and a plain causal model, that answer about an encyclopedia they never saw, from what they are given, and nothing else."""
+"""The shipped models read: plain T5s, and a plain causal model, that answer about an encyclopedia
+they never saw, from what they are given, and nothing else.
+"""
 
 import json
 import random
@@ -9,21 +11,34 @@ import pytest
 
 pytest.importorskip("torch")
 
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    PreTrainedModel,
+)
 
 from ircotlib.data import Paragraph
 from ircotlib.generation.local import load
+from ircotlib.laboratory.encyclopedia import (
+    World,
+    draw_value,
+    make_popular,
+    make_world,
+    write_pages,
+)
+from ircotlib.laboratory.questions import STYLES, Riddle, draw_riddle, find_relation, make_riddles
+from ircotlib.laboratory.relations import KINDS
 from ircotlib.paths import MODELS
 from ircotlib.program import LINE, Generate
 from ircotlib.prompts import FLAN_T5, GPT3, Style, render
 from ircotlib.text import answer_from_chain
-from ircotlib.world.encyclopedia import World, draw_value, make_popular, make_world, write_pages
-from ircotlib.world.evaluate import reading_accuracy
-from ircotlib.world.model import SIZES, make_tokenizer
-from ircotlib.world.questions import STYLES, Riddle, draw_riddle, find_relation, make_riddles
-from ircotlib.world.relations import KINDS
+from training.evaluate import reading_accuracy
+from training.model import SIZES, make_tokenizer
 
-BOUNDS = {  # at least so many answers right: about a held-out world; and about one whose facts were drawn anew
+# at least so many answers right: about a held-out world; and about one whose facts were drawn anew
+BOUNDS = {
     "mini-base": {"answer": 0.2, "changed": 0.15},
     "mini-large": {"answer": 0.55, "changed": 0.7},
     "mini-xl": {"answer": 0.65, "changed": 0.8},
@@ -36,7 +51,9 @@ T5S = [folder for folder in FOLDERS if AutoConfig.from_pretrained(folder).is_enc
 
 
 def open_plain(folder: Path) -> PreTrainedModel:
-    return (AutoModelForSeq2SeqLM if folder in T5S else AutoModelForCausalLM).from_pretrained(folder)
+    return (AutoModelForSeq2SeqLM if folder in T5S else AutoModelForCausalLM).from_pretrained(
+        folder
+    )
 
 
 def form_of(folder: Path) -> Style:
@@ -48,7 +65,12 @@ def form_of(folder: Path) -> Style:
 def writers():
     """By folder: what a model writes after prompts."""
     models = {folder: load(folder) for folder in FOLDERS}
-    return {folder: lambda prompts, m=model: [m.decode(r) for r in m.answer([Generate(p, LINE, 120) for p in prompts])] for folder, model in models.items()}
+    return {
+        folder: lambda prompts, m=model: [
+            m.decode(r) for r in m.answer([Generate(p, LINE, 120) for p in prompts])
+        ]
+        for folder, model in models.items()
+    }
 
 
 def test_the_models_are_those_with_a_bound_and_small():
@@ -61,7 +83,9 @@ def test_the_models_are_those_with_a_bound_and_small():
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_model_is_a_plain_one_of_its_size(folder):
     config, size = open_plain(folder).config, folder.name.removeprefix("mini-")
-    assert config.architectures == ["T5ForConditionalGeneration" if folder in T5S else "GPTNeoXForCausalLM"]
+    assert config.architectures == [
+        "T5ForConditionalGeneration" if folder in T5S else "GPTNeoXForCausalLM"
+    ]
     assert len(AutoTokenizer.from_pretrained(folder)) == config.vocab_size
     assert (size == "causal") == (folder not in T5S)
     assert {name: getattr(config, name) for name in SIZES.get(size, ())} == SIZES.get(size, {})
@@ -74,21 +98,33 @@ def test_the_tokenizer_is_that_of_the_encyclopedia_and_gives_every_chain_back(fo
     assert (tokenizer.eos_token_id in tokenizer("Q")["input_ids"]) == (folder in T5S)
     for style in STYLES:
         for riddle in make_riddles(make_world(13, 600, style), 40, style, 13):
-            assert tokenizer.decode(tokenizer(riddle.chain)["input_ids"], skip_special_tokens=True) == riddle.chain
+            assert (
+                tokenizer.decode(tokenizer(riddle.chain)["input_ids"], skip_special_tokens=True)
+                == riddle.chain
+            )
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_model_has_a_record_of_its_training(folder):
     about = json.loads((folder / "training.json").read_text())
-    assert folder.name == f"mini-{about['size']}" and about["steps"] > 0 and about["seconds"] > 0 and isinstance(about["seed"], int)
+    assert (
+        folder.name == f"mini-{about['size']}"
+        and about["steps"] > 0
+        and about["seconds"] > 0
+        and isinstance(about["seed"], int)
+    )
     assert about["parameters"] == open_plain(folder).num_parameters()
     curves = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
-    assert curves[-1]["step"] == about["steps"] and (len(curves) == 1 or curves[-1]["writing"] < curves[0]["writing"])
+    assert curves[-1]["step"] == about["steps"] and (
+        len(curves) == 1 or curves[-1]["writing"] < curves[0]["writing"]
+    )
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_answers_about_a_world_never_seen(folder, writers):
-    accuracy = reading_accuracy(writers[folder], paragraphs=10, questions=40, seed=11, form=form_of(folder))
+    accuracy = reading_accuracy(
+        writers[folder], paragraphs=10, questions=40, seed=11, form=form_of(folder)
+    )
     assert accuracy["answer"] >= BOUNDS[folder.name]["answer"], accuracy
 
 
@@ -97,12 +133,19 @@ def redraw(world: World, seed: int) -> World:
     rng, style = random.Random(seed), "hotpotqa"
     by_kind = {kind: [e.name for e in world.entities.values() if e.kind == kind] for kind in KINDS}
     by_kind["man"] = by_kind["person"]
-    entities = {n: replace(e, facts={r: draw_value(find_relation(world, n, r), n, by_kind, rng) for r in e.facts}) for n, e in world.entities.items()}
+    entities = {
+        n: replace(
+            e, facts={r: draw_value(find_relation(world, n, r), n, by_kind, rng) for r in e.facts}
+        )
+        for n, e in world.entities.items()
+    }
     return World(entities, write_pages(entities, style, seed))
 
 
 def walk(world: World, riddle: Riddle) -> list[str]:
-    """The subjects on the way of a chain in another world, and at the end the answer; shorter where a relation is missing."""
+    """The subjects on the way of a chain in another world, and at the end the answer; shorter where
+    a relation is missing.
+    """
     way = [riddle.facts[0][0]]
     for _, relation in riddle.facts:
         if way[-1] not in world.entities or relation not in world.entities[way[-1]].facts:
@@ -113,18 +156,27 @@ def walk(world: World, riddle: Riddle) -> list[str]:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
-    """The same questions over paragraphs whose facts were drawn anew: the answers follow the text, none is remembered."""
+    """The same questions over paragraphs whose facts were drawn anew: the answers follow the text,
+    none is remembered.
+    """
     world, rng, popular = make_world(12, 600), random.Random(12), make_popular()
     changed, prompts, old, new = redraw(world, 1), [], [], []
     while len(prompts) < 60:
         riddle = draw_riddle(world, rng, "hotpotqa", rng.choice(("1hop", "bridge")))
         way = walk(changed, riddle)
-        if len(way) == len(riddle.facts) + 1 and way[-1] != riddle.answer and riddle.facts[0][0] not in popular:
+        if (
+            len(way) == len(riddle.facts) + 1
+            and way[-1] != riddle.answer
+            and riddle.facts[0][0] not in popular
+        ):
             titles = dict.fromkeys([*rng.sample(list(changed.entities), 6), *way[:-1]])
             paragraphs = [Paragraph(title, title, changed.pages[title][0].text) for title in titles]
             prompts.append(render(paragraphs, riddle.text, "", form_of(folder).chain_of_thought))
             old.append(riddle.answer)
             new.append(way[-1])
     answers = [answer_from_chain(text) for text in writers[folder](prompts)]
-    assert sum(a == n for a, n in zip(answers, new, strict=True)) / len(answers) >= BOUNDS[folder.name]["changed"], list(zip(answers, new))
+    assert (
+        sum(a == n for a, n in zip(answers, new, strict=True)) / len(answers)
+        >= BOUNDS[folder.name]["changed"]
+    ), list(zip(answers, new))
     assert sum(a == o for a, o in zip(answers, old, strict=True)) / len(answers) < 0.05

@@ -1,4 +1,6 @@
-"""Every notebook runs on the mini profile, in order, and its marked cells give what is kept (nbval)."""
+"""Every notebook runs on the mini profile, in order, and its marked cells give what is kept
+(nbval).
+"""
 
 import json
 import os
@@ -17,15 +19,45 @@ SIDE = ("05_laboratory", "06_scale", "07_ood")  # run beside the others: they ma
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory):
-    """Run all notebooks with nbval, some beside the others, into folders of their own; return pytest's results and the folder of the figures."""
+    """Run all notebooks with nbval, some beside the others, into folders of their own; return
+    pytest's results and the folder of the figures.
+    """
     folder = tmp_path_factory.mktemp("notebooks")
-    env = os.environ | {"IRCOT_DATA": str(folder / "data"), "IRCOT_FIGURES": str(folder / "figures"), "IRCOT_BATCH": "1"}
-    command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=900", "-q", "-p", "no:cacheprovider"]
+    env = os.environ | {
+        "IRCOT_DATA": str(folder / "data"),
+        "IRCOT_FIGURES": str(folder / "figures"),
+        "IRCOT_BATCH": "1",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval-lax",
+        "--nbval-current-env",
+        "--nbval-cell-timeout=900",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+    ]
     runs = []
-    for paths in ([path for path in PATHS if path.stem in SIDE], [path for path in PATHS if path.stem not in SIDE]):
+    for paths in (
+        [path for path in PATHS if path.stem in SIDE],
+        [path for path in PATHS if path.stem not in SIDE],
+    ):
         log = folder / f"{len(runs)}.log"
         with log.open("w") as output:
-            runs.append((subprocess.Popen([*command, *map(str, paths)], cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT), log))
+            runs.append(
+                (
+                    subprocess.Popen(
+                        [*command, *map(str, paths)],
+                        cwd=ROOT,
+                        env=env,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                    ),
+                    log,
+                )
+            )
     return [(run.wait(), log.read_text()) for run, log in runs], folder / "figures"
 
 
@@ -42,10 +74,14 @@ def test_notebooks_make_their_figures(executed):
 
 
 def test_kept_figures_are_those_of_the_notebooks(executed):
-    """Figures from models may differ by a rounding on another processor; they are compared with a tolerance."""
+    """Figures from models may differ by a rounding on another processor; they are compared with a
+    tolerance.
+    """
     pandas = pytest.importorskip("pandas")
     _, figures = executed
-    for path in (path for notebook in MAKES for path in made_by(notebook, "mini") if path.suffix == ".csv"):
+    for path in (
+        path for notebook in MAKES for path in made_by(notebook, "mini") if path.suffix == ".csv"
+    ):
         kept, made = (pandas.read_csv(folder / path.name) for folder in (FIGURES, figures))
         pandas.testing.assert_frame_equal(kept, made, check_exact=False, atol=6)
 
@@ -56,7 +92,10 @@ def test_notebooks_are_kept_executed_and_clean(path):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert any(cell.outputs for cell in code), "kept without outputs: run `make notebooks`"
     assert sum("parameters" in cell.metadata.get("tags", []) for cell in code) == 1
-    assert any("NBVAL_CHECK_OUTPUT" in cell.source and cell.outputs for cell in code) or path.stem == "10_figures"
+    assert (
+        any("NBVAL_CHECK_OUTPUT" in cell.source and cell.outputs for cell in code)
+        or path.stem == "10_figures"
+    )
     text = json.dumps(notebook)
     assert str(ROOT) not in text and "/home/" not in text
     assert path.stat().st_size < 600_000

@@ -8,7 +8,11 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.datasets.load import FILES, find_file, load
 from ircotlib.datasets.pooled import make_paragraph, pool, sample_dev_test
 
-GRAVITY, MACK, WALIBI = ["Lost Gravity", ["It is by Mack Rides."]], ["Mack Rides", ["It is German."]], ["Walibi", ["It is a park."]]
+GRAVITY, MACK, WALIBI = (
+    ["Lost Gravity", ["It is by Mack Rides."]],
+    ["Mack Rides", ["It is German."]],
+    ["Walibi", ["It is a park."]],
+)
 RECORD = {
     "_id": "5a",
     "question": "In what country was Lost Gravity manufactured?",
@@ -28,7 +32,9 @@ def write(folder, records):
 
 def test_ids_of_paragraphs_follow_their_content():
     paragraph = make_paragraph("Lost Gravity (coaster)", "Text.")
-    assert paragraph == Paragraph("lost-gravity-coaster-adb54a29", "Lost Gravity (coaster)", "Text.")
+    assert paragraph == Paragraph(
+        "lost-gravity-coaster-adb54a29", "Lost Gravity (coaster)", "Text."
+    )
     others = [
         make_paragraph("Lost Gravity (coaster)", "Other."),
         make_paragraph("Lost Gravity coaster", "Text."),
@@ -38,7 +44,9 @@ def test_ids_of_paragraphs_follow_their_content():
 
 
 def test_pool_keeps_each_title_and_text_once_in_first_seen_order():
-    a, b, c, b2 = (make_paragraph(*pair) for pair in [("A", "x"), ("B", "x"), ("C", "z"), ("B", "y")])
+    a, b, c, b2 = (
+        make_paragraph(*pair) for pair in [("A", "x"), ("B", "x"), ("C", "z"), ("B", "y")]
+    )
     assert pool([(a, b), (b, c, a), (), (b2, c)]) == [a, b, c, b2]
     assert pool(iter([])) == []
 
@@ -48,7 +56,15 @@ def make_questions(count):
 
 
 @pytest.mark.parametrize(
-    ("count", "sizes"), [(1000, (100, 500)), (600, (100, 500)), (599, (100, 499)), (210, (42, 168)), (4, (0, 4)), (0, (0, 0))]
+    ("count", "sizes"),
+    [
+        (1000, (100, 500)),
+        (600, (100, 500)),
+        (599, (100, 499)),
+        (210, (42, 168)),
+        (4, (0, 4)),
+        (0, (0, 0)),
+    ],
 )
 def test_sizes_of_the_dev_and_test_sample(count, sizes):
     dev, test = sample_dev_test(make_questions(count))
@@ -77,12 +93,19 @@ def test_files_are_found_by_official_name_in_either_folder(tmp_path):
 def test_a_missing_file_is_told_with_names_places_and_home(tmp_path):
     with pytest.raises(FileNotFoundError) as error:
         load("musique", tmp_path)
-    for words in (*FILES["musique"], str(tmp_path / "musique"), "https://github.com/StonyBrookNLP/musique"):
+    for words in (
+        *FILES["musique"],
+        str(tmp_path / "musique"),
+        "https://github.com/StonyBrookNLP/musique",
+    ):
         assert words in str(error.value)
 
 
 def test_an_unknown_data_set_is_told_with_the_known(tmp_path):
-    with pytest.raises(ValueError, match="unknown data set 'hotpot'; expected one of hotpotqa, 2wikimultihopqa, musique, iirc"):
+    with pytest.raises(
+        ValueError,
+        match="unknown data set 'hotpot'; expected one of hotpotqa, 2wikimultihopqa, musique, iirc",
+    ):
         load("hotpot", tmp_path)
 
 
@@ -96,7 +119,8 @@ def test_load_pools_the_contexts(tmp_path):
         load("hotpotqa", tmp_path)
 
 
-# Data set, questions, paragraphs, kinds, (id, answer, titles of gold) of the first, tenth and last question, ids of those paragraphs.
+# Data set, questions, paragraphs, kinds, (id, answer, titles of gold) of the first, tenth and last
+# question, ids of those paragraphs.
 SAMPLES = [
     (
         "hotpotqa",
@@ -104,9 +128,21 @@ SAMPLES = [
         4909,
         {"bridge": 382, "comparison": 116},
         [
-            ("5abe953b5542993f32c2a170", "superhero roles as the Marvel Comics", ["The Newcomers (film)", "Chris Evans (actor)"]),
-            ("5a85c3225542992a431d1b95", "middle order batsman", ["2000 ICC KnockOut Trophy", "Marlon Samuels"]),
-            ("5a7ea14655429930675135ab", "Oneida Limited", ["Pierrepont Noyes", "Oneida Community"]),
+            (
+                "5abe953b5542993f32c2a170",
+                "superhero roles as the Marvel Comics",
+                ["The Newcomers (film)", "Chris Evans (actor)"],
+            ),
+            (
+                "5a85c3225542992a431d1b95",
+                "middle order batsman",
+                ["2000 ICC KnockOut Trophy", "Marlon Samuels"],
+            ),
+            (
+                "5a7ea14655429930675135ab",
+                "Oneida Limited",
+                ["Pierrepont Noyes", "Oneida Community"],
+            ),
         ],
         ["vaada-poda-nanbargal-e4879aa3", "dan-kavanagh-bc0f10d2", "pierrepont-noyes-9b88977c"],
     ),
@@ -116,11 +152,18 @@ SAMPLES = [
         4311,
         {"compositional": 256, "comparison": 155, "inference": 74, "bridge_comparison": 172},
         [
-            ("100c512a0bde11eba7f7acde48001122", "Cork", ["Charles Mathew", "James Charles Mathew"]),
+            (
+                "100c512a0bde11eba7f7acde48001122",
+                "Cork",
+                ["Charles Mathew", "James Charles Mathew"],
+            ),
             (
                 "ce98e6620bd911eba7f7acde48001122",
                 "Rome",
-                ["Alessandro Ruspoli, 2nd Prince of Cerveteri", "Francesco Maria Marescotti Ruspoli, 1st Prince of Cerveteri"],
+                [
+                    "Alessandro Ruspoli, 2nd Prince of Cerveteri",
+                    "Francesco Maria Marescotti Ruspoli, 1st Prince of Cerveteri",
+                ],
             ),
             (
                 "6d1b9cfc08b611ebbd88ac1f6bf848b6",
@@ -128,7 +171,11 @@ SAMPLES = [
                 ["Three Little Sew and Sews", "Jackass Mail", "Del Lord", "Norman Z. McLeod"],
             ),
         ],
-        ["anthony-robinson-unitarian-33bff9be", "charles-james-footballer-821ca765", "del-lord-c34de60a"],
+        [
+            "anthony-robinson-unitarian-33bff9be",
+            "charles-james-footballer-821ca765",
+            "del-lord-c34de60a",
+        ],
     ),
     (
         "musique",
@@ -136,19 +183,42 @@ SAMPLES = [
         3298,
         {"2hop": 155, "3hop1": 28, "3hop2": 4, "4hop1": 18, "4hop2": 1, "4hop3": 4},
         [
-            ("2hop__574419_270105", "Stanley", ["Mountrail County Courthouse", "Van Hook Township, Mountrail County, North Dakota"]),
+            (
+                "2hop__574419_270105",
+                "Stanley",
+                [
+                    "Mountrail County Courthouse",
+                    "Van Hook Township, Mountrail County, North Dakota",
+                ],
+            ),
             ("2hop__135653_669373", "Charles University", ["Mach's principle", "Vinko Dvořák"]),
-            ("2hop__27650_27628", "Vitor Constâncio", ["European Central Bank", "European Central Bank"]),
+            (
+                "2hop__27650_27628",
+                "Vitor Constâncio",
+                ["European Central Bank", "European Central Bank"],
+            ),
         ],
-        ["port-blair-4860bf62", "rochester-community-schools-michigan-253ae68a", "european-central-bank-d56264d6"],
+        [
+            "port-blair-4860bf62",
+            "rochester-community-schools-michigan-253ae68a",
+            "european-central-bank-d56264d6",
+        ],
     ),
 ]
 
 
-@pytest.mark.parametrize(("dataset", "count", "paragraphs", "kinds", "questions", "ids"), SAMPLES, ids=[sample[0] for sample in SAMPLES])
+@pytest.mark.parametrize(
+    ("dataset", "count", "paragraphs", "kinds", "questions", "ids"),
+    SAMPLES,
+    ids=[sample[0] for sample in SAMPLES],
+)
 def test_the_real_samples(shared, dataset, count, paragraphs, kinds, questions, ids):
     found, corpus = load(dataset, shared)
-    assert (len(found), len(corpus), len({paragraph.id for paragraph in corpus})) == (count, paragraphs, paragraphs)
+    assert (len(found), len(corpus), len({paragraph.id for paragraph in corpus})) == (
+        count,
+        paragraphs,
+        paragraphs,
+    )
     assert {kind: sum(question.kind == kind for question in found) for kind in kinds} == kinds
     titles = {paragraph.id: paragraph.title for paragraph in corpus}
     for question, expected in zip((found[0], found[9], found[-1]), questions, strict=True):
@@ -159,8 +229,10 @@ def test_the_real_samples(shared, dataset, count, paragraphs, kinds, questions, 
 
 def test_what_only_the_real_samples_show(shared):
     hotpotqa, _ = load("hotpotqa", shared)
-    assert sum(question.id.startswith("hotpotqa-") for question in hotpotqa) == 78  # records whose _id is null
+    # records whose _id is null
+    assert sum(question.id.startswith("hotpotqa-") for question in hotpotqa) == 78
     musique, corpus = load("musique", shared)
     assert sum(len(question.answers) > 1 for question in musique) == 62
-    assert len({paragraph.title for paragraph in corpus}) == 2866  # of 3298 paragraphs: titles repeat with other texts
+    # of 3298 paragraphs: titles repeat with other texts
+    assert len({paragraph.title for paragraph in corpus}) == 2866
     assert sorted({len(question.gold) for question in musique}) == [2, 3, 4]

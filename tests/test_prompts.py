@@ -1,4 +1,6 @@
-"""Prompts: the authors' released files read and rendered, the template word for word, damaged files."""
+"""Prompts: the authors' released files read and rendered, the template word for word, damaged
+files.
+"""
 
 import json
 import re
@@ -20,7 +22,11 @@ from ircotlib.prompts import (
 
 COT = "Answer the following question by reasoning step-by-step."
 DIRECT = "Answer the following question."
-INSTRUCTIONS = {"cot_qa_flan_t5": COT, "direct_qa_flan_t5": DIRECT, "open_llm_retrieval_flan_t5": DIRECT}
+INSTRUCTIONS = {
+    "cot_qa_flan_t5": COT,
+    "direct_qa_flan_t5": DIRECT,
+    "open_llm_retrieval_flan_t5": DIRECT,
+}
 
 
 def count_words(text: str) -> int:
@@ -28,14 +34,19 @@ def count_words(text: str) -> int:
 
 
 def raw_blocks(path) -> dict[str, str]:
-    """Id and text of each demonstration by plain string operations: the file cut at two blank lines, the metadata line off."""
+    """Id and text of each demonstration by plain string operations: the file cut at two blank
+    lines, the metadata line off.
+    """
     blocks = [block.split("\n", 1) for block in path.read_text(encoding="utf-8").split("\n\n\n")]
     return {json.loads(head.removeprefix("# METADATA: "))["qid"]: body for head, body in blocks}
 
 
 def real_question(path, number: int) -> tuple[Question, list[Paragraph]]:
     row = json.loads(path.read_text(encoding="utf-8"))[number]
-    paragraphs = [Paragraph(f"p{i}", title, "".join(sentences)) for i, (title, sentences) in enumerate(row["context"])]
+    paragraphs = [
+        Paragraph(f"p{i}", title, "".join(sentences))
+        for i, (title, sentences) in enumerate(row["context"])
+    ]
     return Question("q", row["question"], (row["answer"],), (), path.parent.name), paragraphs
 
 
@@ -50,10 +61,15 @@ def released(shared) -> list:
 
 def test_every_released_file_comes_back_as_it_was(shared):
     for path in released(shared):
-        instruction = next((line for end, line in INSTRUCTIONS.items() if path.stem.endswith(end)), None)
+        instruction = next(
+            (line for end, line in INSTRUCTIONS.items() if path.stem.endswith(end)), None
+        )
         demonstrations = read_demonstrations(path)
         without_metadata = re.sub(r"(?m)^# METADATA: .*\n", "", path.read_text(encoding="utf-8"))
-        assert "\n\n\n".join(render_demonstration(d, instruction) for d in demonstrations) == without_metadata, path
+        assert (
+            "\n\n\n".join(render_demonstration(d, instruction) for d in demonstrations)
+            == without_metadata
+        ), path
         assert not any("Answer the following" in d.question for d in demonstrations), path
 
 
@@ -61,7 +77,11 @@ def test_released_files_hold_what_their_names_say(shared):
     for path in released(shared):
         demonstrations = read_demonstrations(path)
         assert len(demonstrations) == (29 if path.parent.name == "hotpotqa" else 20), path
-        assert all("\n" not in p.title + p.text and p.title and p.text for d in demonstrations for p in d.paragraphs), path
+        assert all(
+            "\n" not in p.title + p.text and p.title and p.text
+            for d in demonstrations
+            for p in d.paragraphs
+        ), path
         assert all("\n" not in d.question + d.answer for d in demonstrations), path
         assert all("answer is" in d.answer for d in demonstrations) == ("_cot_" in path.stem), path
         fewest = min(len(d.paragraphs) for d in demonstrations)
@@ -72,7 +92,10 @@ def test_released_files_hold_what_their_names_say(shared):
 
 
 def test_first_and_last_demonstration(shared):
-    demonstrations = read_demonstrations(shared / "ircot_prompts/2wikimultihopqa/gold_with_1_distractors_context_direct_qa_flan_t5.txt")
+    demonstrations = read_demonstrations(
+        shared
+        / "ircot_prompts/2wikimultihopqa/gold_with_1_distractors_context_direct_qa_flan_t5.txt"
+    )
     first, last = demonstrations[0], demonstrations[-1]
     assert (first.id, first.question, first.answer) == (
         "35bf3490096d11ebbdafac1f6bf848b6",
@@ -81,11 +104,16 @@ def test_first_and_last_demonstration(shared):
     )
     assert {"Kurram Garhi", "Trojkrsti"} < {p.title for p in first.paragraphs}
     assert len({p.id for d in demonstrations for p in d.paragraphs}) == 70
-    assert (last.question, last.answer) == ("Which film came out first, The Night Of Tricks or The Genealogy?", "The Night Of Tricks")
+    assert (last.question, last.answer) == (
+        "Which film came out first, The Night Of Tricks or The Genealogy?",
+        "The Night Of Tricks",
+    )
 
 
 def test_titles_file_of_iirc_keeps_its_question_form(shared):
-    demonstrations = read_demonstrations(shared / "ircot_prompts/iirc/no_context_open_llm_retrieval_codex.txt")
+    demonstrations = read_demonstrations(
+        shared / "ircot_prompts/iirc/no_context_open_llm_retrieval_codex.txt"
+    )
     assert demonstrations[0].question == (
         "The question is: 'When was the town Scott was born in founded?'. "
         "Generate titles of 1 Wikipedia pages that have relevant information to answer this question."
@@ -96,10 +124,13 @@ def test_titles_file_of_iirc_keeps_its_question_form(shared):
 def test_the_20_of_hotpotqa_are_those_of_listing_1(shared):
     paper = (shared.parent / "papers/ircot.txt").read_text(encoding="utf-8")
     listing = paper.split("\nListing 1: Chain-of-Thought annotations")[1].split("\nListing 2:")[0]
-    demonstrations = read_demonstrations(shared / "ircot_prompts/hotpotqa/no_context_cot_qa_codex.txt")
+    demonstrations = read_demonstrations(
+        shared / "ircot_prompts/hotpotqa/no_context_cot_qa_codex.txt"
+    )
     asked = re.findall(r"(?m)^Q: (.*)$", listing)
     sets = demonstration_sets(demonstrations, "hotpotqa")
-    chosen = {re.sub(r"\W", "", d.question) for chosen in sets for d in chosen}  # the listing has lost its apostrophes
+    # the listing has lost its apostrophes
+    chosen = {re.sub(r"\W", "", d.question) for chosen in sets for d in chosen}
     assert [len(chosen) for chosen in sets] == [15, 15, 15]
     assert len(asked) == 20
     assert chosen == {re.sub(r"\W", "", question) for question in asked}
@@ -107,8 +138,14 @@ def test_the_20_of_hotpotqa_are_those_of_listing_1(shared):
 
 @pytest.mark.parametrize("dataset", ["2wikimultihopqa", "iirc"])
 def test_the_authors_sets_are_in_their_files(shared, dataset):
-    demonstrations = read_demonstrations(shared / f"ircot_prompts/{dataset}/no_context_cot_qa_codex.txt")
-    assert [len(set(chosen)) for chosen in demonstration_sets(demonstrations, dataset)] == [15, 15, 15]
+    demonstrations = read_demonstrations(
+        shared / f"ircot_prompts/{dataset}/no_context_cot_qa_codex.txt"
+    )
+    assert [len(set(chosen)) for chosen in demonstration_sets(demonstrations, dataset)] == [
+        15,
+        15,
+        15,
+    ]
     with pytest.raises(ValueError, match="found no demonstration with id"):
         demonstration_sets(demonstrations[:10], dataset)
 
@@ -118,14 +155,26 @@ def test_the_authors_sets_are_in_their_files(shared, dataset):
 
 @pytest.mark.parametrize(
     ("context", "style", "instruction"),
-    [("cot", "codex", None), ("direct", "codex", None), ("cot", "flan_t5", COT), ("direct", "flan_t5", DIRECT)],
+    [
+        ("cot", "codex", None),
+        ("direct", "codex", None),
+        ("cot", "flan_t5", COT),
+        ("direct", "flan_t5", DIRECT),
+    ],
 )
-@pytest.mark.parametrize(("dataset", "questions"), [("hotpotqa", "dev_distractor_498.json"), ("2wikimultihopqa", "dev_657.json")])
+@pytest.mark.parametrize(
+    ("dataset", "questions"),
+    [("hotpotqa", "dev_distractor_498.json"), ("2wikimultihopqa", "dev_657.json")],
+)
 def test_prompt_of_a_real_question(shared, dataset, questions, context, style, instruction):
-    path = shared / f"ircot_prompts/{dataset}/gold_with_2_distractors_context_{context}_qa_{style}.txt"
+    path = (
+        shared / f"ircot_prompts/{dataset}/gold_with_2_distractors_context_{context}_qa_{style}.txt"
+    )
     question, paragraphs = real_question(shared / dataset / questions, 9)
     ids = list(raw_blocks(path))[15:4:-2]
-    prompt = Prompt(choose_demonstrations(read_demonstrations(path), ids), count_words, instruction, 100_000)
+    prompt = Prompt(
+        choose_demonstrations(read_demonstrations(path), ids), count_words, instruction, 100_000
+    )
 
     expected = "\n\n\n".join(raw_blocks(path)[id] for id in ids) + "\n\n\n"
     for paragraph in paragraphs:
@@ -134,7 +183,10 @@ def test_prompt_of_a_real_question(shared, dataset, questions, context, style, i
 
     assert len(paragraphs) == 10 and all(count_words(p.text) < 350 for p in paragraphs)
     assert prompt(question, paragraphs).split(" ") == expected.split(" ")
-    assert prompt(question, paragraphs, ["One is a film.", "Two is not."]) == expected + " One is a film. Two is not."
+    assert (
+        prompt(question, paragraphs, ["One is a film.", "Two is not."])
+        == expected + " One is a film. Two is not."
+    )
 
 
 def test_instructions_and_limits_of_the_papers():
@@ -153,23 +205,40 @@ def test_only_long_paragraphs_are_cut_and_only_in_the_test_example():
     assert render_paragraph(Paragraph("1", "T", just)) == "Wikipedia Title: T\n" + just
     assert render_paragraph(Paragraph("1", "T", over)) == "Wikipedia Title: T\n" + just
     assert render_paragraph(Paragraph("1", "T", " a  b\nc ")) == "Wikipedia Title: T\na  b\nc"
-    assert render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3) == "Wikipedia Title: T\na  b\nc"  # an empty word between
-    assert over in render_demonstration(Demonstration("d", (Paragraph("1", "T", over),), "Who?", "He."))
+    # an empty word between
+    assert (
+        render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3)
+        == "Wikipedia Title: T\na  b\nc"
+    )
+    assert over in render_demonstration(
+        Demonstration("d", (Paragraph("1", "T", over),), "Who?", "He.")
+    )
     assert over not in render([Paragraph("1", "T", over)], "Who?")
 
 
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
 def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, style):
     folder = shared / "ircot_prompts/iirc"
-    passages = [d.paragraphs for d in read_demonstrations(folder / f"no_context_cot_qa_{style}.txt")]
-    demonstrations = read_demonstrations(folder / f"gold_with_2_distractors_context_cot_qa_{style}.txt")
+    passages = [
+        d.paragraphs for d in read_demonstrations(folder / f"no_context_cot_qa_{style}.txt")
+    ]
+    demonstrations = read_demonstrations(
+        folder / f"gold_with_2_distractors_context_cot_qa_{style}.txt"
+    )
     for [passage], demonstration in zip(passages, demonstrations, strict=True):
-        place = [(p.title, p.text) for p in demonstration.paragraphs].index((passage.title, passage.text))
+        place = [(p.title, p.text) for p in demonstration.paragraphs].index(
+            (passage.title, passage.text)
+        )
         main = demonstration.paragraphs[place]
         question = Question("q", demonstration.question, (), (), "iirc", passage=main)
-        given = [main, *(p for p in demonstration.paragraphs if p != main)]  # as systems collect them
-        prompt = Prompt((), count_words, passage_last={"flan_t5": FLAN_T5, "codex": GPT3}[style].passage_last)
-        assert prompt(question, given, [demonstration.answer]) == render_demonstration(demonstration)
+        # as systems collect them
+        given = [main, *(p for p in demonstration.paragraphs if p != main)]
+        prompt = Prompt(
+            (), count_words, passage_last={"flan_t5": FLAN_T5, "codex": GPT3}[style].passage_last
+        )
+        assert prompt(question, given, [demonstration.answer]) == render_demonstration(
+            demonstration
+        )
         assert prompt(question, [main]) == render([main], question.text)
         assert prompt(question, ()) == render((), question.text)
 
@@ -187,15 +256,27 @@ def numbered(count: int) -> list[Demonstration]:
 
 
 def test_chosen_in_the_order_of_the_ids():
-    assert [d.id for d in choose_demonstrations(numbered(6), ["d02", "d05", "d03"])] == ["d02", "d05", "d03"]
-    with pytest.raises(ValueError, match="no demonstration with id d9, expected ids among these 3: d00, d01, d02"):
+    assert [d.id for d in choose_demonstrations(numbered(6), ["d02", "d05", "d03"])] == [
+        "d02",
+        "d05",
+        "d03",
+    ]
+    with pytest.raises(
+        ValueError, match="no demonstration with id d9, expected ids among these 3: d00, d01, d02"
+    ):
         choose_demonstrations(numbered(3), ["d02", "d9"])
 
 
-@pytest.mark.parametrize(("given", "size"), [(29, 15), (20, 15), (19, 14), (8, 6), (4, 3), (2, 1), (1, 1)])
+@pytest.mark.parametrize(
+    ("given", "size"), [(29, 15), (20, 15), (19, 14), (8, 6), (4, 3), (2, 1), (1, 1)]
+)
 def test_three_sets_of_fifteen_or_three_quarters(given, size):
     sets = demonstration_sets(numbered(given))
-    assert [len({d.id for d in drawn}) for drawn in sets] == [size] * 3 == [len(drawn) for drawn in sets]
+    assert (
+        [len({d.id for d in drawn}) for drawn in sets]
+        == [size] * 3
+        == [len(drawn) for drawn in sets]
+    )
 
 
 def test_sets_depend_on_seed_and_ids_only():
@@ -240,7 +321,9 @@ def test_small_irregularities_are_read(tmp_path, text):
 
 def test_texts_over_several_lines(tmp_path):
     body = "Wikipedia Title: A\none\n\ntwo\n\n\nthree\n\nWikipedia Title: B\nb\n\nQ: who\nof them?\nA: he\nand she"
-    [found] = read_demonstrations(written(tmp_path, '# METADATA: {"qid": "x", "kind": "own"}\n' + body))
+    [found] = read_demonstrations(
+        written(tmp_path, '# METADATA: {"qid": "x", "kind": "own"}\n' + body)
+    )
     assert [p.text for p in found.paragraphs] == ["one\n\ntwo\n\n\nthree", "b"]
     assert (found.question, found.answer) == ("who\nof them?", "he\nand she")
     assert render_demonstration(found) == body
@@ -252,14 +335,38 @@ def test_texts_over_several_lines(tmp_path):
         ("", "line 1: found '', expected a line '# METADATA"),
         ("Q: who?\nA: he", r"line 1: found 'Q: who\?\\nA: he', expected a line '# METADATA"),
         ("notes\n" + GOOD, "line 1: found 'notes', expected a line '# METADATA"),
-        (GOOD.replace('{"qid": "x2"}', "{qid: x2}"), "line 9: found '{qid: x2}' after '# METADATA:', expected a JSON object with \"qid\""),
-        (GOOD.replace('{"qid": "x2"}', '{"id": "x2"}'), "line 9: found '{\"id\": \"x2\"}' after '# METADATA:', expected a JSON object"),
-        (GOOD.replace('{"qid": "x2"}', "[]"), r"line 9: found '\[\]' after '# METADATA:', expected a JSON object"),
-        (GOOD.replace("Q: when?\n", ""), r"line 9: found \['A: '\] in demonstration 'x2', expected one line that starts with 'Q: '"),
-        (GOOD.replace("\nA: now", ""), r"line 9: found \['Q: '\] in demonstration 'x2', expected one line"),
-        (GOOD.replace("Q: when?\nA: now", "when?"), "line 9: found neither in demonstration 'x2', expected one line"),
-        (GOOD.replace('# METADATA: {"qid": "x2"}\n', ""), r"line 1: found \['Q: ', 'A: ', 'Q: ', 'A: '\] in demonstration 'x1'"),
-        (GOOD.replace("Wikipedia Title: A", "A"), r"line 1: found 'A\\ntext' at the top of demonstration 'x1', expected 'Wikipedia"),
+        (
+            GOOD.replace('{"qid": "x2"}', "{qid: x2}"),
+            "line 9: found '{qid: x2}' after '# METADATA:', expected a JSON object with \"qid\"",
+        ),
+        (
+            GOOD.replace('{"qid": "x2"}', '{"id": "x2"}'),
+            "line 9: found '{\"id\": \"x2\"}' after '# METADATA:', expected a JSON object",
+        ),
+        (
+            GOOD.replace('{"qid": "x2"}', "[]"),
+            r"line 9: found '\[\]' after '# METADATA:', expected a JSON object",
+        ),
+        (
+            GOOD.replace("Q: when?\n", ""),
+            r"line 9: found \['A: '\] in demonstration 'x2', expected one line that starts with 'Q: '",
+        ),
+        (
+            GOOD.replace("\nA: now", ""),
+            r"line 9: found \['Q: '\] in demonstration 'x2', expected one line",
+        ),
+        (
+            GOOD.replace("Q: when?\nA: now", "when?"),
+            "line 9: found neither in demonstration 'x2', expected one line",
+        ),
+        (
+            GOOD.replace('# METADATA: {"qid": "x2"}\n', ""),
+            r"line 1: found \['Q: ', 'A: ', 'Q: ', 'A: '\] in demonstration 'x1'",
+        ),
+        (
+            GOOD.replace("Wikipedia Title: A", "A"),
+            r"line 1: found 'A\\ntext' at the top of demonstration 'x1', expected 'Wikipedia",
+        ),
         (GOOD.replace("x2", "x1"), "line 9: found the id 'x1' a second time"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Packing: demonstrations dropped from the front, then lines from the top of the test example; limits never passed."""
+"""Packing: demonstrations dropped from the front, then lines from the top of the test example;
+limits never passed.
+"""
 
 import json
 import re
@@ -6,13 +8,27 @@ import re
 import pytest
 
 from ircotlib.data import Demonstration, Paragraph, Question
-from ircotlib.prompts import Prompt, demonstration_sets, read_demonstrations, render, render_demonstration
+from ircotlib.prompts import (
+    Prompt,
+    demonstration_sets,
+    read_demonstrations,
+    render,
+    render_demonstration,
+)
 
 COT = "Answer the following question by reasoning step-by-step."
 DIRECT = "Answer the following question."
-DEMONSTRATIONS = tuple(Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in (5, 4, 3, 2, 1))  # 9, 8, 7, 6, 5 words
+# 9, 8, 7, 6, 5 words
+DEMONSTRATIONS = tuple(
+    Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in (5, 4, 3, 2, 1)
+)
 QUESTION = Question("q", "who is it", (), (), "test")  # 5 words with Q: and A:
-PARAGRAPHS = [Paragraph("1", "One", "a b c d"), Paragraph("2", "Two", "e f\ng h"), Paragraph("3", "Three", "i j")]  # 7, 7, 5 words
+# 7, 7, 5 words
+PARAGRAPHS = [
+    Paragraph("1", "One", "a b c d"),
+    Paragraph("2", "Two", "e f\ng h"),
+    Paragraph("3", "Three", "i j"),
+]
 
 
 def count_words(text: str) -> int:
@@ -21,12 +37,28 @@ def count_words(text: str) -> int:
 
 def real_question(path, number: int) -> tuple[Question, list[Paragraph]]:
     row = json.loads(path.read_text(encoding="utf-8"))[number]
-    paragraphs = [Paragraph(f"p{i}", title, "".join(sentences)) for i, (title, sentences) in enumerate(row["context"])]
+    paragraphs = [
+        Paragraph(f"p{i}", title, "".join(sentences))
+        for i, (title, sentences) in enumerate(row["context"])
+    ]
     return Question("q", row["question"], (row["answer"],), (), path.parent.name), paragraphs
 
 
 @pytest.mark.parametrize(
-    ("limit", "kept"), [(59, 5), (58, 4), (50, 4), (49, 3), (42, 3), (41, 2), (35, 2), (34, 1), (29, 1), (28, 0), (24, 0)]
+    ("limit", "kept"),
+    [
+        (59, 5),
+        (58, 4),
+        (50, 4),
+        (49, 3),
+        (42, 3),
+        (41, 2),
+        (35, 2),
+        (34, 1),
+        (29, 1),
+        (28, 0),
+        (24, 0),
+    ],
 )
 def test_demonstrations_are_dropped_from_the_front(limit, kept):
     text = Prompt(DEMONSTRATIONS, count_words, None, limit)(QUESTION, PARAGRAPHS)
@@ -60,7 +92,10 @@ WITH_MAIN = Question("q", "who is it", (), (), "test", passage=MAIN)
 @pytest.mark.parametrize(
     ("limit", "kept"),
     [
-        (30, "Wikipedia Title: One\na b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (
+            30,
+            "Wikipedia Title: One\na b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n",
+        ),
         (29, "a b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
         (23, "Wikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
         (18, "g h\n\nWikipedia Title: Three\ni j\n\n"),
@@ -80,14 +115,22 @@ def test_the_main_passage_stays_when_lines_go(limit, kept, last):
 
 @pytest.mark.parametrize("last", [False, True])
 def test_the_main_passage_is_never_cut(last):
-    with pytest.raises(ValueError, match="found 11 tokens in main passage, question and thoughts alone, expected at most 10; raise"):
+    with pytest.raises(
+        ValueError,
+        match="found 11 tokens in main passage, question and thoughts alone, expected at most 10; raise",
+    ):
         Prompt((), count_words, None, 10, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
-    with pytest.raises(ValueError, match="found 6 tokens in question and thoughts alone, expected at most 5; raise"):
+    with pytest.raises(
+        ValueError, match="found 6 tokens in question and thoughts alone, expected at most 5; raise"
+    ):
         Prompt((), count_words, None, 5, last)(WITH_MAIN, PARAGRAPHS, ["so"])
 
 
 def test_the_question_is_never_cut():
-    with pytest.raises(ValueError, match="question 'q': found 8 tokens in question and thoughts alone, expected at most 7"):
+    with pytest.raises(
+        ValueError,
+        match="question 'q': found 8 tokens in question and thoughts alone, expected at most 7",
+    ):
         Prompt(DEMONSTRATIONS, count_words, None, 7)(QUESTION, PARAGRAPHS, ["it is so"])
     text = Prompt((), count_words, DIRECT, 9)(QUESTION, PARAGRAPHS)
     assert text == "Q: Answer the following question.\nwho is it\nA:"
@@ -108,21 +151,28 @@ def test_each_demonstration_is_counted_once():
 
 
 def test_counts_that_do_not_add_up_cost_further_demonstrations():
-    def count(text):  # four tokens more wherever an example follows another, which shows in the finished prompt only
+    # four tokens more wherever an example follows another, which shows in the finished prompt only
+    def count(text):
         return count_words(text) + 4 * len(re.findall(r"\n\n\nQ: ", text))
 
     question = Question("q", "it", (), (), "test")  # 3 words
-    text = Prompt(DEMONSTRATIONS, count, None, 21)(question, ())  # 7 + 6 + 5 + 3 words add up to 21, but 33 are counted, then 22
+    # 7 + 6 + 5 + 3 words add up to 21, but 33 are counted, then 22
+    text = Prompt(DEMONSTRATIONS, count, None, 21)(question, ())
     assert text == render_demonstration(DEMONSTRATIONS[4]) + "\n\n\nQ: it\nA:"
     assert count(text) == 12
 
 
 def test_real_demonstrations_within_the_window_of_flan_t5(shared):
-    demonstrations = read_demonstrations(shared / "ircot_prompts/hotpotqa/gold_with_3_distractors_context_cot_qa_flan_t5.txt")
+    demonstrations = read_demonstrations(
+        shared / "ircot_prompts/hotpotqa/gold_with_3_distractors_context_cot_qa_flan_t5.txt"
+    )
     chosen = demonstration_sets(demonstrations, "hotpotqa")[0]
     question, paragraphs = real_question(shared / "hotpotqa/dev_distractor_498.json", 0)
     text = Prompt(chosen, count_words, COT)(question, paragraphs)
     kept = text.count("\n\n\n")
     assert 0 < kept < 20 and count_words(text) <= 5800
     assert count_words(text) + count_words(render_demonstration(chosen[-kept - 1], COT)) > 5800
-    assert text == "\n\n\n".join([render_demonstration(d, COT) for d in chosen[-kept:]] + [render(paragraphs, question.text, "", COT)])
+    assert text == "\n\n\n".join(
+        [render_demonstration(d, COT) for d in chosen[-kept:]]
+        + [render(paragraphs, question.text, "", COT)]
+    )

@@ -12,7 +12,12 @@ from ircotlib.figures import BACKENDS
 from ircotlib.paths import FIGURES, MODELS, PROFILES, ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-NAMES = {"hotpotqa": "HotpotQA", "2wikimultihopqa": "2WikiMultihopQA", "musique": "MuSiQue", "iirc": "IIRC"}
+NAMES = {
+    "hotpotqa": "HotpotQA",
+    "2wikimultihopqa": "2WikiMultihopQA",
+    "musique": "MuSiQue",
+    "iirc": "IIRC",
+}
 THREE = ["hotpotqa", "2wikimultihopqa", "musique"]  # IIRC is not in the paper's Figures 5, 6, 8, 9
 COSTS = {  # columns of the table of retrieval, and what they show
     "build, CPU-s": "build, CPU",
@@ -74,8 +79,15 @@ def test_recall_is_that_of_figure_3():
     ours, papers, expected = read("ircot_fig03_recall"), read("ircot_fig03_recall", "paper"), []
     for dataset in NAMES:
         oner, ircot = (find(ours, dataset, system) for system in ("OneR", "IRCoT"))
-        gains = [float(find(papers, dataset, model)["reported"]) for model in ("Flan-T5-XXL", "GPT3")]
-        expected += [*interval(oner), *interval(ircot), round(float(ircot["mean"]) - float(oner["mean"]), 1), *gains]
+        gains = [
+            float(find(papers, dataset, model)["reported"]) for model in ("Flan-T5-XXL", "GPT3")
+        ]
+        expected += [
+            *interval(oner),
+            *interval(ircot),
+            round(float(ircot["mean"]) - float(oner["mean"]), 1),
+            *gains,
+        ]
     assert quoted("recall") == expected and labels("recall") == list(NAMES.values())
 
 
@@ -84,7 +96,10 @@ def test_f1_is_that_of_figure_4():
     for dataset in NAMES:
         for system in ("NoR QA", "OneR QA", "IRCoT QA"):
             expected += interval(find(ours, dataset, system))
-            expected += [float(find(papers, dataset, model, system)["reported"]) for model in ("Flan-T5-XXL", "GPT3")]
+            expected += [
+                float(find(papers, dataset, model, system)["reported"])
+                for model in ("Flan-T5-XXL", "GPT3")
+            ]
     assert quoted("f1") == expected and labels("f1") == list(NAMES.values())
 
 
@@ -92,14 +107,22 @@ def test_setting_and_claims_are_those_of_the_figures():
     recall, f1 = read("ircot_fig03_recall"), read("ircot_fig04_f1")
     dev = yaml.safe_load((PROFILES / "mini.yaml").read_text())["dev"]
     for row in recall + f1:
-        assert quoted("setting") == [int(row["n"]), dev] and block("setting").startswith(f"{Path(row['model']).name}, ")
+        assert quoted("setting") == [int(row["n"]), dev] and block("setting").startswith(
+            f"{Path(row['model']).name}, "
+        )
     pairs = ((recall, "IRCoT", "OneR"), (f1, "IRCoT QA", "OneR QA"), (f1, "OneR QA", "NoR QA"))
-    assert quoted("claims") == [x for rows, better, worse in pairs for x in counted(apart(rows, (d, better), (d, worse)) for d in NAMES)]
+    assert quoted("claims") == [
+        x
+        for rows, better, worse in pairs
+        for x in counted(apart(rows, (d, better), (d, worse)) for d in NAMES)
+    ]
 
 
 def is_causal(model: str) -> bool:
     """Whether a shipped model is a decoder only, not a T5."""
-    return not json.loads((MODELS / Path(model).name / "config.json").read_text()).get("is_encoder_decoder")
+    return not json.loads((MODELS / Path(model).name / "config.json").read_text()).get(
+        "is_encoder_decoder"
+    )
 
 
 def in_order(parameters: dict[str, float]) -> list[str]:
@@ -113,13 +136,27 @@ def test_scale_is_that_of_figures_8_and_9():
     t5s = [model for model in models if not is_causal(model)]
     assert f"→ IRCoT, % | {' | '.join(Path(model).name for model in models)} |\n" in block("scale")
     kinds = ((recall, "OneR", "IRCoT"), (f1, "OneR QA", "IRCoT QA"))
-    rows = [(table, d, m, s) for d in THREE for table, *systems in kinds for m in models for s in systems]
+    rows = [
+        (table, d, m, s)
+        for d in THREE
+        for table, *systems in kinds
+        for m in models
+        for s in systems
+    ]
     assert quoted("scale") == [round(float(find(table, *key)["mean"]), 1) for table, *key in rows]
-    assert labels("scale") == [f"{NAMES[d]}, {metric}" for d in THREE for metric in ("recall", "F1")]
-    above = [x for table, less, more in kinds for x in counted(apart(table, (d, m, more), (d, m, less)) for d in THREE for m in models)]
+    assert labels("scale") == [
+        f"{NAMES[d]}, {metric}" for d in THREE for metric in ("recall", "F1")
+    ]
+    above = [
+        x
+        for table, less, more in kinds
+        for x in counted(apart(table, (d, m, more), (d, m, less)) for d in THREE for m in models)
+    ]
     across = counted(apart(f1, (d, t5s[-2], "IRCoT QA"), (d, t5s[-1], "OneR QA")) for d in THREE)
     assert quoted("scale claims") == above + across
-    assert re.findall(r"with (\S+)", block("scale claims")) == [Path(model).name for model in t5s[-2:]]
+    assert re.findall(r"with (\S+)", block("scale claims")) == [
+        Path(model).name for model in t5s[-2:]
+    ]
 
 
 def legs(about: dict) -> list[dict]:
@@ -129,40 +166,84 @@ def legs(about: dict) -> list[dict]:
 
 def minutes(about: dict) -> str:
     """Of all legs, by where they ran; the record of the first of all does not say, it was a core."""
-    seconds = {where: [leg["seconds"] for leg in legs(about) if leg.get("device", "cpu") == where] for where in ("cpu", "cuda")}
+    seconds = {
+        where: [leg["seconds"] for leg in legs(about) if leg.get("device", "cpu") == where]
+        for where in ("cpu", "cuda")
+    }
     places = {"cpu": "one core", "cuda": "a GPU"}
-    return ", ".join(f"{round(sum(spent) / 60):,} on {places[where]}" for where, spent in seconds.items() if spent)
+    return ", ".join(
+        f"{round(sum(spent) / 60):,} on {places[where]}"
+        for where, spent in seconds.items()
+        if spent
+    )
 
 
 def test_models_are_the_shipped_ones():
-    about = {path.parent.name: json.loads(path.read_text()) for path in MODELS.glob("*/training.json")}
-    assert set(about) == {path.name for path in MODELS.iterdir()}, "a shipped model without the record of its training"
-    about = {name: about[name] for name in in_order({name: a["parameters"] for name, a in about.items()})}
-    steps = {name: sum(leg.get("steps_taken", leg["steps"]) for leg in legs(a)) for name, a in about.items()}
+    about = {
+        path.parent.name: json.loads(path.read_text()) for path in MODELS.glob("*/training.json")
+    }
+    assert set(about) == {path.name for path in MODELS.iterdir()}, (
+        "a shipped model without the record of its training"
+    )
+    about = {
+        name: about[name] for name in in_order({name: a["parameters"] for name, a in about.items()})
+    }
+    steps = {
+        name: sum(leg.get("steps_taken", leg["steps"]) for leg in legs(a))
+        for name, a in about.items()
+    }
     rows = []
     for name, a in about.items():
-        [start] = [other for other in about if about[other] == a["start"]] or ["an earlier model, not shipped" if a["start"] else "scratch"]
-        rows.append(f"| {name} | {a['parameters'] / 1e6:.2f} | {start} | {steps[name]:,} | {minutes(a)} |")
+        [start] = [other for other in about if about[other] == a["start"]] or [
+            "an earlier model, not shipped" if a["start"] else "scratch"
+        ]
+        rows.append(
+            f"| {name} | {a['parameters'] / 1e6:.2f} | {start} | {steps[name]:,} | {minutes(a)} |"
+        )
     assert below_head("models").splitlines() == rows
     smallest, *larger = [name for name in about if not is_causal(name)]
     grown = [name for name in about if about[name]["start"]]
-    assert grown == larger and min(steps[name] for name in larger) > steps[smallest], "the README says otherwise"
-    drawn = {Path(row["model"]).name: float(row["parameters"]) for row in read("ircot_fig08_scale_recall")}
+    assert grown == larger and min(steps[name] for name in larger) > steps[smallest], (
+        "the README says otherwise"
+    )
+    drawn = {
+        Path(row["model"]).name: float(row["parameters"])
+        for row in read("ircot_fig08_scale_recall")
+    }
     assert drawn == {name: round(about[name]["parameters"] / 1e6, 2) for name in drawn}
 
 
 def test_demonstrations_of_another_data_set_are_those_of_figures_5_and_6():
-    recall, f1, others = read("ircot_fig05_ood_recall"), read("ircot_fig06_ood_f1"), list(permutations(THREE, 2))
+    recall, f1, others = (
+        read("ircot_fig05_ood_recall"),
+        read("ircot_fig06_ood_f1"),
+        list(permutations(THREE, 2)),
+    )
 
     def value(table, dataset, shown, system):
-        [row] = [row for row in table if (row["dataset"], row["demonstrations"], row["system"]) == (dataset, shown, system)]
+        [row] = [
+            row
+            for row in table
+            if (row["dataset"], row["demonstrations"], row["system"]) == (dataset, shown, system)
+        ]
         return row
 
     expected = []
-    for table, better, worse in ((recall, "IRCoT", "OneR"), (f1, "IRCoT QA", "OneR QA"), (f1, "IRCoT QA", "NoR QA")):
-        expected += counted(float(value(table, *pair, better)["low"]) > float(value(table, *pair, worse)["high"]) for pair in others)
+    for table, better, worse in (
+        (recall, "IRCoT", "OneR"),
+        (f1, "IRCoT QA", "OneR QA"),
+        (f1, "IRCoT QA", "NoR QA"),
+    ):
+        expected += counted(
+            float(value(table, *pair, better)["low"]) > float(value(table, *pair, worse)["high"])
+            for pair in others
+        )
     for pairs in (others, [(d, d) for d in THREE]):
-        expected.append(round(sum(float(value(f1, *pair, "IRCoT QA")["mean"]) for pair in pairs) / len(pairs), 1))
+        expected.append(
+            round(
+                sum(float(value(f1, *pair, "IRCoT QA")["mean"]) for pair in pairs) / len(pairs), 1
+            )
+        )
     assert quoted("ood") == expected
 
 
@@ -171,30 +252,57 @@ def test_one_retrieval_is_that_of_the_tables():
     expected = []
     for dataset in THREE:
         rows = [row for row in real if row["dataset"] == dataset]
-        expected += [int(rows[0]["n"]), int(rows[0]["paragraphs"]), *(round(float(row["recall"]), 1) for row in rows)]
+        expected += [
+            int(rows[0]["n"]),
+            int(rows[0]["paragraphs"]),
+            *(round(float(row["recall"]), 1) for row in rows),
+        ]
     assert quoted("oner") == expected and labels("oner") == [NAMES[d] for d in THREE]
     assert re.findall(r"K = (\d+)", block("oner")) == list(dict.fromkeys(row["k"] for row in real))
-    last = [row for rows in (here, real) for d in THREE for row in rows if (row["dataset"], row["k"]) == (d, "15")]
+    last = [
+        row
+        for rows in (here, real)
+        for d in THREE
+        for row in rows
+        if (row["dataset"], row["k"]) == (d, "15")
+    ]
     assert quoted("gap") == [round(float(row["recall"]), 1) for row in last]
 
 
 def test_speed_is_that_of_the_benchmark():
-    full, one = (find(read("bench_batching", None), way) for way in ("full batches", "one at a time"))
+    full, one = (
+        find(read("bench_batching", None), way) for way in ("full batches", "one at a time")
+    )
     values = full["times as fast"], full["questions per second"], one["questions per second"]
     assert quoted("speed") == [round(float(value), 1) for value in values]
 
 
 def test_retrieval_is_that_of_the_benchmark():
-    value = {(row["backend"], int(row["paragraphs"]), row["measure"]): float(row["value"]) for row in read("retrieval_scale", None)}
+    value = {
+        (row["backend"], int(row["paragraphs"]), row["measure"]): float(row["value"])
+        for row in read("retrieval_scale", None)
+    }
 
     def cell(size, measure):
         found = (value.get((backend, size, measure)) for backend in BACKENDS)
-        return " / ".join("–" if x is None else f"{x:,.0f}" if x >= 10 else f"{x:.1f}" for x in found)
+        return " / ".join(
+            "–" if x is None else f"{x:,.0f}" if x >= 10 else f"{x:.1f}" for x in found
+        )
 
     sizes = sorted({size for _, size, _ in value})
-    rows = [[f"{size:,} paragraphs", *(cell(size, measure) for measure in COSTS.values())] for size in sizes]
+    rows = [
+        [f"{size:,} paragraphs", *(cell(size, measure) for measure in COSTS.values())]
+        for size in sizes
+    ]
     assert block("retrieval").splitlines()[1] == f"| {' / '.join(BACKENDS)} | {' | '.join(COSTS)} |"
     assert below_head("retrieval").splitlines() == [f"| {' | '.join(row)} |" for row in rows]
     size = max(size for backend, size, _ in value if backend == "Elasticsearch")
-    ours, theirs = ([value[backend, size, measure] for measure in ("batches of 64, CPU", "index on disk")] for backend in list(BACKENDS)[:2])
-    assert quoted("retrieval claims") == [size, round(ours[0] / theirs[0], 1), round(100 * ours[1] / theirs[1])]
+    ours, theirs = (
+        [value[backend, size, measure] for measure in ("batches of 64, CPU", "index on disk")]
+        for backend in list(BACKENDS)[:2]
+    )
+    assert quoted("retrieval claims") == [
+        size,
+        round(ours[0] / theirs[0], 1),
+        round(100 * ours[1] / theirs[1]),
+    ]

@@ -20,7 +20,9 @@ def test_every_profile_fits_the_notebooks():
     for path in PROFILES.glob("*.yaml"):
         profile, parameters = read_profile(path.stem), choose_parameters(list(MAKES), path.stem, {})
         assert all(parameters[notebook]["profile"] == path.stem for notebook in MAKES)
-        assert set(parameters["04_ircot"]) >= {name for name in profile if not re.match("models|scale_|ood_", name)} - {"seed"}
+        assert set(parameters["04_ircot"]) >= {
+            name for name in profile if not re.match("models|scale_|ood_", name)
+        } - {"seed"}
         assert "models" not in profile or parameters["06_scale"]["models"] == profile["models"]
 
 
@@ -29,12 +31,20 @@ def test_models_and_prompts_of_the_mini_profile_are_shipped():
     for name in (mini["model"], *mini["models"]):
         assert (ROOT / name / "config.json").is_file(), name
     for dataset in mini["datasets"]:
-        assert all(prompt_path(mini["demonstrations"], dataset, m, "cot", mini["style"]).is_file() for m in mini["distractors"])
+        assert all(
+            prompt_path(mini["demonstrations"], dataset, m, "cot", mini["style"]).is_file()
+            for m in mini["distractors"]
+        )
 
 
 def test_what_a_notebook_makes_bears_the_profile_but_for_mini():
-    assert [path.name for path in made_by("07_ood", "mini")][:2] == ["ircot_fig05_ood_recall.png", "ircot_fig05_ood_recall.csv"]
-    assert [path.name for path in made_by("06_scale", "paper")][-1] == "ircot_fig09_scale_f1_paper.csv"
+    assert [path.name for path in made_by("07_ood", "mini")][:2] == [
+        "ircot_fig05_ood_recall.png",
+        "ircot_fig05_ood_recall.csv",
+    ]
+    assert [path.name for path in made_by("06_scale", "paper")][
+        -1
+    ] == "ircot_fig09_scale_f1_paper.csv"
     assert [path.name for path in made_by("02_index", "mini")] == ["mini_oner_recall.csv"]
     assert made_by("05_laboratory", "mini") == []
 
@@ -44,21 +54,38 @@ def test_defaults_of_the_notebooks_are_the_mini_profile():
 
     mini = read_profile("mini")
     for notebook in MAKES:
-        for name, parameter in papermill.inspect_notebook(str(NOTEBOOKS / f"{notebook}.ipynb")).items():
+        for name, parameter in papermill.inspect_notebook(
+            str(NOTEBOOKS / f"{notebook}.ipynb")
+        ).items():
             if name in mini and (notebook, name) != ("03_prompts", "distractors"):
                 default = eval(parameter["default"])
                 assert default == mini[name], (notebook, name)
 
 
 def test_unknown_names_are_errors():
-    with pytest.raises(ValueError, match="found parameter learning_rate, expected some of context_tokens, corpus, data_dir, "):
+    with pytest.raises(
+        ValueError,
+        match="found parameter learning_rate, expected some of context_tokens, corpus, data_dir, ",
+    ):
         choose_parameters(["00_tour"], "mini", {"learning_rate": 1})
-    with pytest.raises(ValueError, match="found profile 'maxi', expected one of mini, paper, sample"):
+    with pytest.raises(
+        ValueError, match="found profile 'maxi', expected one of mini, paper, sample"
+    ):
         read_profile("maxi")
     with pytest.raises(ValueError, match="expected name=value"):
         parse_change("seed")
-    for arguments in (["--only", "99_nothing"], ["--set", "nothing=1"], ["--profile", "maxi"], ["--save", "--profile", "sample"]):
-        done = subprocess.run([sys.executable, "-m", "ircotlib.regenerate", *arguments], capture_output=True, text=True, check=False)
+    for arguments in (
+        ["--only", "99_nothing"],
+        ["--set", "nothing=1"],
+        ["--profile", "maxi"],
+        ["--save", "--profile", "sample"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "ircotlib.regenerate", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 2
         assert done.stderr.startswith("error: found ")
 
@@ -77,18 +104,34 @@ def test_a_failing_notebook_is_reported_with_its_cell(tmp_path):
     )  # fmt: skip
     assert done.returncode == 1
     assert "notebook 00_tour failed in its code cell 4" in done.stderr
-    assert f"no questions of musique: looked for musique_ans_v1.0_dev.jsonl and dev_210.jsonl in {tmp_path}/musique" in done.stderr
+    assert (
+        f"no questions of musique: looked for musique_ans_v1.0_dev.jsonl and dev_210.jsonl in {tmp_path}/musique"
+        in done.stderr
+    )
 
 
 def test_strip_keeps_results_and_drops_the_volatile():
-    notebook = nbformat.v4.new_notebook(metadata={"papermill": {"duration": 3}, "kernelspec": {"name": "python3", "display_name": "Python 3"}})
-    cell = nbformat.v4.new_code_cell("x", metadata={"execution": {"iopub.execute_input": "now"}, "tags": ["parameters"]})
+    notebook = nbformat.v4.new_notebook(
+        metadata={
+            "papermill": {"duration": 3},
+            "kernelspec": {"name": "python3", "display_name": "Python 3"},
+        }
+    )
+    cell = nbformat.v4.new_code_cell(
+        "x", metadata={"execution": {"iopub.execute_input": "now"}, "tags": ["parameters"]}
+    )
     cell.outputs = [
         nbformat.v4.new_output("stream", name="stderr", text="50%"),
         nbformat.v4.new_output("stream", name="stdout", text="42"),
-        nbformat.v4.new_output("display_data", {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "bar"}),
+        nbformat.v4.new_output(
+            "display_data",
+            {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "bar"},
+        ),
     ]
-    notebook.cells = [cell, nbformat.v4.new_code_cell("y", metadata={"tags": ["injected-parameters"]})]
+    notebook.cells = [
+        cell,
+        nbformat.v4.new_code_cell("y", metadata={"tags": ["injected-parameters"]}),
+    ]
     (kept,) = strip(notebook).cells
     assert [output.get("text") for output in kept.outputs] == ["42"]
     assert kept.metadata == {"tags": ["parameters"]}

@@ -1,4 +1,6 @@
-"""The scheduler, with real programs, small real backends and a real cache: batches, replays, kills, failures."""
+"""The scheduler, with real programs, small real backends and a real cache: batches, replays, kills,
+failures.
+"""
 
 import json
 import os
@@ -17,7 +19,9 @@ from ircotlib.scheduler import Outcome, Step, run
 
 
 class Upper:
-    """Generates the prompt in capitals, 4 shortest prompts at a time; keeps the batches it was given."""
+    """Generates the prompt in capitals, 4 shortest prompts at a time; keeps the batches it was
+    given.
+    """
 
     answers = Generate
     fingerprint = "upper"
@@ -26,12 +30,17 @@ class Upper:
         self.rows, self.seconds, self.batches = rows, seconds, []
 
     def take(self, requests):
-        return sorted(range(len(requests)), key=lambda index: len(requests[index].prompt))[: self.rows]
+        return sorted(range(len(requests)), key=lambda index: len(requests[index].prompt))[
+            : self.rows
+        ]
 
     def answer(self, requests):
         time.sleep(self.seconds)
         self.batches.append([request.prompt for request in requests])
-        return [json.dumps({"text": r.prompt.upper(), "prompt_tokens": len(r.prompt), "tokens": 2}) for r in requests]
+        return [
+            json.dumps({"text": r.prompt.upper(), "prompt_tokens": len(r.prompt), "tokens": 2})
+            for r in requests
+        ]
 
     def decode(self, reply):
         return json.loads(reply)["text"]
@@ -85,8 +94,22 @@ def test_one_program_from_request_to_outcome():
     }
     seconds = {kind: count.pop("seconds") for kind, count in counts.items()}
     assert counts == {
-        "Retrieve": {"requests": 3, "cached": 0, "computed": 3, "prompt_tokens": 0, "tokens": 0, "batches": 3},
-        "Generate": {"requests": 2, "cached": 0, "computed": 2, "prompt_tokens": 16, "tokens": 4, "batches": 2},
+        "Retrieve": {
+            "requests": 3,
+            "cached": 0,
+            "computed": 3,
+            "prompt_tokens": 0,
+            "tokens": 0,
+            "batches": 3,
+        },
+        "Generate": {
+            "requests": 2,
+            "cached": 0,
+            "computed": 2,
+            "prompt_tokens": 16,
+            "tokens": 4,
+            "batches": 2,
+        },
     }
     assert all(second > 0 for second in seconds.values())
     assert json.loads(json.dumps(counts)) == counts  # for run.json
@@ -97,7 +120,9 @@ def test_batches_are_refilled_as_questions_end(turned):
     words, upper = Words(), Upper()
     outcomes, counts = run(chains(), [upper, words] if turned else [words, upper], Calls())
     assert list(outcomes) == [f"q{number}" for number in range(10)]
-    assert all(len(outcome.result[1]) == 1 + number % 3 for number, outcome in enumerate(outcomes.values()))
+    assert all(
+        len(outcome.result[1]) == 1 + number % 3 for number, outcome in enumerate(outcomes.values())
+    )
     asked = sum(1 + number % 3 for number in range(10))
     assert counts["Generate"]["computed"] == asked == 19
     assert [len(batch) for batch in upper.batches] == [4, 4, 4, 4, 3]
@@ -123,13 +148,19 @@ def test_a_second_run_asks_no_backend_and_reports_the_same_tokens(tmp_path):
     with Calls(tmp_path / "calls.sqlite") as calls:
         replayed, recounts = run(chains(), again, calls)
     assert again[0].batches == again[1].batches == []
-    assert {id: outcome.result for id, outcome in replayed.items()} == {id: outcome.result for id, outcome in outcomes.items()}
+    assert {id: outcome.result for id, outcome in replayed.items()} == {
+        id: outcome.result for id, outcome in outcomes.items()
+    }
     assert all(step.cached for outcome in replayed.values() for step in outcome.trace)
     for kind in ("Retrieve", "Generate"):
         same = ("requests", "prompt_tokens", "tokens")
         assert [recounts[kind][name] for name in same] == [counts[kind][name] for name in same]
         assert recounts[kind]["cached"] == counts[kind]["requests"]
-        assert (recounts[kind]["computed"], recounts[kind]["batches"], recounts[kind]["seconds"]) == (0, 0, 0)
+        assert (
+            recounts[kind]["computed"],
+            recounts[kind]["batches"],
+            recounts[kind]["seconds"],
+        ) == (0, 0, 0)
 
 
 def test_another_fingerprint_asks_again_only_what_depends_on_it():
@@ -144,8 +175,16 @@ def test_the_same_request_is_computed_once():
     words, upper = Words(), Upper()
     outcomes, counts = run({name: chain("same", 1) for name in "abc"}, [words, upper], Calls())
     assert upper.batches == [["same"]] and words.batches == [["same"], ["SAME"]]
-    assert [[step.cached for step in outcomes[name].trace] for name in "abc"] == [[False] * 3, [True] * 3, [True] * 3]
-    assert (counts["Generate"]["requests"], counts["Generate"]["cached"], counts["Generate"]["computed"]) == (3, 2, 1)
+    assert [[step.cached for step in outcomes[name].trace] for name in "abc"] == [
+        [False] * 3,
+        [True] * 3,
+        [True] * 3,
+    ]
+    assert (
+        counts["Generate"]["requests"],
+        counts["Generate"]["cached"],
+        counts["Generate"]["computed"],
+    ) == (3, 2, 1)
     assert counts["Generate"]["prompt_tokens"] == 12
 
 
@@ -186,7 +225,12 @@ def test_programs_without_requests_and_no_programs():
         yield
 
     seen = []
-    outcomes, _ = run({"a": answers_at_once(), "b": chain("x", 1)}, [Words(), Upper()], Calls(), lambda *now: seen.append(now))
+    outcomes, _ = run(
+        {"a": answers_at_once(), "b": chain("x", 1)},
+        [Words(), Upper()],
+        Calls(),
+        lambda *now: seen.append(now),
+    )
     assert outcomes["a"] == Outcome("a", 42, ())
     assert seen == [(1, 2), (1, 2), (1, 2), (2, 2)]
     assert run({}, [Words()], Calls()) == ({}, run({}, [Words()], Calls())[1])
@@ -206,7 +250,9 @@ def test_a_failing_program_is_named_and_the_others_are_closed():
             closed.append(True)
 
     calls = Calls()
-    message = r"question 'bad': the program failed after 1 replies: KeyError\('boom'\).*who wrote it\?"
+    message = (
+        r"question 'bad': the program failed after 1 replies: KeyError\('boom'\).*who wrote it\?"
+    )
     with pytest.raises(RuntimeError, match=message) as failure:
         run({"good": waits(), "bad": fails()}, [Words(), Upper()], calls)
     assert isinstance(failure.value.__cause__, KeyError)
@@ -233,7 +279,10 @@ def test_a_failing_backend_names_question_and_request_and_keeps_what_was_answere
 
 
 def test_a_backend_that_takes_nothing():
-    with pytest.raises(RuntimeError, match="Upper failed: ValueError.*`take` gave none of 10 requests, expected at least one"):
+    with pytest.raises(
+        RuntimeError,
+        match="Upper failed: ValueError.*`take` gave none of 10 requests, expected at least one",
+    ):
         run(chains(), [Words(), Upper(rows=0)], Calls())
 
 
@@ -267,9 +316,14 @@ def test_requests_nobody_serves_and_things_that_are_no_programs():
     message = r"question 'q' asked Generate\(prompt='question 1'.*the backends serve Retrieve; add one whose `answers` is Generate"
     with pytest.raises(TypeError, match=message):
         run({"q": chain("question 1", 1)}, [Words()], Calls())
-    with pytest.raises(TypeError, match=r"question 'q' asked None, but the backends serve Retrieve, Generate"):
+    with pytest.raises(
+        TypeError, match=r"question 'q' asked None, but the backends serve Retrieve, Generate"
+    ):
         run({"q": bare()}, [Upper(), Words()], Calls())
-    with pytest.raises(TypeError, match="question 'q': expected a program, that is a generator, found <function chain"):
+    with pytest.raises(
+        TypeError,
+        match="question 'q': expected a program, that is a generator, found <function chain",
+    ):
         run({"q": chain}, [Words()], Calls())
     with pytest.raises(ValueError, match="found two backends that serve Generate"):
         run({}, [Upper(), Upper()], Calls())
@@ -288,18 +342,33 @@ def play_slowly(path):
     """What the processes of the tests below do; prints how many requests they had to compute."""
     with Calls(path) as calls:
         outcomes, counts = run(chains(30), [Words(), Upper(seconds=0.03)], calls)
-    print(json.dumps([counts["Generate"]["computed"], {id: outcome.result for id, outcome in outcomes.items()}]))
+    print(
+        json.dumps(
+            [
+                counts["Generate"]["computed"],
+                {id: outcome.result for id, outcome in outcomes.items()},
+            ]
+        )
+    )
 
 
 def start_playing(path):
-    command = [sys.executable, "-c", f"from test_scheduler import play_slowly; play_slowly({str(path)!r})"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1])])}
+    command = [
+        sys.executable,
+        "-c",
+        f"from test_scheduler import play_slowly; play_slowly({str(path)!r})",
+    ]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1])])
+    }
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
 def expected():
     outcomes, counts = run(chains(30), [Words(), Upper()], Calls())
-    return counts["Generate"]["computed"], json.loads(json.dumps({id: outcome.result for id, outcome in outcomes.items()}))
+    return counts["Generate"]["computed"], json.loads(
+        json.dumps({id: outcome.result for id, outcome in outcomes.items()})
+    )
 
 
 def test_a_killed_run_is_taken_up_where_it_was(tmp_path):
@@ -321,7 +390,10 @@ def test_a_killed_run_is_taken_up_where_it_was(tmp_path):
         everything = len(calls)
     assert kept >= 50
     assert counts["Generate"]["computed"] + counts["Retrieve"]["computed"] == everything - kept > 0
-    assert json.loads(json.dumps({id: outcome.result for id, outcome in outcomes.items()})) == expected()[1]
+    assert (
+        json.loads(json.dumps({id: outcome.result for id, outcome in outcomes.items()}))
+        == expected()[1]
+    )
 
 
 def test_two_processes_play_on_one_cache(tmp_path):

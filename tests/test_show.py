@@ -5,10 +5,10 @@ from IPython.display import Markdown
 
 from ircotlib import show
 from ircotlib.data import Paragraph, Question
+from ircotlib.laboratory.encyclopedia import make_world
+from ircotlib.laboratory.questions import make_riddles
 from ircotlib.program import SENTENCE, Generate, NearestTitle, Retrieve
 from ircotlib.scheduler import Step
-from ircotlib.world.encyclopedia import make_world
-from ircotlib.world.questions import make_riddles
 
 QUESTION = Question("q", "Who made <it>?", ("Mack",), ("mack",), "test")
 MACK, PARK = Paragraph("mack", "Mack Rides", "A company."), Paragraph("park", "Walibi", "A park.")
@@ -17,7 +17,13 @@ MACK, PARK = Paragraph("mack", "Mack Rides", "A company."), Paragraph("park", "W
 def test_a_trace_shows_every_prompt_retrieval_and_sentence():
     trace = (
         Step(Retrieve("Who made <it>?", 2), (MACK, PARK), cached=False),
-        Step(Generate("Q: Who made <it>?\nA:", SENTENCE), "Mack made it.", cached=True, prompt_tokens=9, tokens=5),
+        Step(
+            Generate("Q: Who made <it>?\nA:", SENTENCE),
+            "Mack made it.",
+            cached=True,
+            prompt_tokens=9,
+            tokens=5,
+        ),
         Step(Retrieve("nothing like it", 2), (), cached=False),
         Step(NearestTitle("Mack Ride", 2), ("mack rides", "mack"), cached=False),
         Step(NearestTitle("Nothing"), (), cached=False),
@@ -28,17 +34,29 @@ def test_a_trace_shows_every_prompt_retrieval_and_sentence():
     assert "<summary>prompt, 9 tokens</summary><pre>Q: Who made &lt;it&gt;?\nA:</pre>" in text
     assert "→ **Mack made it.**" in text
     assert "**3.** *retrieve 2 with* “nothing like it”\n\n&nbsp;&nbsp;→ nothing" in text
-    assert "**4.** *find the page titled most like* “Mack Ride”\n\n&nbsp;&nbsp;→ mack rides · mack" in text
-    assert text.endswith("**5.** *find the page titled most like* “Nothing”\n\n&nbsp;&nbsp;→ nothing")
+    assert (
+        "**4.** *find the page titled most like* “Mack Ride”\n\n&nbsp;&nbsp;→ mack rides · mack"
+        in text
+    )
+    assert text.endswith(
+        "**5.** *find the page titled most like* “Nothing”\n\n&nbsp;&nbsp;→ nothing"
+    )
 
 
 def test_a_question_of_the_laboratory_is_shown_with_chain_and_paragraphs():
     world = make_world(4, 300, "musique")
-    riddle = next(riddle for riddle in make_riddles(world, 20, "musique", 4) if riddle.kind == "3hop1")
+    riddle = next(
+        riddle for riddle in make_riddles(world, 20, "musique", 4) if riddle.kind == "3hop1"
+    )
     head, chain, paragraphs = show.riddle_as_markdown(riddle, world).split("\n\n")
     assert head == f"**{riddle.text}** → {riddle.answer} (musique, 3hop1)"
-    assert chain.splitlines() == [f"{number}. {thought.text}" for number, thought in enumerate(riddle.thoughts, start=1)]
-    assert paragraphs.splitlines() == [f"- **{subject}.** {world.passage(subject, relation).text}" for subject, relation in riddle.facts]
+    assert chain.splitlines() == [
+        f"{number}. {thought.text}" for number, thought in enumerate(riddle.thoughts, start=1)
+    ]
+    assert paragraphs.splitlines() == [
+        f"- **{subject}.** {world.passage(subject, relation).text}"
+        for subject, relation in riddle.facts
+    ]
 
 
 def test_a_page_is_shown_as_every_style_has_it():
@@ -46,7 +64,10 @@ def test_a_page_is_shown_as_every_style_has_it():
     title = next(title for title, page in worlds["iirc"].pages.items() if len(page) == 2)
     first, second = show.page_as_markdown(title, worlds).splitlines()
     assert first == f"- *hotpotqa*: {worlds['hotpotqa'].pages[title][0].text}"
-    assert second == f"- *iirc*: {' | '.join(passage.text for passage in worlds['iirc'].pages[title])}" and " | " in second
+    assert (
+        second == f"- *iirc*: {' | '.join(passage.text for passage in worlds['iirc'].pages[title])}"
+        and " | " in second
+    )
 
 
 def test_the_box_describes_the_name_that_is_picked(monkeypatch):
@@ -65,7 +86,11 @@ def test_the_box_asks_what_is_typed(monkeypatch):
     shown, asked = [], []
     monkeypatch.delenv("IRCOT_BATCH", raising=False)
     monkeypatch.setattr(show, "display", shown.append)
-    show.ask_box(lambda text, system: asked.append((text, system)) or "an answer", ["IRCoT QA", "NoR QA"], "first?")
+    show.ask_box(
+        lambda text, system: asked.append((text, system)) or "an answer",
+        ["IRCoT QA", "NoR QA"],
+        "first?",
+    )
     (box,) = shown
     typed, row, output = box.children
     system, button = row.children

@@ -1,4 +1,6 @@
-"""Sentences: by a hand-made table, and against the annotators' own chains of thought where they are present."""
+"""Sentences: by a hand-made table, and against the annotators' own chains of thought where they are
+present.
+"""
 
 import ast
 import json
@@ -54,7 +56,11 @@ He lived with several artists, writers, etc. in Paris.| They met in 1920.
 Wait... what is it?| It is a film.
 """.strip().splitlines()
 
-TEXTS += ["Lost Gravity is a coaster|\nQ: Who made it?", "It was made by Mr.|\nIt was not.", "It is by Mack Rides.|\n\nIt is German"]
+TEXTS += [
+    "Lost Gravity is a coaster|\nQ: Who made it?",
+    "It was made by Mr.|\nIt was not.",
+    "It is by Mack Rides.|\n\nIt is German",
+]
 
 
 @pytest.mark.parametrize("marked", TEXTS)
@@ -66,12 +72,15 @@ def test_sentences(marked):
 
 
 def ends_while_written(text):
-    """What sentence_end says of every beginning of a text, in order, None left out and repetitions too."""
+    """What sentence_end says of every beginning of a text, in order, None left out and repetitions
+    too.
+    """
     ends = (sentence_end(text[:length], complete=False) for length in range(len(text) + 1))
     return list(dict.fromkeys(end for end in ends if end is not None))
 
 
-# Beginnings of these are judged early: something follows an ordinary word's full stop without a space.
+# Beginnings of these are judged early: something follows an ordinary word's full stop without a
+# space.
 EARLY = {
     "Amazon.com was founded in 1994. Node.js was not.": "Amazon.",
     "Wait... what is it? It is a film.": "Wait.",
@@ -80,7 +89,9 @@ EARLY = {
 }
 
 
-@pytest.mark.parametrize("text", [text for text in (marked.replace("|", "") for marked in TEXTS) if text not in EARLY])
+@pytest.mark.parametrize(
+    "text", [text for text in (marked.replace("|", "") for marked in TEXTS) if text not in EARLY]
+)
 def test_a_growing_text_is_never_judged_otherwise_than_the_finished_one(text):
     assert ends_while_written(text) in ([sentence_end(text, complete=True)], [])
 
@@ -93,7 +104,8 @@ def test_what_is_written_without_a_space_after_a_full_stop_comes_too_late(text, 
 @pytest.mark.parametrize(
     ("written", "end"),
     [
-        ("Mack Rides is a German company.", "Mack Rides is a German company."),  # an ordinary word: at once
+        # an ordinary word: at once
+        ("Mack Rides is a German company.", "Mack Rides is a German company."),
         ("Mack Rides is a German company. So", "Mack Rides is a German company."),
         ("It was founded in 1989.", None),  # 1989.5?
         ("It was founded in 1989. ", None),
@@ -120,7 +132,16 @@ def test_an_end_is_known_as_early_as_can_be(written, end):
 
 
 @pytest.mark.parametrize(
-    ("text", "first"), [("", ""), ("  ", ""), ("Rome", "Rome"), (" Rome ", "Rome"), ("Mr.", "Mr."), (". It", "."), ("So the", "So the")]
+    ("text", "first"),
+    [
+        ("", ""),
+        ("  ", ""),
+        ("Rome", "Rome"),
+        (" Rome ", "Rome"),
+        ("Mr.", "Mr."),
+        (". It", "."),
+        ("So the", "So the"),
+    ],
 )
 def test_a_finished_text_always_has_a_first_sentence(text, first):
     assert sentence_end(text, complete=True) is not None
@@ -128,7 +149,9 @@ def test_a_finished_text_always_has_a_first_sentence(text, first):
 
 
 def annotated_chains(folder):
-    """The sentences the annotators wrote, a list for each question; one step may hold two sentences."""
+    """The sentences the annotators wrote, a list for each question; one step may hold two
+    sentences.
+    """
     step = re.compile(r""""cot_sent":\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
     for path in sorted(folder.glob("*.jsonnet")):
         for question in path.read_text(encoding="utf-8").split('"question_id"')[1:]:
@@ -150,9 +173,17 @@ def test_the_annotators_boundaries_are_found(shared):
     assert (len(chains), sum(map(len, chains))) == (49, 178)
     wanted = [boundaries(steps) for steps in chains]
     found = [boundaries(sentences(" ".join(steps))) for steps in chains]
-    assert sum(len(ends & ours) for ends, ours in zip(wanted, found, strict=True)) == sum(map(len, wanted)) == 129  # 97% was asked for
-    additional = [steps for steps, ends, ours in zip(chains, wanted, found, strict=True) if ours - ends]
-    assert len(additional) == 1 and "That is, it has 4 members." in additional[0][0]  # one step with two sentences
+    # 97% was asked for
+    assert (
+        sum(len(ends & ours) for ends, ours in zip(wanted, found, strict=True))
+        == sum(map(len, wanted))
+        == 129
+    )
+    additional = [
+        steps for steps, ends, ours in zip(chains, wanted, found, strict=True) if ours - ends
+    ]
+    # one step with two sentences
+    assert len(additional) == 1 and "That is, it has 4 members." in additional[0][0]
 
 
 def test_the_annotators_chains_while_they_are_written(shared):
@@ -160,12 +191,19 @@ def test_the_annotators_chains_while_they_are_written(shared):
         text = " ".join(steps)
         first = sentence_end(text, complete=True)
         assert ends_while_written(text) == [first]
-        assert sentence_end(text[: first + 2], complete=False) == first  # known with the first letter of the next sentence
+        # known with the first letter of the next sentence
+        assert sentence_end(text[: first + 2], complete=False) == first
 
 
 def test_sentences_of_wikipedia(shared):
-    records = json.loads((shared / "hotpotqa" / "dev_distractor_498.json").read_text(encoding="utf-8"))
-    paragraphs = [[part.strip() for part in parts if part.strip()] for record in records[:100] for _, parts in record["context"]]
+    records = json.loads(
+        (shared / "hotpotqa" / "dev_distractor_498.json").read_text(encoding="utf-8")
+    )
+    paragraphs = [
+        [part.strip() for part in parts if part.strip()]
+        for record in records[:100]
+        for _, parts in record["context"]
+    ]
     right = total = 0
     for parts in paragraphs:
         wanted = boundaries(parts)

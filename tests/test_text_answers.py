@@ -38,7 +38,9 @@ def test_answer_from_chain(chain, answer):
 
 def test_gives_answer():
     assert gives_answer("So the answer is: Germany.") and gives_answer("Thus, the answer is: 1.")
-    assert not gives_answer("So the answer is Germany.") and not gives_answer("The Answer is: Germany.")
+    assert not gives_answer("So the answer is Germany.") and not gives_answer(
+        "The Answer is: Germany."
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,20 +66,31 @@ def test_is_reasoning(sentence, expected):
 
 
 def test_question_words_are_removed_as_whole_tokens():
-    assert remove_question_words("In what country was Lost Gravity manufactured?") == "In country was Lost Gravity manufactured?"
+    assert (
+        remove_question_words("In what country was Lost Gravity manufactured?")
+        == "In country was Lost Gravity manufactured?"
+    )
     assert remove_question_words("Who is Isis? Where does Howard live") == "Isis? Howard live"
-    assert remove_question_words("Mack Rides is a German company.") == "Mack Rides a German company."
-    assert remove_question_words("who?  is") == "who? "  # double spaces and glued punctuation stay, as in the program
+    assert (
+        remove_question_words("Mack Rides is a German company.") == "Mack Rides a German company."
+    )
+    # double spaces and glued punctuation stay, as in the program
+    assert remove_question_words("who?  is") == "who? "
 
 
 def test_queries_of_the_paper_and_of_the_program():
     question = "What is the age of the ship?"
-    thoughts = ["The ship is General Hewitt.", "It was sold in 1864.", "So she served for 53 years."]
+    thoughts = [
+        "The ship is General Hewitt.",
+        "It was sold in 1864.",
+        "So she served for 53 years.",
+    ]
     assert last_sentence([], question) == question
     assert last_sentence(thoughts, question) == "So she served for 53 years."
     assert query_from([], question) == "the age of the ship?"
     assert query_from(thoughts[:1], question) == "The ship General Hewitt."
-    assert query_from(thoughts, question) == "It was sold in 1864."  # the previous factual sentence once more
+    # the previous factual sentence once more
+    assert query_from(thoughts, question) == "It was sold in 1864."
     assert query_from(["Thus, nothing.", " "], question) == "the age of the ship?"
 
 

@@ -1,4 +1,6 @@
-"""The miniature encyclopedia and its questions: deterministic, consistent, and disjoint from the training worlds."""
+"""The miniature encyclopedia and its questions: deterministic, consistent, and disjoint from the
+training worlds.
+"""
 
 import random
 from collections import Counter
@@ -6,10 +8,10 @@ from dataclasses import astuple
 
 import pytest
 
-from ircotlib.world.encyclopedia import SHORTEST, make_popular, make_world
-from ircotlib.world.names import draw_names, is_held_out
-from ircotlib.world.questions import STYLES, draw_riddle, find_relation, make_riddles, value_of
-from ircotlib.world.relations import LISTS
+from ircotlib.laboratory.encyclopedia import SHORTEST, make_popular, make_world
+from ircotlib.laboratory.names import draw_names, is_held_out
+from ircotlib.laboratory.questions import STYLES, draw_riddle, find_relation, make_riddles, value_of
+from ircotlib.laboratory.relations import LISTS
 
 PINNED_TITLES = ["Ralf Penby", "Arlo Branwood", "Burholm Republic"]
 PINNED_QUESTIONS = {
@@ -48,10 +50,19 @@ def test_every_fact_is_stated_once_where_its_span_says(worlds):
         for name, entity in world.entities.items():
             page = world.pages[name]
             assert len(page) <= (2 if style == "iirc" else 1)
-            assert sorted(span.relation for passage in page for span in passage.spans) == sorted(entity.facts)
+            assert sorted(span.relation for passage in page for span in passage.spans) == sorted(
+                entity.facts
+            )
             for passage in page:
-                assert passage.title == name and name in passage.text.split(".")[0] and len(passage.text.split()) >= SHORTEST
-                assert all(passage.text[span.start : span.end] == entity.facts[span.relation] for span in passage.spans)
+                assert (
+                    passage.title == name
+                    and name in passage.text.split(".")[0]
+                    and len(passage.text.split()) >= SHORTEST
+                )
+                assert all(
+                    passage.text[span.start : span.end] == entity.facts[span.relation]
+                    for span in passage.spans
+                )
     assert sum(map(len, worlds["iirc"].pages.values())) == 3470
 
 
@@ -63,19 +74,35 @@ def test_values_are_of_their_relations_kind(worlds):
             if kind == "year":
                 assert 1900 <= int(value) < 2000
             else:
-                assert value in LISTS[kind] if kind in LISTS else world.entities[value].kind == {"man": "person"}.get(kind, kind)
+                assert (
+                    value in LISTS[kind]
+                    if kind in LISTS
+                    else world.entities[value].kind == {"man": "person"}.get(kind, kind)
+                )
 
 
 def test_nobody_is_married_twice_and_one_page_of_a_couple_says_so(worlds):
     for world in (worlds["iirc"], make_world(1_000_000, 600, held_out=False, variety=0.35)):
-        married = [name for entity in world.entities.values() if "spouse" in entity.facts for name in (entity.name, entity.facts["spouse"])]
+        married = [
+            name
+            for entity in world.entities.values()
+            if "spouse" in entity.facts
+            for name in (entity.name, entity.facts["spouse"])
+        ]
         assert len(set(married)) == len(married) > 50
 
 
 def test_kinds_of_questions_have_their_shares(riddles):
-    assert {style: Counter(riddle.kind for riddle in drawn) for style, drawn in riddles.items()} == {
+    assert {
+        style: Counter(riddle.kind for riddle in drawn) for style, drawn in riddles.items()
+    } == {
         "hotpotqa": {"bridge": 450, "comparison": 150},
-        "2wikimultihopqa": {"compositional": 240, "comparison": 120, "bridge_comparison": 120, "inference": 120},
+        "2wikimultihopqa": {
+            "compositional": 240,
+            "comparison": 120,
+            "bridge_comparison": 120,
+            "inference": 120,
+        },
         "musique": {"2hop": 300, "3hop1": 180, "4hop1": 120},
         "iirc": {"span": 300, "age": 150, "count": 150},
     }
@@ -89,7 +116,10 @@ def test_chains_state_their_facts_and_end_in_the_answer(worlds, riddles):
         for riddle in riddles[style]:
             assert riddle.thoughts[-1].text == f"So the answer is: {riddle.answer}."
             stated = [thought for thought in riddle.thoughts if thought.fact]
-            assert all(thought.fact[0] in thought.text and value_of(world, thought.fact) in thought.text for thought in stated)
+            assert all(
+                thought.fact[0] in thought.text and value_of(world, thought.fact) in thought.text
+                for thought in stated
+            )
             assert len(riddle.facts) == len(set(riddle.facts))
 
 
@@ -111,7 +141,11 @@ def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(
     for seed, (size, variety) in enumerate([(600, 0.35), (600, 0.6), (2400, 1.0)]):
         trained = make_world(1_000_000 + seed, size, held_out=False, variety=variety)
         held_out = make_world(seed, 2400)
-        known = {value for entity in trained.entities.values() for value in (entity.name, *entity.facts.values())}
+        known = {
+            value
+            for entity in trained.entities.values()
+            for value in (entity.name, *entity.facts.values())
+        }
         assert not known & (held_out.entities.keys() - popular.keys())
         assert facts_of(trained.entities) & facts_of(held_out.entities) == facts_of(popular)
         text = " ".join(passage.text for page in trained.pages.values() for passage in page)
@@ -122,8 +156,14 @@ def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(
 def test_popular_entities_are_the_same_in_every_world(worlds):
     popular = make_popular()
     assert len(popular) == 39
-    for world in (worlds["musique"], make_world(7, 300), make_world(1_000_000, 300, held_out=False)):
-        assert {name: astuple(world.entities[name]) for name in popular} == {name: astuple(entity) for name, entity in popular.items()}
+    for world in (
+        worlds["musique"],
+        make_world(7, 300),
+        make_world(1_000_000, 300, held_out=False),
+    ):
+        assert {name: astuple(world.entities[name]) for name in popular} == {
+            name: astuple(entity) for name, entity in popular.items()
+        }
 
 
 def test_every_kind_of_question_can_be_drawn_from_a_small_world_in_every_dialect():

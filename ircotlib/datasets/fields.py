@@ -1,4 +1,6 @@
-"""Reading the fields of official data files, with errors that say what was found and what was expected."""
+"""Reading the fields of official data files, with errors that say what was found and what was
+expected.
+"""
 
 import json
 from pathlib import Path
@@ -7,7 +9,9 @@ NAMES = {str: "a text", list: "a list", bool: "true or false"}
 
 
 def read_json_list(path: Path) -> list:
-    """The records of a file that is one JSON list; raise ValueError naming the file if it is cut off, damaged or something else."""
+    """The records of a file that is one JSON list; raise ValueError naming the file if it is cut
+    off, damaged or something else.
+    """
     content = Path(path).read_bytes()
     try:
         records = json.loads(content)
@@ -18,19 +22,27 @@ def read_json_list(path: Path) -> list:
             f" ({error}): the file is cut off or damaged (get it again), or JSON lines (is it MuSiQue's?)"
         ) from error
     if not isinstance(records, list):
-        raise ValueError(f"{path}: expected one JSON list of questions, found {shown(records)}")  # noqa: TRY004 (the file is at fault)
+        raise ValueError(f"{path}: expected one JSON list of questions, found {shown(records)}")
     return records
 
 
 def field(record: object, name: str, kind: type, where: str):
-    """The value of a field of a record; raise ValueError naming `where`, the field, and what was found, unless it is a `kind`."""
+    """The value of a field of a record; raise ValueError naming `where`, the field, and what was
+    found, unless it is a `kind`.
+    """
     if not isinstance(record, dict):
-        raise ValueError(f"{where}: expected a JSON object with a field {name!r}, found {shown(record)}")  # noqa: TRY004
+        raise ValueError(
+            f"{where}: expected a JSON object with a field {name!r}, found {shown(record)}"
+        )
     if name not in record:
         present = ", ".join(record)
-        raise ValueError(f"{where}, field {name!r}: expected {NAMES[kind]}, found only {present}: is it another data set's file?")
+        raise ValueError(
+            f"{where}, field {name!r}: expected {NAMES[kind]}, found only {present}: is it another data set's file?"
+        )
     if not isinstance(record[name], kind):
-        raise ValueError(f"{where}, field {name!r}: expected {NAMES[kind]}, found {shown(record[name])}")  # noqa: TRY004
+        raise ValueError(
+            f"{where}, field {name!r}: expected {NAMES[kind]}, found {shown(record[name])}"
+        )
     return record[name]
 
 

@@ -10,31 +10,57 @@ from ircotlib.datasets.pooled import digest, make_paragraph
 KINDS = ("bridge", "comparison")
 
 
-def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> list[tuple[Question, tuple[Paragraph, ...]]]:
+def read_hotpotqa(
+    path: Path, corpus_ids: Mapping[str, str] | None = None
+) -> list[tuple[Question, tuple[Paragraph, ...]]]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
-    `corpus_ids`: for the fullwiki setting, whose contexts lack gold paragraphs: paragraph ids by title of the Wikipedia abstracts used as
-    corpus, from which gold ids are then taken; None (distractor setting): they are taken from the context. A question whose `_id` is null
-    gets one made from its text. Raises ValueError naming file, record and field where the file is not in the official format or a gold
-    title is nowhere.
+    `corpus_ids`: for the fullwiki setting, whose contexts lack gold paragraphs: paragraph ids by
+    title of the Wikipedia abstracts used as corpus, from which gold ids are then taken; None
+    (distractor setting): they are taken from the context. A question whose `_id` is null gets one
+    made from its text. Raises ValueError naming file, record and field where the file is not in the
+    official format or a gold title is nowhere.
     """
     records = enumerate(read_json_list(path), start=1)
-    return [read_record(record, f"{path}, record {number}", "hotpotqa", KINDS, "", corpus_ids) for number, record in records]
+    return [
+        read_record(record, f"{path}, record {number}", "hotpotqa", KINDS, "", corpus_ids)
+        for number, record in records
+    ]
 
 
 def read_record(
-    record: object, where: str, dataset: str, kinds: Sequence[str], separator: str, corpus_ids: Mapping[str, str] | None = None
+    record: object,
+    where: str,
+    dataset: str,
+    kinds: Sequence[str],
+    separator: str,
+    corpus_ids: Mapping[str, str] | None = None,
 ) -> tuple[Question, tuple[Paragraph, ...]]:
-    """One record of HotpotQA's schema, which 2WikiMultihopQA shares; `separator` joins the sentences of a paragraph."""
+    """One record of HotpotQA's schema, which 2WikiMultihopQA shares; `separator` joins the
+    sentences of a paragraph.
+    """
     text = field(record, "question", str, where)
-    id = f"{dataset}-{digest(text, 16)}" if record.get("_id", "") is None else field(record, "_id", str, where)
+    id = (
+        f"{dataset}-{digest(text, 16)}"
+        if record.get("_id", "") is None
+        else field(record, "_id", str, where)
+    )
     kind = field(record, "type", str, where)
     if kind not in kinds:
-        raise ValueError(f"{where}, field 'type': expected one of {', '.join(kinds)}, found {kind!r}: is it another data set's file?")
+        raise ValueError(
+            f"{where}, field 'type': expected one of {', '.join(kinds)}, found {kind!r}: is it another data set's file?"
+        )
     context = read_context(record, where, separator)
     if corpus_ids is None:  # of several paragraphs with one title, the first
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
-    question = Question(id, text, (field(record, "answer", str, where),), _gold(record, where, corpus_ids), dataset, kind)
+    question = Question(
+        id,
+        text,
+        (field(record, "answer", str, where),),
+        _gold(record, where, corpus_ids),
+        dataset,
+        kind,
+    )
     return question, context
 
 
@@ -46,7 +72,9 @@ def read_context(record: dict, where: str, separator: str) -> tuple[Paragraph, .
             case [str(title), [*parts]] if all(isinstance(part, str) for part in parts):
                 paragraphs.append(make_paragraph(title, separator.join(parts).strip()))
             case _:
-                raise ValueError(f"{where}, field 'context': expected [title, [sentence, ...]] for each paragraph, found {shown(entry)}")
+                raise ValueError(
+                    f"{where}, field 'context': expected [title, [sentence, ...]] for each paragraph, found {shown(entry)}"
+                )
     return tuple(paragraphs)
 
 
@@ -63,5 +91,7 @@ def _gold(record: dict, where: str, corpus_ids: Mapping[str, str]) -> tuple[str,
                     f" found {title!r}: is it a fullwiki file? Then pass corpus_ids"
                 )
             case _:
-                raise ValueError(f"{where}, field 'supporting_facts': expected [title, number of the sentence], found {shown(fact)}")
+                raise ValueError(
+                    f"{where}, field 'supporting_facts': expected [title, number of the sentence], found {shown(fact)}"
+                )
     return tuple(ids)

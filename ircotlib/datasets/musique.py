@@ -8,25 +8,41 @@ from ircotlib.datasets.pooled import make_paragraph
 
 
 def read_musique(path: Path) -> list[tuple[Question, tuple[Paragraph, ...]]]:
-    """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4: answerable subset).
+    """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4:
+    answerable subset).
 
-    `kind` is the shape of the question, from its id: "2hop", "3hop1", ... Raises ValueError naming file, line and field where the file is
-    not in the official format.
+    `kind` is the shape of the question, from its id: "2hop", "3hop1", ... Raises ValueError naming
+    file, line and field where the file is not in the official format.
     """
     rows = ((row, f"{path}, line {number}") for number, row in enumerate(read_jsonl(path), start=1))
-    return [_read_record(row, where) for row, where in rows if field(row, "answerable", bool, where)]
+    return [
+        _read_record(row, where) for row, where in rows if field(row, "answerable", bool, where)
+    ]
 
 
 def _read_record(record: dict, where: str) -> tuple[Question, tuple[Paragraph, ...]]:
     context, gold = [], {}
     for number, entry in enumerate(field(record, "paragraphs", list, where)):
         place = f"{where}, paragraph {number}"
-        paragraph = make_paragraph(field(entry, "title", str, place), field(entry, "paragraph_text", str, place).strip())
+        paragraph = make_paragraph(
+            field(entry, "title", str, place), field(entry, "paragraph_text", str, place).strip()
+        )
         context.append(paragraph)
         if field(entry, "is_supporting", bool, place):
             gold[paragraph.id] = None
     if not gold:
-        raise ValueError(f"{where}, field 'paragraphs': expected paragraphs with is_supporting true, found none among {len(context)}")
+        raise ValueError(
+            f"{where}, field 'paragraphs': expected paragraphs with is_supporting true, found none among {len(context)}"
+        )
     id = field(record, "id", str, where)
-    answers = dict.fromkeys([field(record, "answer", str, where), *field(record, "answer_aliases", list, where)])
-    return Question(id, field(record, "question", str, where), tuple(answers), tuple(gold), "musique", id.split("__")[0]), tuple(context)
+    answers = dict.fromkeys(
+        [field(record, "answer", str, where), *field(record, "answer_aliases", list, where)]
+    )
+    return Question(
+        id,
+        field(record, "question", str, where),
+        tuple(answers),
+        tuple(gold),
+        "musique",
+        id.split("__")[0],
+    ), tuple(context)

@@ -1,6 +1,8 @@
-"""Greedy decoding of a batch with transformers models, in which a text that has ended costs nothing more.
+"""Greedy decoding of a batch with transformers models, in which a text that has ended costs nothing
+more.
 
-`model.generate` computes every row until the last one has ended; here a row leaves the batch, cache included, with its last token.
+`model.generate` computes every row until the last one has ended; here a row leaves the batch, cache
+included, with its last token.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -13,11 +15,15 @@ from transformers.modeling_outputs import BaseModelOutput
 
 
 @torch.inference_mode()
-def decode_greedily(model, prompts: Sequence[torch.Tensor], ends: Callable[[int, list[int]], bool]) -> list[list[int]]:
-    """The tokens written after each prompt, the most probable one at a time, until `ends(row, tokens so far)`.
+def decode_greedily(
+    model, prompts: Sequence[torch.Tensor], ends: Callable[[int, list[int]], bool]
+) -> list[list[int]]:
+    """The tokens written after each prompt, the most probable one at a time, until `ends(row,
+    tokens so far)`.
 
-    `prompts`: one tensor of token ids each. The other prompts of its batch change a text only where two tokens are so nearly equally
-    probable that the rounding of sums decides: rare in float32, less so in bfloat16.
+    `prompts`: one tensor of token ids each. The other prompts of its batch change a text only where
+    two tokens are so nearly equally probable that the rounding of sums decides: rare in float32,
+    less so in bfloat16.
     """
     written = [[] for _ in prompts]
     live = list(range(len(prompts)))
@@ -55,7 +61,14 @@ def _causal(model, prompts: Sequence[torch.Tensor]) -> Generator[list[int], list
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
     cache = None
     while True:
-        output = model(input_ids=ids, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True, logits_to_keep=1)
+        output = model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
         ids, cache = output.logits[:, -1:].argmax(-1), output.past_key_values
         kept = yield ids[:, 0].tolist()
         if len(kept) < len(ids):
@@ -67,7 +80,9 @@ def _causal(model, prompts: Sequence[torch.Tensor]) -> Generator[list[int], list
 def _padded(model, prompts: Sequence[torch.Tensor], side: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Token ids and mask, rows by longest; what stands in the padding is never read."""
     ids = pad_sequence(prompts, batch_first=True, padding_side=side)
-    mask = pad_sequence([torch.ones_like(prompt) for prompt in prompts], batch_first=True, padding_side=side)
+    mask = pad_sequence(
+        [torch.ones_like(prompt) for prompt in prompts], batch_first=True, padding_side=side
+    )
     return ids.to(model.device), mask.to(model.device)
 
 
@@ -76,27 +91,39 @@ def _start_token(model) -> int:
     return model.config.decoder_start_token_id if start is None else start
 
 
-def padding_column_attention(module, query, key, value, mask, *, scaling=None, position_bias=None, **_) -> tuple[torch.Tensor, None]:
-    """Attention of a T5 encoder in which padding is masked by one more column of the queries (1) and keys (the mask), not by a matrix.
+def padding_column_attention(
+    module, query, key, value, mask, *, scaling=None, position_bias=None, **_
+) -> tuple[torch.Tensor, None]:
+    """Attention of a T5 encoder in which padding is masked by one more column of the queries (1)
+    and keys (the mask), not by a matrix.
 
-    The numbers are those of "sdpa", which adds bias and mask up in a matrix of rows x heads x longest x longest in every layer: in a small
-    model on a CPU that takes more time than all else. The bias alone is one matrix for all rows. `mask`: from `padding_column`; None: no
-    padding. Eight columns, not one: GPU kernels want multiples of eight.
+    The numbers are those of "sdpa", which adds bias and mask up in a matrix of rows x heads x
+    longest x longest in every layer: in a small model on a CPU that takes more time than all else.
+    The bias alone is one matrix for all rows. `mask`: from `padding_column`; None: no padding.
+    Eight columns, not one: GPU kernels want multiples of eight.
     """
     width = value.shape[-1]
     if mask is not None:
         query, key, value = pad(query, (0, 8)), pad(key, (0, 8)), pad(value, (0, 8))
         query[..., width] = 1 / scaling
         key[..., width] = mask
-    states = scaled_dot_product_attention(query, key, value, attn_mask=position_bias.contiguous(), scale=scaling)
+    states = scaled_dot_product_attention(
+        query, key, value, attn_mask=position_bias.contiguous(), scale=scaling
+    )
     return states[..., :width].transpose(1, 2).contiguous(), None
 
 
-def padding_column(*, attention_mask: torch.Tensor | None = None, dtype: torch.dtype = torch.float32, **_) -> torch.Tensor | None:
-    """What is added to the scores of each key, rows x 1 x longest: 0 for a token, very low for padding; None: no padding."""
+def padding_column(
+    *, attention_mask: torch.Tensor | None = None, dtype: torch.dtype = torch.float32, **_
+) -> torch.Tensor | None:
+    """What is added to the scores of each key, rows x 1 x longest: 0 for a token, very low for
+    padding; None: no padding.
+    """
     if attention_mask is None or attention_mask.all():
         return None
-    return torch.zeros_like(attention_mask, dtype=dtype).masked_fill(attention_mask == 0, torch.finfo(dtype).min / 2)[:, None, :]
+    return torch.zeros_like(attention_mask, dtype=dtype).masked_fill(
+        attention_mask == 0, torch.finfo(dtype).min / 2
+    )[:, None, :]
 
 
 AttentionInterface.register("padding_column", padding_column_attention)

@@ -1,7 +1,9 @@
-"""From text to terms, as Lucene's EnglishAnalyzer does it (the analyzer `english` of Elasticsearch): words, lower case, stop words, stems.
+"""From text to terms, as Lucene's EnglishAnalyzer does it (the analyzer `english` of
+Elasticsearch): words, lower case, stop words, stems.
 
-Words are those of Unicode's text segmentation (UAX #29) as Lucene's StandardTokenizer reads it, with the characters of Unicode 12.1.
-Differs from Lucene: the letter-like pictographs (ℹ Ⓜ 🅰 🅱 🅾 🅿) beside a zero-width joiner stay letters.
+Words are those of Unicode's text segmentation (UAX #29) as Lucene's StandardTokenizer reads it,
+with the characters of Unicode 12.1. Differs from Lucene: the letter-like pictographs (ℹ Ⓜ 🅰 🅱 🅾 🅿)
+beside a zero-width joiner stay letters.
 """
 
 import hashlib
@@ -18,9 +20,11 @@ STOP_WORDS = frozenset((
 ))  # fmt: skip
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
 MOST = 1 << 17  # chunks remembered, and as many older ones: 50 MB
-MAX_LENGTH = 255  # of a word, in UTF-16 code units; what is longer is cut there and goes on as the next word
+# of a word, in UTF-16 code units; what is longer is cut there and goes on as the next word
+MAX_LENGTH = 255
 
-# Characters that Unicode made part of words, or combining, after version 12.1. Lucene's tokenizer does not know them.
+# Characters that Unicode made part of words, or combining, after version 12.1. Lucene's tokenizer
+# does not know them.
 LATER = """
     B8 2E5-2EB 558 55A 55F 58A-58C 5C8-5C9 870-89F 8B5 8BE-8D2 B53-B55 C3C C5C-C5D CDC-CDD CF3 D04 D81 ECE 170D 1715-171F 180F 1ABF-1AF0
     1B4C 1C89-1C8A 1DFA 208F 209D-209F 2C2F 2C5F 31BB-31BF 4DB6-4DBF 9FF0-9FFF A708-A716 A7C0-A7C1 A7C7-A7F6 A82C AB68-AB6D 10570-105F3
@@ -38,7 +42,9 @@ PICTOGRAPHS = """
 
 
 def analyze(text: str) -> list[str]:
-    """The terms of a text in order, equal to those of Elasticsearch's `english`; no term contains a space."""
+    """The terms of a text in order, equal to those of Elasticsearch's `english`; no term contains a
+    space.
+    """
     return join_terms(text).split(" ")[1:]
 
 
@@ -48,7 +54,9 @@ def join_terms(text: str) -> str:
 
 
 class Chunks(dict):
-    """The terms of what stands between two spaces, which always end a word; of what was seen last they are remembered."""
+    """The terms of what stands between two spaces, which always end a word; of what was seen last
+    they are remembered.
+    """
 
     def __init__(self):
         super().__init__()
@@ -85,7 +93,9 @@ def _lower(word: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """Porter's stem; a character beyond U+FFFF counts as the two UTF-16 code units it has in Lucene."""
+    """Porter's stem; a character beyond U+FFFF counts as the two UTF-16 code units it has in
+    Lucene.
+    """
     if word.isascii() or max(word) <= "\uffff":
         return stem(word)
     code = word.encode("utf-16-le")
@@ -102,7 +112,10 @@ def _cut_words(chunk: str) -> Iterator[str]:
     start = 0
     while match := WORD.search(chunk, start):
         if _length(match[0]) > MAX_LENGTH:
-            first, window = match.start(), match[0].encode("utf-16-le")[: 2 * MAX_LENGTH].decode("utf-16-le", "ignore")
+            first, window = (
+                match.start(),
+                match[0].encode("utf-16-le")[: 2 * MAX_LENGTH].decode("utf-16-le", "ignore"),
+            )
             match = WORD.match(chunk, first, first + len(window))
         if match:
             yield match[0]
@@ -111,15 +124,18 @@ def _cut_words(chunk: str) -> Iterator[str]:
 
 def _members(ranges: str) -> str:
     """Ranges of code points in hexadecimal, as the inside of a character class."""
-    return "".join("-".join(rf"\U{int(end, 16):08X}" for end in span.split("-")) for span in ranges.split())
+    return "".join(
+        "-".join(rf"\U{int(end, 16):08X}" for end in span.split("-")) for span in ranges.split()
+    )
 
 
 def _word_pattern() -> str:
     """The words of UAX #29 as one regular expression that never goes back over a word.
 
-    The names are those of the Word_Break property. Within what joins (rule WB4) `x` stands for any number of combining and
-    format characters, `y` for the same without variation selectors. Beyond the rules come the words without a rule: emoji,
-    flags, and, one by one, Han and Hiragana characters, and runs of South-East Asian ones.
+    The names are those of the Word_Break property. Within what joins (rule WB4) `x` stands for any
+    number of combining and format characters, `y` for the same without variation selectors. Beyond
+    the rules come the words without a rule: emoji, flags, and, one by one, Han and Hiragana
+    characters, and runs of South-East Asian ones.
     """
     later, below = _members(LATER), _members(SIGNS_BELOW)
     extend = rf"[\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{below}]--[{later}]"
@@ -141,12 +157,18 @@ def _word_pattern() -> str:
         "zwj": r"\u200D",
     }
     rules = (
-        ("letters", "{hebrew}{x}(?:'{x}|\"{x}{hebrew}{x})|{letter}{x}(?:{joins_letters}{x}{letter}{x})*+"),
+        (
+            "letters",
+            "{hebrew}{x}(?:'{x}|\"{x}{hebrew}{x})|{letter}{x}(?:{joins_letters}{x}{letter}{x})*+",
+        ),
         ("number", "{digit}{x}(?:{joins_digits}{x}{digit}{x})*+"),
         ("run", "(?:(?:{letters}|{number})++|(?:{katakana}{x})++)"),
         ("word", "(?:{joins_all}{x})*+{run}(?:(?:{joins_all}{x})++{run})*+(?:{joins_all}{x})*+"),
         ("picture", "{pictograph}{y}+\\uFE0F?+"),
-        ("emoji", "(?:{zwj}*+{picture}|{tone}{y}+)(?:{zwj}*+(?<={zwj}){picture}|{zwj}{tone}{y}+)*+"),
+        (
+            "emoji",
+            "(?:{zwj}*+{picture}|{tone}{y}+)(?:{zwj}*+(?<={zwj}){picture}|{zwj}{tone}{y}+)*+",
+        ),
         ("keycap", "[#*]{y}\\uFE0F?\\u20E3{y}+"),
         ("any", "{word}|{emoji}|{keycap}|{flag}{x}{flag}{x}|(?:{asian}{x})++|{alone}{x}"),
     )
@@ -156,14 +178,28 @@ def _word_pattern() -> str:
 
 
 def _fingerprint() -> str:
-    words = "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 a_b U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 #\ufe0f\u20e3 " + 300 * "x"
+    words = (
+        "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 a_b U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 #\ufe0f\u20e3 "
+        + 300 * "x"
+    )
     stems = "revved apology possibly hopping agreed flies as tying national relational adjustment adoption cease controlling rates"
-    parts = WORD.pattern, ASCII_WORD.pattern, sorted(STOP_WORDS), STEP_2, STEP_3, STEP_4, analyze(words), analyze(stems)
+    parts = (
+        WORD.pattern,
+        ASCII_WORD.pattern,
+        sorted(STOP_WORDS),
+        STEP_2,
+        STEP_3,
+        STEP_4,
+        analyze(words),
+        analyze(stems),
+    )
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 WORD = regex.compile(_word_pattern(), regex.VERSION1)
 ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
-ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")  # the same for ASCII text, several times faster
+# the same for ASCII text, several times faster
+ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")
 CHUNKS = Chunks()
-FINGERPRINT = _fingerprint()  # changes when the terms of a text may; an index or a cache made with another one is stale
+# changes when the terms of a text may; an index or a cache made with another one is stale
+FINGERPRINT = _fingerprint()

@@ -1,4 +1,6 @@
-"""The embedded backend of Retrieve and NearestTitle: BM25 over titles and texts, as Elasticsearch with analyzer `english` (IRCoT §4.1)."""
+"""The embedded backend of Retrieve and NearestTitle: BM25 over titles and texts, as Elasticsearch
+with analyzer `english` (IRCoT §4.1).
+"""
 
 import json
 import os
@@ -18,17 +20,21 @@ from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.documents import count_processes, make_documents
 
-SCORING = "BM25(title) + BM25(text), OR of terms, k1 1.2, b 0.75, scores to 3 decimals, ties by position"
+SCORING = (
+    "BM25(title) + BM25(text), OR of terms, k1 1.2, b 0.75, scores to 3 decimals, ties by position"
+)
 ABOUT = "index.json"
 SPARE = 10  # hits fetched beyond k, to see whether a tie crosses k
 THREADS = min(8, os.cpu_count() or 1)
 
 
 class BM25:
-    """The backend of Retrieve and NearestTitle over a corpus and the index that build_index made of it; open_index makes one.
+    """The backend of Retrieve and NearestTitle over a corpus and the index that build_index made of
+    it; open_index makes one.
 
     `fingerprint` changes with the corpus, the analyzer, the scoring and the version of tantivy.
-    Differs from Elasticsearch: a title or text without any term ("It") still counts in the number and mean length of its field.
+    Differs from Elasticsearch: a title or text without any term ("It") still counts in the number
+    and mean length of its field.
     """
 
     answers = (Retrieve, NearestTitle)
@@ -36,14 +42,18 @@ class BM25:
     def __init__(self, corpus: Corpus, folder: Path | str):
         expected, found = _about(corpus), _read_about(Path(folder))
         if found != expected:
-            raise ValueError(f"{folder}: found an index of {found}, expected {expected}; open_index builds it anew")
+            raise ValueError(
+                f"{folder}: found an index of {found}, expected {expected}; open_index builds it anew"
+            )
         self.corpus = corpus
         self.fingerprint = sha256(json.dumps([SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
         self._searcher = _open(Path(folder), len(corpus))
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> list[str]:
-        """One reply a request, best first: JSON of [[position in corpus, score], ...] or [title, ...]; ValueError for a k or n below 1."""
+        """One reply a request, best first: JSON of [[position in corpus, score], ...] or [title,
+        ...]; ValueError for a k or n below 1.
+        """
         distinct = list(dict.fromkeys(requests))
         with ThreadPoolExecutor(THREADS) as pool:
             replies = dict(zip(distinct, pool.map(self._reply, distinct)))
@@ -51,19 +61,30 @@ class BM25:
 
     def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
         """The paragraphs or titles of a reply, best first."""
-        return tuple(hit if isinstance(hit, str) else self.corpus[hit[0]] for hit in json.loads(reply))
+        return tuple(
+            hit if isinstance(hit, str) else self.corpus[hit[0]] for hit in json.loads(reply)
+        )
 
-    def search(self, query: str, k: int = 15, titles: Iterable[str] | None = None) -> list[tuple[Paragraph, float]]:
-        """The k best paragraphs with their scores, best first; none when no word of the query is in the index."""
+    def search(
+        self, query: str, k: int = 15, titles: Iterable[str] | None = None
+    ) -> list[tuple[Paragraph, float]]:
+        """The k best paragraphs with their scores, best first; none when no word of the query is in
+        the index.
+        """
         hits = self._rank(self._query(query, titles), k)
         return [(self.corpus[position], score) for position, score in hits]
 
     def nearest_titles(self, title: str, n: int = 1) -> list[str]:
-        """The n titles of the corpus nearest to a title (IRCoT App. B), best first: the same title, then in any case, then by BM25.
+        """The n titles of the corpus nearest to a title (IRCoT App. B), best first: the same title,
+        then in any case, then by BM25.
 
-        Differs from the released program: it has BM25 alone, which does not find a title of stop words ("It") and may put others first.
+        Differs from the released program: it has BM25 alone, which does not find a title of stop
+        words ("It") and may put others first.
         """
-        same, any_case = (self._term(field, text) for field, text in (("whole_title", title), ("lower_title", title.lower())))
+        same, any_case = (
+            self._term(field, text)
+            for field, text in (("whole_title", title), ("lower_title", title.lower()))
+        )
         titles: dict[str, None] = {}
         for query in (same, any_case, self._any(self._weigh("title", Counter(analyze(title))))):
             titles |= dict.fromkeys(self._titles(query, n))
@@ -84,14 +105,18 @@ class BM25:
     def _reply(self, request: Retrieve | NearestTitle) -> str:
         if isinstance(request, NearestTitle):
             return json.dumps(self.nearest_titles(request.title, request.n))
-        return json.dumps(self._rank(self._query(request.query, request.titles), request.k), separators=(",", ":"))
+        return json.dumps(
+            self._rank(self._query(request.query, request.titles), request.k), separators=(",", ":")
+        )
 
     def _query(self, text: str, titles: Iterable[str] | None) -> tantivy.Query:
         terms = Counter(analyze(text))
         scored = self._any([*self._weigh("title", terms), *self._weigh("text", terms)])
         if titles is None:
             return scored
-        return tantivy.Query.boolean_query([(tantivy.Occur.Must, scored), (tantivy.Occur.Must, self._allow(titles))])
+        return tantivy.Query.boolean_query(
+            [(tantivy.Occur.Must, scored), (tantivy.Occur.Must, self._allow(titles))]
+        )
 
     def _weigh(self, field: str, terms: Counter) -> Iterator[tantivy.Query]:
         """One query a term, as heavy as the term is frequent in the question."""
@@ -106,10 +131,14 @@ class BM25:
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
 
     def _allow(self, titles: Iterable[str]) -> tantivy.Query:
-        return tantivy.Query.const_score_query(tantivy.Query.term_set_query(self._schema, "whole_title", list(titles)), 0.0)
+        return tantivy.Query.const_score_query(
+            tantivy.Query.term_set_query(self._schema, "whole_title", list(titles)), 0.0
+        )
 
     def _rank(self, query: tantivy.Query, k: int) -> list[tuple[int, float]]:
-        """The k best positions and scores; equal scores (to 3 decimals) in the order of the corpus, whatever the index."""
+        """The k best positions and scores; equal scores (to 3 decimals) in the order of the corpus,
+        whatever the index.
+        """
         if k < 1:
             raise ValueError(f"k is {k}: ask for at least 1 paragraph")
         limit = k + SPARE
@@ -123,16 +152,23 @@ class BM25:
         return sorted(zip(positions, scores), key=lambda hit: (-hit[1], hit[0]))[:k]
 
 
-def open_index(corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter) -> BM25:
-    """The backend over the index in a folder, built first unless there is one of this corpus, this analyzer and this tantivy."""
+def open_index(
+    corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter
+) -> BM25:
+    """The backend over the index in a folder, built first unless there is one of this corpus, this
+    analyzer and this tantivy.
+    """
     build_index(corpus, folder, progress)
     return BM25(corpus, folder)
 
 
-def build_index(corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter) -> None:
+def build_index(
+    corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter
+) -> None:
     """Build the index of a corpus in a folder, whole or not at all; nothing to do when it is there.
 
-    `progress`: wraps the positions to show a bar, as tqdm does. Of several processes that ask for it, one builds and the others wait.
+    `progress`: wraps the positions to show a bar, as tqdm does. Of several processes that ask for
+    it, one builds and the others wait.
     """
     folder = Path(folder)
     if _read_about(folder) == _about(corpus):
@@ -153,7 +189,9 @@ def _build(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[in
 def _add(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
     index, processes = tantivy.Index(_schema(), str(folder)), count_processes(corpus)
     writer = index.writer(heap_size=200_000_000, num_threads=max(1, processes // 2))
-    for _, document in zip(progress(range(len(corpus))), make_documents(corpus, processes), strict=True):
+    for _, document in zip(
+        progress(range(len(corpus))), make_documents(corpus, processes), strict=True
+    ):
         writer.add_json(document)
     writer.commit()
     writer.wait_merging_threads()
@@ -164,7 +202,9 @@ def _open(folder: Path, count: int) -> tantivy.Searcher:
     try:
         searcher = tantivy.Index.open(str(folder)).searcher()
     except ValueError as error:
-        raise ValueError(f"{folder}: this index cannot be read ({error}); delete the folder, and open_index builds it anew") from error
+        raise ValueError(
+            f"{folder}: this index cannot be read ({error}); delete the folder, and open_index builds it anew"
+        ) from error
     if searcher.num_docs != count:
         raise ValueError(
             f"{folder}: found {searcher.num_docs} paragraphs, expected {count}; delete the folder, and open_index builds it anew"
@@ -184,7 +224,13 @@ def _schema() -> tantivy.Schema:
 
 
 def _about(corpus: Corpus) -> dict:
-    return {"corpus": corpus.fingerprint, "count": len(corpus), "analyzer": FINGERPRINT, "tantivy": tantivy.__version__, "fields": 2}
+    return {
+        "corpus": corpus.fingerprint,
+        "count": len(corpus),
+        "analyzer": FINGERPRINT,
+        "tantivy": tantivy.__version__,
+        "fields": 2,
+    }
 
 
 def _read_about(folder: Path) -> dict | None:

@@ -1,4 +1,6 @@
-"""A corpus on disk: paragraphs as JSON lines, where each begins, and what they are; it opens at once, whatever its size."""
+"""A corpus on disk: paragraphs as JSON lines, where each begins, and what they are; it opens at
+once, whatever its size.
+"""
 
 import json
 import mmap
@@ -31,9 +33,14 @@ class Corpus:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._offsets = np.load(self.folder / OFFSETS, mmap_mode="r")
         self._ids = np.load(self.folder / IDS, mmap_mode="r")
-        found, expected = (len(self._offsets) - 1, len(self._ids), len(self._lines)), (about["count"], about["count"], about["bytes"])
+        found, expected = (
+            (len(self._offsets) - 1, len(self._ids), len(self._lines)),
+            (about["count"], about["count"], about["bytes"]),
+        )
         if found != expected:
-            raise ValueError(f"{self.folder}: found {found} (offsets, ids, bytes), expected {expected}; write the corpus again")
+            raise ValueError(
+                f"{self.folder}: found {found} (offsets, ids, bytes), expected {expected}; write the corpus again"
+            )
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -42,7 +49,9 @@ class Corpus:
         position = index(position)
         if not 0 <= position < len(self):
             raise IndexError(f"position {position} in a corpus of {len(self)} paragraphs")
-        return Paragraph(**json.loads(self._lines[self._offsets[position] : self._offsets[position + 1]]))
+        return Paragraph(
+            **json.loads(self._lines[self._offsets[position] : self._offsets[position + 1]])
+        )
 
     def __iter__(self) -> Iterator[Paragraph]:
         return self.between(0, len(self))
@@ -67,10 +76,11 @@ class Corpus:
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
-    """Write paragraphs as a corpus, in their order, and open it; ValueError when there are none or two share an id.
+    """Write paragraphs as a corpus, in their order, and open it; ValueError when there are none or
+    two share an id.
 
-    A corpus that is already there stays as it is until the new one is complete. A process killed at the end of writing
-    leaves no corpus, never half of one.
+    A corpus that is already there stays as it is until the new one is complete. A process killed at
+    the end of writing leaves no corpus, never half of one.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -95,10 +105,16 @@ def _write_partial(folder: Path, paragraphs: Iterable[Paragraph]) -> None:
             offsets.append(offsets[-1] + len(line))
             hashes.append(_hash(paragraph.id))
     if not hashes:
-        raise ValueError(f"no paragraphs to write to {folder}: a corpus has at least one; look at where they were to come from")
+        raise ValueError(
+            f"no paragraphs to write to {folder}: a corpus has at least one; look at where they were to come from"
+        )
     _save(_partial(folder, OFFSETS), np.asarray(offsets, dtype=np.int64))
     _save(_partial(folder, IDS), _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
-    about = {"count": len(hashes), "bytes": offsets[-1], "fingerprint": fingerprint.hexdigest()[:16]}
+    about = {
+        "count": len(hashes),
+        "bytes": offsets[-1],
+        "fingerprint": fingerprint.hexdigest()[:16],
+    }
     _partial(folder, ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
 
 
@@ -108,13 +124,17 @@ def _line(paragraph: Paragraph) -> bytes:
 
 
 def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:
-    """Hashes of ids with their positions, ordered by hash; ValueError when two paragraphs have one id."""
+    """Hashes of ids with their positions, ordered by hash; ValueError when two paragraphs have one
+    id.
+    """
     order = np.argsort(hashes, kind="stable")
     ids = np.empty(len(hashes), dtype=[("hash", np.uint64), ("position", np.int64)])
     ids["hash"], ids["position"] = hashes[order], order
     with _partial(folder, PARAGRAPHS).open("rb") as file:
         for place in np.flatnonzero(ids["hash"][1:] == ids["hash"][:-1]):
-            first, second = (_read_id(file, offsets[position]) for position in order[place : place + 2])
+            first, second = (
+                _read_id(file, offsets[position]) for position in order[place : place + 2]
+            )
             if first == second:
                 raise ValueError(
                     f"two paragraphs have the id {first!r}: positions {order[place]} and {order[place + 1]}; "
@@ -144,5 +164,7 @@ def _save(path: Path, values: np.ndarray) -> None:
 def _read_about(folder: Path) -> dict:
     path = folder / ABOUT
     if not path.is_file():
-        raise FileNotFoundError(f"{path} not found: no corpus there, or its writing was broken off; write it with write_corpus")
+        raise FileNotFoundError(
+            f"{path} not found: no corpus there, or its writing was broken off; write it with write_corpus"
+        )
     return json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,6 @@
-"""The documents of the embedded index, made from paragraphs: of a large corpus in several processes, so that all cores have work."""
+"""The documents of the embedded index, made from paragraphs: of a large corpus in several
+processes, so that all cores have work.
+"""
 
 import json
 import os
@@ -13,18 +15,25 @@ from ircotlib.retrieval.corpus import Corpus
 
 LARGE = 50_000  # paragraphs: with fewer, processes would cost more than they save
 MOST = 4  # processes: more would wait for the one that reads them, and each holds 100 MB
-TURN = 64  # documents a process makes before it is the next one's turn: few enough for a pipe to hold
+# documents a process makes before it is the next one's turn: few enough for a pipe to hold
+TURN = 64
 ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def count_processes(corpus: Corpus) -> int:
-    """How many processes make the documents of a corpus beside this one; 0: this one does, as on 2 cores, one of which the writer uses."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many processes make the documents of a corpus beside this one; 0: this one does, as on 2
+    cores, one of which the writer uses.
+    """
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return min(cores - 1, MOST) if cores > 2 and len(corpus) >= LARGE else 0
 
 
 def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
-    """The documents of a corpus in its order, as JSON; of each process no more are made ahead than a pipe holds."""
+    """The documents of a corpus in its order, as JSON; of each process no more are made ahead than
+    a pipe holds.
+    """
     return _receive(corpus, processes) if processes else _make(corpus, 0, len(corpus))
 
 
@@ -42,9 +51,16 @@ def _make(corpus: Corpus, start: int, stop: int) -> Iterator[str]:
 def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
     """Documents of processes that take turns."""
     command = [sys.executable, "-m", "ircotlib.retrieval.documents", str(corpus.folder)]
-    how = {"stdout": subprocess.PIPE, "encoding": "utf-8", "env": os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}}
+    how = {
+        "stdout": subprocess.PIPE,
+        "encoding": "utf-8",
+        "env": os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    }
     with ExitStack() as stack:
-        makers = [stack.enter_context(subprocess.Popen([*command, str(turn), str(processes)], **how)) for turn in range(processes)]
+        makers = [
+            stack.enter_context(subprocess.Popen([*command, str(turn), str(processes)], **how))
+            for turn in range(processes)
+        ]
         for position in range(len(corpus)):
             maker = makers[position // TURN % processes]
             document = maker.stdout.readline()
@@ -57,14 +73,18 @@ def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
 
 
 def _send(folder: str, turn: str, processes: str) -> None:
-    """Write this process's share of the documents, one a line; end without a word when nobody reads any more."""
+    """Write this process's share of the documents, one a line; end without a word when nobody reads
+    any more.
+    """
     for name in ("SIGINT", "SIGPIPE"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     corpus = Corpus(folder)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     for start in range(int(turn) * TURN, len(corpus), int(processes) * TURN):
-        sys.stdout.writelines(document + "\n" for document in _make(corpus, start, min(start + TURN, len(corpus))))
+        sys.stdout.writelines(
+            document + "\n" for document in _make(corpus, start, min(start + TURN, len(corpus)))
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""The Elasticsearch backend of Retrieve and NearestTitle, for corpora beyond one machine, ranking as the embedded one (IRCoT §4.1)."""
+"""The Elasticsearch backend of Retrieve and NearestTitle, for corpora beyond one machine, ranking
+as the embedded one (IRCoT §4.1).
+"""
 
 import json
 from collections.abc import Collection, Generator, Iterable, Sequence
@@ -14,12 +16,13 @@ from ircotlib.retrieval.bm25 import SCORING, SPARE
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.elastic_client import Away, Server, connect, is_away, reason_of
 
-BATCH = 64  # searches in one request; what was answered by earlier ones is in the call cache when a server fails
+# searches in one request; what was answered by earlier ones is in the call cache when a server
+# fails
+BATCH = 64
 ANALYZER = "english"
-PROBE = (
-    "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 revved apology possibly hopping tying relational"
-)
-HEADER = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}  # as if all shards were one
+PROBE = "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 revved apology possibly hopping tying relational"
+# as if all shards were one
+HEADER = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}
 WANTED = "responses.status,responses.error,responses._shards,responses.timed_out,responses.hits.hits.sort"
 
 
@@ -37,13 +40,16 @@ Searching = Generator[Search, Hits, list]
 
 
 class Elasticsearch:
-    """The backend of Retrieve and NearestTitle over a corpus and its index on a server; open_elasticsearch loads it and makes one.
+    """The backend of Retrieve and NearestTitle over a corpus and its index on a server;
+    open_elasticsearch loads it and makes one.
 
-    `url`: "http://host:9200"; of a cluster several with commas, so that one node may fail. `name`: of the index or its alias.
-    `patience`: seconds to wait for a server that went away, before ConnectionError. Credentials: see `connect`.
-    `fingerprint` changes with the corpus, the analyzer, the scoring and the server's version of Lucene, not with the address.
-    Raises ValueError when there is no such index, or one of another corpus or analyzer.
-    Differs from the embedded backend: a title or text without any term ("It") does not count in the number and mean length of its field.
+    `url`: "http://host:9200"; of a cluster several with commas, so that one node may fail. `name`:
+    of the index or its alias. `patience`: seconds to wait for a server that went away, before
+    ConnectionError. Credentials: see `connect`. `fingerprint` changes with the corpus, the
+    analyzer, the scoring and the server's version of Lucene, not with the address. Raises
+    ValueError when there is no such index, or one of another corpus or analyzer. Differs from the
+    embedded backend: a title or text without any term ("It") does not count in the number and mean
+    length of its field.
     """
 
     answers = (Retrieve, NearestTitle)
@@ -52,7 +58,13 @@ class Elasticsearch:
         self.corpus = corpus
         self._server = connect(url, patience)
         self._index = find_index(self._server, name, corpus)
-        made_of = [SCORING, about(corpus), probe_analyzer(self._server, self._index), "Lucene", self._server.lucene]
+        made_of = [
+            SCORING,
+            about(corpus),
+            probe_analyzer(self._server, self._index),
+            "Lucene",
+            self._server.lucene,
+        ]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
     def take(self, requests: Sequence[Retrieve | NearestTitle]) -> list[int]:
@@ -60,9 +72,11 @@ class Elasticsearch:
         return list(range(len(requests)))[:BATCH]
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> list[str]:
-        """One reply a request, best first: JSON of [[position in corpus, score], ...] or [title, ...].
+        """One reply a request, best first: JSON of [[position in corpus, score], ...] or [title,
+        ...].
 
-        Raises ValueError for a k or n below 1 or a search that the server refuses, ConnectionError when the server stays away.
+        Raises ValueError for a k or n below 1 or a search that the server refuses, ConnectionError
+        when the server stays away.
         """
         distinct = list(dict.fromkeys(requests))
         replies: dict[Retrieve | NearestTitle, str] = {}
@@ -73,27 +87,41 @@ class Elasticsearch:
 
     def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
         """The paragraphs or titles of a reply, best first."""
-        return tuple(hit if isinstance(hit, str) else self.corpus[hit[0]] for hit in json.loads(reply))
+        return tuple(
+            hit if isinstance(hit, str) else self.corpus[hit[0]] for hit in json.loads(reply)
+        )
 
-    def search(self, query: str, k: int = 15, titles: Collection[str] | None = None) -> list[tuple[Paragraph, float]]:
-        """The k best paragraphs with their scores, best first; none when no word of the query is in the index."""
+    def search(
+        self, query: str, k: int = 15, titles: Collection[str] | None = None
+    ) -> list[tuple[Paragraph, float]]:
+        """The k best paragraphs with their scores, best first; none when no word of the query is in
+        the index.
+        """
         (hits,) = self._play([self._rank(query, _scored(query, titles), k)])
         return [(self.corpus[position], score) for position, score in hits]
 
     def nearest_titles(self, title: str, n: int = 1) -> list[str]:
-        """The n titles of the corpus nearest to a title (IRCoT App. B), best first: the same title, then in any case, then by BM25."""
+        """The n titles of the corpus nearest to a title (IRCoT App. B), best first: the same title,
+        then in any case, then by BM25.
+        """
         return self._play([self._nearest(title, n)])[0]
 
     def _reply(self, request: Retrieve | NearestTitle) -> Searching:
         if isinstance(request, NearestTitle):
             return json.dumps((yield from self._nearest(request.title, request.n)))
-        hits = yield from self._rank(request.query, _scored(request.query, request.titles), request.k)
+        hits = yield from self._rank(
+            request.query, _scored(request.query, request.titles), request.k
+        )
         return json.dumps(hits, separators=(",", ":"))
 
     def _nearest(self, title: str, n: int) -> Searching:
         same, any_case = _equal("title.whole", [title]), _equal("lower_title", [title.lower()])
         titles: dict[str, None] = {}
-        for query in ({"bool": {"filter": same}}, {"bool": {"filter": any_case}}, _any(title, "title")):
+        for query in (
+            {"bool": {"filter": same}},
+            {"bool": {"filter": any_case}},
+            _any(title, "title"),
+        ):
             titles |= dict.fromkeys((yield from self._titles(title, query, n)))
             if len(titles) >= n:
                 break
@@ -110,7 +138,9 @@ class Elasticsearch:
             k *= 4
 
     def _rank(self, text: str, query: dict, k: int) -> Searching:
-        """The k best positions and scores; equal scores (to 3 decimals) in the order of the corpus, on however many shards."""
+        """The k best positions and scores; equal scores (to 3 decimals) in the order of the corpus,
+        on however many shards.
+        """
         if k < 1:
             raise ValueError(f"k is {k}: ask for at least 1 paragraph")
         size = k + SPARE
@@ -139,7 +169,9 @@ class Elasticsearch:
         def ask_for_the_rest() -> None:
             places = [place for place in range(len(searches)) if place not in found]
             lines = [line for place in places for line in (HEADER, _body(searches[place]))]
-            response = self._server.client.msearch(index=self._index, searches=lines, filter_path=WANTED)
+            response = self._server.client.msearch(
+                index=self._index, searches=lines, filter_path=WANTED
+            )
             failures = []
             for place, answer in zip(places, response["responses"], strict=True):
                 if failure := _failure(answer, searches[place]):
@@ -160,11 +192,17 @@ def about(corpus: Corpus) -> dict:
 
 
 def find_index(server: Server, name: str, corpus: Corpus) -> str:
-    """The index that a name or alias stands for; ValueError unless it is a whole index of this corpus, made with this analyzer."""
-    response = server.ask(lambda: server.client.options(ignore_status=404).indices.get_mapping(index=name))
+    """The index that a name or alias stands for; ValueError unless it is a whole index of this
+    corpus, made with this analyzer.
+    """
+    response = server.ask(
+        lambda: server.client.options(ignore_status=404).indices.get_mapping(index=name)
+    )
     count = 0 if response.meta.status == 404 else len(response)
     if count != 1:
-        raise ValueError(f"found {count} indices named {name!r} at {', '.join(server.urls)}, expected one; load it with open_elasticsearch")
+        raise ValueError(
+            f"found {count} indices named {name!r} at {', '.join(server.urls)}, expected one; load it with open_elasticsearch"
+        )
     ((index, made),) = response.items()
     found = made["mappings"].get("_meta", {})
     expected = about(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
@@ -176,9 +214,17 @@ def find_index(server: Server, name: str, corpus: Corpus) -> str:
 
 
 def probe_analyzer(server: Server, index: str) -> str:
-    """A digest of the terms that the index makes of a text of many scripts; it changes with the analyzer and its version."""
-    title, text = (partial(server.client.indices.analyze, index=index, field=field, text=PROBE) for field in ("title", "text"))
-    terms = [[token["token"] for token in server.ask(analyze_probe)["tokens"]] for analyze_probe in (title, text)]
+    """A digest of the terms that the index makes of a text of many scripts; it changes with the
+    analyzer and its version.
+    """
+    title, text = (
+        partial(server.client.indices.analyze, index=index, field=field, text=PROBE)
+        for field in ("title", "text")
+    )
+    terms = [
+        [token["token"] for token in server.ask(analyze_probe)["tokens"]]
+        for analyze_probe in (title, text)
+    ]
     return sha256(json.dumps(terms).encode()).hexdigest()[:16]
 
 
@@ -190,7 +236,12 @@ def _scored(text: str, titles: Collection[str] | None) -> dict:
 
 
 def _any(text: str, *fields: str) -> dict:
-    return {"bool": {"should": [{"match": {field: text}} for field in fields], "minimum_should_match": 1}}
+    return {
+        "bool": {
+            "should": [{"match": {field: text}} for field in fields],
+            "minimum_should_match": 1,
+        }
+    }
 
 
 def _equal(field: str, texts: Iterable[str]) -> dict:
@@ -200,8 +251,9 @@ def _equal(field: str, texts: Iterable[str]) -> dict:
 def _body(search: Search) -> dict:
     """The search as it is sent; the hits say where they stand by the values they are sorted by.
 
-    Hits are counted to the end where titles are filtered: if the count may stop, Elasticsearch 9.0 (Lucene 10.1) skips some of the best
-    hits of a filtered search. Without a filter it skips none, and is faster when it need not count.
+    Hits are counted to the end where titles are filtered: if the count may stop, Elasticsearch 9.0
+    (Lucene 10.1) skips some of the best hits of a filtered search. Without a filter it skips none,
+    and is faster when it need not count.
     """
     return {
         "query": search.query,
@@ -213,7 +265,9 @@ def _body(search: Search) -> dict:
 
 
 def _failure(answer: dict, search: Search) -> str | None:
-    """Why a search has no answer for now; None when it has one, ValueError when it will never have one."""
+    """Why a search has no answer for now; None when it has one, ValueError when it will never have
+    one.
+    """
     if answer["status"] == 200 and not answer["timed_out"] and not answer["_shards"]["failed"]:
         return None
     text = search.text if len(search.text) <= 200 else search.text[:200] + "…"
@@ -225,6 +279,8 @@ def _failure(answer: dict, search: Search) -> str | None:
 
 
 def _hits(answer: dict) -> Hits:
-    """Positions and scores; a score is read back as the 32-bit number that the server wrote in as few digits as tell it from others."""
+    """Positions and scores; a score is read back as the 32-bit number that the server wrote in as
+    few digits as tell it from others.
+    """
     hits = [hit["sort"] for hit in answer.get("hits", {}).get("hits", ())]
     return [(position, round(float(np.float32(score)), 3)) for score, position in hits]

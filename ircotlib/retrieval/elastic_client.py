@@ -1,4 +1,6 @@
-"""A client of Elasticsearch: addresses, credentials from the environment, versions that fit, and patience with a server that is away."""
+"""A client of Elasticsearch: addresses, credentials from the environment, versions that fit, and
+patience with a server that is away.
+"""
 
 import logging
 import os
@@ -13,15 +15,20 @@ try:
     import elastic_transport
     import elasticsearch.helpers
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("Elasticsearch's client is not installed: pip install -e '.[elasticsearch]'") from error
+    raise ModuleNotFoundError(
+        "Elasticsearch's client is not installed: pip install -e '.[elasticsearch]'"
+    ) from error
 
 TIMEOUT = 60.0  # seconds one request may take
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 10.0  # seconds between two requests to a server that is away
 OLDEST = 8  # major version of the server
-CREDENTIALS = "ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD, in the environment"
+CREDENTIALS = (
+    "ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD, in the environment"
+)
 T = TypeVar("T")
 
-logging.getLogger("elastic_transport").addHandler(logging.NullHandler())  # it would print a traceback for every attempt
+# it would print a traceback for every attempt
+logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
 
 
 class Away(Exception):
@@ -30,7 +37,9 @@ class Away(Exception):
 
 @dataclass(frozen=True)
 class Server:
-    """A server that answered and fits the client, or a cluster of them; `connect` makes it. `lucene`: the version of its search library."""
+    """A server that answered and fits the client, or a cluster of them; `connect` makes it.
+    `lucene`: the version of its search library.
+    """
 
     urls: tuple[str, ...]
     patience: float
@@ -38,9 +47,11 @@ class Server:
     client: elasticsearch.Elasticsearch = field(repr=False)
 
     def ask(self, call: Callable[[], T]) -> T:
-        """What a call returns; made again while the server is away, for `patience` seconds with longer and longer pauses.
+        """What a call returns; made again while the server is away, for `patience` seconds with
+        longer and longer pauses.
 
-        Raises ConnectionError when the patience is over, PermissionError for refused credentials, ValueError for a refused request.
+        Raises ConnectionError when the patience is over, PermissionError for refused credentials,
+        ValueError for a refused request.
         """
         end, pause = time.monotonic() + self.patience, FIRST_PAUSE
         while True:
@@ -60,31 +71,47 @@ class Server:
 def connect(url: str, patience: float = 60.0) -> Server:
     """Connect to a server, or to a cluster given as several addresses with commas between them.
 
-    Credentials come from the environment only: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD;
-    ELASTICSEARCH_CA is the file of the certificate to trust. Raises ConnectionError at once when no server answers, ValueError
-    for an address that cannot be used, a server that is not Elasticsearch, or versions that do not fit.
+    Credentials come from the environment only: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and
+    ELASTICSEARCH_PASSWORD; ELASTICSEARCH_CA is the file of the certificate to trust. Raises
+    ConnectionError at once when no server answers, ValueError for an address that cannot be used, a
+    server that is not Elasticsearch, or versions that do not fit.
     """
     urls = _addresses(url)
-    each_node_once = {"max_retries": len(urls) - 1, "retry_on_timeout": True, "request_timeout": TIMEOUT}
-    client = elasticsearch.Elasticsearch(list(urls), **each_node_once, **_credentials(os.environ, urls))
+    each_node_once = {
+        "max_retries": len(urls) - 1,
+        "retry_on_timeout": True,
+        "request_timeout": TIMEOUT,
+    }
+    client = elasticsearch.Elasticsearch(
+        list(urls), **each_node_once, **_credentials(os.environ, urls)
+    )
     try:
-        found = once(lambda: client.perform_request("GET", "/", headers={"accept": "*/*"}))["version"]  # no header that asks for a version
+        # no header that asks for a version
+        found = once(lambda: client.perform_request("GET", "/", headers={"accept": "*/*"}))[
+            "version"
+        ]
     except Away as error:
         raise ConnectionError(
             f"no Elasticsearch answers at {', '.join(urls)} ({error}); "
             "start one (docker compose -f docker/compose-one.yml up -d), or correct the address"
         ) from error
     except elasticsearch.UnsupportedProductError as error:
-        raise ValueError(f"{', '.join(urls)}: what answers there is not Elasticsearch ({error}); correct the address") from error
+        raise ValueError(
+            f"{', '.join(urls)}: what answers there is not Elasticsearch ({error}); correct the address"
+        ) from error
     check_version(found["number"], elasticsearch.__versionstr__)
     return Server(urls, patience, found.get("lucene_version", "unknown"), client)
 
 
 def check_version(server: str, client: str) -> None:
-    """Raise ValueError, naming what to install, unless the client's major version is the server's or one lower."""
+    """Raise ValueError, naming what to install, unless the client's major version is the server's
+    or one lower.
+    """
     major = int(server.split(".")[0])
     if major < OLDEST:
-        raise ValueError(f"found Elasticsearch {server}, expected {OLDEST} or later; use a newer server")
+        raise ValueError(
+            f"found Elasticsearch {server}, expected {OLDEST} or later; use a newer server"
+        )
     if int(client.split(".")[0]) not in (major, major - 1):
         raise ValueError(
             f"found Elasticsearch {server} and its Python client {client}, expected a client of the server's major version or one lower; "
@@ -93,7 +120,9 @@ def check_version(server: str, client: str) -> None:
 
 
 def once(call: Callable[[], T]) -> T:
-    """What a call of the client returns, or its failure as one of Away, ConnectionError, PermissionError and ValueError."""
+    """What a call of the client returns, or its failure as one of Away, ConnectionError,
+    PermissionError and ValueError.
+    """
     try:
         return call()
     except elastic_transport.TlsError as error:
@@ -114,7 +143,9 @@ def once(call: Callable[[], T]) -> T:
 
 
 def is_away(status: int) -> bool:
-    """Whether an HTTP status says that the same request may be answered later: overload, or a failure of the server itself."""
+    """Whether an HTTP status says that the same request may be answered later: overload, or a
+    failure of the server itself.
+    """
     return status == 429 or status >= 500
 
 
@@ -132,11 +163,18 @@ def reason_of(body: object) -> str:
 
 def _addresses(url: str) -> tuple[str, ...]:
     if "@" in url:  # not shown: it may hold a password
-        raise ValueError(f"an address of Elasticsearch must not hold a user or a password; leave them out and set {CREDENTIALS}")
+        raise ValueError(
+            f"an address of Elasticsearch must not hold a user or a password; leave them out and set {CREDENTIALS}"
+        )
     urls = tuple(dict.fromkeys(part.strip().rstrip("/") for part in url.split(",")))
     for part in urls:
         address = urlsplit(part)
-        if address.scheme not in ("http", "https") or not address.hostname or not address.port or address.query:
+        if (
+            address.scheme not in ("http", "https")
+            or not address.hostname
+            or not address.port
+            or address.query
+        ):
             raise ValueError(
                 f"found the address {part!r}, expected http://host:9200 or https://host:9200, of a cluster several with commas"
             )
@@ -144,11 +182,19 @@ def _addresses(url: str) -> tuple[str, ...]:
 
 
 def _credentials(environment: Mapping[str, str], urls: tuple[str, ...]) -> dict:
-    """What the client is given of the environment; ValueError for half of it, both kinds, or a certificate that cannot be used."""
-    key, user, password, certificate = (environment.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER", "PASSWORD", "CA"))
+    """What the client is given of the environment; ValueError for half of it, both kinds, or a
+    certificate that cannot be used.
+    """
+    key, user, password, certificate = (
+        environment.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER", "PASSWORD", "CA")
+    )
     if bool(user) != bool(password) or (key and password):
-        raise ValueError(f"found half of the credentials of Elasticsearch, or two kinds of them; set either {CREDENTIALS}")
-    if certificate and not (Path(certificate).is_file() and all(url.startswith("https:") for url in urls)):
+        raise ValueError(
+            f"found half of the credentials of Elasticsearch, or two kinds of them; set either {CREDENTIALS}"
+        )
+    if certificate and not (
+        Path(certificate).is_file() and all(url.startswith("https:") for url in urls)
+    ):
         raise ValueError(
             f"found ELASTICSEARCH_CA={certificate!r} for {', '.join(urls)}, expected the file of a certificate, and https addresses"
         )

@@ -1,14 +1,26 @@
-"""Loading a corpus into Elasticsearch: in its order, whole or not at all, and going on where it was broken off."""
+"""Loading a corpus into Elasticsearch: in its order, whole or not at all, and going on where it was
+broken off.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.elastic import ANALYZER, Elasticsearch, about, probe_analyzer
-from ircotlib.retrieval.elastic_client import Away, Server, connect, elasticsearch, is_away, once, reason_of
+from ircotlib.retrieval.elastic_client import (
+    Away,
+    Server,
+    connect,
+    elasticsearch,
+    is_away,
+    once,
+    reason_of,
+)
 
 CHUNK, CHUNK_BYTES = 500, 5_000_000  # paragraphs, and bytes, of one request
-MOST_TITLES = 65_536  # allowed titles of a search, and 10,000 hits: the server's defaults, raised to the size of a larger corpus
+# allowed titles of a search, and 10,000 hits: the server's defaults, raised to the size of a larger
+# corpus
+MOST_TITLES = 65_536
 MOST_HITS = 10_000
 
 
@@ -22,11 +34,14 @@ def open_elasticsearch(
     replicas: int = 0,
     patience: float = 60.0,
 ) -> Elasticsearch:
-    """The backend over the index of a corpus on a server, loaded first unless it is there (IRCoT §4.1).
+    """The backend over the index of a corpus on a server, loaded first unless it is there (IRCoT
+    §4.1).
 
-    `name` becomes an alias of an index `name`-<fingerprint of the corpus>-<analyzer>, once that is complete. Where loading was
-    broken off, the next call goes on. Indices of other corpora that had the name stay, without it. `progress`: wraps the positions to
-    load to show a bar, as tqdm does. `shards`, `replicas`: of an index that is made anew. `url`, `patience` and errors: see Elasticsearch.
+    `name` becomes an alias of an index `name`-<fingerprint of the corpus>-<analyzer>, once that is
+    complete. Where loading was broken off, the next call goes on. Indices of other corpora that had
+    the name stay, without it. `progress`: wraps the positions to load to show a bar, as tqdm does.
+    `shards`, `replicas`: of an index that is made anew. `url`, `patience` and errors: see
+    Elasticsearch.
     """
     server = connect(url, patience)
     index = f"{name}-{corpus.fingerprint}-{ANALYZER}-{about(corpus)['fields']}"
@@ -39,12 +54,18 @@ def open_elasticsearch(
 
 
 def _is_complete(server: Server, index: str) -> bool:
-    response = server.ask(lambda: server.client.options(ignore_status=404).indices.get_mapping(index=index))
-    return response.meta.status != 404 and response[index]["mappings"].get("_meta", {}).get("complete", False)
+    response = server.ask(
+        lambda: server.client.options(ignore_status=404).indices.get_mapping(index=index)
+    )
+    return response.meta.status != 404 and response[index]["mappings"].get("_meta", {}).get(
+        "complete", False
+    )
 
 
 def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: int) -> None:
-    """Make the empty index, unless it is there, without the refreshing that searches during the loading would need."""
+    """Make the empty index, unless it is there, without the refreshing that searches during the
+    loading would need.
+    """
     settings = {
         "number_of_shards": shards,
         "number_of_replicas": replicas,
@@ -59,16 +80,26 @@ def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: i
         "text": {"type": "text", "analyzer": ANALYZER},
         "position": {"type": "integer"},
     }
-    mappings = {"dynamic": "strict", "_meta": about(corpus) | {"complete": False}, "properties": fields}
+    mappings = {
+        "dynamic": "strict",
+        "_meta": about(corpus) | {"complete": False},
+        "properties": fields,
+    }
     try:
-        server.ask(lambda: server.client.indices.create(index=index, settings=settings, mappings=mappings))
+        server.ask(
+            lambda: server.client.indices.create(index=index, settings=settings, mappings=mappings)
+        )
     except ValueError as error:
         if "resource_already_exists" not in str(error):
             raise
 
 
-def _load(server: Server, index: str, corpus: Corpus, progress: Callable[[range], Iterable[int]]) -> None:
-    """Send what is missing; after a failure of the server, wait for it and go on, unless it failed before anything was added."""
+def _load(
+    server: Server, index: str, corpus: Corpus, progress: Callable[[range], Iterable[int]]
+) -> None:
+    """Send what is missing; after a failure of the server, wait for it and go on, unless it failed
+    before anything was added.
+    """
     start, failure = -1, None
     while (missing := server.ask(lambda: _first_missing(server, index))) < len(corpus):
         if missing == start:
@@ -82,31 +113,43 @@ def _load(server: Server, index: str, corpus: Corpus, progress: Callable[[range]
 
 
 def _send(server: Server, index: str, corpus: Corpus, positions: Iterable[int]) -> None:
-    """Add paragraphs one chunk after the other, so that nothing of a chunk is there before all of the last one is.
+    """Add paragraphs one chunk after the other, so that nothing of a chunk is there before all of
+    the last one is.
 
-    They are created, never written over: a paragraph that is there already (409) stays, and leaves no deleted copy that would count
-    in the scores.
+    They are created, never written over: a paragraph that is there already (409) stays, and leaves
+    no deleted copy that would count in the scores.
     """
     documents = _documents(index, corpus, positions)
     bulk = elasticsearch.helpers.streaming_bulk
-    for done, item in bulk(server.client, documents, CHUNK, CHUNK_BYTES, raise_on_error=False, max_retries=5):
+    for done, item in bulk(
+        server.client, documents, CHUNK, CHUNK_BYTES, raise_on_error=False, max_retries=5
+    ):
         result = item["create"]
         if not done and result["status"] != 409:
             reason = f"status {result['status']}, {reason_of(result)}"
             if is_away(result["status"]):
                 raise Away(reason)
-            raise ValueError(f"Elasticsearch refused paragraph {corpus[int(result['_id'])].id!r} of index {index!r}: {reason}")
+            raise ValueError(
+                f"Elasticsearch refused paragraph {corpus[int(result['_id'])].id!r} of index {index!r}: {reason}"
+            )
 
 
 def _documents(index: str, corpus: Corpus, positions: Iterable[int]) -> Iterator[dict]:
     for position in positions:
         paragraph = corpus[position]
-        fields = {"title": paragraph.title, "lower_title": paragraph.title.lower(), "text": paragraph.text, "position": position}
+        fields = {
+            "title": paragraph.title,
+            "lower_title": paragraph.title.lower(),
+            "text": paragraph.text,
+            "position": position,
+        }
         yield {"_op_type": "create", "_index": index, "_id": str(position), **fields}
 
 
 def _first_missing(server: Server, index: str) -> int:
-    """The lowest position that is not there: found by halving, since below it there are as many paragraphs as positions."""
+    """The lowest position that is not there: found by halving, since below it there are as many
+    paragraphs as positions.
+    """
     server.client.indices.refresh(index=index)
     low, high = 0, _count_below(server, index, None)
     while low < high:
@@ -131,20 +174,30 @@ def _complete(server: Server, index: str, corpus: Corpus) -> None:
     """Check that as many paragraphs are there as the corpus has, and record it."""
     found = server.ask(lambda: _count_below(server, index, None))
     if found != len(corpus):
-        raise ValueError(f"index {index!r}: found {found:,} paragraphs, expected {len(corpus):,}; delete the index, then load it again")
+        raise ValueError(
+            f"index {index!r}: found {found:,} paragraphs, expected {len(corpus):,}; delete the index, then load it again"
+        )
     made = about(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
     server.ask(lambda: server.client.indices.flush(index=index))
-    server.ask(lambda: server.client.indices.put_settings(index=index, settings={"refresh_interval": None}))
+    server.ask(
+        lambda: server.client.indices.put_settings(index=index, settings={"refresh_interval": None})
+    )
     server.ask(lambda: server.client.indices.put_mapping(index=index, meta=made))
 
 
 def _give_name(server: Server, index: str, name: str) -> None:
     """Make the name an alias of this index alone, at one stroke."""
-    response = server.ask(lambda: server.client.options(ignore_status=404).indices.get_alias(name=name))
+    response = server.ask(
+        lambda: server.client.options(ignore_status=404).indices.get_alias(name=name)
+    )
     having = list(response) if response.meta.status != 404 else []
     if having == [index]:
         return
     if not having and server.ask(lambda: server.client.indices.exists(index=name)):
-        raise ValueError(f"{name!r} is an index at {', '.join(server.urls)}, expected a free name or an alias; take another name")
-    actions = [{"remove": {"index": other, "alias": name}} for other in having] + [{"add": {"index": index, "alias": name}}]
+        raise ValueError(
+            f"{name!r} is an index at {', '.join(server.urls)}, expected a free name or an alias; take another name"
+        )
+    actions = [{"remove": {"index": other, "alias": name}} for other in having] + [
+        {"add": {"index": index, "alias": name}}
+    ]
     server.ask(lambda: server.client.indices.update_aliases(actions=actions))

@@ -1,13 +1,25 @@
-"""Porter's stemmer, in the version its author distributes: an algorithm for suffix stripping (Porter 1980)."""
+"""Porter's stemmer, in the version its author distributes: an algorithm for suffix stripping
+(Porter 1980).
+"""
 
-# Step 2 and step 3: the first suffix that the word ends in is replaced when the measure of what precedes it is above 0.
+# Step 2 and step 3: the first suffix that the word ends in is replaced when the measure of what
+# precedes it is above 0.
 STEP_2 = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("bli", "ble"), ("alli", "al"),
     ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"),
     ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"), ("logi", "log"),
 )  # fmt: skip
-STEP_3 = (("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""))
-# Step 4: the first suffix that the word ends in goes when the measure of what precedes it is above 1 ("ion" only after s or t).
+STEP_3 = (
+    ("icate", "ic"),
+    ("ative", ""),
+    ("alize", "al"),
+    ("iciti", "ic"),
+    ("ical", "ic"),
+    ("ful", ""),
+    ("ness", ""),
+)
+# Step 4: the first suffix that the word ends in goes when the measure of what precedes it is above
+# 1 ("ion" only after s or t).
 STEP_4 = (
     "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize",
 )  # fmt: skip
@@ -15,7 +27,8 @@ SUFFIXES_2, SUFFIXES_3 = (tuple(suffix for suffix, _ in rules) for rules in (STE
 
 
 def stem(word: str) -> str:
-    """The stem of a lower-case word (Porter 1980, with the author's later changes: bli -> ble, logi -> log, two letters stay).
+    """The stem of a lower-case word (Porter 1980, with the author's later changes: bli -> ble, logi
+    -> log, two letters stay).
 
     Any character that is not a, e, i, o, u or y counts as a consonant.
     """
@@ -42,7 +55,9 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """How many times a run of vowels is followed by a consonant: 0 in tree, 1 in trouble, 2 in private."""
+    """How many times a run of vowels is followed by a consonant: 0 in tree, 1 in trouble, 2 in
+    private.
+    """
     return _shape(word).count("vc")
 
 

@@ -7,6 +7,8 @@ from ircotlib.systems.readers import WritePrompt
 
 
 def nor_qa(question: Question, prompt: WritePrompt, reader) -> Program:
-    """Answer without any paragraph but the main passage, where the question has one (IRCoT §4.1, "Open-Domain QA models"; App. B)."""
+    """Answer without any paragraph but the main passage, where the question has one (IRCoT §4.1,
+    "Open-Domain QA models"; App. B).
+    """
     answer, reading = yield from reader(question, main_passage(question), prompt)
     return Prediction(answer, main_passage(question), reading=reading)

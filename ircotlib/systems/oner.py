@@ -7,7 +7,8 @@ from ircotlib.systems.readers import WritePrompt
 
 
 def oner(question: Question, *, k: int, titles: tuple[str, ...] | None = None) -> Program:
-    """Retrieve k paragraphs with the question (IRCoT §4.1; K is one of 5, 7, 9, 11, 13, 15, the best on the dev set).
+    """Retrieve k paragraphs with the question (IRCoT §4.1; K is one of 5, 7, 9, 11, 13, 15, the
+    best on the dev set).
 
     `titles`: within these pages only; None: in the whole corpus (App. B).
     """
@@ -15,7 +16,14 @@ def oner(question: Question, *, k: int, titles: tuple[str, ...] | None = None) -
     return Prediction(paragraphs=beside_passage(question, found))
 
 
-def oner_qa(question: Question, prompt: WritePrompt, reader, *, k: int, titles: tuple[str, ...] | None = None) -> Program:
+def oner_qa(
+    question: Question,
+    prompt: WritePrompt,
+    reader,
+    *,
+    k: int,
+    titles: tuple[str, ...] | None = None,
+) -> Program:
     """Retrieve once, then read (IRCoT §4.1)."""
     found = yield from oner(question, k=k, titles=titles)
     answer, reading = yield from reader(question, found.paragraphs, prompt)

@@ -6,11 +6,19 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.text import answer_from_chain
 
-WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=()) -> text; see ircotlib.prompts.Prompt
+# prompt(question, paragraphs, thoughts=()) -> text; see ircotlib.prompts.Prompt
+WritePrompt = Callable[..., str]
 
 
-def cot_reader(question: Question, paragraphs: Sequence[Paragraph], prompt: WritePrompt, *, max_tokens: int = 200) -> Program:
-    """Write a chain of thought from scratch and take its answer (IRCoT §3.2); return (answer, what was written).
+def cot_reader(
+    question: Question,
+    paragraphs: Sequence[Paragraph],
+    prompt: WritePrompt,
+    *,
+    max_tokens: int = 200,
+) -> Program:
+    """Write a chain of thought from scratch and take its answer (IRCoT §3.2); return (answer, what
+    was written).
 
     Without "answer is:" the whole generation is the answer.
     """
@@ -19,7 +27,13 @@ def cot_reader(question: Question, paragraphs: Sequence[Paragraph], prompt: Writ
     return (reading if answer is None else answer), reading
 
 
-def direct_reader(question: Question, paragraphs: Sequence[Paragraph], prompt: WritePrompt, *, max_tokens: int = 200) -> Program:
+def direct_reader(
+    question: Question,
+    paragraphs: Sequence[Paragraph],
+    prompt: WritePrompt,
+    *,
+    max_tokens: int = 200,
+) -> Program:
     """Write the answer at once (IRCoT §3.2); return (answer, what was written), which are the same."""
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
     return reading, reading

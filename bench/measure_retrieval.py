@@ -1,9 +1,11 @@
-"""One measurement of the retrieval benchmark, in a process of its own: measure_retrieval.py STEP BACKEND CORPUS INDEX.
+"""One measurement of the retrieval benchmark, in a process of its own: measure_retrieval.py STEP
+BACKEND CORPUS INDEX.
 
-STEP: build, build-alone (in one process) or search. INDEX: a folder, or the address of a server. Prints one line of JSON.
-CPU seconds are user and system time of this process and of those it started (getrusage); for Elasticsearch the server's are added, from
-its process statistics. Peak memory is the highest resident set (VmHWM), mapped files included; where several processes make documents,
-each counts as much as the largest. Of Elasticsearch it is the server's alone.
+STEP: build, build-alone (in one process) or search. INDEX: a folder, or the address of a server.
+Prints one line of JSON. CPU seconds are user and system time of this process and of those it
+started (getrusage); for Elasticsearch the server's are added, from its process statistics. Peak
+memory is the highest resident set (VmHWM), mapped files included; where several processes make
+documents, each counts as much as the largest. Of Elasticsearch it is the server's alone.
 """
 
 import json
@@ -16,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from pseudo_text import write_queries
 
+from bench.pseudo_text import write_queries
 from ircotlib.program import Retrieve
 from ircotlib.retrieval import analyzer, bm25, documents
 from ircotlib.retrieval.analyzer import analyze
@@ -34,11 +36,17 @@ Hits = list[tuple[int, float]]  # positions in the corpus with scores, best firs
 
 @contextmanager
 def measure(server=None) -> Iterator[dict[str, float]]:
-    """Give a dictionary that holds wall and CPU seconds when the block ends, of them the server's CPU seconds."""
+    """Give a dictionary that holds wall and CPU seconds when the block ends, of them the server's
+    CPU seconds.
+    """
     far = read_server_cpu(server) if server else 0.0
     taken, own, wall = {}, read_own_cpu(), time.perf_counter()
     yield taken
-    taken |= {"wall": time.perf_counter() - wall, "CPU": read_own_cpu() - own, "server": read_server_cpu(server) - far if server else 0.0}
+    taken |= {
+        "wall": time.perf_counter() - wall,
+        "CPU": read_own_cpu() - own,
+        "server": read_server_cpu(server) - far if server else 0.0,
+    }
     taken["CPU"] += taken["server"]
 
 
@@ -68,7 +76,10 @@ def build_embedded(corpus: Corpus, folder: Path) -> dict[str, float]:
     with measure() as taken:
         build_index(corpus, folder)
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return taken | {"peak": read_peak() + count_processes(corpus) * largest, "size": size_of(folder)}
+    return taken | {
+        "peak": read_peak() + count_processes(corpus) * largest,
+        "size": size_of(folder),
+    }
 
 
 def build_alone(corpus: Corpus, folder: Path) -> dict[str, float]:
@@ -95,7 +106,13 @@ def build_bm25s(corpus: Corpus, folder: Path) -> dict[str, float]:
     with measure() as taken:
         for field in ("title", "text"):
             vocabulary: dict[str, int] = {}
-            ids = [[vocabulary.setdefault(term, len(vocabulary)) for term in analyze(getattr(paragraph, field))] for paragraph in corpus]
+            ids = [
+                [
+                    vocabulary.setdefault(term, len(vocabulary))
+                    for term in analyze(getattr(paragraph, field))
+                ]
+                for paragraph in corpus
+            ]
             index = bm25s.BM25(k1=K1, b=B, method="lucene")
             index.index((ids, vocabulary), show_progress=False)
             index.save(folder / field)
@@ -109,7 +126,10 @@ def build_elasticsearch(corpus: Corpus, url: str) -> dict[str, float]:
     drop_indices(server)
     with measure(server) as taken:
         open_elasticsearch(corpus, url, NAME)
-    size = server.indices.stats(index=NAME, metric="store")["_all"]["total"]["store"]["size_in_bytes"] / 1e6
+    size = (
+        server.indices.stats(index=NAME, metric="store")["_all"]["total"]["store"]["size_in_bytes"]
+        / 1e6
+    )
     return taken | {"peak": read_peak_of_server(server), "size": size}
 
 
@@ -123,7 +143,11 @@ def read_peak_of_server(server) -> float | None:
     """None for a server that runs elsewhere."""
     (node,) = server.nodes.info(metric="process")["nodes"].values()
     command = Path(f"/proc/{node['process']['id']}/cmdline")
-    return read_peak(node["process"]["id"]) if command.is_file() and "EsServer" in command.read_text() else None
+    return (
+        read_peak(node["process"]["id"])
+        if command.is_file() and "EsServer" in command.read_text()
+        else None
+    )
 
 
 def search_bm25s(corpus: Corpus, folder: Path) -> Callable[[list[str]], list[Hits]]:
@@ -135,33 +159,50 @@ def search_bm25s(corpus: Corpus, folder: Path) -> Callable[[list[str]], list[Hit
         terms = analyze(query)
         scores = (K1 + 1) * sum(index.get_scores(terms) for index in indexes)
         best, positions = bm25s.selection_np.topk(scores, K, backend="numpy")
-        return sorted(zip(positions.tolist(), np.round(best, 3).tolist()), key=lambda hit: (-hit[1], hit[0]))
+        return sorted(
+            zip(positions.tolist(), np.round(best, 3).tolist()), key=lambda hit: (-hit[1], hit[0])
+        )
 
     return lambda queries: [search(query) for query in queries]
 
 
 def search_with(backend) -> Callable[[list[str]], list[Hits]]:
     """Searches of a backend of the workbench."""
-    return lambda queries: [json.loads(reply) for reply in backend.answer([Retrieve(query, K) for query in queries])]
+    return lambda queries: [
+        json.loads(reply) for reply in backend.answer([Retrieve(query, K) for query in queries])
+    ]
 
 
 def search_all(corpus: Corpus, search: Callable[[list[str]], list[Hits]], server=None) -> dict:
-    """Queries a second of wall and CPU time, in batches and one at a time, and some hits to compare.
+    """Queries a second of wall and CPU time, in batches and one at a time, and some hits to
+    compare.
 
-    Before each, other queries warm up: a server more and longer, as Java compiles what it runs often.
+    Before each, other queries warm up: a server more and longer, as Java compiles what it runs
+    often.
     """
     rates: dict = {}
     queries = write_queries(corpus, QUERIES, seed=1)
-    others = 16 * write_queries(corpus, QUERIES, seed=2) if server else write_queries(corpus, BATCH, seed=2)
+    others = (
+        16 * write_queries(corpus, QUERIES, seed=2)
+        if server
+        else write_queries(corpus, BATCH, seed=2)
+    )
     for name, size in ((f"batches of {BATCH}", BATCH), ("one at a time", 1)):
         ask_all(search, others, size, WARM_UP)
         with measure(server) as taken:
             hits = ask_all(search, queries, size)
-        rates |= {name: {kind: QUERIES / taken[kind] for kind in ("wall", "CPU", "server") if taken[kind]}}
+        rates |= {
+            name: {kind: QUERIES / taken[kind] for kind in ("wall", "CPU", "server") if taken[kind]}
+        }
     return {"rates": rates, "hits": hits[:SHOWN]}
 
 
-def ask_all(search: Callable[[list[str]], list[Hits]], queries: list[str], size: int, seconds: float = math.inf) -> list[Hits]:
+def ask_all(
+    search: Callable[[list[str]], list[Hits]],
+    queries: list[str],
+    size: int,
+    seconds: float = math.inf,
+) -> list[Hits]:
     """The hits of queries, so many at once; no more are asked after some seconds."""
     end, found = time.monotonic() + seconds, []
     for start in range(0, len(queries), size):
@@ -188,7 +229,9 @@ def main(step: str, backend: str, corpus_folder: str, index: str) -> dict:
     from ircotlib.retrieval.elastic import Elasticsearch, connect
 
     server = connect(index).client
-    found = search_all(corpus, search_with(Elasticsearch(corpus, index, NAME)), server) | {"peak": read_peak_of_server(server)}
+    found = search_all(corpus, search_with(Elasticsearch(corpus, index, NAME)), server) | {
+        "peak": read_peak_of_server(server)
+    }
     drop_indices(server)
     return found
 

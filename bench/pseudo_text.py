@@ -1,8 +1,10 @@
-"""Paragraphs of pseudo-words with the statistics of real ones, as many as wanted, from a seed: what the retrieval benchmark searches.
+"""Paragraphs of pseudo-words with the statistics of real ones, as many as wanted, from a seed: what
+the retrieval benchmark searches.
 
-The frequency of a word by its rank is a Zipf-Mandelbrot law with a steeper tail (two exponents, as Gerlach and Altmann 2013 find for
-English) that has no end, so the vocabulary grows with the text as Heaps' law says. The constants are fitted by hand to 12,512 paragraphs
-of the development questions of HotpotQA, 2WikiMultihopQA and MuSiQue; test_benchmark_retrieval.py compares.
+The frequency of a word by its rank is a Zipf-Mandelbrot law with a steeper tail (two exponents, as
+Gerlach and Altmann 2013 find for English) that has no end, so the vocabulary grows with the text as
+Heaps' law says. The constants are fitted by hand to 12,512 paragraphs of the development questions
+of HotpotQA, 2WikiMultihopQA and MuSiQue; test_benchmark_retrieval.py compares.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,17 +21,37 @@ FREQUENT = """
 """
 FUNCTION_WORDS = FREQUENT.split()
 FUNCTION_SHARE = 0.38  # of all words; among themselves they follow (rank + 1) ** -1.4
-SHIFT, HEAD, BEND, TAIL = 18.0, 0.75, 2800.0, 1.72  # the other words: (rank + SHIFT) ** -HEAD, beyond BEND ever nearer to rank ** -TAIL
+# the other words: (rank + SHIFT) ** -HEAD, beyond BEND ever nearer to rank ** -TAIL
+SHIFT, HEAD, BEND, TAIL = 18.0, 0.75, 2800.0, 1.72
 TABLE = 1 << 17  # ranks beyond are drawn from the tail alone
 REPEATED = 0.18  # of the words of a text: taken from earlier in it
-LENGTH, SPREAD, SHORTEST, LONGEST = 44.0, 0.62, 8, 400  # of a text in words: mean, deviation of the logarithm, limits
+# of a text in words: mean, deviation of the logarithm, limits
+LENGTH, SPREAD, SHORTEST, LONGEST = 44.0, 0.62, 8, 400
 TITLE_LENGTHS = (0.08, 0.42, 0.3, 0.2)  # shares of titles of 1, 2, 3 and 4 words
 TITLE_FROM = 60  # rank of the most frequent word in titles
 NAMED = 0.94  # of texts: begin with their title
-FORMS = 20 * ["{},"] + 10 * ["{}."] + 3 * ["({}"] + 3 * ["{})"] + 6 * ['"{}"'] + 2 * ["{}'s"] + 12 * [""]  # 1 word in 200 each; "": capital
+# 1 word in 200 each; "": capital
+FORMS = (
+    20 * ["{},"]
+    + 10 * ["{}."]
+    + 3 * ["({}"]
+    + 3 * ["{})"]
+    + 6 * ['"{}"']
+    + 2 * ["{}'s"]
+    + 12 * [""]
+)
 BLOCK = 2000  # paragraphs drawn at once
-CONSONANTS, VOWELS, CODAS = "b c d f g h k l m n p r s t v w br ch cl dr gr pl sh st th tr", "a e i o u ai ea ou", "n r l s t m"
-SYLLABLES = [first + vowel + coda for first in CONSONANTS.split() for vowel in VOWELS.split() for coda in ("", "", *CODAS.split())]
+CONSONANTS, VOWELS, CODAS = (
+    "b c d f g h k l m n p r s t v w br ch cl dr gr pl sh st th tr",
+    "a e i o u ai ea ou",
+    "n r l s t m",
+)
+SYLLABLES = [
+    first + vowel + coda
+    for first in CONSONANTS.split()
+    for vowel in VOWELS.split()
+    for coda in ("", "", *CODAS.split())
+]
 ENDINGS = "s s ed ing er ly e es al ation ment ness y ive ous ities ized ful ance able"
 ACCENTS = str.maketrans("aeiou", "áéíöü")
 
@@ -43,8 +65,12 @@ def write_paragraphs(count: int, seed: int = 0) -> Iterator[Paragraph]:
                 yield Paragraph(f"p{number}", title, text)
 
 
-def write_queries(paragraphs: Sequence[Paragraph], count: int, seed: int = 1, words: int = 20, noise: int = 8) -> list[str]:
-    """Queries of `words` words at most: `noise` words of any paragraphs, then words of one paragraph in their order."""
+def write_queries(
+    paragraphs: Sequence[Paragraph], count: int, seed: int = 1, words: int = 20, noise: int = 8
+) -> list[str]:
+    """Queries of `words` words at most: `noise` words of any paragraphs, then words of one
+    paragraph in their order.
+    """
     chance, queries = np.random.default_rng(seed), []
     for place, *others in chance.integers(len(paragraphs), size=(count, 1 + noise)).tolist():
         own = paragraphs[place].text.split()
@@ -56,13 +82,22 @@ def write_queries(paragraphs: Sequence[Paragraph], count: int, seed: int = 1, wo
 
 def _draw_block(chance: np.random.Generator) -> Iterator[tuple[str, str]]:
     """Titles and texts; a text begins with its title as a rule, and repeats its own words."""
-    lengths = chance.lognormal(np.log(LENGTH) - SPREAD**2 / 2, SPREAD, BLOCK).astype(int).clip(SHORTEST, LONGEST)
+    lengths = (
+        chance.lognormal(np.log(LENGTH) - SPREAD**2 / 2, SPREAD, BLOCK)
+        .astype(int)
+        .clip(SHORTEST, LONGEST)
+    )
     title_lengths = 1 + chance.choice(len(TITLE_LENGTHS), BLOCK, p=TITLE_LENGTHS)
-    titles = [_capitalize(spell(rank)) for rank in _draw_ranks(chance, title_lengths.sum(), TITLE_FROM).tolist()]
+    titles = [
+        _capitalize(spell(rank))
+        for rank in _draw_ranks(chance, title_lengths.sum(), TITLE_FROM).tolist()
+    ]
     words = list(map(spell, _repeat(chance, _draw_ranks(chance, lengths.sum()), lengths).tolist()))
     _punctuate(words, chance)
     named = chance.random(BLOCK) < NAMED
-    for end, length, title_end, title_length, is_named in zip(lengths.cumsum(), lengths, title_lengths.cumsum(), title_lengths, named):
+    for end, length, title_end, title_length, is_named in zip(
+        lengths.cumsum(), lengths, title_lengths.cumsum(), title_lengths, named
+    ):
         title, text = titles[title_end - title_length : title_end], words[end - length : end]
         if is_named:
             text[:title_length] = title
@@ -81,7 +116,9 @@ def _draw_ranks(chance: np.random.Generator, count: int, lowest: int = 1) -> np.
 
 
 def _add_up_shares() -> np.ndarray:
-    """Shares of the words in all text, added up from the most frequent on; what is left of 1 lies beyond the table."""
+    """Shares of the words in all text, added up from the most frequent on; what is left of 1 lies
+    beyond the table.
+    """
     ranks = np.arange(1, TABLE + 1)
     content = (ranks + SHIFT) ** -HEAD * (1 + ranks / BEND) ** (HEAD - TAIL)
     content *= (1 - FUNCTION_SHARE) / (content.sum() + content[-1] * TABLE / (TAIL - 1))
@@ -94,7 +131,8 @@ SHARES = _add_up_shares()
 
 def _repeat(chance: np.random.Generator, ranks: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The words of texts, some of them replaced by an earlier one of the same text."""
-    before = np.arange(len(ranks)) - np.repeat(lengths.cumsum() - lengths, lengths)  # words of the text before each
+    # words of the text before each
+    before = np.arange(len(ranks)) - np.repeat(lengths.cumsum() - lengths, lengths)
     back = np.ceil(chance.random(len(ranks)) * before).astype(int)
     return ranks[np.arange(len(ranks)) - np.where(chance.random(len(ranks)) < REPEATED, back, 0)]
 
@@ -104,12 +142,16 @@ def _punctuate(words: list[str], chance: np.random.Generator) -> None:
     drawn = chance.random(len(words))
     for place in np.flatnonzero(drawn < len(FORMS) / 200).tolist():
         if words[place] not in FUNCTION_WORDS:
-            words[place] = FORMS[int(200 * drawn[place])].format(words[place]) or _capitalize(words[place])
+            words[place] = FORMS[int(200 * drawn[place])].format(words[place]) or _capitalize(
+                words[place]
+            )
 
 
 @lru_cache(maxsize=1 << 19)
 def spell(rank: int) -> str:
-    """The word of a rank: function words first, then numbers, names, compounds, and words with the endings that the stemmer knows."""
+    """The word of a rank: function words first, then numbers, names, compounds, and words with the
+    endings that the stemmer knows.
+    """
     if rank <= len(FUNCTION_WORDS):
         return FUNCTION_WORDS[rank - 1]
     kind = _scatter(rank, 1000)
@@ -120,7 +162,8 @@ def spell(rank: int) -> str:
         return name.translate(ACCENTS) if kind < 82 else name
     if kind < 500:
         return f"{_root(rank)}-{_root(TITLE_FROM + _scatter(rank, 500))}"
-    root = _root(rank if kind < 620 else TITLE_FROM + _scatter(rank + 1, rank))  # the others share the root of a more frequent word
+    # the others share the root of a more frequent word
+    root = _root(rank if kind < 620 else TITLE_FROM + _scatter(rank + 1, rank))
     endings = ENDINGS.split()
     return root if kind < 580 else root + endings[_scatter(rank + 2, len(endings))]
 

@@ -1,4 +1,6 @@
-"""The miniature language model: a plain T5 and its word-level tokenizer, initialised so that it can learn to copy."""
+"""The miniature language model: a plain T5 and its word-level tokenizer, initialised so that it can
+learn to copy.
+"""
 
 import re
 
@@ -7,12 +9,13 @@ from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, 
 from tokenizers.models import WordPiece
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
-import ircotlib.world.attention  # noqa: F401 (the encoder asks for it by name)
+import training.attention  # noqa: F401 (the encoder asks for it by name)
+from ircotlib.laboratory import names, relations, wording
+from ircotlib.laboratory.encyclopedia import CREATORS
 from ircotlib.systems.iirc import ASK_FOR_TITLES
-from ircotlib.world import names, relations, wording
-from ircotlib.world.encyclopedia import CREATORS
 
-SIZES = {  # stand for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million parameters
+# stand for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million parameters
+SIZES = {
     "base": {"d_model": 48, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 96},
     "large": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128},
     "xl": {"d_model": 128, "num_heads": 4, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 256},
@@ -29,40 +32,93 @@ _SHORTER = {  # whole phrases of the prompt format that cost one token
 
 
 def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
-    """Make the tokenizer: one token a word or punctuation mark, years as two tokens of two digits, unknown words as <unk>.
+    """Make the tokenizer: one token a word or punctuation mark, years as two tokens of two digits,
+    unknown words as <unk>.
 
     `ends`: put </s> after every text, as T5 wants it.
     """
     vocabulary = ["<pad>", "</s>", "<unk>", *_words()]
-    tokenizer = Tokenizer(WordPiece({word: i for i, word in enumerate(vocabulary)}, unk_token="<unk>", continuing_subword_prefix="##"))
+    tokenizer = Tokenizer(
+        WordPiece(
+            {word: i for i, word in enumerate(vocabulary)},
+            unk_token="<unk>",
+            continuing_subword_prefix="##",
+        )
+    )
     shorter = [normalizers.Replace(phrase, token) for phrase, token in _SHORTER.items()]
-    tokenizer.normalizer = normalizers.Sequence([*shorter, normalizers.Replace(Regex(r"\n\s*"), " | ")])
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
-    word_by_word = [decoders.Replace(" :", ":"), decoders.Replace(" '", "'"), decoders.Replace(Regex("^ s$"), "s")]
-    tokenizer.decoder = decoders.Sequence([decoders.WordPiece(prefix="##", cleanup=True), *word_by_word, decoders.Fuse(), decoders.Replace(" - ", "-")])
+    tokenizer.normalizer = normalizers.Sequence(
+        [*shorter, normalizers.Replace(Regex(r"\n\s*"), " | ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()]
+    )
+    word_by_word = [
+        decoders.Replace(" :", ":"),
+        decoders.Replace(" '", "'"),
+        decoders.Replace(Regex("^ s$"), "s"),
+    ]
+    tokenizer.decoder = decoders.Sequence(
+        [
+            decoders.WordPiece(prefix="##", cleanup=True),
+            *word_by_word,
+            decoders.Fuse(),
+            decoders.Replace(" - ", "-"),
+        ]
+    )
     if ends:
-        tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="$A </s>", special_tokens=[("</s>", 1)]
+        )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    )
 
 
 def _words() -> list[str]:
     """Every word the encyclopedia, its questions and its chains can contain, in a fixed order."""
-    texts = [kind.intro + " " + kind.noun + " The " + kind.noun + " " + " ".join(kind.categories) for kind in relations.KINDS.values()]
-    texts += [" ".join([r.phrase, r.thought, *r.questions, *r.wordings]) for rs in relations.RELATIONS.values() for r in rs]
+    texts = [
+        kind.intro + " " + kind.noun + " The " + kind.noun + " " + " ".join(kind.categories)
+        for kind in relations.KINDS.values()
+    ]
+    texts += [
+        " ".join([r.phrase, r.thought, *r.questions, *r.wordings])
+        for rs in relations.RELATIONS.values()
+        for r in rs
+    ]
     texts += [a + " " + b for by_name in wording.COMPARISONS.values() for a, b in by_name.values()]
-    texts += [" ".join(pair) for pair in (wording.BRIDGE, wording.INFERENCE, wording.AGE, wording.COUNT)]
-    texts += [wording.SAME_QUESTION, *wording.SAME_THOUGHTS.values(), wording.ANSWER, ASK_FOR_TITLES, *CREATORS.values()]
-    texts += [*wording.RELATIVES.values(), *wording.EVENTS.values(), *(word for words in wording.WHEN.values() for word in words)]
-    texts += ["She her Her He him His It it Its the The a A What Who is yes no Q 's ¶ | reason direct : , . ? ! ' -"]
+    texts += [
+        " ".join(pair) for pair in (wording.BRIDGE, wording.INFERENCE, wording.AGE, wording.COUNT)
+    ]
+    texts += [
+        wording.SAME_QUESTION,
+        *wording.SAME_THOUGHTS.values(),
+        wording.ANSWER,
+        ASK_FOR_TITLES,
+        *CREATORS.values(),
+    ]
+    texts += [
+        *wording.RELATIVES.values(),
+        *wording.EVENTS.values(),
+        *(word for words in wording.WHEN.values() for word in words),
+    ]
+    texts += [
+        "She her Her He him His It it Its the The a A What Who is yes no Q 's ¶ | reason direct : , . ? ! ' -"
+    ]
     words = re.findall(r"\w+|[^\w\s]", re.sub(r"\{\w+\}", " ", " ".join(texts)))
     parts = [word for first, last in names.PARTS.values() for word in [*first, *last]]
     lists = [word for values in relations.LISTS.values() for word in values]
-    digits = [str(n) for n in range(10)] + [f"{n:02d}" for n in range(100)] + [f"##{n:02d}" for n in range(100)]
+    digits = (
+        [str(n) for n in range(10)]
+        + [f"{n:02d}" for n in range(100)]
+        + [f"##{n:02d}" for n in range(100)]
+    )
     return list(dict.fromkeys(words + parts + lists + digits))
 
 
 def make_model(size: str, vocabulary: int, seed: int) -> T5ForConditionalGeneration:
-    """Make an untrained T5 of one of SIZES, initialised to attend to what resembles the query and to the words just before it."""
+    """Make an untrained T5 of one of SIZES, initialised to attend to what resembles the query and
+    to the words just before it.
+    """
     torch.manual_seed(seed)
     config = T5Config(vocab_size=vocabulary, d_kv=HEAD_WIDTH, dropout_rate=0.0, feed_forward_proj="relu", pad_token_id=0, eos_token_id=1,
                       decoder_start_token_id=0, **SIZES[size])  # fmt: skip
@@ -76,10 +132,14 @@ def make_model(size: str, vocabulary: int, seed: int) -> T5ForConditionalGenerat
 
 
 @torch.no_grad()
-def order_numbers(model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast, first: int = 0) -> None:
-    """Initialise the embeddings of the two-digit tokens, from dimension `first` on: numbers near each other, and equally far apart, look alike.
+def order_numbers(
+    model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast, first: int = 0
+) -> None:
+    """Initialise the embeddings of the two-digit tokens, from dimension `first` on: numbers near
+    each other, and equally far apart, look alike.
 
-    A line, and circles on which a number of years is an angle between two years: subtraction is learned from these.
+    A line, and circles on which a number of years is an angle between two years: subtraction is
+    learned from these.
     """
     embedding = model.get_input_embeddings().weight[:, first:]
     width = embedding.shape[1]
@@ -94,7 +154,9 @@ def order_numbers(model: T5ForConditionalGeneration, tokenizer: PreTrainedTokeni
 
 @torch.no_grad()
 def _initialise_attention(attention: torch.nn.Module) -> None:
-    """Mimetic initialisation (Trockman and Kolter 2023), and heads that start as "previous word", "second previous word", ..."""
+    """Mimetic initialisation (Trockman and Kolter 2023), and heads that start as "previous word",
+    "second previous word", ...
+    """
     width = attention.k.weight.shape[1]
     attention.k.weight.normal_(std=width**-0.5)
     attention.q.weight.copy_(attention.k.weight * HEAD_WIDTH**-0.5)
