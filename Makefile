@@ -2,6 +2,9 @@
 PYTHON ?= python3
 PROFILE ?= mini
 export OMP_NUM_THREADS ?= 1
+# Kernels run in notebooks/: a folder given relative to this one is made absolute for them.
+export IRCOT_DATA := $(abspath $(IRCOT_DATA))
+export IRCOT_FIGURES := $(abspath $(IRCOT_FIGURES))
 
 .PHONY: figures test lab bench notebooks
 READY = .venv/ready
@@ -10,8 +13,8 @@ figures: $(READY)          ## every figure and table, offline, on the mini profi
 	.venv/bin/python -m ircotlib.regenerate --profile $(PROFILE) $(if $(filter mini,$(PROFILE)),--jobs 2)
 
 test: $(READY)             ## style, unit tests, and every notebook
-	.venv/bin/ruff check ircotlib training bench tests
-	.venv/bin/python -m pytest -q
+	.venv/bin/ruff check .
+	.venv/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 lab: $(READY)              ## JupyterLab on the notebooks
 	.venv/bin/jupyter lab --notebook-dir=.

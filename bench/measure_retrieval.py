@@ -1,5 +1,6 @@
-"""One measurement of the retrieval benchmark, in a process of its own: measure_retrieval.py STEP
-BACKEND CORPUS INDEX.
+"""One measurement of the retrieval benchmark, in a process of its own.
+
+python -m bench.measure_retrieval STEP BACKEND CORPUS INDEX
 
 STEP: build, build-alone (in one process) or search. INDEX: a folder, or the address of a server.
 Prints one line of JSON. CPU seconds are user and system time of this process and of those it
@@ -168,9 +169,12 @@ def search_bm25s(corpus: Corpus, folder: Path) -> Callable[[list[str]], list[Hit
 
 def search_with(backend) -> Callable[[list[str]], list[Hits]]:
     """Searches of a backend of the workbench."""
-    return lambda queries: [
-        json.loads(reply) for reply in backend.answer([Retrieve(query, K) for query in queries])
-    ]
+
+    def search(queries: list[str]) -> list[Hits]:
+        replies = dict(backend.answer([Retrieve(query, K) for query in queries]))
+        return [json.loads(replies[place]) for place in range(len(queries))]
+
+    return search
 
 
 def search_all(corpus: Corpus, search: Callable[[list[str]], list[Hits]], server=None) -> dict:

@@ -16,8 +16,9 @@ from ircotlib.data import Paragraph
 from ircotlib.retrieval.analyzer import STOP_WORDS
 
 FREQUENT = """
-    the of and in a was is to by as for on he his with it an from at first that also which who has her she its or are were their this had
-    be they but into not two all one when there such then these no after will if during
+    the of and in a was is to by as for on he his with it an from at first that also which who has
+    her she its or are were their this had be they but into not two all one when there such then
+    these no after will if during
 """
 FUNCTION_WORDS = FREQUENT.split()
 FUNCTION_SHARE = 0.38  # of all words; among themselves they follow (rank + 1) ** -1.4

@@ -1,5 +1,5 @@
-"""The benchmark behind the README's claims of scale: make bench. Writes figures/retrieval_scale.csv
-and .png.
+"""The benchmark behind the README's claims of scale: python -m bench.retrieval, or make bench.
+Writes figures/retrieval_scale.csv and .png.
 
 The embedded index, Elasticsearch (one node) and bm25s (titles and texts scored separately and
 added) on the same corpora of pseudo-words and the same queries. Elasticsearch is the server at the
@@ -22,6 +22,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -29,11 +30,12 @@ from bench import pseudo_text
 from ircotlib.figures import draw_retrieval_scale, save_figure
 from ircotlib.paths import DATA, ROOT
 from ircotlib.retrieval.analyzer import FINGERPRINT
-from ircotlib.retrieval.corpus import Corpus, write_corpus
+from ircotlib.retrieval.corpus import Corpus, open_corpus
 
 SIZES = (10_000, 100_000, 1_000_000)
 KEPT = DATA / "bench_retrieval"
 SERVE = ROOT.parent / "shared" / "elasticsearch" / "serve"
+MEASURE = (sys.executable, "-m", "bench.measure_retrieval")
 STEPS = {
     "embedded": ("build", "build-alone", "search"),
     "Elasticsearch": ("build", "search"),
@@ -62,6 +64,16 @@ RATES = {
 }
 
 
+class Row(NamedTuple):
+    """One line of the table: what was measured of a backend on a corpus of so many paragraphs."""
+
+    backend: str
+    paragraphs: int
+    measure: str
+    value: float
+    unit: str
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -85,7 +97,7 @@ def main() -> None:
 
 
 def measure_size(size: int, again: bool) -> dict[str, dict]:
-    """What was measured on a corpus of a size, by backend; those that cannot run here are left out."""
+    """What was measured on a corpus of a size, by backend, without those that cannot run here."""
     results, made_of = {}, describe_run(size)
     for backend in STEPS:
         path = KEPT / f"{backend}-{size}.json"
@@ -94,15 +106,14 @@ def measure_size(size: int, again: bool) -> dict[str, dict]:
             results[backend] = kept
         elif obstacle := find_obstacle(backend):
             print(f"{backend} is left out: {obstacle}", flush=True)
-        elif measured := measure_backend(backend, open_corpus(size)):
+        elif measured := measure_backend(backend, make_corpus(size)):
             results[backend] = measured | {"made of": made_of}
             path.with_suffix(".partial").write_text(json.dumps(results[backend]) + "\n")
             path.with_suffix(".partial").replace(path)
     shutil.rmtree(KEPT / f"corpus-{size}", ignore_errors=True)
     if "embedded" not in results:
-        raise SystemExit(
-            f"the embedded index of {size:,} paragraphs was not measured, with which the others are compared; see above"
-        )
+        missing = f"the embedded index of {size:,} paragraphs was not measured"
+        raise SystemExit(f"{missing}, with which the others are compared; see above")
     return results
 
 
@@ -110,7 +121,6 @@ def describe_run(size: int) -> dict:
     """What is the same of all that is compared; when any of it changes, all backends are measured
     anew.
     """
-    text = sha256(Path(pseudo_text.__file__).read_bytes()).hexdigest()[:16]
     versions = {
         name: version(name)
         for name in ("tantivy", "elasticsearch", "bm25s", "numpy")
@@ -119,11 +129,15 @@ def describe_run(size: int) -> dict:
     machine = [platform.node(), len(os.sched_getaffinity(0)), platform.python_version()]
     return {
         "paragraphs": size,
-        "text": text,
+        "text": describe_text(),
         "analyzer": FINGERPRINT,
         "machine": machine,
         "versions": versions,
     }
+
+
+def describe_text() -> str:
+    return sha256(Path(pseudo_text.__file__).read_bytes()).hexdigest()[:16]
 
 
 def find_obstacle(backend: str) -> str | None:
@@ -139,11 +153,9 @@ def find_obstacle(backend: str) -> str | None:
     return None
 
 
-def open_corpus(size: int) -> Corpus:
+def make_corpus(size: int) -> Corpus:
     folder = KEPT / f"corpus-{size}"
-    if not (folder / "corpus.json").is_file():
-        write_corpus(folder, pseudo_text.write_paragraphs(size))
-    return Corpus(folder)
+    return open_corpus(folder, describe_text(), lambda: pseudo_text.write_paragraphs(size))
 
 
 def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:
@@ -157,24 +169,12 @@ def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:
         for step in STEPS[backend]:
             place = url or str(work / ("alone" if step == "build-alone" else "index"))
             print(f"{len(corpus):,} paragraphs, {backend}: {step}", flush=True)
-            command = [
-                sys.executable,
-                "-m",
-                "bench.measure_retrieval",
-                step,
-                backend,
-                str(corpus.folder),
-                place,
-            ]
-            load = os.getloadavg()[0]
-            done = subprocess.run(
-                command, check=False, stdout=subprocess.PIPE, text=True, cwd=ROOT
-            )
+            asked = [step, backend, str(corpus.folder), place]
+            command, load = [*MEASURE, *asked], os.getloadavg()[0]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
             if done.returncode:
-                print(
-                    f"{backend} is left out: {step} ended with status {done.returncode}; -9 is for want of memory",
-                    flush=True,
-                )
+                ended = f"{step} ended with status {done.returncode}"
+                print(f"{backend} is left out: {ended}; -9 is for want of memory", flush=True)
                 return {}
             results[step] = json.loads(done.stdout.splitlines()[-1]) | {"load": load}
     shutil.rmtree(work)
@@ -215,12 +215,12 @@ def start_server(work: Path) -> Iterator[str]:
 def tabulate(results: dict[int, dict[str, dict]]) -> pd.DataFrame:
     """One row a measure: backend, paragraphs, measure, value, unit."""
     rows = [
-        (backend, size, *row)
+        Row(backend, size, *row)
         for size, backends in results.items()
         for backend, steps in backends.items()
         for row in list_measures(steps)
     ]
-    return pd.DataFrame(rows, columns=["backend", "paragraphs", "measure", "value", "unit"])
+    return pd.DataFrame(rows, columns=Row._fields)
 
 
 def list_measures(steps: dict[str, dict]) -> Iterator[tuple[str, float, str]]:
@@ -240,13 +240,8 @@ def compare_hits(results: dict[int, dict[str, dict]]) -> Iterator[str]:
     """
     for size, backends in results.items():
         for backend in [backend for backend in backends if backend != "embedded"]:
-            pairs = list(
-                zip(
-                    backends["embedded"]["search"]["hits"],
-                    backends[backend]["search"]["hits"],
-                    strict=True,
-                )
-            )
+            found = (backends[name]["search"]["hits"] for name in ("embedded", backend))
+            pairs = list(zip(*found, strict=True))
             different = [pair for pair in pairs if positions_of(pair[0]) != positions_of(pair[1])]
             rounded = sum(map(differ_by_rounding, different))
             shared = sum(
@@ -255,8 +250,9 @@ def compare_hits(results: dict[int, dict[str, dict]]) -> Iterator[str]:
             ) / len(pairs)
             same = len(pairs) - len(different)
             yield (
-                f"{size:,} paragraphs, embedded and {backend}: the same hits in the same order for {same} of {len(pairs)} queries, "
-                f"for {rounded} more but for scores that differ by rounding; share of hits in both: {shared:.3f}"
+                f"{size:,} paragraphs, embedded and {backend}: the same hits in the same order for "
+                f"{same} of {len(pairs)} queries, for {rounded} more but for scores that differ by "
+                f"rounding; share of hits in both: {shared:.3f}"
             )
 
 
@@ -289,7 +285,8 @@ def check_targets(table: pd.DataFrame) -> Iterator[str]:
             )
         share = ours["build in one process, CPU of analysis"] / ours["build in one process, CPU"]
         yield judge(
-            f"{size:,} paragraphs: analysis is {share:.0%} of the CPU time of a build in one process, at most half",
+            f"{size:,} paragraphs: analysis is {share:.0%} of the CPU time of a build in one "
+            "process, at most half",
             share <= 0.5,
         )
         for backend, wanted in (("Elasticsearch", 1.5), ("bm25s", 4.0)):
@@ -303,7 +300,8 @@ def compare_rates(
     """The target for queries a CPU-second, which is set for 1M paragraphs."""
     for way in (way for way in ours.index if way.endswith(", CPU") and not way.startswith("build")):
         ratio = ours[way] / theirs[way]
-        words = f"{size:,} paragraphs, {way}: embedded answers {ratio:.2f} times as many queries a CPU-second as {backend}"
+        times = f"{ratio:.2f} times as many queries a CPU-second as {backend}"
+        words = f"{size:,} paragraphs, {way}: embedded answers {times}"
         yield judge(f"{words}, at least {wanted}", ratio >= wanted) if size == 1_000_000 else words
 
 

@@ -1,54 +1,52 @@
-"""From run folders to one tidy table: means with bootstrap intervals, and the papers' numbers
-beside them.
+"""From run folders to tidy tables: means with intervals and deviations, paired differences, and the
+papers' numbers beside them.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.metrics import bootstrap_interval
-from ircotlib.paths import DATA, REPORTED
+from ircotlib.bench import runs_folder
+from ircotlib.metrics import bootstrap_interval, paired_difference
+from ircotlib.parameters import MAIN, Parameters
+from ircotlib.paths import REPORTED
+from ircotlib.runs import columns_of
+from ircotlib.systems import all_systems
 
-SYSTEMS = ["NoR QA", "OneR", "OneR QA", "IRCoT", "IRCoT QA"]  # the order of tables and figures
-COLUMNS = [
-    "profile",
-    "dataset",
-    "model",
-    "system",
-    "metric",
-    "mean",
-    "low",
-    "high",
-    "n",
-    "reported",
-]
+BY = ("profile", "dataset", "model", "system", "metric")
+COLUMNS = [*BY, "mean", "low", "high", "deviation", "n", "reported"]
 
 
-def read_runs(
-    profile: str, datasets: Iterable[str], part: str = "test", experiment: str = "ircot"
-) -> pd.DataFrame:
-    """Read the runs of a profile and an experiment: one row a question and demonstration set, with
-    the run's parameters and the question's scores.
+def read_runs(p: Parameters, experiment: str, part: str = "test", **how) -> pd.DataFrame:
+    """The runs of an experiment with these parameters and no others: one row a question and
+    demonstration set, with what was run and the question's scores.
 
-    Raises FileNotFoundError when a data set has no run.
+    `how`: `shown` and `grid_of` of the benches. Raises FileNotFoundError, with the command that
+    makes them, when a data set has none.
     """
-    folders = _run_folders(profile, datasets, part, experiment)
-    return pd.concat([_read_run(folder) for folder in folders], ignore_index=True)
+    folders = find_runs(p, experiment, part, **how)
+    runs = pd.concat([_read_run(folder) for folder in folders], ignore_index=True)
+    return runs.sort_values("system", key=_in_order, kind="stable", ignore_index=True)
 
 
-def _run_folders(
-    profile: str, datasets: Iterable[str], part: str, experiment: str = "ircot"
+def find_runs(
+    p: Parameters,
+    experiment: str,
+    part: str = "test",
+    shown: str | None = None,
+    grid_of: str = MAIN,
 ) -> list[Path]:
-    """The folders of all runs, by data set and name."""
-    folders = []
-    for dataset in datasets:
-        place = DATA / "runs" / profile / experiment / dataset / part
-        found = sorted(path.parent for path in place.glob("*/run.json"))
+    """The folders of these runs, by data set and name; errors as those of read_runs."""
+    folders, place = [], runs_folder(p, experiment, shown, grid_of)
+    for dataset in p.datasets:
+        found = sorted(path.parent for path in (place / dataset / part).glob("*/run.json"))
         if not found:
+            command = f"python -m ircotlib.regenerate --only {experiment} {p.command_line()}"
             raise FileNotFoundError(
-                f"no runs in {place}: run the notebook of the experiment {experiment!r} on the profile {profile!r} first"
+                f"found no {part} runs of {experiment} on {dataset} with these parameters in "
+                f"{place}; make them: {command.strip()}"
             )
         folders += found
     return folders
@@ -56,42 +54,33 @@ def _run_folders(
 
 def _read_run(folder: Path) -> pd.DataFrame:
     about = json.loads((folder / "run.json").read_text())
-    scores = pd.read_csv(folder / "scores.csv", dtype={"id": str})
-    parameters = {
-        name: about.get(name)
-        for name in (
-            "profile",
-            "dataset",
-            "system",
-            "model",
-            "reader",
-            "demonstrations",
-            "k",
-            "m",
-            "demonstration_set",
-        )
-    }
-    return scores.assign(**parameters)
+    return pd.read_csv(folder / "scores.csv", dtype={"id": str}).assign(**columns_of(about))
 
 
-def read_costs(profile: str, datasets: Iterable[str], part: str = "test") -> pd.DataFrame:
-    """What the runs of a profile ask for: retrievals, generations, and their tokens, whether
-    computed or remembered.
+def _in_order(systems: pd.Series) -> pd.Series:
+    """The place of each system in tables; one whose file is gone comes last."""
+    order = {name: place for place, name in enumerate(all_systems())}
+    return systems.map(lambda name: order.get(name, len(order)))
+
+
+def read_costs(p: Parameters, experiment: str) -> pd.DataFrame:
+    """What an experiment's test runs ask for, on average over demonstration sets: retrievals,
+    generations, and their tokens, whether computed or remembered.
     """
     rows = []
-    for folder in _run_folders(profile, datasets, part):
+    for folder in find_runs(p, experiment):
         about = json.loads((folder / "run.json").read_text())
-        retrieve, generate = about["counts"]["Retrieve"], about["counts"].get("Generate", {})
-        row = {name: about[name] for name in ("dataset", "system", "questions")} | {
-            "retrievals": retrieve["requests"]
-        }
-        row |= {
-            "generations": generate.get("requests", 0),
-            "prompt tokens": generate.get("prompt_tokens", 0),
-        }
-        rows.append(row | {"tokens written": generate.get("tokens", 0)})
-    return pd.DataFrame(
-        sorted(rows, key=lambda row: (row["dataset"], SYSTEMS.index(row["system"])))
+        counts = about["counts"]
+        asked, written = counts["Retrieve"], counts.get("Generate", {})
+        row = {name: about[name] for name in ("dataset", "system", "questions")}
+        row |= {"retrievals": asked["requests"], "generations": written.get("requests", 0)}
+        row |= {"prompt tokens": written.get("prompt_tokens", 0)}
+        rows.append(row | {"tokens written": written.get("tokens", 0)})
+    table = pd.DataFrame(rows).sort_values("system", key=_in_order, kind="stable")
+    means = table.groupby(["dataset", "system"], sort=False).mean().round().astype(int)
+    order = {dataset: place for place, dataset in enumerate(p.datasets)}
+    return means.reset_index().sort_values(
+        "dataset", key=lambda column: column.map(order), kind="stable", ignore_index=True
     )
 
 
@@ -104,36 +93,74 @@ def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
         pd.read_json(folder / "training.jsonl", lines=True).assign(model=folder.name)
         for folder in folders
     ]
-    about = {folder.name: json.loads((folder / "training.json").read_text()) for folder in folders}
+    about = {f.name: json.loads((f / "training.json").read_text()) for f in folders}
     return pd.concat(curves, ignore_index=True), pd.DataFrame(about)
 
 
-def summarise(
-    scores: pd.DataFrame,
-    metric: str,
-    by: tuple[str, ...] = ("profile", "dataset", "model", "system"),
-) -> pd.DataFrame:
-    """Mean of a metric in percent with its 95% bootstrap interval over questions (several
-    demonstration sets: their mean per question).
+def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
+    """Means, in percent, each of the measure that its row names in `metric`.
+
+    `low`, `high`: 95% bootstrap interval over questions; with several demonstration sets, of each
+    question's mean. `deviation`: the sample deviation of the demonstration sets' means, none for
+    one set (IRCoT §4.1).
     """
-    rows = []
-    ordered = scores.sort_values(
-        "system", key=lambda systems: systems.map(SYSTEMS.index), kind="stable"
-    )
-    for group, runs in ordered.groupby(list(by), sort=False, dropna=False):
-        values = 100 * runs.groupby("id")[metric].mean().sort_index()
+    by, rows = list(dict.fromkeys([*by, "metric"])), []
+    for group, runs in scores.groupby(by, sort=False, dropna=False):
+        named = dict(zip(by, group, strict=True))
+        values = 100 * per_question(runs, named["metric"])
         low, high = bootstrap_interval(values.to_numpy())
-        rows.append(
-            {
-                **dict(zip(by, group, strict=True)),
-                "metric": metric,
-                "mean": values.mean(),
-                "low": low,
-                "high": high,
-                "n": len(values),
-            }
-        )
+        sets = 100 * runs.groupby("demonstration_set", dropna=False)[named["metric"]].mean()
+        found = {"mean": values.mean(), "low": low, "high": high, "deviation": sets.std()}
+        rows.append({**named, **found, "n": len(values)})
     return pd.DataFrame(rows).round(2)
+
+
+def describe(scores: pd.DataFrame, profile: str) -> str:
+    """What made a figure, for its title: profile, models, and questions a data set."""
+    models = [Path(model).name for model in scores["model"].unique()]
+    counts = sorted(set(scores.groupby("dataset")["id"].nunique()))
+    n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    of = f"model {models[0]}" if len(models) == 1 else f"{len(models)} models"
+    return f"profile {profile}, {of}, n = {n} test questions a data set"
+
+
+def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
+    """The mean of each question over demonstration sets; without those that have no such score."""
+    return runs.groupby("id")[metric].mean().dropna().sort_index()
+
+
+def compare(
+    scores: pd.DataFrame,
+    by: Sequence[str] = ("dataset",),
+    against: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """The papers' claims that one system is better than another, each tested on the same questions
+    by a paired bootstrap of the difference (`metrics.paired_difference`), in points.
+
+    Which claims there are stands in the systems' records (`System.better_than`). `by`: the columns
+    that tell apart what is compared. `against`: where the other systems' scores are, if they are of
+    another model. `verdict`: "holds" or "does not hold" where the 95% interval leaves out zero
+    and p is below 0.05, else "cannot tell".
+    """
+    rows, others = [], scores if against is None else against
+    for group, runs in scores.groupby(list(by), sort=False):
+        same = (others[list(by)] == list(group)).all(axis=1)
+        for better, system in all_systems().items():
+            for worse in system.better_than:
+                pair = runs[runs["system"] == better], others[same & (others["system"] == worse)]
+                if all(len(one) for one in pair):
+                    named = dict(zip(by, group, strict=True)) | {"claim": f"{better} > {worse}"}
+                    rows.append(named | _difference(*pair))
+    return pd.DataFrame(rows).round({"mean": 2, "low": 2, "high": 2, "p": 4})
+
+
+def _difference(better: pd.DataFrame, worse: pd.DataFrame) -> dict:
+    metric = better["metric"].iloc[0]
+    pair = pd.concat([per_question(runs, metric) for runs in (better, worse)], axis=1, join="inner")
+    found = paired_difference(*(100 * pair).to_numpy().T)
+    told = found.p < 0.05 and (found.low > 0 or found.high < 0)
+    verdict = ("holds" if found.mean > 0 else "does not hold") if told else "cannot tell"
+    return {"metric": metric, **found._asdict(), "n": len(pair), "verdict": verdict}
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
@@ -152,14 +179,8 @@ def with_reported(ours: pd.DataFrame, reported: pd.DataFrame) -> pd.DataFrame:
     `reported`.
     """
     keys = ["dataset", "system", "metric"]
-    beside = (
-        reported[reported["model"] == "Flan-T5-XXL"]
-        .drop_duplicates(keys)[[*keys, "value"]]
-        .rename(columns={"value": "reported"})
-    )
+    theirs = reported[reported["model"] == "Flan-T5-XXL"].drop_duplicates(keys)
+    beside = theirs[[*keys, "value"]].rename(columns={"value": "reported"})
     papers = reported.assign(profile="paper", reported=reported["value"])
-    return (
-        pd.concat([ours.merge(beside, on=keys, how="left"), papers], ignore_index=True)
-        .reindex(columns=COLUMNS)
-        .astype({"n": "Int64"})
-    )
+    table = pd.concat([ours.merge(beside, on=keys, how="left"), papers], ignore_index=True)
+    return table.reindex(columns=COLUMNS).astype({"n": "Int64"})

@@ -20,10 +20,25 @@ OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
 def key(request, fingerprint: str) -> str:
     """The cache key of a request: 32 hexadecimal digits over its kind, its backend's fingerprint
     and its fields.
+
+    A field with its default value is left out, unless it is one of `program.IN_KEY`: a field that
+    is added later changes no key of a request that does not use it.
     """
-    content = [type(request).__name__, fingerprint, dataclasses.asdict(request)]
+    content = [type(request).__name__, fingerprint, _fields_in_key(request)]
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+
+
+def _fields_in_key(request) -> dict:
+    kept = {
+        field.name
+        for field in dataclasses.fields(request)
+        if field.metadata.get("in_key") or getattr(request, field.name) != field.default
+    }
+    return {name: value for name, value in dataclasses.asdict(request).items() if name in kept}
+
+
+TABLE = "CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 
 
 class Calls:
@@ -84,16 +99,14 @@ class Calls:
         return self.get_many(replies)
 
     def _prepare(self, timeout: float) -> None:
-        """Check the file before anything is written to it, then make the table if the file is new."""
+        """Check the file before writing to it, then make the table if the file is new."""
         self._check()
         self._write_ahead(time.monotonic() + timeout)
         # survives a crash of the process; a power cut may cost the last batches
         self._connection.execute("PRAGMA synchronous=NORMAL")
         with self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
-            )
+            connection.execute(TABLE)
             connection.execute(f"PRAGMA user_version={SCHEMA}")
             connection.execute(f"PRAGMA application_id={OWNER}")
 

@@ -91,7 +91,8 @@ def read_jsonl(path: Path, kind: type = dict) -> Iterator:
                 )
             except (json.JSONDecodeError, TypeError, AttributeError) as error:
                 raise ValueError(
-                    f"{path}, line {number}: expected one {kind.__name__} as a JSON object, found {line[:80]!r} ({error})"
+                    f"{path}, line {number}: expected one {kind.__name__} as a JSON object, found"
+                    f" {line[:80]!r} ({error})"
                 ) from error
 
 

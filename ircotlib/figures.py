@@ -6,17 +6,13 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
+from ircotlib.datasets import all_datasets
 from ircotlib.paths import FIGURES
+from ircotlib.systems import all_systems
 
-PALETTE = {"NoR": "#9aa5b1", "OneR": "#e08e45", "IRCoT": "#3b6fb6"}
-NAMES = {
-    "hotpotqa": "HotpotQA",
-    "2wikimultihopqa": "2WikiMQA",
-    "musique": "MuSiQue",
-    "iirc": "IIRC",
-}
+OURS = {"font.sans-serif": ["DejaVu Sans"], "lines.markeredgewidth": 1}
+LOOK = ["seaborn-v0_8-whitegrid", "seaborn-v0_8-paper", OURS]
 BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
 SCALE = {
     "build, CPU": "seconds",
@@ -59,7 +55,7 @@ def draw_with_reported(
 
 def _subplots(*shape: int, **setting):
     """A figure and its axes in the style of all figures."""
-    sns.set_theme(style="whitegrid", context="paper", font_scale=1.1)
+    plt.style.use(LOOK)
     return plt.subplots(*shape, **setting)
 
 
@@ -83,7 +79,7 @@ def _draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> N
             x, rows[value], width * 0.95, color=_color(system), yerr=errors, capsize=3, label=system
         )
         axis.bar_label(bars, fmt="%.1f", padding=2, fontsize="x-small")
-    axis.set_xticks(range(len(datasets)), [NAMES.get(d, d) for d in datasets])
+    axis.set_xticks(range(len(datasets)), [_title(d) for d in datasets])
     axis.set_ylabel(label)
     axis.margins(y=0.15)
     axis.grid(False, axis="x")
@@ -95,7 +91,8 @@ def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
     """
     figure, axis = _subplots(figsize=(6, 3.6))
     for dataset, rows in table.groupby("dataset", sort=False):
-        label = f"{NAMES.get(dataset, dataset)} (n = {rows['n'].iloc[0]:,}; {rows['paragraphs'].iloc[0]:,} paragraphs)"
+        n, paragraphs = rows["n"].iloc[0], rows["paragraphs"].iloc[0]
+        label = f"{_title(dataset)} (n = {n:,}; {paragraphs:,} paragraphs)"
         axis.plot(rows["k"], rows["recall"], marker="o", label=label)
     axis.set(
         title=title,
@@ -145,7 +142,7 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
                 **name,
             )
             seen.add(system)
-        axis.set(title=NAMES.get(dataset, dataset), xlim=(-0.5, len(sizes) - 0.5), ylim=(0, 102))
+        axis.set(title=_title(dataset), xlim=(-0.5, len(sizes) - 0.5), ylim=(0, 102))
         axis.set_xticks(
             places,
             [
@@ -176,7 +173,7 @@ def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.F
         )
         _draw_bars(axis, rows, "mean", label if axis is axes[0, 0] else "")
         axis.set(
-            title=f"questions of {NAMES.get(dataset, dataset)}",
+            title=f"questions of {_title(dataset)}",
             ylim=(0, 110),
             xlabel="demonstrations of",
         )
@@ -187,14 +184,21 @@ def _finish(figure: plt.Figure, axes, title: str) -> plt.Figure:
     """Title above, legend below all panels."""
     figure.suptitle(title, y=1.0)
     figure.tight_layout(rect=(0, 0.07, 1, 1))
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), frameon=False, loc="lower center", ncols=3
-    )
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, loc="lower center", ncols=min(6, len(labels)))
     return figure
 
 
 def _color(system: str) -> str:
-    return PALETTE.get(system.split()[0], "#3b6fb6")
+    """The color of a system's record; black for one whose file is gone."""
+    systems = all_systems()
+    return systems[system].color if system in systems else "black"
+
+
+def _title(dataset: str) -> str:
+    """A data set as the papers print its name."""
+    datasets = all_datasets()
+    return datasets[dataset].title if dataset in datasets else dataset
 
 
 def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
@@ -232,13 +236,15 @@ def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
     return _finish(figure, axes, "retrieval by the size of the corpus")
 
 
-def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str) -> None:
+def save_figure(
+    figure: plt.Figure | None, table: pd.DataFrame, name: str, profile: str = "mini"
+) -> None:
     """Write figures/NAME.png (when there is a figure) and figures/NAME.csv, the same bytes for the
-    same numbers.
+    same numbers; of another profile than mini, NAME_PROFILE.
     """
     FIGURES.mkdir(parents=True, exist_ok=True)
+    name = name if profile == "mini" else f"{name}_{profile}"
     table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
     if figure is not None:
-        figure.savefig(
-            FIGURES / f"{name}.png", dpi=160, bbox_inches="tight", metadata={"Software": None}
-        )
+        drawn = {"dpi": 160, "bbox_inches": "tight", "metadata": {"Software": None}}
+        figure.savefig(FIGURES / f"{name}.png", **drawn)

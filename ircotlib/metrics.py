@@ -1,5 +1,8 @@
-"""Scores of one prediction, from 0 to 1: exact match and F1 of answers, recall of paragraphs; and
-an interval for their mean.
+"""Scores of one prediction, from 0 to 1: exact match and F1 of answers, recall of paragraphs; an
+interval for their mean, and for the difference of two systems.
+
+A score of answers is a function of the predicted text and the gold answers; the record of a data
+set names those that it wants.
 """
 
 import json
@@ -7,6 +10,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,91 +18,154 @@ from ircotlib.text import normalise_answer
 
 # HotpotQA's scorer gives no partial credit for or against these
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})
-# 2WikiMultihopQA's is a copy of HotpotQA's
-SCORERS = {
-    "hotpotqa": "HotpotQA",
-    "2wikimultihopqa": "HotpotQA",
-    "musique": "SQuAD",
-    "iirc": "DROP",
-}
+RESAMPLES = 10_000
+BATCH = 500  # resamples drawn at a time, to save memory
 
 
-def exact_match(prediction: str, answers: Sequence[str], dataset: str = "hotpotqa") -> float:
+def exact_match(prediction: str, answers: Sequence[str]) -> float:
     """1.0 if the prediction equals one of the answers once both are normalised, else 0.0 (official
-    scorer of `dataset`).
-
-    All have the same rule but IIRC's, DROP's: numbers are equal by value, and an answer of several
-    spans, in any order, is a JSON list. Raises ValueError for other data sets than HotpotQA,
-    2WikiMultihopQA, MuSiQue and IIRC.
+    scorers of HotpotQA, 2WikiMultihopQA and MuSiQue).
     """
-    if _scorer(answers, dataset) == "DROP":
-        return float(
-            any(_drop_equal(_drop_spans(prediction), _drop_spans(answer)) for answer in answers)
-        )
-    return float(
-        any(normalise_answer(prediction) == normalise_answer(answer) for answer in answers)
-    )
+    _check_answers(answers)
+    found = normalise_answer(prediction)
+    return float(any(found == normalise_answer(answer) for answer in answers))
 
 
-def answer_f1(prediction: str, answers: Sequence[str], dataset: str = "hotpotqa") -> float:
+def hotpotqa_f1(prediction: str, answers: Sequence[str]) -> float:
     """F1 of the words of the prediction against the best of the answers (official scorer of
-    `dataset`).
+    HotpotQA, and its copy for 2WikiMultihopQA).
 
-    HotpotQA's and its copy for 2WikiMultihopQA: where either side is yes, no or noanswer, only
-    equality counts; two empty texts score 0. MuSiQue's, which is SQuAD's: no rule for yes and no;
-    two empty texts score 1. IIRC's, DROP's: a span is a set of words; where the answer's span has
-    numbers, the prediction's must have one of them; spans are paired for the greatest sum, which is
-    divided by the number of spans on the longer side and rounded to two decimals. Raises ValueError
-    for other data sets.
+    Where either side is yes, no or noanswer, only equality counts; two empty texts score 0.
     """
-    scorer = _scorer(answers, dataset)
-    if scorer == "DROP":
-        return max(_drop_f1(_drop_spans(prediction), _drop_spans(answer)) for answer in answers)
-    return max(
-        _f1(normalise_answer(prediction), normalise_answer(answer), scorer) for answer in answers
-    )
+    _check_answers(answers)
+    found = normalise_answer(prediction)
+    return max(_whole_or_f1(found, normalise_answer(answer)) for answer in answers)
+
+
+def squad_f1(prediction: str, answers: Sequence[str]) -> float:
+    """F1 of the words of the prediction against the best of the answers (official scorer of
+    MuSiQue, which is SQuAD's).
+
+    No rule for yes and no; two empty texts score 1.
+    """
+    _check_answers(answers)
+    found = normalise_answer(prediction)
+    golds = map(normalise_answer, answers)
+    return max(_word_f1(found.split(), gold.split(), empty=1.0) for gold in golds)
+
+
+def drop_exact_match(prediction: str, answers: Sequence[str]) -> float:
+    """1.0 if the prediction equals one of the answers once both are normalised, else 0.0 (official
+    scorer of DROP, for IIRC).
+
+    Numbers are equal by value; an answer of several spans, in any order, is a JSON list.
+    """
+    _check_answers(answers)
+    found = _drop_spans(prediction)
+    return float(any(_drop_equal(found, _drop_spans(answer)) for answer in answers))
+
+
+def drop_f1(prediction: str, answers: Sequence[str]) -> float:
+    """F1 of the words of the prediction against the best of the answers (official scorer of DROP,
+    for IIRC).
+
+    A span is a set of words; where the answer's span has numbers, the prediction's must have one of
+    them; spans are paired for the greatest sum, which is divided by the number of spans on the
+    longer side and rounded to two decimals.
+    """
+    _check_answers(answers)
+    found = _drop_spans(prediction)
+    return max(_drop_f1(found, _drop_spans(answer)) for answer in answers)
 
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
     """The share of the gold paragraphs that were found; the order does not matter (IRCoT §4.1,
     Retrieval Metric).
+
+    NaN for a question without gold paragraphs, which means of pandas leave out.
     """
     gold = set(gold_ids)
-    if not gold:
-        raise ValueError(
-            "recall needs at least one gold paragraph, found none: leave questions without gold paragraphs out"
-        )
-    return len(gold & set(found_ids)) / len(gold)
+    return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
 
 
 def bootstrap_interval(
-    values: Sequence[float], seed: int = 0, resamples: int = 10_000
+    values: Sequence[float], seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
     """Low and high end of the 95% percentile bootstrap interval of the mean of the values (Efron
     1979; in neither paper).
     """
-    observed = np.asarray(values, dtype=float)
-    if observed.size == 0:
-        raise ValueError("an interval needs at least one value, found none")
-    random = np.random.default_rng(seed)
-    means = [
-        observed[random.integers(observed.size, size=observed.size)].mean()
-        for _ in range(resamples)
-    ]
-    low, high = np.percentile(means, [2.5, 97.5])
+    observed = _check_values(values)
+    random, means = np.random.default_rng(seed), []
+    for done in range(0, resamples, BATCH):
+        shape = min(BATCH, resamples - done), observed.size
+        means.append(observed[random.integers(observed.size, size=shape)].mean(axis=1))
+    low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
     return float(low), float(high)
 
 
-def _f1(predicted: str, answer: str, scorer: str) -> float:
-    words, answer_words = predicted.split(), answer.split()
-    if (
-        scorer == "HotpotQA"
-        and predicted != answer
-        and not WHOLE_ANSWERS.isdisjoint((predicted, answer))
-    ):
+class Difference(NamedTuple):
+    """The mean of differences, the ends of its 95% interval, and the two-sided p that it is 0."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+def paired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> Difference:
+    """How much more `a` scores than `b` on the same questions, in the same order: a paired
+    percentile bootstrap over the questions (Efron 1979; in neither paper).
+
+    p: twice the share of the resampled means, the observed one counted with them, that lie at 0 or
+    on the side of it where fewer lie, at most 1. Where all differences are equal, so are all means,
+    and p is that of a sign test.
+    """
+    if len(a) != len(b):
+        raise ValueError(
+            f"expected the scores of two systems on the same questions, found {len(a)} and {len(b)}"
+        )
+    differences = _check_values(np.asarray(a, dtype=float) - np.asarray(b, dtype=float))
+    mean = float(differences.mean())
+    if (differences == differences[0]).all():
+        return Difference(mean, mean, mean, 1.0 if mean == 0 else 2 * 0.5**differences.size)
+    from scipy.stats import bootstrap  # which takes a second to import
+
+    found = bootstrap(
+        (differences,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        batch=BATCH,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
+    means = found.bootstrap_distribution
+    fewer = min((means <= 0).sum(), (means >= 0).sum())
+    p = min(1.0, 2 * (fewer + 1) / (means.size + 1))
+    return Difference(mean, *map(float, found.confidence_interval), float(p))
+
+
+def _check_values(values: Sequence[float]) -> np.ndarray:
+    observed = np.asarray(values, dtype=float)
+    if observed.size == 0:
+        raise ValueError("an interval needs at least one value, found none")
+    if missing := int(np.isnan(observed).sum()):
+        raise ValueError(
+            f"an interval needs numbers, found {missing} NaN among {observed.size} values: leave"
+            " questions without gold paragraphs out"
+        )
+    return observed
+
+
+def _whole_or_f1(predicted: str, answer: str) -> float:
+    if predicted != answer and not WHOLE_ANSWERS.isdisjoint((predicted, answer)):
         return 0.0
+    return _word_f1(predicted.split(), answer.split(), empty=0.0)
+
+
+def _word_f1(words: Sequence[str], answer_words: Sequence[str], empty: float) -> float:
+    """F1 of two bags of words; `empty`: of two empty ones."""
     if not words or not answer_words:
-        return float(words == answer_words and scorer == "SQuAD")
+        return empty if words == answer_words else 0.0
     same = sum((Counter(words) & Counter(answer_words)).values())
     return 2 * same / (len(words) + len(answer_words))
 
@@ -114,10 +181,8 @@ def _drop_spans(text: str) -> list[str]:
         spans = json.loads(text)
     except json.JSONDecodeError:
         spans = text.translate(str.maketrans("", "", '"[]')).split(",")
-    return [
-        _drop_normalise(str(span))
-        for span in (spans if isinstance(spans, list) and spans else [""])
-    ]
+    spans = spans if isinstance(spans, list) and spans else [""]
+    return [_drop_normalise(str(span)) for span in spans]
 
 
 def _drop_normalise(text: str) -> str:
@@ -129,12 +194,9 @@ def _drop_normalise(text: str) -> str:
 
 
 def _drop_word(word: str) -> str:
-    bare = (
-        word
-        if _is_number(word)
-        else "".join(character for character in word if character not in string.punctuation)
-    )
-    return str(float(bare)) if _is_number(bare) else bare
+    if not _is_number(word):
+        word = word.translate(str.maketrans("", "", string.punctuation))
+    return str(float(word)) if _is_number(word) else word
 
 
 def _is_number(word: str) -> bool:
@@ -153,14 +215,9 @@ def _drop_f1(predicted: Sequence[str], answer: Sequence[str]) -> float:
     """The greatest sum of F1 over one-to-one pairs of spans, by the number of spans on the longer
     side, to two decimals.
     """
-    scores = np.array(
-        [
-            [_drop_span_f1(set(found.split()), set(gold.split())) for found in predicted]
-            for gold in answer
-        ]
-    )
-    rows = scores if len(answer) >= len(predicted) else scores.T
-    return float(np.round(_greatest_sum(rows) / len(rows), 2))
+    found, gold = ([set(span.split()) for span in spans] for spans in (predicted, answer))
+    scores = np.array([[_drop_span_f1(words, wanted) for words in found] for wanted in gold])
+    return float(np.round(_greatest_sum(scores) / max(scores.shape), 2))
 
 
 def _drop_span_f1(predicted: set[str], answer: set[str]) -> float:
@@ -173,25 +230,15 @@ def _drop_span_f1(predicted: set[str], answer: set[str]) -> float:
     return 2 * precision * recall / (precision + recall) if precision else 0.0
 
 
-def _greatest_sum(rows: np.ndarray) -> float:
-    """The greatest sum of one number from each of some rows, no two of them from one column; at
-    least as many rows as columns.
-    """
-    sums = {0: 0.0}  # by the columns taken, as bits
-    for row in rows:
-        for taken, total in list(sums.items()):
-            for column in np.flatnonzero(row):
-                if not taken >> int(column) & 1:
-                    now = taken | 1 << int(column)
-                    sums[now] = max(sums.get(now, 0.0), total + row[column])
-    return max(sums.values())
+def _greatest_sum(scores: np.ndarray) -> float:
+    """The greatest sum of numbers, no two of them from one row or one column."""
+    if 1 in scores.shape:
+        return scores.max()
+    from scipy.optimize import linear_sum_assignment  # which takes a while to import
+
+    return scores[linear_sum_assignment(scores, maximize=True)].sum()
 
 
-def _scorer(answers: Sequence[str], dataset: str) -> str:
+def _check_answers(answers: Sequence[str]) -> None:
     if isinstance(answers, str) or not answers:
         raise ValueError(f"expected a list of gold answers, at least one, found {answers!r}")
-    if dataset not in SCORERS:
-        raise ValueError(
-            f"found no scorer for data set {dataset!r}, expected one of {', '.join(SCORERS)}: name the one whose rules are to be used"
-        )
-    return SCORERS[dataset]

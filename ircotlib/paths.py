@@ -1,17 +1,36 @@
-"""Where things lie. Both folders can be moved by an environment variable, for example to try
-something without touching the kept figures.
+"""Where things lie, and how a folder or a lock is held. Two folders can be moved by an environment
+variable, for example to try something without touching the kept figures.
 """
 
 import os
+import pkgutil
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def _movable(variable: str, default: Path) -> Path:
+    """The folder that an environment variable names, or the default.
+
+    A relative one is relative to where the command was started. It is made absolute for this
+    process and all that it starts, for notebooks run in a folder of their own.
+    """
+    if not os.environ.get(variable):
+        return default
+    os.environ[variable] = os.path.abspath(os.environ[variable])
+    return Path(os.environ[variable])
+
+
 # corpora, indexes, runs, calls.sqlite, executed notebooks
-DATA = Path(os.environ.get("IRCOT_DATA", ROOT / "data"))
-FIGURES = Path(os.environ.get("IRCOT_FIGURES", ROOT / "figures"))
+DATA = _movable("IRCOT_DATA", ROOT / "data")
+FIGURES = _movable("IRCOT_FIGURES", ROOT / "figures")
 NOTEBOOKS = ROOT / "notebooks"
 PROFILES = ROOT / "profiles"
 PROMPTS = ROOT / "prompts"
@@ -28,9 +47,8 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     has; `kind`: what it is, for the error.
     """
     if folder.exists() and not (folder / about).is_file() and any(folder.iterdir()):
-        raise ValueError(
-            f"{folder} holds files that are no {kind}: it needs a folder of its own, empty or not there yet"
-        )
+        expected = "it needs a folder of its own, empty or not there yet"
+        raise ValueError(f"{folder} holds files that are no {kind}: {expected}")
     partial, replaced = (
         folder.with_name(folder.name + suffix) for suffix in (".partial", ".replaced")
     )
@@ -44,8 +62,33 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     shutil.rmtree(replaced, ignore_errors=True)
 
 
+@contextmanager
+def hold_lock(path: Path, what: str, patience: float = 5.0) -> Iterator[None]:
+    """Hold a lock that one process at a time can hold; it ends with the process, however it ends.
+
+    Says on stderr when another process holds it for longer than `patience` seconds. `what`: what
+    that one is making.
+    """
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=patience)
+    except Timeout:
+        print(f"waiting for another process to make {what} ({path})", file=sys.stderr, flush=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def resolve(path: str) -> str:
     """A path given relative to the repository made absolute where it exists there; anything else (a
     hub id, an absolute path) as it is.
     """
     return str(ROOT / path) if path and (ROOT / path).exists() else path
+
+
+@cache
+def list_modules(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the modules in some folders, looked up once."""
+    return tuple(found.name for found in pkgutil.iter_modules(folders))

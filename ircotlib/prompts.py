@@ -1,5 +1,8 @@
-"""Demonstrations, the template of a prompt, and packing into a context window (IRCoT §3.1, §3.2,
-§4.1, App. G).
+"""Templates, and packing a prompt into a context window (IRCoT §3.1, §3.2, §4.1, App. G).
+
+A template is a file, prompts/<system>/<stage>.txt, with the fields {demonstrations}, {paragraphs},
+{question} and {so_far}; <stage>.<style>.txt takes its place for a style of prompting that has one.
+Each demonstration, and last the question asked, is written as what follows {demonstrations}:
 
 Wikipedia Title: <title>        paragraphs are joined by one blank line,
 <text>                          demonstrations by two
@@ -8,39 +11,93 @@ Q: <question>
 A: <chain of thought or answer>
 """
 
-import json
-import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import cache, cached_property
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.paths import PROMPTS
 
-METADATA = re.compile(r"# METADATA:(.*)\n?")
 TITLE = "Wikipedia Title: "
 BETWEEN_PARAGRAPHS = "\n\n"
 BETWEEN_DEMONSTRATIONS = "\n\n\n"
+JOIN = 4  # tokens that joining two texts adds at most, with a margin
+WORDING = re.compile(r"^(?:Q: )?(.*\{question\}.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What a stage of a system shows the model.
+
+    `above`: from {paragraphs} to "Q: ", and an instruction if there is one; `wording`: how the
+    question is put, mostly "{question}"; `below`: from there to {so_far}.
+    """
+
+    above: str
+    wording: str
+    below: str
+
+    @property
+    def instruction(self) -> str | None:
+        """The line above each question (IRCoT App. G); None: there is none."""
+        return self.above.partition("Q: ")[2].rstrip("\n") or None
+
+    def ask(self, question: str, **fields: object) -> str:
+        """The question as this stage puts it; `fields`: others that the wording has."""
+        return self.wording.format_map(_Braces(fields, question=question))
+
+    def render(self, paragraphs: Sequence[str], asked: str, so_far: str = "") -> str:
+        """One example of a prompt, right-stripped: paragraphs, question and the answer so far."""
+        shown = "".join(paragraph + BETWEEN_PARAGRAPHS for paragraph in paragraphs)
+        above = self.above.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, shown, 1)
+        return (above + asked + self.below.replace("{so_far}", so_far)).rstrip()
+
+
+@cache
+def read_template(system: str, stage: str, style: str = "") -> Template:
+    """The template of a stage of a system, for a style where there is one for it (prompts/)."""
+    names = [f"{stage}.{style}.txt", f"{stage}.txt"]
+    paths = [PROMPTS / system / name for name in names]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        raise FileNotFoundError(f"no template {paths[-1]}: expected the text of stage {stage!r}")
+    text = path.read_text(encoding="utf-8").strip("\n")
+    example = text.removeprefix("{demonstrations}").lstrip("\n")
+    wording = WORDING.search(example)
+    if wording is None:
+        raise ValueError(f"{path}: found no line with {{question}}, expected one")
+    return Template(example[: wording.start(1)], wording[1], example[wording.end(1) :])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """How a family of models is prompted: the instruction above each question (IRCoT App. G), and
-    its window (IRCoT §4.1).
+    """How a family of models is prompted (IRCoT App. G), and its window (IRCoT §4.1).
 
-    `chain_of_thought`, `direct`: None where there is no instruction. `context_tokens` counts the
-    prompt and `generation_tokens`, both in tokens of the model; the latter are from the released
-    program, the paper is silent. `passage_last`: a question's main passage stands below the other
-    paragraphs, not above them (released prompts of IIRC).
+    `name`: as in the names of prompt files. `context_tokens` counts the prompt and
+    `generation_tokens`, both in tokens of the model; the latter are from the released program, the
+    paper is silent. `passage_last`: a question's main passage stands below the other paragraphs,
+    not above them (released prompts of IIRC).
     """
 
-    chain_of_thought: str | None = None
-    direct: str | None = None
+    name: str
     context_tokens: int
     generation_tokens: int
     passage_last: bool = False
+
+    def template(self, stage: str) -> Template:
+        """The template of a stage of IRCoT: "cot", "direct" or "titles"."""
+        return read_template("ircot", stage, self.name)
+
+    @property
+    def chain_of_thought(self) -> str | None:
+        """The instruction for a chain of thought (IRCoT App. G); None: there is none."""
+        return self.template("cot").instruction
+
+    @property
+    def direct(self) -> str | None:
+        """The instruction for a direct answer (IRCoT App. G); None: there is none."""
+        return self.template("direct").instruction
 
     @property
     def max_prompt_tokens(self) -> int:
@@ -52,122 +109,10 @@ class Style:
         return [*others, *main] if self.passage_last else [*main, *others]
 
 
-FLAN_T5 = Style(
-    chain_of_thought="Answer the following question by reasoning step-by-step.",
-    direct="Answer the following question.",
-    context_tokens=6000,
-    generation_tokens=200,
-    passage_last=True,
-)
-GPT3 = Style(context_tokens=8000, generation_tokens=300)
-STYLES = {"flan_t5": FLAN_T5, "codex": GPT3}  # as the authors' prompt files are named
-
-
-def read_demonstrations(path: Path) -> list[Demonstration]:
-    """Read a prompt file in the format of the authors' release (prompts/README.md), in its order,
-    instructions removed.
-
-    Raises ValueError with the file, the line where the demonstration starts, what was found and
-    what was expected.
-    """
-    text = Path(path).read_text(encoding="utf-8-sig")
-    heads = list(METADATA.finditer(text))
-    first = heads[0].start() if heads else len(text)
-    if not heads or text[:first].strip():
-        raise ValueError(
-            f"{path}, line 1: found {text[:first].strip()[:60]!r}, expected a line '# METADATA: {{\"qid\": ...}}' first"
-        )
-    demonstrations: dict[str, Demonstration] = {}
-    ends = [head.start() for head in heads[1:]] + [len(text)]
-    for head, end in zip(heads, ends, strict=True):
-        line = text.count("\n", 0, head.start()) + 1
-        where = f"{path}, line {line}"
-        found = _read_one(where, head[1], text[head.end() : end].strip())
-        if found.id in demonstrations:
-            raise ValueError(
-                f"{where}: found the id {found.id!r} a second time, expected each id once in a file"
-            )
-        demonstrations[found.id] = found
-    return list(demonstrations.values())
-
-
-def _read_one(where: str, metadata: str, body: str) -> Demonstration:
-    id = _read_id(where, metadata)
-    if (marks := re.findall(r"^[QA]: ", body, re.MULTILINE)) != ["Q: ", "A: "]:
-        expected = "one line that starts with 'Q: ' and below it one that starts with 'A: '"
-        raise ValueError(
-            f"{where}: found {marks or 'neither'} in demonstration {id!r}, expected {expected}"
-        )
-    context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
-    instruction, _, rest = question.partition("\n")
-    if rest and instruction in (FLAN_T5.chain_of_thought, FLAN_T5.direct):
-        question = rest
-    return Demonstration(id, _read_paragraphs(where, id, context.strip()), question, answer)
-
-
-def _read_id(where: str, metadata: str) -> str:
-    try:
-        return str(json.loads(metadata)["qid"])
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        found = f"found {metadata.strip()!r} after '# METADATA:'"
-        raise ValueError(
-            f'{where}: {found}, expected a JSON object with "qid" ({error})'
-        ) from error
-
-
-def _read_paragraphs(where: str, id: str, context: str) -> tuple[Paragraph, ...]:
-    if context and not context.startswith(TITLE):
-        raise ValueError(
-            f"{where}: found {context[:60]!r} at the top of demonstration {id!r}, expected {TITLE!r} or the question"
-        )
-    pieces = re.split(rf"\n\n(?={TITLE})", context) if context else []
-    split = [piece.removeprefix(TITLE).partition("\n") for piece in pieces]
-    return tuple(
-        Paragraph(f"{id}/{number}", title, text)
-        for number, (title, _, text) in enumerate(split, start=1)
-    )
-
-
-def choose_demonstrations(
-    demonstrations: Sequence[Demonstration], ids: Sequence[str]
-) -> list[Demonstration]:
-    """Return the demonstrations with these ids, in the order of `ids`; raise ValueError when one is
-    missing.
-    """
-    by_id = {demonstration.id: demonstration for demonstration in demonstrations}
-    if missing := [id for id in ids if id not in by_id]:
-        raise ValueError(
-            f"found no demonstration with id {', '.join(missing)}, expected ids among these {len(by_id)}: {', '.join(by_id)}"
-        )
-    return [by_id[id] for id in ids]
-
-
-def demonstration_sets(
-    demonstrations: Sequence[Demonstration],
-    dataset: str = "",
-    *,
-    folder: Path | None = None,
-    seed: int = 0,
-) -> list[list[Demonstration]]:
-    """Choose the three demonstration sets of a data set, each in its order (IRCoT §4.1: 15 of 20
-    annotated questions).
-
-    For the paper's data sets they are the authors' own (prompts/demonstration_sets.json; of
-    HotpotQA's 29 released demonstrations they use 20), unless `folder`, where the prompt files of
-    all data sets lie, has a demonstration_sets.json of its own. For others 15 are drawn three
-    times, or three quarters of fewer than 20; the draw depends on the seed and on which ids there
-    are, not on their order. Raises ValueError when there is none, or when one of a fixed set is
-    missing.
-    """
-    paths = [Path(place) / "demonstration_sets.json" for place in (folder, PROMPTS) if place]
-    fixed = json.loads(next(path for path in paths if path.is_file()).read_text())
-    if dataset in fixed:
-        return [choose_demonstrations(demonstrations, ids) for ids in fixed[dataset]]
-    ids = sorted(demonstration.id for demonstration in demonstrations)
-    if not ids:
-        raise ValueError("found no demonstrations, expected at least one to draw from")
-    draw, size = random.Random(seed), min(15, max(1, len(ids) * 3 // 4))
-    return [choose_demonstrations(demonstrations, draw.sample(ids, size)) for _ in range(3)]
+FLAN_T5 = Style(name="flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
+GPT3 = Style(name="codex", context_tokens=8000, generation_tokens=300)
+STYLES = {style.name: style for style in (FLAN_T5, GPT3)}
+PLAIN = read_template("ircot", "cot")
 
 
 def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
@@ -182,30 +127,22 @@ def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
 
 def render(
     paragraphs: Sequence[Paragraph],
-    question: str,
+    asked: str,
     answer: str = "",
-    instruction: str | None = None,
+    template: Template = PLAIN,
     max_words: int | None = 350,
 ) -> str:
     """Return paragraphs, question and the answer so far as one example of a prompt, right-stripped
     (IRCoT §3.1, App. G).
     """
-    asked = f"{instruction}\n{question}" if instruction else question
     shown = [render_paragraph(paragraph, max_words) for paragraph in paragraphs]
-    return BETWEEN_PARAGRAPHS.join([*shown, f"Q: {asked}\nA: {answer}"]).rstrip()
+    return template.render(shown, asked, answer)
 
 
-def render_demonstration(demonstration: Demonstration, instruction: str | None = None) -> str:
-    """Return a demonstration as one example of a prompt; its paragraphs are shown whole (IRCoT
-    §3.1).
-    """
-    return render(
-        demonstration.paragraphs,
-        demonstration.question,
-        demonstration.answer,
-        instruction,
-        max_words=None,
-    )
+def render_demonstration(demonstration: Demonstration, template: Template = PLAIN) -> str:
+    """Return a demonstration as one example, its paragraphs shown whole (IRCoT §3.1)."""
+    shown = demonstration.paragraphs, demonstration.question, demonstration.answer
+    return render(*shown, template, max_words=None)
 
 
 def pack(
@@ -219,18 +156,20 @@ def pack(
     tokens (released program).
 
     `pieces`: texts with their token counts. The counts are added up, which is exact to a token or
-    two for each join, so the finished text is counted once more, and while it is too long another
-    piece goes. `ending_tokens` <= `limit`.
+    two for each join; only where that could matter is the finished text counted, and while it is
+    too long another piece goes. `ending_tokens` <= `limit`.
     """
     first, total = 0, ending_tokens + sum(tokens for _, tokens in pieces)
     while total > limit:
         total -= pieces[first][1]
         first += 1
-    while count_tokens(
-        text := "".join([piece for piece, _ in pieces[first:]] + [ending])
-    ) > limit and first < len(pieces):
+    while first < len(pieces):
+        text = "".join([piece for piece, _ in pieces[first:]] + [ending])
+        if total + JOIN * (len(pieces) - first) <= limit or count_tokens(text) <= limit:
+            return text
+        total -= pieces[first][1]
         first += 1
-    return text
+    return ending
 
 
 @dataclass(frozen=True)
@@ -238,11 +177,10 @@ class Prompt:
     """Writes the prompt for one question: as many demonstrations as fit, then the test example
     (IRCoT §3.1, §3.2, §4.1).
 
-    `instruction`: the line above each question, None for none. `count_tokens`: length of a text in
-    tokens of the model. Demonstrations are dropped from the front; when the test example alone is
-    too long, whole lines are dropped from its top, never the question or its main passage;
-    ValueError when these and the thoughts alone are too long. `passage_last`: where the main
-    passage, if it is among the paragraphs, stands: below the others, or above them (App. B).
+    `count_tokens`: length of a text in tokens of the model. Demonstrations are dropped from the
+    front; when the test example alone is too long, whole lines are dropped from its top, never the
+    question or its main passage; ValueError when these and the thoughts alone are too long. The
+    main passage is always shown: below the other paragraphs if `passage_last`, else above (App. B).
     Differs from the released program: a prompt may be exactly as long as the limit (there one token
     less), lines are dropped down to `max_prompt_tokens` (there to the window without the
     generation), and for GPT-3 the program has already dropped demonstrations from the end when it
@@ -251,55 +189,61 @@ class Prompt:
 
     demonstrations: Sequence[Demonstration]
     count_tokens: Callable[[str], int]
-    instruction: str | None = None
+    template: Template = PLAIN
     max_prompt_tokens: int = FLAN_T5.max_prompt_tokens
     passage_last: bool = False
 
     def __call__(
-        self, question: Question, paragraphs: Sequence[Paragraph], thoughts: Sequence[str] = ()
+        self,
+        question: Question,
+        paragraphs: Sequence[Paragraph] = (),
+        thoughts: Sequence[str] = (),
+        **fields: object,
     ) -> str:
         """Return the prompt; the thoughts stand after "A: ", joined by a space."""
-        answer = " ".join(thoughts)
-        passage = [paragraph for paragraph in paragraphs if paragraph == question.passage]
+        asked, answer = self.template.ask(question.text, **fields), " ".join(thoughts)
+        passage = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
         above, below = ([], passage) if self.passage_last else (passage, [])
-        example = render([*above, *others, *below], question.text, answer, self.instruction)
+        example = render([*above, *others, *below], asked, answer, self.template)
         tokens = self.count_tokens(example)
         if tokens <= self.max_prompt_tokens:
             return pack(self._shown, example, tokens, self.max_prompt_tokens, self.count_tokens)
         beginning = "".join(render_paragraph(paragraph) + BETWEEN_PARAGRAPHS for paragraph in above)
-        return self._cut(
-            question.id, beginning, example, render(below, question.text, answer, self.instruction)
-        )
+        ending = render(below, asked, answer, self.template)
+        return self._cut(question, beginning, example, ending)
 
     @cached_property
     def _shown(self) -> list[tuple[str, int]]:
-        shown = (
-            render_demonstration(demonstration, self.instruction)
-            for demonstration in self.demonstrations
-        )
+        shown = (render_demonstration(one, self.template) for one in self.demonstrations)
         return self._counted(text + BETWEEN_DEMONSTRATIONS for text in shown)
 
     def _counted(self, texts: Iterable[str]) -> list[tuple[str, int]]:
         return [(text, self.count_tokens(text)) for text in texts]
 
-    def _cut(self, id: str, beginning: str, example: str, ending: str) -> str:
+    def _cut(self, question: Question, beginning: str, example: str, ending: str) -> str:
         """The example without lines between its beginning and its ending, dropped from the top
         until it fits.
         """
         tokens, limit = self.count_tokens(beginning + ending), self.max_prompt_tokens
         if tokens > limit:
-            alone = (
-                "main passage, question and thoughts"
-                if TITLE in beginning + ending
-                else "question and thoughts"
-            )
+            alone = "" if question.passage is None else "main passage, "
+            found = f"found {tokens} tokens in {alone}question and thoughts alone"
             raise ValueError(
-                f"question {id!r}: found {tokens} tokens in {alone} alone, expected at most {limit}; raise max_prompt_tokens"
+                f"question {question.id!r}: {found}, expected at most {limit}; "
+                "raise max_prompt_tokens"
             )
-        lines = self._counted(
-            re.findall(r".*\n", example.removeprefix(beginning).removesuffix(ending))
-        )
-        return beginning + pack(
-            lines, ending, tokens, limit, lambda text: self.count_tokens(beginning + text)
-        ).lstrip("\n")
+        middle = example.removeprefix(beginning).removesuffix(ending)
+        lines = self._counted(re.findall(r".*\n", middle))
+
+        def count(text: str) -> int:
+            return self.count_tokens(beginning + text)
+
+        return beginning + pack(lines, ending, tokens, limit, count).lstrip("\n")
+
+
+class _Braces(dict):
+    """Leaves fields that are not given as they are written."""
+
+    def __missing__(self, name: str) -> str:
+        return f"{{{name}}}"

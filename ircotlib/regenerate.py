@@ -1,140 +1,136 @@
 """Regenerates every figure and table: runs the notebooks with a profile's parameters.
 
-python -m ircotlib.regenerate                                   the mini profile python -m
-ircotlib.regenerate --profile sample --set data_dir=../shared/data --only 02_index python -m
-ircotlib.regenerate --save                            the mini profile, into notebooks/ as they
-are committed
+python -m ircotlib.regenerate                                   the mini profile
+python -m ircotlib.regenerate --profile sample --set data_dir=FOLDER --only 02_index
+python -m ircotlib.regenerate --save          the mini profile, into notebooks/ as they are kept
 """
 
 import argparse
+import logging
 import os
+import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import nbformat
-import papermill
+import psutil
 import yaml
-from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
-from traitlets.config import Config
 
-from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, PROFILES, ROOT
+from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, ROOT, resolve
 
-
-def _pictures(*names: str) -> tuple[str, ...]:
-    return tuple(f"{name}.{ending}" for name in names for ending in ("png", "csv"))
+PATHS = ("data_dir", "demonstrations", "model")  # parameters that may be relative to the caller
 
 
-# notebook -> the files it leaves in figures/; {profile}, and {suffix} which is "_" and the profile,
-# or nothing for mini
-MAKES = {
-    "00_tour": (),
-    "01_corpora": (),
-    "02_index": ("{profile}_oner_recall.csv",),
-    "03_prompts": (),
-    "04_ircot": (),
-    "05_laboratory": (),
-    "06_scale": _pictures("ircot_fig08_scale_recall{suffix}", "ircot_fig09_scale_f1{suffix}"),
-    "07_ood": _pictures("ircot_fig05_ood_recall{suffix}", "ircot_fig06_ood_f1{suffix}"),
-    "10_figures": _pictures(
-        "ircot_fig03_recall{suffix}", "ircot_fig04_f1{suffix}", "mini_training"
-    ),
-}
-DRAWS = "10_figures"  # from the runs of the others, when they have ended
+def all_notebooks() -> list[str]:
+    """The notebooks by name, in the order in which they run."""
+    return sorted(path.stem for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 
 
 def made_by(notebook: str, profile: str) -> list[Path]:
-    """The figures and tables a notebook leaves."""
+    """The figures and tables a notebook leaves, as the words after "Makes" at its top say."""
+    makes = _top(notebook).split("**Makes**")[1].split("**needs**")[0]
     suffix = "" if profile == "mini" else f"_{profile}"
-    return [FIGURES / name.format(profile=profile, suffix=suffix) for name in MAKES[notebook]]
+    names = []
+    for stem, endings in re.findall(r"`figures/([\w<>-]+)\.([\w{},]+)`", makes):
+        stem = stem.replace("<profile>", profile) if "<profile>" in stem else stem + suffix
+        names += [f"{stem}.{ending}" for ending in endings.strip("{}").split(",")]
+    return [FIGURES / name for name in names]
 
 
-def read_profile(profile: str) -> dict:
-    """The notebook parameters of a profile, profiles/NAME.yaml."""
-    path = PROFILES / f"{profile}.yaml"
-    if not path.is_file():
-        raise ValueError(
-            f"found profile {profile!r}, expected one of {', '.join(sorted(p.stem for p in PROFILES.glob('*.yaml')))}"
-        )
-    return {"profile": profile, **yaml.safe_load(path.read_text())}
+def reads_runs(notebook: str) -> bool:
+    """Whether a notebook needs the runs of others, and so comes after them."""
+    return "the runs of `" in _top(notebook)
 
 
-def accepted_parameters(notebook: str) -> set[str]:
-    """The names in a notebook's parameters cell."""
-    return set(papermill.inspect_notebook(str(NOTEBOOKS / f"{notebook}.ipynb")))
-
-
-def choose_parameters(notebooks: list[str], profile: str, changes: dict) -> dict[str, dict]:
-    """The parameters of each notebook: the profile's, then `changes`. A name that no notebook takes
-    is a ValueError.
-    """
-    wanted = read_profile(profile) | changes
-    if "@" in str(wanted.get("retriever")):
-        raise ValueError(
-            "found a user or a password in the retriever's address, expected none, for notebooks keep their parameters: see README.md"
-        )
-    accepted = {notebook: accepted_parameters(notebook) for notebook in MAKES}
-    known = set().union(*accepted.values())
-    if unknown := sorted(set(wanted) - known):
-        raise ValueError(
-            f"found parameter {', '.join(unknown)}, expected some of {', '.join(sorted(known))}"
-        )
-    return {
-        notebook: {name: value for name, value in wanted.items() if name in accepted[notebook]}
-        for notebook in notebooks
-    }
+def _top(notebook: str) -> str:
+    """The words at the top of a notebook, in one line."""
+    top = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells[0].source
+    return " ".join(top.split())
 
 
 def parse_change(text: str) -> tuple[str, object]:
-    """One --set: name=value, the value as YAML; a relative path that exists is made absolute, for
-    notebooks run elsewhere.
+    """One --set: name=value, the value as YAML; a path that is there as seen from the caller's
+    folder is given as seen from the repository, or made absolute outside of it.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise ValueError(f"found --set {text!r}, expected name=value, for example --set seed=1")
-    exists = value and not value.lstrip("-").isdigit() and Path(value).exists()
-    return name, str(Path(value).resolve()) if exists else yaml.safe_load(value)
+    try:
+        read = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"found --set {text!r}, expected a value in YAML ({reason})") from None
+    if name in PATHS and value and Path(value).exists():
+        place = Path(value).resolve()
+        return name, str(place.relative_to(ROOT) if place.is_relative_to(ROOT) else place)
+    return name, read
 
 
-def run_notebook(notebook: str, parameters: dict, out: Path) -> float:
-    """Execute one notebook with parameters into `out`; return its seconds. A failing cell raises
-    PapermillExecutionError.
+def check_places(p: Parameters) -> None:
+    """Raise ValueError where a folder that the parameters name is not there."""
+    for name in ("data_dir", "demonstrations"):
+        folder = resolve(getattr(p, name))
+        if folder and not Path(folder).is_dir():
+            if name == "demonstrations" and not p.distractors:
+                continue
+            raise ValueError(f"{name}: found no folder {folder}, expected one: see docs/data.md")
+
+
+def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> float:
+    """Execute one notebook into `out`; return its seconds. Raises RuntimeError, in one line, for a
+    cell that fails; the traceback is in `out`.
     """
-    started = time.time()
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+    from traitlets.config import Config
+
+    started = time.monotonic()
     out.parent.mkdir(parents=True, exist_ok=True)
-    source = NOTEBOOKS / f"{notebook}.ipynb"
-    # between us and the kernel; without it ipykernel warns
+    # Between us and the kernel; without it ipykernel warns.
     encrypted = Config({"KernelManager": {"transport_encryption": "required"}})
-    papermill.execute_notebook(
-        source,
-        out,
-        parameters,
-        kernel_name="python3",
-        progress_bar=False,
-        cwd=str(NOTEBOOKS),
-        config=encrypted,
-    )
-    return time.time() - started
+    how = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
+    how |= {"config": encrypted, "shutdown_kernel": "immediate"}
+    parameters = {"profile": p.profile, "changes": changes}
+    try:
+        papermill.execute_notebook(NOTEBOOKS / f"{notebook}.ipynb", out, parameters, **how)
+    except PapermillExecutionError as error:
+        place = f"notebook {notebook}, code cell {error.exec_count}"
+        reason = " ".join(str(error.evalue).split())
+        raise RuntimeError(f"{place}: {error.ename}: {reason}; traceback in {out}") from error
+    return time.monotonic() - started
+
+
+def run_notebooks(
+    notebooks: list[str], run: Callable[[str], float], jobs: int
+) -> Iterator[tuple[str, float]]:
+    """Each notebook and its seconds, in their order, `jobs` at a time; those that read the runs of
+    others when these have ended. After one that fails none is begun.
+    """
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        for last in (False, True):
+            turn = [notebook for notebook in notebooks if reads_runs(notebook) == last]
+            running = {notebook: pool.submit(run, notebook) for notebook in turn}
+            yield from ((notebook, seconds.result()) for notebook, seconds in running.items())
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Remove what changes from run to run: papermill's traces, times, widget state, progress
     output, and machine-bound warnings.
     """
-    notebook.metadata = {
-        name: notebook.metadata[name]
-        for name in ("kernelspec", "language_info")
-        if name in notebook.metadata
-    }
+    kept = ("kernelspec", "language_info")
+    notebook.metadata = {n: notebook.metadata[n] for n in kept if n in notebook.metadata}
     notebook.metadata.get("language_info", {}).pop("version", None)
-    notebook.cells = [
-        cell
-        for cell in notebook.cells
-        if "injected-parameters" not in cell.metadata.get("tags", [])
-    ]
+    cells = notebook.cells
+    notebook.cells = [c for c in cells if "injected-parameters" not in c.metadata.get("tags", [])]
     for cell in notebook.cells:
         cell.metadata = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
         if cell.cell_type == "code":
@@ -153,111 +149,88 @@ def save_executed(notebook: str, executed: Path) -> None:
 
 
 def regenerate(
-    profile: str, notebooks: list[str], changes: dict, save: bool, jobs: int = 1
+    profile: str, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run the notebooks, `jobs` at a time, and say what each took; executed copies go to
+    """Run notebooks, `jobs` at a time, and say what each took; executed copies go to
     data/executed/PROFILE.
     """
-    parameters = choose_parameters(notebooks, profile, changes)
+    p = read_parameters(profile, changes)
+    check_places(p)
     os.environ["IRCOT_BATCH"] = "1"
-    executed = {
-        notebook: DATA / "executed" / profile / f"{notebook}.ipynb" for notebook in notebooks
-    }
-    bar = tqdm(
-        run_notebooks(parameters, executed, jobs),
-        total=len(notebooks),
-        unit="notebook",
-        disable=not sys.stderr.isatty(),
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    executed = {name: DATA / "executed" / profile / f"{name}.ipynb" for name in notebooks}
+    done = run_notebooks(
+        notebooks, lambda name: run_notebook(name, p, changes, executed[name]), jobs
     )
+    bar = tqdm(done, total=len(notebooks), unit="notebook", disable=not sys.stderr.isatty())
     for notebook, seconds in bar:
         bar.set_description(notebook)
-        tqdm.write(f"{notebook:<12} {seconds:6.1f} s   {executed[notebook]}")
+        tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed[notebook]}")
         for path in made_by(notebook, profile):
-            tqdm.write(f"{'':<12} wrote      {path}")
+            tqdm.write(f"{'':<14} wrote      {path}")
         if save:
             save_executed(notebook, executed[notebook])
 
 
-def run_notebooks(
-    parameters: dict[str, dict], executed: dict[str, Path], jobs: int
-) -> Iterator[tuple[str, float]]:
-    """Each notebook and its seconds, in their order; after one that fails (RuntimeError) none is
-    begun.
-    """
+def choose_notebooks(only: list[str], makes: dict[str, list[Path]]) -> list[str]:
+    """The notebooks of these names, or that make the figures of these names; all for none."""
+    for name in only:
+        if not any(_is_named(name, notebook, files) for notebook, files in makes.items()):
+            figures = sorted({path.stem for files in makes.values() for path in files})
+            known = f"{', '.join(makes)}, or a figure: {', '.join(figures)}"
+            raise ValueError(f"found --only {name}, expected one of {known}")
+    return [
+        n for n, files in makes.items() if not only or any(_is_named(o, n, files) for o in only)
+    ]
 
-    def run(notebook: str) -> float:
-        try:
-            return run_notebook(notebook, parameters[notebook], executed[notebook])
-        except PapermillExecutionError as error:
-            raise RuntimeError(
-                f"notebook {notebook} failed in its code cell {error.exec_count}; see {executed[notebook]}\n{error}"
-            ) from error
 
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        running = {
-            notebook: pool.submit(run, notebook) for notebook in parameters if notebook != DRAWS
-        }
-        yield from ((notebook, seconds.result()) for notebook, seconds in running.items())
-        if DRAWS in parameters:
-            yield DRAWS, run(DRAWS)
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _is_named(name: str, notebook: str, files: list[Path]) -> bool:
+    return name == notebook or any(path.stem == name for path in files)
+
+
+def stop_at_once() -> None:
+    """End this process and the kernels that it started, without waiting for their notebooks."""
+    for kernel in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            kernel.kill()
+    sys.stderr.flush()
+    os._exit(130)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--profile", default="mini", help="mini, sample or paper (profiles/)")
-    parser.add_argument(
-        "--only",
-        action="append",
-        metavar="NOTEBOOK",
-        help="run this notebook only; may be repeated",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="change a parameter; may be repeated",
-    )
-    parser.add_argument(
-        "--save",
-        action="store_true",
-        help="also put the executed notebooks, stripped, into notebooks/ (mini profile only)",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=1,
-        help="notebooks at a time: each reads its models and uses a core, or the GPU",
-    )
+    add = parser.add_argument
+    add("--profile", default="mini", help="mini, sample, paper or released (profiles/)")
+    add("--only", action="append", default=[], metavar="NAME", help="this notebook, or the one that"
+        " makes this figure; may be repeated")  # fmt: skip
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help="change a parameter"
+        " (docs/parameters.md); may be repeated")  # fmt: skip
+    add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
+    add("--jobs", type=int, default=1, help="notebooks at a time: each uses a core, or the GPU")
     options = parser.parse_args()
     try:
-        if unknown := [name for name in options.only or [] if name not in MAKES]:
-            raise ValueError(
-                f"found --only {', '.join(unknown)}, expected some of {', '.join(MAKES)}"
-            )
-        if options.save and options.profile != "mini":
-            raise ValueError(
-                f"found --save with the profile {options.profile!r}, expected mini: only its notebooks are kept"
-            )
-        notebooks = [name for name in MAKES if not options.only or name in options.only]
-        regenerate(
-            options.profile,
-            notebooks,
-            dict(map(parse_change, options.set)),
-            options.save,
-            options.jobs,
-        )
+        changes = dict(map(parse_change, options.set))
+        if options.save and (options.profile != "mini" or changes):
+            raise ValueError("found --save with another profile or --set, expected mini alone")
+        if options.jobs < 1:
+            raise ValueError(f"found --jobs {options.jobs}, expected at least 1")
+        read_parameters(options.profile, changes)
+        makes = {name: made_by(name, options.profile) for name in all_notebooks()}
+        notebooks = choose_notebooks(options.only, makes)
+        regenerate(options.profile, notebooks, changes, options.save, options.jobs)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except RuntimeError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(
+            "\ninterrupted: all replies so far are kept; the same command goes on", file=sys.stderr
+        )
+        stop_at_once()
     print(
         f"figures are in {FIGURES.relative_to(ROOT) if FIGURES.is_relative_to(ROOT) else FIGURES}"
     )

@@ -2,9 +2,9 @@
 
 Every program is advanced until it waits for a reply that is not in the cache. Then the backends
 take turns: first those that take everything that waits (retrieval), then those that cut one full
-batch (generation). What was answered is stored, the programs that asked go on, and the next batch
-is filled from all that wait. Nothing depends on time or chance: the same programs with the same
-cache make the same batches.
+batch (generation). Each reply is stored as it comes, the programs that asked go on, and the next
+batch is filled from all that wait. Nothing depends on time or chance: the same programs with the
+same cache make the same batches.
 """
 
 import json
@@ -14,32 +14,16 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 
 from ircotlib.calls import Calls, key
-from ircotlib.program import Generate, Program, Reply, Request
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One request of a program and its reply.
-
-    `cached`: the reply cost nothing, being in the cache or asked for by another program too.
-    `prompt_tokens`, `tokens`: what the model read and wrote for it, cached or not; 0 for other
-    requests than Generate.
-    """
-
-    request: Request
-    reply: Reply
-    cached: bool
-    prompt_tokens: int = 0
-    tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one program: what it returned, and its steps in order."""
-
-    id: str
-    result: object
-    trace: tuple[Step, ...]
+from ircotlib.program import (
+    Generate,
+    Outcome,
+    Program,
+    Reply,
+    Request,
+    Sample,
+    Step,
+    unknown,
+)
 
 
 @dataclass(slots=True)
@@ -67,16 +51,18 @@ def run(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, Outcome], dict[str, dict]]:
     """Play programs, given by question id, to their ends; return their outcomes, in the same order,
-    and the counts of each kind of request.
+    and what each kind of request cost: `Counts` as dicts, by name of the class.
 
     A backend has `answers`, the class of the requests it serves, or a tuple of classes;
-    `fingerprint`, which changes whenever its replies could; `answer(requests)`, one JSON string
-    each, in order, for requests of one class; and `decode(string)`, what the program is sent. If it
-    cuts batches itself it has `take(requests)`, the indices of those to answer next. A reply to
-    Generate is {"text": ..., "prompt_tokens": ..., "tokens": ...}. `progress(ended, total)` is
-    called after every batch. The counts are `Counts` as dicts, by name of the class. Raises
-    RuntimeError, naming question and request, where a program or a backend fails, and TypeError for
-    a request that no backend serves; what was answered before is in the cache.
+    `fingerprint`, which changes whenever its replies could; `answer(requests)`, for requests of
+    one class, which yields (place, reply) one by one: a JSON string, or the Exception of a request
+    that failed; and `decode(string)`, what the program is sent. If it cuts batches itself it has
+    `take(requests)`, the places of those to answer next. A reply to Generate or Sample has
+    "prompt_tokens" and "tokens". `progress(ended, total)` is called after every batch.
+
+    A request that fails costs only its question: the others are played to their ends. Then, and at
+    once where a program or a whole backend fails, raises RuntimeError, naming question and
+    request; TypeError for a request that no backend serves. All that was answered is in the cache.
     """
     plays = [_Play(id, _checked(id, program)) for id, program in programs.items()]
     served = _by_kind(backends)
@@ -84,6 +70,9 @@ def run(
         for play in plays:
             at_the_end.callback(play.program.close)
         _play_all(plays, served, calls, progress or (lambda ended, total: None))
+    if failed := [play for play in plays if play.failure is not None]:
+        what = f"{len(failed)} of {len(plays)} questions failed, this one with"
+        raise RuntimeError(_describe(what, failed, failed[0].failure)) from failed[0].failure
     outcomes = {play.id: Outcome(play.id, play.result, tuple(play.trace)) for play in plays}
     return outcomes, {kind.__name__: asdict(service.counts) for kind, service in served.items()}
 
@@ -99,6 +88,7 @@ class _Play:
     trace: list[Step] = field(default_factory=list)
     ended: bool = False
     result: object = None
+    failure: Exception | None = None
 
 
 @dataclass(slots=True)
@@ -109,12 +99,7 @@ class _Service:
     counts: Counts = field(default_factory=Counts)
 
 
-def _play_all(
-    plays: list[_Play],
-    served: dict[type, _Service],
-    calls: Calls,
-    progress: Callable[[int, int], None],
-) -> None:
+def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, progress) -> None:
     for play in plays:
         _advance(play, None)
     _replay(plays, served, calls)
@@ -143,32 +128,35 @@ def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> N
 
 
 def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list[_Play]:
-    """Have one batch of what waits answered, each request once, and stored; return the programs
-    that were sent their reply.
-    """
-    computed = _ask(service, waiting)
-    stored = calls.put_many(computed)
-    answered = [play for play in waiting if play.key in stored]
-    for play in answered:
-        # the first to ask has paid
-        _send(play, stored[play.key], service, cached=computed.pop(play.key, None) is None)
-    return answered
-
-
-def _ask(service: _Service, waiting: list[_Play]) -> dict[str, str]:
-    """The replies, by key, to those of the waiting requests that the backend takes."""
-    batch, started = waiting, time.perf_counter()
+    """Have one batch of what waits answered, each request once; return the programs that go on."""
+    batch, replies, started = waiting, {}, time.perf_counter()
     try:
         batch = _take(service.backend, waiting)
-        replies = service.backend.answer([play.request for play in batch])
-        computed = dict(zip([play.key for play in batch], replies, strict=True))
+        for place, reply in service.backend.answer([play.request for play in batch]):
+            if not isinstance(reply, Exception):
+                reply = calls.put_many({batch[place].key: reply})[batch[place].key]
+            replies[batch[place].key] = reply
+        if missing := [play for play in batch if play.key not in replies]:
+            raise ValueError(f"`answer` left out {len(missing)} of {len(batch)} requests")
     except Exception as error:
-        raise RuntimeError(
-            _failure(f"{type(service.backend).__name__} failed", batch, error)
-        ) from error
+        raise RuntimeError(_describe(f"{_name(service)} failed", batch, error)) from error
     service.counts.seconds += time.perf_counter() - started
     service.counts.batches += 1
-    return computed
+    return _hand_out(service, waiting, replies)
+
+
+def _hand_out(service: _Service, waiting: list[_Play], replies: dict) -> list[_Play]:
+    """Send the replies to all that wait for them; return the programs that go on."""
+    answered, paid = [play for play in waiting if play.key in replies], set()
+    for play in answered:
+        reply = replies[play.key]
+        if isinstance(reply, Exception):
+            play.ended, play.failure = True, reply
+        else:
+            first_to_ask = play.key not in paid
+            paid.add(play.key)
+            _send(play, reply, service, cached=not first_to_ask)
+    return answered
 
 
 def _take(backend, waiting: list[_Play]) -> list[_Play]:
@@ -186,20 +174,13 @@ def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
     """Send a program its reply, stored as a string, and keep the step and its cost."""
     try:
         reply = service.backend.decode(stored)
-        cost = json.loads(stored) if isinstance(play.request, Generate) else {}
-        step = Step(
-            play.request, reply, cached, cost.get("prompt_tokens", 0), cost.get("tokens", 0)
-        )
+        cost = json.loads(stored) if isinstance(play.request, Generate | Sample) else {}
+        tokens = cost.get("prompt_tokens", 0), cost.get("tokens", 0)
     except Exception as error:
-        raise RuntimeError(
-            _failure(
-                f"{type(service.backend).__name__} cannot read the reply {stored[:200]!r}",
-                [play],
-                error,
-            )
-        ) from error
-    play.trace.append(step)
-    _add(service.counts, step)
+        cannot = f"{_name(service)} cannot read the reply {stored[:200]!r}"
+        raise RuntimeError(_describe(cannot, [play], error)) from error
+    play.trace.append(Step(play.request, reply, cached, *tokens))
+    _add(service.counts, play.trace[-1])
     _advance(play, reply)
 
 
@@ -218,9 +199,8 @@ def _advance(play: _Play, reply: Reply | None) -> None:
     except StopIteration as end:
         play.ended, play.result, play.request = True, end.value, None
     except Exception as error:
-        raise RuntimeError(
-            _failure(f"the program failed after {len(play.trace)} replies", [play], error)
-        ) from error
+        failed = f"the program failed after {len(play.trace)} replies"
+        raise RuntimeError(_describe(failed, [play], error)) from error
 
 
 def _by_kind(backends: Sequence) -> dict[type, _Service]:
@@ -229,14 +209,15 @@ def _by_kind(backends: Sequence) -> dict[type, _Service]:
     for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
         for kind in backend.answers if isinstance(backend.answers, tuple) else (backend.answers,):
             if kind in served:
-                raise ValueError(
-                    f"found two backends that serve {kind.__name__}, expected one; leave one of them out"
-                )
+                found = f"found two backends that serve {kind.__name__}, expected one"
+                raise ValueError(f"{found}; leave one of them out")
             served[kind] = _Service(backend)
     return served
 
 
 def _service_of(play: _Play, served: dict[type, _Service]) -> _Service:
+    if not isinstance(play.request, Request):
+        raise TypeError(f"question {play.id!r}: {unknown(play.request)}")
     if type(play.request) not in served:
         names = ", ".join(kind.__name__ for kind in served) or "nothing"
         found = f"question {play.id!r} asked {_short(play.request)}, but the backends serve {names}"
@@ -246,16 +227,20 @@ def _service_of(play: _Play, served: dict[type, _Service]) -> _Service:
 
 def _checked(id: str, program: Program) -> Program:
     if not isinstance(program, Generator):
-        raise TypeError(
-            f"question {id!r}: expected a program, that is a generator, found {program!r}; call the system on the question"
-        )
+        expected = f"expected a program, that is a generator, found {program!r}"
+        raise TypeError(f"question {id!r}: {expected}; call the system on the question")
     return program
 
 
-def _failure(what: str, plays: list[_Play], error: Exception) -> str:
-    others = f" (and {len(plays) - 1} others in its batch)" if len(plays) > 1 else ""
+def _describe(what: str, plays: list[_Play], error: object) -> str:
+    others = f" (and {len(plays) - 1} others with it)" if len(plays) > 1 else ""
     asked = "nothing yet" if plays[0].request is None else _short(plays[0].request)
-    return f"question {plays[0].id!r}{others}: {what}: {error!r}; it asked {asked}; the replies until then are in the cache"
+    kept = "the replies until then are in the cache"
+    return f"question {plays[0].id!r}{others}: {what}: {error!r}; it asked {asked}; {kept}"
+
+
+def _name(service: _Service) -> str:
+    return type(service.backend).__name__
 
 
 def _short(request: Request) -> str:

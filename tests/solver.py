@@ -5,7 +5,8 @@ wordings, but no world and no answers.
 import re
 from functools import cache
 
-from ircotlib.laboratory.relations import LISTS, RELATIONS
+from ircotlib.laboratory.names import LISTS
+from ircotlib.laboratory.relations import RELATIONS
 
 NAME = r"[A-Z]\w+ [A-Z]\w+"
 ALL = [relation for relations in RELATIONS.values() for relation in relations]
@@ -68,14 +69,14 @@ def _read_paragraph(title: str, text: str) -> list[tuple[str, str]]:
     return stated
 
 
-def answer(style: str, question: str, paragraphs) -> str | None:
-    """The answer that the paragraphs give to a question of a style, None when they do not give one;
-    fails where they give two.
+def answer(dataset: str, question: str, paragraphs) -> str | None:
+    """The answer that the paragraphs give to a question of a data set, None when they give
+    none; fails where they give two.
     """
     facts, answers = read_facts(paragraphs), set()
     for read in (_comparison, _bridge_comparison, _same_country, _inference, _age, _count, _chain):
         try:
-            answers |= set(read(style, question, facts))
+            answers |= set(read(dataset, question, facts))
         except KeyError:  # a fact is not in the paragraphs
             continue
     assert len(answers) <= 1, (question, answers)
@@ -93,8 +94,9 @@ def _earlier_or_later(when: str, a: str, b: str, year_a: str, year_b: str) -> st
     return a if (int(year_a) < int(year_b)) == (when in ("first", "earlier")) else b
 
 
-def _comparison(style, question, facts):
-    pattern = rf"(?:Who|Which \w+) (?:was )?(born|came out|was founded) (first|last), ({NAME}) or ({NAME})\?"
+def _comparison(dataset, question, facts):
+    events = "|".join(EVENTS)
+    pattern = rf"(?:Who|Which \w+) (?:was )?({events}) (first|last), ({NAME}) or ({NAME})\?"
     other = rf"Which \w+ has the (earlier|later) ({'|'.join(DATES)}), ({NAME}) or ({NAME})\?"
     if found := re.fullmatch(pattern, question):
         (relation, when), (a, b) = (EVENTS[found[1]], found[2]), found.group(3, 4)
@@ -105,7 +107,7 @@ def _comparison(style, question, facts):
     return [_earlier_or_later(when, a, b, _get(facts, a, relation), _get(facts, b, relation))]
 
 
-def _bridge_comparison(style, question, facts):
+def _bridge_comparison(dataset, question, facts):
     found = re.fullmatch(
         rf"Which \w+ has the (\w+) who was born (earlier|later), ({NAME}) or ({NAME})\?", question
     )
@@ -117,7 +119,7 @@ def _bridge_comparison(style, question, facts):
     ]
 
 
-def _same_country(style, question, facts):
+def _same_country(dataset, question, facts):
     found = re.fullmatch(rf"Are ({NAME}) and ({NAME}) in the same country\?", question)
     return (
         ["yes" if _get(facts, found[1], "country") == _get(facts, found[2], "country") else "no"]
@@ -126,23 +128,23 @@ def _same_country(style, question, facts):
     )
 
 
-def _inference(style, question, facts):
+def _inference(dataset, question, facts):
     found = re.fullmatch(rf"Who is the ({'|'.join(ROLES)}) of ({NAME})\?", question)
     return [_get(facts, found[2], *ROLES[found[1]])] if found else []
 
 
-def _age(style, question, facts):
+def _age(dataset, question, facts):
     found = re.fullmatch(rf"How old was (.+) when ({NAME}) (came out|was founded)\?", question)
     if not found:
         return []
-    [(name, relations)] = read_phrase(style, found[1])
+    [(name, relations)] = read_phrase(dataset, found[1])
     assert name == found[2]
     return [
         str(int(_get(facts, name, EVENTS[found[3]])) - int(_get(facts, name, *relations, "birth")))
     ]
 
 
-def _count(style, question, facts):
+def _count(dataset, question, facts):
     found = re.fullmatch(
         rf"How many of the three members of ({NAME}) were born in ({NAME})\?", question
     )
@@ -152,10 +154,10 @@ def _count(style, question, facts):
     return [str([_get(facts, member, "birthplace") for member in members].count(found[2]))]
 
 
-def _chain(style, question, facts):
+def _chain(dataset, question, facts):
     """Every way to read the question as relations of relations of a name."""
     answers = []
-    for name, relations in _readings(style, question):
+    for name, relations in _readings(dataset, question):
         try:
             answers.append(_get(facts, name, *relations))
         except KeyError:
@@ -163,19 +165,23 @@ def _chain(style, question, facts):
     return answers
 
 
-def _readings(style: str, question: str) -> list[tuple[str, tuple[str, ...]]]:
-    if style == "2wikimultihopqa":
-        return read_phrase(style, re.sub(r"^(Who|What) is (.+)\?$", r"\2", question))
+@cache
+def _readings(dataset: str, question: str) -> list[tuple[str, tuple[str, ...]]]:
+    if dataset == "2wikimultihopqa":
+        return read_phrase(dataset, re.sub(r"^(Who|What) is (.+)\?$", r"\2", question))
     readings = []
     for form, relation in {
-        (relation.questions[style == "musique"], relation.name) for relation in ALL
+        (relation.questions[dataset == "musique"], relation.name) for relation in ALL
     }:
         if found := _match(form, question):
-            readings += [(name, (*before, relation)) for name, before in read_phrase(style, found)]
+            readings += [
+                (name, (*before, relation)) for name, before in read_phrase(dataset, found)
+            ]
     return readings
 
 
-def read_phrase(style: str, phrase: str) -> list[tuple[str, tuple[str, ...]]]:
+@cache
+def read_phrase(dataset: str, phrase: str) -> list[tuple[str, tuple[str, ...]]]:
     """Every way to read a noun phrase: the name it starts from, and the relations that lead on from
     it.
     """
@@ -186,13 +192,15 @@ def read_phrase(style: str, phrase: str) -> list[tuple[str, tuple[str, ...]]]:
         noun = re.fullmatch(r"the (\S+) of \{x\}", form)
         short = (
             f"the {{x}} {noun[1]}"
-            if noun and style == "musique"
+            if noun and dataset == "musique"
             else f"{{x}}'s {noun[1]}"
-            if noun and style == "iirc"
+            if noun and dataset == "iirc"
             else form
         )
         for inner in {_match(form, phrase), _match(short, phrase)} - {None}:
-            readings += [(name, (*before, relation)) for name, before in read_phrase(style, inner)]
+            readings += [
+                (name, (*before, relation)) for name, before in read_phrase(dataset, inner)
+            ]
     return list(dict.fromkeys(readings))
 
 

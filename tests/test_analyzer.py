@@ -60,8 +60,10 @@ SERVER = [
         "arab \u0627\u0644\u062e\u0644\u064a\u062c\u200e \u05e2\u05d1\u05e8\u05d9\u05ea\u200e",
     ),
     (
-        "\u0627\u0644\u0639\u0631\u0628\u064a\u0629\u200c\u0647\u0627 \u06f1\u06f2\u06f3 \u0661\u066c\u0662\u0663\u0664",
-        "\u0627\u0644\u0639\u0631\u0628\u064a\u0629\u200c\u0647\u0627 \u06f1\u06f2\u06f3 \u0661\u066c\u0662\u0663\u0664",
+        "\u0627\u0644\u0639\u0631\u0628\u064a\u0629\u200c\u0647\u0627 \u06f1\u06f2\u06f3 "
+        "\u0661\u066c\u0662\u0663\u0664",
+        "\u0627\u0644\u0639\u0631\u0628\u064a\u0629\u200c\u0647\u0627 \u06f1\u06f2\u06f3 "
+        "\u0661\u066c\u0662\u0663\u0664",
     ),
     # East Asian
     ("DJマックス モンスター3rd", "dj マックス モンスター 3rd"),
@@ -90,8 +92,10 @@ SERVER = [
     ),
     # emoji
     (
-        "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd \U0001f3f3\ufe0f\u200d\U0001f308",
-        "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd \U0001f3f3\ufe0f\u200d\U0001f308",
+        "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd "
+        "\U0001f3f3\ufe0f\u200d\U0001f308",
+        "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd "
+        "\U0001f3f3\ufe0f\u200d\U0001f308",
     ),
     ("🇫🇷🇩🇪🇬 a🇫🇷", "🇫🇷 🇩🇪 🇫🇷"),
     (
@@ -103,8 +107,10 @@ SERVER = [
         "\u263a \u263a\ufe0f \u263a \u263a \u263a\U0001f3fb \U0001f3fb",
     ),
     (
-        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f \U0001fae0\U0001f972",
-        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f \U0001fae0 \U0001f972",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f "
+        "\U0001fae0\U0001f972",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f \U0001fae0 "
+        "\U0001f972",
     ),
     # characters Unicode added later
     ("\ua7f1 \U0001e900\U00016fe2 \U00030000 \U00010e80 \u02b8\u02e5 \u058a a\u1ac0b", "𞤢 ʸ b"),
@@ -121,16 +127,19 @@ SERVER = [
 
 # The examples of Porter (1980) and, on the last line, the author's later changes: word/stem.
 STEMS = """
-    caresses/caress ponies/poni ties/ti cats/cat feed/feed agreed/agre plastered/plaster bled/bled motoring/motor sing/sing
-    conflated/conflat troubled/troubl sized/size hopping/hop tanned/tan falling/fall hissing/hiss fizzed/fizz failing/fail
-    filing/file happy/happi sky/sky relational/relat conditional/condit rational/ration valenci/valenc digitizer/digit
-    radicalli/radic differentli/differ vileli/vile analogousli/analog vietnamization/vietnam predication/predic operator/oper
-    feudalism/feudal decisiveness/decis hopefulness/hope callousness/callous formaliti/formal sensitiviti/sensit
-    sensibiliti/sensibl triplicate/triplic formative/form formalize/formal electrical/electr hopeful/hope goodness/good
-    revival/reviv allowance/allow inference/infer airliner/airlin gyroscopic/gyroscop adjustable/adjust irritant/irrit
-    replacement/replac adjustment/adjust dependent/depend adoption/adopt homologou/homolog communism/commun activate/activ
-    effective/effect bowdlerize/bowdler probate/probat rate/rate cease/ceas controll/control roll/roll
-    possibly/possibl apology/apolog revved/rev as/as
+    caresses/caress ponies/poni ties/ti cats/cat feed/feed agreed/agre plastered/plaster bled/bled
+    motoring/motor sing/sing conflated/conflat troubled/troubl sized/size hopping/hop tanned/tan
+    falling/fall hissing/hiss fizzed/fizz failing/fail filing/file happy/happi sky/sky
+    relational/relat conditional/condit rational/ration valenci/valenc digitizer/digit
+    radicalli/radic differentli/differ vileli/vile analogousli/analog vietnamization/vietnam
+    predication/predic operator/oper feudalism/feudal decisiveness/decis hopefulness/hope
+    callousness/callous formaliti/formal sensitiviti/sensit sensibiliti/sensibl triplicate/triplic
+    formative/form formalize/formal electrical/electr hopeful/hope goodness/good revival/reviv
+    allowance/allow inference/infer airliner/airlin gyroscopic/gyroscop adjustable/adjust
+    irritant/irrit replacement/replac adjustment/adjust dependent/depend adoption/adopt
+    homologou/homolog communism/commun activate/activ effective/effect bowdlerize/bowdler
+    probate/probat rate/rate cease/ceas controll/control roll/roll possibly/possibl apology/apolog
+    revved/rev as/as
 """
 
 

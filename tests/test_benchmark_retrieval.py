@@ -158,10 +158,9 @@ def test_hits_that_differ_by_rounding_are_told_from_others():
         }
     }
     (line,) = compare_hits(results)
-    assert (
-        "in the same order for 1 of 3 queries, for 1 more but for scores that differ by rounding; share of hits in both: 0.667"
-        in line
-    )
+    same, shared = line.split("; share of hits in both: ")
+    assert "in the same order for 1 of 3 queries, for 1 more but for scores that differ by" in same
+    assert shared == "0.667"
 
 
 ROWS = {  # at 1M and 5M

@@ -10,17 +10,20 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tantivy
+from asking import ask, ask_one
 
 from ircotlib.data import Paragraph
-from ircotlib.program import NearestTitle, Retrieve
+from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.retrieval import bm25
 from ircotlib.retrieval.analyzer import analyze
 from ircotlib.retrieval.bm25 import BM25, build_index, open_index
 from ircotlib.retrieval.corpus import Corpus, write_corpus
+from ircotlib.retrieval.ranking import Refused
 
 WORDS = [f"{start}{end}" for start in "bcdfghjklm" for end in ("ano", "oru", "ulo", "agi")]
 
@@ -63,14 +66,15 @@ def brute_force(paragraphs: list[Paragraph], query: str, k: int) -> list[tuple[i
     return sorted(totals.items(), key=lambda hit: (-round(hit[1], 3), hit[0]))[:k]
 
 
-@pytest.fixture
-def backend(tmp_path) -> BM25:
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory) -> BM25:
     """Over 300 random paragraphs."""
-    return open_index(write_corpus(tmp_path / "corpus", random_paragraphs(300)), tmp_path / "index")
+    folder = tmp_path_factory.mktemp("random")
+    return open_index(write_corpus(folder / "corpus", random_paragraphs(300)), folder / "index")
 
 
 def ranked(backend: BM25, query: str, k: int, titles=None) -> list[tuple[int, float]]:
-    return [tuple(hit) for hit in json.loads(backend.answer([Retrieve(query, k, titles)])[0])]
+    return [tuple(hit) for hit in json.loads(ask_one(backend, Retrieve(query, k, titles)))]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -85,7 +89,7 @@ def test_scores_and_order_are_those_of_a_brute_force(backend, seed):
 
 def test_replies_decode_to_paragraphs_best_first(backend):
     requests = [Retrieve("bano cano", 4), Retrieve("dulo", 2), Retrieve("bano cano", 4)]
-    replies = backend.answer(requests)
+    replies = ask(backend, requests)
     assert replies[0] == replies[2]
     assert [len(backend.decode(reply)) for reply in replies] == [4, 2, 4]
     assert backend.decode(replies[0]) == tuple(
@@ -98,29 +102,85 @@ def test_replies_decode_to_paragraphs_best_first(backend):
 def test_many_requests_at_once_get_the_replies_of_one_at_a_time(backend):
     chance = random.Random(5)
     requests = [Retrieve(random_text(chance, 8), chance.randint(1, 30)) for _ in range(200)]
-    assert backend.answer(requests) == [backend.answer([request])[0] for request in requests]
+    assert ask(backend, requests) == [ask_one(backend, request) for request in requests]
 
 
 def test_equal_requests_of_a_batch_are_searched_once(backend, monkeypatch):
-    searched, search = [], backend._rank
-    monkeypatch.setattr(backend, "_rank", lambda query, k: searched.append(k) or search(query, k))
-    assert len(backend.answer([Retrieve("bano", 3), Retrieve("bano", 4)] * 10)) == 20
-    assert sorted(searched) == [3, 4]
+    searched, search = [], backend._search
+    monkeypatch.setattr(backend, "_search", lambda asked: searched.append(asked) or search(asked))
+    assert len(ask(backend, [Retrieve("bano", 3), Retrieve("bano", 4)] * 10)) == 20
+    assert sorted(asked.size for asked in searched) == [13, 14]
 
 
 @pytest.mark.parametrize("query", ["", "the of and", "?!", "unheardof"])
 def test_a_query_without_known_terms_finds_nothing(backend, query):
-    assert backend.answer([Retrieve(query, 5), Retrieve(query, 5, ("Bano",))]) == ["[]", "[]"]
+    assert ask(backend, [Retrieve(query, 5), Retrieve(query, 5, ("Bano",))]) == ["[]", "[]"]
     assert backend.decode("[]") == ()
     assert backend.search(query) == []
 
 
 @pytest.mark.parametrize("k", [0, -3])
-def test_k_below_one_is_an_error(backend, k):
+def test_k_or_n_below_one_costs_only_its_request(backend, k):
+    sound = [Retrieve("bano", 3), Retrieve("cano", 2), NearestTitle("bano", 2)]
+    faulty = [Retrieve("bano", k), Retrieve("bano", k, None, True), NearestTitle("bano", k)]
+    *replies, few, distinct, titles = ask(backend, sound + faulty)
+    assert replies == [ask_one(backend, request) for request in sound]
+    assert [type(few), str(few)] == [Refused, f"k is {k}: ask for at least 1 paragraph"]
+    assert [type(distinct), str(distinct)] == [Refused, str(few)]
+    assert [type(titles), str(titles)] == [Refused, f"n is {k}: ask for at least 1 title"]
     with pytest.raises(ValueError, match=f"k is {k}: ask for at least 1"):
-        backend.answer([Retrieve("bano", k)])
-    with pytest.raises(ValueError, match=f"k is {k}"):
+        backend.search("bano", k)
+    with pytest.raises(ValueError, match=f"n is {k}: ask for at least 1"):
         backend.nearest_titles("bano", k)
+
+
+def test_a_request_of_another_class_is_an_error_before_any_search(backend, monkeypatch):
+    monkeypatch.setattr(backend, "_search", None)
+    with pytest.raises(TypeError, match="found the request Generate.*expected Retrieve or Nearest"):
+        next(backend.answer([Retrieve("bano", 3), Generate("bano")]))
+
+
+def test_what_was_answered_before_a_failure_is_given(backend, monkeypatch):
+    search = backend._search
+
+    def break_at_20(asked):
+        if asked.size == 20:
+            raise OSError("the disk is gone")
+        return search(asked)
+
+    monkeypatch.setattr(backend, "_search", break_at_20)
+    answering = backend.answer([Retrieve("bano", k) for k in (4, 2, 10, 3)])
+    assert next(answering) == (0, ask_one(backend, Retrieve("bano", 4)))
+    assert next(answering) == (1, ask_one(backend, Retrieve("bano", 2)))
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(answering)
+
+
+def repeated_paragraphs() -> list[Paragraph]:
+    """Short ones, each text up to 90 times, in any case, under titles of its own."""
+    chance, titles = random.Random(7), [paragraph.title for paragraph in random_paragraphs(40)]
+    texts = [paragraph.text for paragraph in random_paragraphs(40, most=6)]
+    times = [90, 30, *[chance.randint(1, 5) for _ in texts[2:]]]
+    cases = (str, str.upper, str.title)
+    repeated = [chance.choice(cases)(text) for text, n in zip(texts, times) for _ in range(n)]
+    chance.shuffle(repeated)
+    return [Paragraph(f"p{n}", chance.choice(titles), text) for n, text in enumerate(repeated)]
+
+
+@pytest.mark.parametrize("k", [1, 5, 15, 400])
+def test_of_equal_texts_only_the_best_counts_if_asked(tmp_path, k):
+    backend = open_index(write_corpus(tmp_path / "corpus", repeated_paragraphs()), tmp_path / "i")
+    titles = tuple(dict.fromkeys(p.title for p in list(backend.corpus)[::3]))
+    queries = [p.text for p in list(backend.corpus)[::7]]
+    requests = [Retrieve(query, k, t, True) for query in queries for t in (None, titles)]
+    shortened = 0
+    for request, reply in zip(requests, ask(backend, requests), strict=True):
+        best = {}
+        for position, score in ranked(backend, request.query, 10**6, request.titles):
+            best.setdefault(backend.corpus[position].text.lower(), [position, score])
+        assert json.loads(reply) == list(best.values())[:k]
+        shortened += reply != ask_one(backend, replace(request, distinct=False))
+    assert shortened > len(requests) / 2 or k == 1
 
 
 def test_k_beyond_the_corpus_gives_all_that_match(backend):
@@ -198,10 +258,8 @@ def test_nearest_titles_as_requests(tmp_path):
         NearestTitle("Rome", 2),
         NearestTitle("Paris"),
     ]
-    found = [backend.decode(reply) for reply in backend.answer(requests)]
+    found = [backend.decode(reply) for reply in ask(backend, requests)]
     assert found == [("rome",), (corpus[0],), ("malmö",), ("rome", "rome (city)"), ()]
-    with pytest.raises(ValueError, match="k is 0"):
-        backend.answer([NearestTitle("Rome", 0)])
 
 
 def test_nearest_titles_looks_past_a_title_with_many_paragraphs(tmp_path):
@@ -245,8 +303,8 @@ def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(tmp_p
     requests = [
         Retrieve(random_text(random.Random(seed), 6), k) for seed in range(40) for k in (1, 5, 15)
     ]
-    assert whole.answer(requests) == again.answer(requests) == pieces.answer(requests)
-    for request, reply in zip(requests, whole.answer(requests)):
+    assert ask(whole, requests) == ask(again, requests) == ask(pieces, requests)
+    for request, reply in zip(requests, ask(whole, requests)):
         hits = json.loads(reply)
         assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0]))
         assert [position for position, _ in hits] == [
@@ -314,7 +372,7 @@ def test_two_who_open_at_once_build_once(tmp_path):
         ]
         backends = [job.result() for job in jobs]
     assert builds == [1]
-    assert len({backend.answer([Retrieve("bano", 5)])[0] for backend in backends}) == 1
+    assert len({ask_one(backend, Retrieve("bano", 5)) for backend in backends}) == 1
 
 
 def test_another_analyzer_or_corpus_makes_another_index_and_fingerprint(tmp_path, monkeypatch):
@@ -427,8 +485,12 @@ def test_real_questions_find_what_elasticsearch_finds(real):
     """Titles and scores as the server answered (9.0.4, one shard, match on title and text)."""
     burial = real.search("Where was the place of burial of Charles Mathew's father?", 5)
     assert [paragraph.title for paragraph, _ in burial] == [
-        "Charles Mathew", "James Charles Mathew", "Place of origin", "Place of birth", "Sarre Anglo-Saxon cemetery",
-    ]  # fmt: skip
+        "Charles Mathew",
+        "James Charles Mathew",
+        "Place of origin",
+        "Place of birth",
+        "Sarre Anglo-Saxon cemetery",
+    ]
     assert [score for _, score in burial] == pytest.approx(
         [27.229, 26.4, 19.004, 17.849, 15.261], abs=0.0011
     )
@@ -437,8 +499,12 @@ def test_real_questions_find_what_elasticsearch_finds(real):
         5,
     )
     assert [paragraph.title for paragraph, _ in film] == [
-        "Heinz in the Moon", "Gold for the Caesars", "Cold Moon (2016 film)", "Hello Caesar!", "Bloody Moon",
-    ]  # fmt: skip
+        "Heinz in the Moon",
+        "Gold for the Caesars",
+        "Cold Moon (2016 film)",
+        "Hello Caesar!",
+        "Bloody Moon",
+    ]
     assert [score for _, score in film] == pytest.approx(
         [35.028, 31.912, 18.25, 17.634, 17.109], abs=0.0011
     )

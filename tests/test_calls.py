@@ -11,7 +11,16 @@ from threading import Timer
 import pytest
 
 from ircotlib.calls import OWNER, SCHEMA, Calls, key
-from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
+from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
+
+
+def test_keys_stay_what_they_were_when_fields_are_added():
+    """What was paid for stays valid: keys as they were before `distinct` and chats existed."""
+    assert key(Retrieve("q", 3, ("a", "b")), "f") == "58282002524ce9f176288b272987c327"
+    assert key(NearestTitle("t"), "f") == "3158012d9a8b10949275a6b920d8bc1b"
+    assert key(Generate("p"), "f") == "4bf9223c39ce2607edf877e978e9e70e"
+    assert key(Generate("p", "sentence", 300), "f") == "36bd97db78fac980dbe0a65054b71e5a"
+    assert key(Retrieve("q", 3, distinct=True), "f") != key(Retrieve("q", 3), "f")
 
 
 def test_a_key_is_the_content_of_the_call():
@@ -146,7 +155,7 @@ def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
     path.write_text("my notes\n" * 100)
     with pytest.raises(
         ValueError,
-        match=r"notes\.txt: found a file that is not a SQLite database, expected a call cache.*Move it away",
+        match=r"notes\.txt: found a file that is not a SQLite database, expected .* Move it away",
     ):
         Calls(path)
     assert path.read_text() == "my notes\n" * 100

@@ -9,16 +9,19 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ircotlib.laboratory.encyclopedia import make_world
-from ircotlib.laboratory.questions import STYLES
+from ircotlib.laboratory.questions import DATASETS
 from ircotlib.laboratory.relations import RELATION_NAMES
 from ircotlib.prompts import GPT3
-from training import causal, train
-from training.causal import CausalTeacher, encode_causal, make_causal_model, weights_at
-from training.draws import Confusers, Plan, draw_conclusion, draw_example
+from training import causal
+from training.causal import make_causal_model, weights_at
+from training.causal_encode import encode_causal
+from training.causal_teach import CausalTeacher
+from training.draws import CONCLUDED, Plan, draw_conclusion, draw_example
 from training.evaluate import writer
-from training.examples import EARLIER, LATER
 from training.model import make_tokenizer, order_numbers
-from training.train import Recipe, Training, draw_batch, draw_worlds, learn, make_optimizers
+from training.places import EARLIER, LATER
+from training.recipe import Recipe, draw_batch, draw_worlds
+from training.train import Training, learn, make_optimizers
 
 TOKENIZER = make_tokenizer()
 PROMPTS = [
@@ -35,23 +38,20 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def worlds():
-    return {style: make_world(1_000_004, 300, style, held_out=False) for style in STYLES}
+    return {dataset: make_world(1_000_004, 300, dataset, held_out=False) for dataset in DATASETS}
 
 
 @pytest.fixture(scope="module")
 def examples(worlds):
-    """Chains and conclusions of all styles, some with a demonstration, in the form of GPT-3's
+    """Chains and conclusions of all data sets, some with a demonstration, in the form of GPT-3's
     prompts.
     """
     rng, drawn = random.Random(1), []
-    for style, world in worlds.items():
-        drawn += [
-            draw_example(world, style, Confusers(world), rng, Plan(3, n == 0, form=GPT3))
-            for n in range(4)
-        ]
+    for dataset, world in worlds.items():
+        drawn += [draw_example(world, dataset, rng, Plan(3, n == 0, style=GPT3)) for n in range(4)]
     drawn += [
-        draw_conclusion(worlds[style], rng, style, GPT3)
-        for style in train.CONCLUDED
+        draw_conclusion(worlds[dataset], rng, dataset, GPT3)
+        for dataset in CONCLUDED
         for _ in range(4)
     ]
     return [example for example in drawn if example.target]
@@ -190,10 +190,10 @@ def test_compared_years_look_back(batch):
 
 
 def test_prompts_are_gpt3s_and_only_demonstrations_ask_for_a_direct_answer(worlds):
-    rng, confusers = random.Random(0), Confusers(worlds["musique"])
+    rng = random.Random(0)
     drawn = {
         n: [
-            draw_example(worlds["musique"], "musique", confusers, rng, Plan(2, n, form=GPT3))
+            draw_example(worlds["musique"], "musique", rng, Plan(2, n, style=GPT3))
             for _ in range(40)
         ]
         for n in (0, 1)
@@ -271,22 +271,24 @@ def test_what_comes_later_and_padding_change_nothing(few):
     torch.testing.assert_close(*found, atol=1e-4, rtol=1e-3)
 
 
-def test_learning_lowers_every_part_of_the_loss(few):
+@pytest.fixture(scope="module")
+def learned(few):
+    """A training of eight steps, and the parts of their losses."""
     training = start()
-    parts = [learn(training, few, 3e-3) for _ in range(8)]
+    return training, [learn(training, few, 3e-3) for _ in range(8)]
+
+
+def test_learning_lowers_every_part_of_the_loss(learned):
+    _, parts = learned
     assert set(parts[0]) == {"writing", "looking", "stated", "decided", "comparing"}
     assert all(parts[-1][name] < 0.9 * parts[0][name] for name in parts[0])
 
 
-def test_a_batch_is_written_as_one_at_a_time(few):
-    training = start()
-    for _ in range(8):
-        learn(training, few, 3e-3)
+def test_a_batch_is_written_as_one_at_a_time(learned):
+    training, _ = learned
     tokenizer = make_tokenizer(ends=False)
-    alone = [writer(training.model, tokenizer)([prompt])[0] for prompt in PROMPTS]
-    assert (
-        writer(training.model, tokenizer)(PROMPTS)
-        == alone
-        == writer(training.model, tokenizer, rows=2)(PROMPTS)
-    )
+    write = writer(training.model, tokenizer, longest=30)
+    alone = [write([prompt])[0] for prompt in PROMPTS]
+    assert write(PROMPTS) == alone
+    assert writer(training.model, tokenizer, rows=2, longest=30)(PROMPTS) == alone
     assert len(set(alone)) > 1 and all(alone)

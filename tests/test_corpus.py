@@ -1,14 +1,21 @@
 """A corpus on disk: what comes back, how fast it opens, and what is refused."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ircotlib.data import Paragraph, read_jsonl
-from ircotlib.retrieval.corpus import Corpus, write_corpus
+from ircotlib.retrieval.corpus import Corpus, open_corpus, write_corpus
+
+FILES = {"paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json", "corpus.lock"}
 
 PARAGRAPHS = [
     Paragraph("a", "Café", "Line one\nline two \u2028 and \x85 more"),
@@ -23,6 +30,10 @@ def numbered(count: int, text: str = "words") -> list[Paragraph]:
         Paragraph(f"p{number}", f"Title {number % 7}", f"{text} {number}")
         for number in range(count)
     ]
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
 
 
 def test_paragraphs_come_back_as_they_were_written(tmp_path):
@@ -73,7 +84,7 @@ def test_equal_ids_are_an_error_that_names_them_and_leave_the_old_corpus(tmp_pat
     with pytest.raises(ValueError, match="two paragraphs have the id 'p3': positions 3 and 9"):
         write_corpus(tmp_path, [*numbered(9), Paragraph("p3", "Other", "text")])
     assert list(Corpus(tmp_path)) == PARAGRAPHS
-    assert not list(tmp_path.glob("*.partial"))
+    assert names_in(tmp_path) == FILES
 
 
 def test_an_empty_corpus_is_an_error(tmp_path):
@@ -98,8 +109,126 @@ def test_a_damaged_corpus_is_an_error(tmp_path):
     write_corpus(tmp_path, PARAGRAPHS)
     lines = tmp_path / "paragraphs.jsonl"
     lines.write_bytes(lines.read_bytes()[:-20])
-    with pytest.raises(ValueError, match="write the corpus again"):
+    with pytest.raises(ValueError, match="found 4 offsets, 4 ids.*write the corpus again"):
         Corpus(tmp_path)
+    assert list(write_corpus(tmp_path, PARAGRAPHS)) == PARAGRAPHS
+
+
+def times_of(folder: Path) -> dict[str, tuple]:
+    """When each file of a corpus was written, and which one it is."""
+    stats = {path.name: path.stat() for path in folder.iterdir() if path.name != "corpus.lock"}
+    return {name: (stat.st_mtime_ns, stat.st_ino) for name, stat in stats.items()}
+
+
+def test_the_same_corpus_is_left_as_it_is(tmp_path):
+    before = times_of(write_corpus(tmp_path, PARAGRAPHS).folder)
+    assert list(write_corpus(tmp_path, iter(PARAGRAPHS))) == PARAGRAPHS
+    assert times_of(tmp_path) == before
+    assert list(write_corpus(tmp_path, PARAGRAPHS[::-1])) == PARAGRAPHS[::-1]  # of equal size
+    after = times_of(tmp_path)
+    assert [name for name in before if after[name] == before[name]] == []
+    assert names_in(tmp_path) == FILES
+
+
+def test_a_corpus_of_the_same_origin_is_opened_without_reading_it(tmp_path):
+    def never():
+        raise AssertionError("the raw files were read")
+
+    made_of = {"raw.json": [3, 1700000000], "reader": "1"}
+    first = open_corpus(tmp_path, made_of, lambda: iter(PARAGRAPHS))
+    before = times_of(tmp_path)
+    again = open_corpus(tmp_path, {"reader": "1", "raw.json": (3, 1700000000)}, never)
+    assert list(again) == list(first) == PARAGRAPHS
+    assert times_of(tmp_path) == before
+    with pytest.raises(AssertionError, match="raw files were read"):
+        open_corpus(tmp_path, made_of | {"reader": "2"}, never)
+    assert list(open_corpus(tmp_path, made_of, never)) == PARAGRAPHS
+
+
+def test_of_another_origin_only_what_differs_is_written(tmp_path):
+    one = write_corpus(tmp_path, PARAGRAPHS).fingerprint
+    before = times_of(tmp_path)
+    same = open_corpus(tmp_path, "touched", lambda: PARAGRAPHS)
+    assert {name for name, time in times_of(tmp_path).items() if time != before[name]} == {
+        "corpus.json"
+    }
+    other = open_corpus(tmp_path, "changed", lambda: PARAGRAPHS[:3])
+    assert [len(same), len(other)] == [4, 3]
+    assert same.fingerprint == one != other.fingerprint
+    assert json.loads((tmp_path / "corpus.json").read_text())["made_of"] == "changed"
+
+
+@pytest.mark.parametrize("name", ["paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"])
+@pytest.mark.parametrize("kept", [0, 20, None])
+def test_a_damaged_corpus_of_the_same_origin_is_written_again(tmp_path, name, kept):
+    path = open_corpus(tmp_path, "raw", lambda: PARAGRAPHS).folder / name
+    path.unlink() if kept is None else path.write_bytes(path.read_bytes()[:kept])
+    assert list(open_corpus(tmp_path, "raw", lambda: PARAGRAPHS)) == PARAGRAPHS
+
+
+OPEN_OFTEN = """
+import sys
+from ircotlib.data import Paragraph
+from ircotlib.retrieval.corpus import open_corpus, write_corpus
+
+print("ready", flush=True)
+sys.stdin.readline()
+folder, who = sys.argv[1:]
+for turn in range(12):
+    size = {"write": 400, "change": 300 + len(who) + 10 * turn, "open": 400}[who.split("-")[0]]
+    made = [Paragraph(f"p{n}", f"Title {n % 7}", f"{'words ' * 20}{n}") for n in range(size)]
+    if who == "open":
+        corpus = open_corpus(folder, "raw", lambda: made)
+    else:
+        corpus = write_corpus(folder, iter(made))
+    assert [corpus[n] for n in range(len(corpus))] == made, (len(corpus), size)
+    assert corpus.position_of("p123") == 123
+"""
+
+
+@pytest.mark.parametrize(
+    "workers", [("write", "write"), ("open", "open"), ("change-1", "change-22", "write")]
+)
+def test_processes_that_open_at_once_all_have_their_corpus(tmp_path, workers):
+    """Twelve openings each, of the same paragraphs or, one after the other, of different ones."""
+    how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [sys.executable, "-c", OPEN_OFTEN, str(tmp_path)]
+    running = [subprocess.Popen([*command, who], text=True, **how) for who in workers]
+    assert [process.stdout.readline() for process in running] == ["ready\n"] * len(running)
+    for process in running:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    ended = [(process.communicate()[1], process.returncode) for process in running]
+    assert ended == [("", 0)] * len(running)
+    assert names_in(tmp_path) == FILES
+
+
+WRITE_AND_HANG = """
+import sys, time
+from ircotlib.data import Paragraph
+from ircotlib.retrieval.corpus import write_corpus
+
+def hang_in_the_middle():
+    for number in range(400):
+        if number == 200:
+            print("half", flush=True)
+            time.sleep(60)
+        yield Paragraph(f"p{number}", "Title", "text " * 100)
+
+write_corpus(sys.argv[1], hang_in_the_middle())
+"""
+
+
+def test_a_killed_writing_leaves_the_old_corpus_and_the_next_one_clears_up(tmp_path):
+    write_corpus(tmp_path, PARAGRAPHS)
+    command = [sys.executable, "-c", WRITE_AND_HANG, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "half\n"
+        os.kill(process.pid, signal.SIGKILL)
+    assert list(Corpus(tmp_path)) == PARAGRAPHS
+    assert names_in(tmp_path) > FILES
+    assert list(write_corpus(tmp_path, numbered(9))) == numbered(9)
+    assert names_in(tmp_path) == FILES
 
 
 def test_a_large_corpus_opens_and_reads_at_once(tmp_path):

@@ -1,15 +1,25 @@
-"""Official raw files as questions and paragraphs, by small files in the same format; the real
-samples are in test_pooled.py.
+"""Data sets as files with their records, and official raw files as questions and paragraphs, by
+small files in the same format; the real samples are in test_pooled.py.
 """
 
+import bz2
 import json
+import math
 import re
+import sys
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from ircotlib.data import Question
+from ircotlib import datasets
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.datasets import all_datasets, files, find_dataset
+from ircotlib.datasets.abstracts import ABSTRACTS, FOLDER
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.hotpotqa import read_hotpotqa
 from ircotlib.datasets.musique import read_musique
+from ircotlib.datasets.scoring import score
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
 
 GRAVITY = ["Lost Gravity", ["Lost Gravity is a roller coaster.", " It was made by Mack Rides. "]]
@@ -183,7 +193,8 @@ BROKEN = [
     (
         read_hotpotqa,
         [WIKI],
-        "field 'type': expected one of bridge, comparison, found 'compositional': is it another data set's file?",
+        "field 'type': expected one of bridge, comparison, found 'compositional': is it another"
+        " data set's file?",
     ),
     (
         read_hotpotqa,
@@ -193,7 +204,8 @@ BROKEN = [
     (
         read_2wikimultihopqa,
         [HOTPOT],
-        "field 'type': expected one of compositional, comparison, inference, bridge_comparison, found 'bridge'",
+        "field 'type': expected one of compositional, comparison, inference, bridge_comparison,"
+        " found 'bridge'",
     ),
     (
         read_musique,
@@ -247,7 +259,7 @@ def test_a_file_cut_off_or_of_another_kind_is_named(tmp_path):
         (tmp_path / "dev.json").write_bytes(content)
         with pytest.raises(
             ValueError,
-            match=r"dev.json: expected one JSON list of questions, found \d+ bytes.*cut off or damaged",
+            match=r"dev.json: expected one JSON list of questions, found \d+ bytes.*cut off or",
         ):
             read_hotpotqa(tmp_path / "dev.json")
     (tmp_path / "dev.json").write_text(json.dumps(MUSIQUE))
@@ -259,3 +271,126 @@ def test_a_file_cut_off_or_of_another_kind_is_named(tmp_path):
     path.write_text(path.read_text()[:-30])
     with pytest.raises(ValueError, match="dev.jsonl, line 2: expected one dict"):
         read_musique(path)
+
+
+# The records
+
+
+def test_the_folder_lists_its_data_sets_in_their_order():
+    assert [*all_datasets()] == ["hotpotqa", "2wikimultihopqa", "musique", "iirc"]
+    for name, dataset in all_datasets().items():
+        assert dataset.name == name and dataset.full.name == name
+        assert [*dataset.scores] == ["f1", "em"]
+    with pytest.raises(FrozenInstanceError):
+        dataset.title = "Other"
+    with pytest.raises(FrozenInstanceError):
+        dataset.full.count = 1
+
+
+MINE = '''"""My questions, as JSON lines of question, answers and paragraphs."""
+
+from ircotlib.data import Question, read_jsonl
+from ircotlib.datasets import Dataset
+from ircotlib.datasets.abstracts import ABSTRACTS
+from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.metrics import exact_match, squad_f1
+
+
+def read_mine(path):
+    for number, row in enumerate(read_jsonl(path), start=1):
+        context = [make_paragraph(title, text) for title, text in row["paragraphs"]]
+        answers = tuple(row["answers"])
+        yield Question(f"mine-{number}", row["question"], answers, (), "mine"), context
+
+
+DATASET = Dataset(
+    name="mine",
+    title="My questions",
+    files=("mine.jsonl",),
+    source="my own disk",
+    read=read_mine,
+    scores={"em": exact_match, "f1": squad_f1, "letters": lambda text, answers: len(text) / 100},
+    full=ABSTRACTS,
+)
+'''
+ROWS = [
+    {"question": "Who?", "answers": ["Ann", "A."], "paragraphs": [["A", "It is Ann."], ["B", "b"]]},
+    {"question": "Where?", "answers": ["Ulm"], "paragraphs": [["B", "b"], ["U", "In Ulm."]]},
+]
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A data set that is one file in another folder, and its questions."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "questions_of_mine.py").write_text(MINE, encoding="utf-8")
+    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(folder)])
+    yield write(tmp_path / "mine.jsonl", ROWS)
+    sys.modules.pop("ircotlib.datasets.questions_of_mine", None)
+
+
+def test_a_data_set_is_added_by_one_file(mine, tmp_path):
+    assert len(MINE.splitlines()) == 25
+    assert [*all_datasets()][-1] == "mine" and find_dataset("mine").title == "My questions"
+    questions, paragraphs = read_dataset("mine", tmp_path)
+    assert [question.text for question in questions] == ["Who?", "Where?"]
+    assert [paragraph.title for paragraph in paragraphs] == ["A", "B", "U"]
+    found = score(questions[0], Prediction("Ann B", (paragraphs[1],), ("Hm.",)))
+    assert math.isnan(found.pop("recall"))
+    expected = {"em": 0, "f1": 2 / 3, "letters": 0.05, "paragraphs": 1, "steps": 1}
+    assert found == pytest.approx(expected) and [*found] == [*expected]
+    mine.unlink()
+    with pytest.raises(FileNotFoundError, match="of mine: .* get mine.jsonl from my own disk"):
+        read_dataset("mine", tmp_path)
+
+
+def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "DATA", tmp_path / "data")
+    shard = tmp_path / FOLDER / "AA/wiki_00.bz2"
+    shard.parent.mkdir(parents=True)
+    lines = (json.dumps({"title": title, "text": [title]}) for title in ("Lost Gravity", "B"))
+    shard.write_bytes(bz2.compress("\n".join(lines).encode()))
+    made = make_full_corpus(ABSTRACTS, tmp_path, tmp_path / "data/corpora/hotpotqa-full", 2)
+    record = HOTPOT | {"supporting_facts": [["Lost Gravity", 0]]}
+    write(tmp_path / "hotpot_dev_distractor_v1.json", [record])
+    for name in ("mine", "hotpotqa"):
+        questions, corpus = read_dataset(name, tmp_path, "full")
+        assert (corpus.folder, corpus.fingerprint) == (made.folder, made.fingerprint)
+    assert questions[0].gold == (corpus[0].id,)  # by title: the context's text is another
+
+
+def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_path, monkeypatch):
+    none = replace(find_dataset("mine"), full=None)
+    monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", none)
+    with pytest.raises(ValueError, match="found no full corpus of mine, expected .*corpus pooled"):
+        read_dataset("mine", tmp_path / "nowhere", "full")
+    with pytest.raises(ValueError, match="found corpus 'whole', expected pooled or full"):
+        read_dataset("mine", tmp_path / "nowhere", "whole")
+    write(mine, [ROWS[0] | {"paragraphs": []}])
+    with pytest.raises(
+        ValueError, match="mine.jsonl: expected contexts .*open it with corpus full"
+    ):
+        read_dataset("mine", tmp_path)
+
+
+def test_two_data_sets_of_one_name_are_told(mine, monkeypatch):
+    twin = replace(find_dataset("mine"), name="musique")
+    monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", twin)
+    with pytest.raises(ValueError, match="found 2 data sets named 'musique', expected one"):
+        all_datasets()
+
+
+def test_a_prediction_gets_recall_the_scores_of_its_data_set_and_counts():
+    question = Question("q", "Who?", ("yes",), ("a", "b"), "hotpotqa")
+    found = (Paragraph("b", "B", ""), Paragraph("c", "C", ""))
+    scores = score(question, Prediction("yes, both", found, ("One.", "Two.")))
+    assert scores == {"recall": 0.5, "f1": 0, "em": 0, "paragraphs": 2, "steps": 2}
+    assert [*scores] == ["recall", "f1", "em", "paragraphs", "steps"]
+    squad = replace(question, dataset="musique")
+    assert score(squad, Prediction("yes, both", found))["f1"] == pytest.approx(2 / 3)
+    assert score(squad, Prediction("yes", found), released=True)["em"] == 1
+    with pytest.raises(
+        ValueError, match="unknown data set 'squad'; expected one of hotpotqa, 2wiki"
+    ):
+        score(replace(question, dataset="squad"), Prediction("yes"))

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+from asking import ask
 
 from ircotlib.data import Paragraph
 from ircotlib.program import Retrieve
@@ -70,9 +71,9 @@ def test_an_index_made_by_processes_finds_the_same(corpus, tmp_path, monkeypatch
     monkeypatch.setattr(bm25, "count_processes", lambda corpus: 4)  # and 2 threads that write
     build_index(corpus, tmp_path / "four")
     requests = [Retrieve(paragraph.text[:80], 15) for paragraph in list(corpus)[::50]]
-    assert BM25(corpus, tmp_path / "four").answer(requests) == BM25(
-        corpus, tmp_path / "one"
-    ).answer(requests)
+    assert ask(BM25(corpus, tmp_path / "four"), requests) == ask(
+        BM25(corpus, tmp_path / "one"), requests
+    )
 
 
 def test_a_process_that_breaks_off_is_an_error_and_leaves_no_index(corpus, tmp_path, monkeypatch):

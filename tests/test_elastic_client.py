@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 import yaml
+from asking import ask
 
 from ircotlib.calls import Calls
 from ircotlib.data import Paragraph
@@ -139,7 +140,8 @@ def test_a_password_in_the_address_is_refused_and_not_repeated():
         (
             "9.0.4",
             "10.0.0",
-            "found Elasticsearch 9.0.4 and its Python client 10.0.0.*pip install 'elasticsearch>=9,<10'",
+            "found Elasticsearch 9.0.4 and its Python client 10.0.0"
+            ".*pip install 'elasticsearch>=9,<10'",
         ),
         ("11.0.0", "9.5.1", "pip install 'elasticsearch>=11,<12'"),
     ],
@@ -286,18 +288,19 @@ def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_
     node = own()
     backend = open_elasticsearch(corpus, node.url, "away")
     requests = [Retrieve(f"word{number}", 5) for number in range(11)]
-    before = backend.answer(requests)
+    before = ask(backend, requests)
 
     monkeypatch.setattr(elastic_client, "TIMEOUT", 1)
+    monkeypatch.setattr(elastic_client, "LONGEST_PAUSE", 1)
     hasty = Elasticsearch(corpus, node.url, "away", patience=2)
     os.killpg(node.process.pid, signal.SIGSTOP)
     with pytest.raises(
         ConnectionError,
         match="no answer from Elasticsearch at .* for 2 s .*timed out.*run the same again",
     ):
-        hasty.answer(requests)
+        ask(hasty, requests)
     os.killpg(node.process.pid, signal.SIGCONT)
-    assert backend.answer(requests) == before
+    assert ask(backend, requests) == before
 
     node.kill()
     with (
@@ -309,15 +312,16 @@ def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_
 
     starting = threading.Thread(target=own)
     starting.start()
-    assert backend.answer(requests) == before
+    assert ask(backend, requests) == before
     starting.join()
     backend._server.client.indices.delete(index=backend._index)
     with pytest.raises(ValueError, match="refused the .*index_not_found"):
-        backend.answer(requests)
+        ask(backend, requests)
 
 
 def test_without_the_client_the_rest_works_and_the_error_says_what_to_install():
-    code = "import sys; sys.modules['elasticsearch'] = None; import ircotlib.experiment; import ircotlib.retrieval.elastic_load"
+    code = "import sys; sys.modules['elasticsearch'] = None; import ircotlib.runs; "
+    code += "import ircotlib.retrieval.elastic_load"
     ended = subprocess.run(
         [sys.executable, "-c", code], check=False, capture_output=True, text=True
     )

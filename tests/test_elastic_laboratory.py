@@ -5,77 +5,58 @@ answers IIRC's questions alike.
 import pytest
 from test_elastic import compare
 
-from ircotlib.calls import Calls
-from ircotlib.experiment import Bench, open_dataset, program_of
-from ircotlib.generation.local import load
+from ircotlib.bench import open_bench, program_of
 from ircotlib.laboratory.make import make_dataset, make_laboratory
-from ircotlib.laboratory.questions import STYLES
-from ircotlib.paths import MODELS, PROMPTS
+from ircotlib.laboratory.questions import DATASETS
+from ircotlib.parameters import read_parameters
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.scheduler import run
+from ircotlib.systems import all_systems
 
 SEED, SIZE, QUESTIONS = 5, 1200, 60
 
 
 @pytest.fixture(scope="module")
 def open_both(tmp_path_factory, elasticsearch_url):
-    """open_both(style): its questions, and the embedded and the Elasticsearch backend over its
-    corpus.
+    """open_both(dataset): a bench with the embedded and one with the Elasticsearch backend, over
+    the same corpus and questions.
     """
     folder = tmp_path_factory.mktemp("laboratory")
+    made = str(make_laboratory(folder / "small", SEED, SIZE, QUESTIONS))
+    mini = read_parameters("mini", {"model": "data/models/mini-xl", "data_dir": made, "dev": 0})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ircotlib.experiment.DATA", folder / "data")
-        made = make_laboratory(folder / "small", SEED, SIZE, QUESTIONS)
-
-        def open_style(style: str):
-            (_, questions, embedded), (_, _, server) = (
-                open_dataset(style, made, 0, QUESTIONS, 0, r)
-                for r in ("embedded", elasticsearch_url)
-            )
-            return questions, embedded, server
-
-        yield open_style
+        patch.setattr("ircotlib.bench.DATA", folder / "data")
+        yield lambda dataset: [
+            open_bench(mini.change(retriever=where, test=QUESTIONS), dataset, "try")
+            for where in ("embedded", elasticsearch_url)
+        ]
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", DATASETS)
 def test_questions_and_thoughts_find_the_same_paragraphs_in_the_same_order(open_both, style):
-    questions, embedded, server = open_both(style)
+    embedded, server = open_both(style)
     thoughts = [
         thought.text
         for riddle in make_dataset(style, SEED, SIZE, QUESTIONS)[1]
         for thought in riddle.thoughts
     ]
-    queries = dict.fromkeys([question.text for question in questions] + thoughts)
+    queries = dict.fromkeys([question.text for question in embedded.test] + thoughts)
     assert len(queries) > 2 * QUESTIONS
-    compare(embedded, server, [Retrieve(query, 15) for query in queries])
+    compare(embedded.retriever, server.retriever, [Retrieve(query, 15) for query in queries])
 
 
 @pytest.mark.parametrize("system", ["OneR QA", "IRCoT QA"])
-def test_iirc_is_answered_alike_with_both_retrievers(open_both, tmp_path, system):
+def test_iirc_is_answered_alike_with_both_retrievers(open_both, system):
     """App. B in full: titles by the model, the nearest titles, retrieval within these pages, the
     main passage always there.
     """
-    questions, embedded, server = open_both("iirc")
     outcomes = []
-    for retriever in (embedded, server):
-        with Calls(tmp_path / f"{len(outcomes)}.sqlite") as calls:
-            model = load(MODELS / "mini-xl")
-            bench = Bench(
-                "try",
-                "iirc",
-                [],
-                questions,
-                retriever,
-                calls,
-                model,
-                demonstrations=PROMPTS / "laboratory",
-                context_tokens=1050,
-            )
-            play = program_of(bench, system, k=4, m=1)
-            outcomes.append(
-                run({q.id: play(q) for q in questions[:12]}, [retriever, model], calls)[0]
-            )
-    for question in questions[:12]:
+    for bench in open_both("iirc"):  # what the model wrote for an equal prompt is remembered
+        questions = bench.test[:12]
+        play = program_of(bench, all_systems()[system], k=4, m=1)
+        programs = {question.id: play(question) for question in questions}
+        outcomes.append(run(programs, bench.backends, bench.calls)[0])
+    for question in questions:
         one, other = (outcome[question.id] for outcome in outcomes)
         assert one.result == other.result
         assert question.passage in one.result.paragraphs and one.result.answer

@@ -10,8 +10,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 import pytest
+from asking import ask
 
+from ircotlib import bench
 from ircotlib.data import Paragraph
+from ircotlib.parameters import read_parameters
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import Corpus, write_corpus
@@ -20,7 +23,7 @@ elasticsearch = pytest.importorskip(
     "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
 )
 
-from ircotlib.retrieval import elastic, elastic_load
+from ircotlib.retrieval import elastic, elastic_client, elastic_load
 from ircotlib.retrieval.elastic import Elasticsearch
 from ircotlib.retrieval.elastic_load import open_elasticsearch
 
@@ -40,6 +43,12 @@ def make_corpus(folder, count: int = 1500) -> Corpus:
 @pytest.fixture
 def corpus(tmp_path) -> Corpus:
     return make_corpus(tmp_path / "corpus")
+
+
+@pytest.fixture
+def small(tmp_path) -> Corpus:
+    """For what does not depend on the size."""
+    return make_corpus(tmp_path / "small", 120)
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +86,7 @@ def check_whole(backend, corpus: Corpus, tmp_path) -> None:
     scores.
     """
     client, index = backend._server.client, backend._index
-    assert backend.answer(REQUESTS) == open_index(corpus, tmp_path / "index").answer(REQUESTS)
+    assert ask(backend, REQUESTS) == ask(open_index(corpus, tmp_path / "index"), REQUESTS)
     counts = client.indices.stats(index=index)["indices"][index]["primaries"]["docs"]
     assert (counts["count"], counts["deleted"]) == (len(corpus), 0)
 
@@ -88,9 +97,9 @@ def test_a_corpus_is_loaded_once_and_named(elasticsearch_url, corpus, client, na
     again = open_elasticsearch(corpus, elasticsearch_url, name, watch(seen))
     assert seen == list(range(len(corpus)))
     assert (
-        first.answer(REQUESTS)
-        == again.answer(REQUESTS)
-        == Elasticsearch(corpus, elasticsearch_url, name).answer(REQUESTS)
+        ask(first, REQUESTS)
+        == ask(again, REQUESTS)
+        == ask(Elasticsearch(corpus, elasticsearch_url, name), REQUESTS)
     )
     check_whole(first, corpus, tmp_path)
     ((index, made),) = client.indices.get(index=name).items()
@@ -192,7 +201,10 @@ def interrupted(seen: list[int], position: int, interrupt: Callable[[], object])
     return progress
 
 
-def test_a_server_that_dies_in_mid_loading_is_waited_for(start_node, corpus, name, tmp_path):
+def test_a_server_that_dies_in_mid_loading_is_waited_for(
+    start_node, corpus, name, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(elastic_client, "LONGEST_PAUSE", 1)
     node, seen, restarts = start_node(0, tmp_path / "node"), [], []
     port = node.url.rsplit(":")[-1]
 
@@ -230,55 +242,51 @@ def test_a_paragraph_that_is_refused_is_named(elasticsearch_url, name, tmp_path)
 
 
 def test_the_name_moves_at_once_to_the_new_corpus_and_old_backends_go_on(
-    elasticsearch_url, corpus, client, name, tmp_path
+    elasticsearch_url, small, client, name, tmp_path
 ):
-    old = open_elasticsearch(corpus, elasticsearch_url, name)
-    replies = old.answer(REQUESTS)
-    other = make_corpus(tmp_path / "other", 900)
+    old = open_elasticsearch(small, elasticsearch_url, name)
+    replies = ask(old, REQUESTS)
+    other = make_corpus(tmp_path / "other", 90)
     new = open_elasticsearch(other, elasticsearch_url, name)
     assert list(client.indices.get_alias(name=name)) == [index_of(other, name)]
     check_whole(new, other, tmp_path / "new")
-    assert old.answer(REQUESTS) == replies != new.answer(REQUESTS)
+    assert ask(old, REQUESTS) == replies != ask(new, REQUESTS)
     with pytest.raises(
         ValueError,
-        match=f"'corpus': '{other.fingerprint}'.*expected .*'corpus': '{corpus.fingerprint}'",
+        match=f"'corpus': '{other.fingerprint}'.*expected .*'corpus': '{small.fingerprint}'",
     ):
-        Elasticsearch(corpus, elasticsearch_url, name)
+        Elasticsearch(small, elasticsearch_url, name)
     seen = []
-    assert (
-        open_elasticsearch(corpus, elasticsearch_url, name, watch(seen)).answer(REQUESTS) == replies
-    )
+    assert ask(open_elasticsearch(small, elasticsearch_url, name, watch(seen)), REQUESTS) == replies
     assert seen == []
 
 
-def test_a_name_that_is_taken_by_an_index_is_refused(elasticsearch_url, corpus, client, name):
+def test_a_name_that_is_taken_by_an_index_is_refused(elasticsearch_url, small, client, name):
     client.indices.create(index=name)
     with pytest.raises(ValueError, match=f"'{name}' is an index .* expected a free name"):
-        open_elasticsearch(corpus, elasticsearch_url, name)
+        open_elasticsearch(small, elasticsearch_url, name)
     with pytest.raises(ValueError, match=r"found one of \{\}, expected"):
-        Elasticsearch(corpus, elasticsearch_url, name)
+        Elasticsearch(small, elasticsearch_url, name)
 
 
-def test_a_name_that_cannot_be_one_is_refused_with_the_servers_reason(elasticsearch_url, corpus):
+def test_a_name_that_cannot_be_one_is_refused_with_the_servers_reason(elasticsearch_url, small):
     with pytest.raises(ValueError, match="invalid_index_name_exception.*lowercase"):
-        open_elasticsearch(corpus, elasticsearch_url, "UpperCase")
+        open_elasticsearch(small, elasticsearch_url, "UpperCase")
 
 
-def test_another_analyzer_is_an_error(elasticsearch_url, corpus, name, monkeypatch):
+def test_another_analyzer_is_an_error(elasticsearch_url, small, name, monkeypatch):
     """Once by its name, once by the terms that it makes."""
     monkeypatch.setattr(elastic_load, "ANALYZER", "standard")
     with pytest.raises(ValueError, match="found one of .*'terms': .*expected .*'terms': "):
-        Elasticsearch(
-            corpus, elasticsearch_url, forged(corpus, elasticsearch_url, name, monkeypatch)
-        )
+        Elasticsearch(small, elasticsearch_url, forged(small, elasticsearch_url, name, monkeypatch))
     monkeypatch.setattr(elastic, "ANALYZER", "standard")
-    standard = open_elasticsearch(corpus, elasticsearch_url, f"{name}-2")
+    standard = open_elasticsearch(small, elasticsearch_url, f"{name}-2")
     monkeypatch.undo()
     with pytest.raises(ValueError, match="found one of .*'standard'.*expected .*'english'"):
-        Elasticsearch(corpus, elasticsearch_url, f"{name}-2")
+        Elasticsearch(small, elasticsearch_url, f"{name}-2")
     assert (
         standard.fingerprint
-        != open_elasticsearch(corpus, elasticsearch_url, f"{name}-3").fingerprint
+        != open_elasticsearch(small, elasticsearch_url, f"{name}-3").fingerprint
     )
 
 
@@ -296,19 +304,17 @@ def forged(corpus: Corpus, url: str, name: str, monkeypatch) -> str:
 def test_one_setting_chooses_the_retriever_of_a_data_set(
     elasticsearch_url, shared, tmp_path, monkeypatch
 ):
-    from ircotlib import experiment
-
-    monkeypatch.setattr(experiment, "DATA", tmp_path)
-    dev, test, server = experiment.open_dataset("musique", shared, retriever=elasticsearch_url)
+    monkeypatch.setattr(bench, "DATA", tmp_path)
+    chosen = {"data_dir": str(shared), "dev": 100, "test": 500, "retriever": elasticsearch_url}
+    p = read_parameters("mini", chosen)
+    dev, test, server = bench.open_dataset(p, "musique")
     assert isinstance(server, Elasticsearch)
     assert not (tmp_path / "indexes").exists()
-    *questions, embedded = experiment.open_dataset("musique", shared)
+    *questions, embedded = bench.open_dataset(p.change(retriever="embedded"), "musique")
     assert [dev, test] == questions
     requests = [Retrieve(question.text, 5) for question in dev]
     found = [
-        [backend.decode(reply) for reply in backend.answer(requests)]
+        [backend.decode(reply) for reply in ask(backend, requests)]
         for backend in (server, embedded)
     ]
     assert found[0] == found[1]
-    with pytest.raises(ValueError, match="found the address 'elastic', expected http://host:9200"):
-        experiment.open_dataset("musique", shared, retriever="elastic")

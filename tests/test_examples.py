@@ -13,13 +13,17 @@ import pytest
 pytest.importorskip("torch")
 
 from ircotlib.data import Demonstration, Paragraph, Question
-from ircotlib.laboratory.encyclopedia import World, make_popular, make_world
-from ircotlib.laboratory.questions import STYLES, Riddle, draw_riddle, make_riddles, state, value_of
-from ircotlib.prompts import FLAN_T5, GPT3, Prompt, render
-from ircotlib.systems.iirc import ASK_FOR_TITLES
+from ircotlib.laboratory.draw import Draw
+from ircotlib.laboratory.encyclopedia import make_popular, make_world
+from ircotlib.laboratory.questions import DATASETS, draw_riddle, make_riddles
+from ircotlib.laboratory.records import Fact, Riddle, Thought, World
+from ircotlib.prompts import FLAN_T5, GPT3, Prompt, read_template, render
 from training import draws, examples
-from training.draws import CONCLUDED, Confusers, Plan
-from training.examples import (
+from training.draws import CONCLUDED, Plan
+from training.encode import IGNORED, encode
+from training.examples import Example, needed
+from training.model import make_tokenizer
+from training.places import (
     DIFFERENT,
     EARLIER,
     LATER,
@@ -27,20 +31,17 @@ from training.examples import (
     SAME,
     TARGET,
     YEARS_AFTER,
-    Example,
-    needed,
+    last_word,
 )
-from training.model import make_tokenizer
-from training.teach import IGNORED, encode
 
 TASKS = ("chain", "direct", "titles", "closed book")
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """An example, its question, and the style of its demonstrations, None where there are none."""
+    """An example, its question, and the data set of its demonstrations, None without any."""
 
-    style: str
+    dataset: str
     task: str
     riddle: Riddle
     shown: str | None
@@ -50,7 +51,8 @@ class Drawn:
 @pytest.fixture(scope="module")
 def worlds():
     return {
-        style: make_world(1_000_003, 600, style, held_out=False, variety=0.35) for style in STYLES
+        dataset: make_world(1_000_003, 600, dataset, held_out=False, variety=0.35)
+        for dataset in DATASETS
     }
 
 
@@ -58,36 +60,41 @@ def worlds():
 def drawn(worlds):
     return [
         found
-        for style in STYLES
-        for found in (*draw_each_kind(worlds[style], style), *draw_mixed(worlds[style], style))
+        for dataset in DATASETS
+        for found in (
+            *draw_each_kind(worlds[dataset], dataset),
+            *draw_mixed(worlds[dataset], dataset),
+        )
     ]
 
 
-def draw_each_kind(world: World, style: str) -> list[Drawn]:
+def draw_each_kind(world: World, dataset: str) -> list[Drawn]:
     """Every kind of question with its chain at every stage, read directly, and without paragraphs;
     no demonstrations.
     """
-    rng, confusers, found = random.Random(style), Confusers(world), []
-    for kind in (*STYLES[style], *(["1hop"] if style != "iirc" else [])):
-        riddle = draw_riddle(world, rng, style, kind)
-        context = draws.draw_context(world, riddle, len(riddle.thoughts), 6, confusers, rng)
+    rng, found = random.Random(dataset), []
+    for kind in (*DATASETS[dataset], *(["1hop"] if dataset != "iirc" else [])):
+        riddle = draw_riddle(world, rng, dataset, kind)
+        context = draws.draw_context(world, riddle, len(riddle.thoughts), 6, rng)
         chains = [
             examples.make_example(world, riddle, context, done)
             for done in range(len(riddle.thoughts))
         ]
-        found += [Drawn(style, "chain", riddle, None, example) for example in chains]
+        found += [Drawn(dataset, "chain", riddle, None, example) for example in chains]
         found.append(
-            Drawn(style, "direct", riddle, None, examples.make_direct(world, riddle, context))
+            Drawn(dataset, "direct", riddle, None, examples.make_direct(world, riddle, context))
         )
-        if style == "iirc":
-            found.append(Drawn(style, "titles", riddle, None, examples.make_titles(world, riddle)))
+        if dataset == "iirc":
+            found.append(
+                Drawn(dataset, "titles", riddle, None, examples.make_titles(world, riddle))
+            )
     return found
 
 
-def draw_mixed(world: World, style: str) -> list[Drawn]:
+def draw_mixed(world: World, dataset: str) -> list[Drawn]:
     """What training draws, without and with two demonstrations."""
     recorded, draw_question = [], draws.draw_question
-    rng, confusers, found = random.Random(style), Confusers(world), []
+    rng, found = random.Random(dataset), []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             draws,
@@ -96,13 +103,11 @@ def draw_mixed(world: World, style: str) -> list[Drawn]:
         )
         for number in range(240):
             recorded.clear()
-            example = draws.draw_example(
-                world, style, confusers, rng, Plan(4, 2 * (number % 2), begun=0.5)
-            )
+            example = draws.draw_example(world, dataset, rng, Plan(4, 2 * (number % 2), begun=0.5))
             *shots, asked = split(example.prompt)
-            (shown,) = {style_of(recorded, shot) for shot in shots} or {None}
+            (shown,) = {dataset_of(recorded, shot) for shot in shots} or {None}
             riddle = next(riddle for riddle in reversed(recorded) if riddle.text in asked.question)
-            found.append(Drawn(style, task_of(example.prompt, asked), riddle, shown, example))
+            found.append(Drawn(dataset, task_of(example.prompt, asked), riddle, shown, example))
     return [one for one in found if one.example.target]
 
 
@@ -129,8 +134,13 @@ def read(number: int, text: str) -> Demonstration:
     )
 
 
-def style_of(riddles: Sequence[Riddle], shot: Demonstration) -> str:
-    return next(riddle.style for riddle in riddles if riddle.text in shot.question)
+def state(dialect: str, world: World, fact: Fact) -> Thought:
+    """The sentence that states a fact in a dialect."""
+    return Draw(world, random.Random(0), dialect, "1hop", dialect).state(fact)
+
+
+def dataset_of(riddles: Sequence[Riddle], shot: Demonstration) -> str:
+    return next(riddle.dataset for riddle in riddles if riddle.text in shot.question)
 
 
 def task_of(prompt: str, asked: Demonstration) -> str:
@@ -156,8 +166,8 @@ def token_starts(text: str) -> frozenset[int]:
 def conclusions(worlds) -> list[tuple[str, Example]]:
     rng = random.Random(0)
     return [
-        (style, draws.draw_conclusion(worlds[style], rng, style))
-        for style in CONCLUDED
+        (dataset, draws.draw_conclusion(worlds[dataset], rng, dataset))
+        for dataset in CONCLUDED
         for _ in range(60)
     ]
 
@@ -170,39 +180,39 @@ def asked_of(example: Example) -> tuple[Demonstration, str]:
     return asked, f"{asked.answer} {example.target}".strip()
 
 
-def test_every_style_task_and_kind_is_there_without_and_with_demonstrations(drawn):
+def test_every_dataset_task_and_kind_is_there_without_and_with_demonstrations(drawn):
     wanted = {
-        (style, task, n)
-        for style in STYLES
+        (dataset, task, n)
+        for dataset in DATASETS
         for task in TASKS
         for n in (0, 2)
-        if task != "titles" or style == "iirc"
+        if task != "titles" or dataset == "iirc"
     }
-    assert {(one.style, one.task, 2 if one.shown else 0) for one in drawn} == wanted
-    chains = {(one.style, one.riddle.kind, bool(one.shown)) for one in drawn if one.task == "chain"}
+    assert {(one.dataset, one.task, 2 if one.shown else 0) for one in drawn} == wanted
+    chains = {
+        (one.dataset, one.riddle.kind, bool(one.shown)) for one in drawn if one.task == "chain"
+    }
     assert chains >= {
-        (style, kind, shown)
-        for style, kinds in STYLES.items()
+        (dataset, kind, shown)
+        for dataset, kinds in DATASETS.items()
         for kind in kinds
         for shown in (False, True)
     }
-    assert {(one.style, one.shown) for one in drawn if one.shown} == {
-        (style, shown) for style in STYLES for shown in STYLES
+    assert {(one.dataset, one.shown) for one in drawn if one.shown} == {
+        (dataset, shown) for dataset in DATASETS for shown in DATASETS
     }
 
 
 # The prompt
 
 
-@pytest.mark.parametrize("form", [FLAN_T5, GPT3], ids=["flan_t5", "codex"])
-def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds, form):
-    for style, world in worlds.items():
-        rng, confusers = random.Random(style), Confusers(world)
-        for kind in STYLES[style]:
-            riddle = draw_riddle(world, rng, style, kind)
-            context = draws.draw_context(
-                world, riddle, len(riddle.thoughts), 6, confusers, rng, form
-            )
+@pytest.mark.parametrize("style", [FLAN_T5, GPT3], ids=["flan_t5", "codex"])
+def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds, style):
+    for dataset, world in worlds.items():
+        rng = random.Random(dataset)
+        for kind in DATASETS[dataset]:
+            riddle = draw_riddle(world, rng, dataset, kind)
+            context = draws.draw_context(world, riddle, len(riddle.thoughts), 6, rng, style)
             main = world.passage(*riddle.main).title if riddle.main else None
             lower = [
                 passage.title.lower() if main and passage.title != main else passage.title
@@ -212,20 +222,20 @@ def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds, form):
                 Paragraph(title, title, passage.text)
                 for title, passage in zip(lower, context, strict=True)
             ]
-            shown = paragraphs[-1 if form.passage_last else 0] if main else None
-            question = Question("q", riddle.text, ("a",), (), style, passage=shown)
+            shown = paragraphs[-1 if style.passage_last else 0] if main else None
+            question = Question("q", riddle.text, ("a",), (), dataset, passage=shown)
             thoughts = [thought.text for thought in riddle.thoughts[:2]]
-            write = Prompt([], len, form.chain_of_thought, passage_last=form.passage_last)
-            assert examples.make_example(world, riddle, context, done=2, form=form).prompt == write(
-                question, paragraphs, thoughts
-            )
-            assert examples.make_direct(world, riddle, context, form).prompt == render(
-                paragraphs, riddle.text, "", form.direct
+            write = Prompt([], len, style.template("cot"), passage_last=style.passage_last)
+            assert examples.make_example(
+                world, riddle, context, done=2, style=style
+            ).prompt == write(question, paragraphs, thoughts)
+            assert examples.make_direct(world, riddle, context, style).prompt == render(
+                paragraphs, riddle.text, "", style.template("direct")
             )
             if main:
-                asked = ASK_FOR_TITLES.format(question=riddle.text, n=3)
-                assert examples.make_titles(world, riddle, n=3, form=form).prompt == render(
-                    [shown], asked, "", form.direct
+                asked = read_template("ircot", "titles").ask(riddle.text, n=3)
+                assert examples.make_titles(world, riddle, n=3, style=style).prompt == render(
+                    [shown], asked, "", style.template("titles")
                 )
 
 
@@ -234,12 +244,10 @@ def test_with_demonstrations_the_prompt_is_that_of_the_systems(drawn):
         *shots, asked = split(one.example.prompt)
         assert len(shots) == (2 if one.shown else 0)
         passage = asked.paragraphs[-1] if one.riddle.main and asked.paragraphs else None
-        question = Question("q", asked.question, ("a",), (), one.style, passage=passage)
-        instruction = (
-            FLAN_T5.direct if one.task in ("direct", "titles") else FLAN_T5.chain_of_thought
-        )
+        question = Question("q", asked.question, ("a",), (), one.dataset, passage=passage)
+        template = FLAN_T5.template("direct" if one.task in ("direct", "titles") else "cot")
         write = Prompt(
-            shots, len, instruction, max_prompt_tokens=100_000, passage_last=FLAN_T5.passage_last
+            shots, len, template, max_prompt_tokens=100_000, passage_last=FLAN_T5.passage_last
         )
         assert write(question, asked.paragraphs, [asked.answer]) == one.example.prompt
 
@@ -266,20 +274,24 @@ def test_chains_of_demonstrations_are_whole_and_their_paragraphs_state_what_they
 def test_the_dialect_of_a_chain_follows_the_demonstrations(drawn, worlds):
     followed = set()
     for one in drawn:
-        dialect, (_, chain) = one.shown or one.style, asked_of(one.example)
+        dialect, (_, chain) = one.shown or one.dataset, asked_of(one.example)
         for thought in one.riddle.thoughts if one.task in ("chain", "closed book") else ():
             if thought.fact and thought.text in chain:
-                assert thought == state(dialect, worlds[one.style], thought.fact)
-                followed.add((one.style, dialect))
-    assert len(followed) == len(STYLES) ** 2
+                assert thought == state(dialect, worlds[one.dataset], thought.fact)
+                followed.add((one.dataset, dialect))
+    assert len(followed) == len(DATASETS) ** 2
 
 
 def test_the_dialects_of_one_fact(worlds):
     film = next(entity for entity in make_popular().values() if "director" in entity.facts)
     s, o = film.name, film.facts["director"]
-    assert [state(dialect, worlds["musique"], (s, "director")).text for dialect in STYLES] == [
-        f"{s} was directed by {o}.", f"The director of {s} is {o}.", f"{o} directed {s}.", f"{s}'s director was {o}."
-    ]  # fmt: skip
+    stated = [state(dialect, worlds["musique"], Fact(s, "director")).text for dialect in DATASETS]
+    assert stated == [
+        f"{s} was directed by {o}.",
+        f"The director of {s} is {o}.",
+        f"{o} directed {s}.",
+        f"{s}'s director was {o}.",
+    ]
 
 
 # The target
@@ -312,7 +324,7 @@ def test_the_target_states_what_is_in_the_prompt_or_popular_and_no_less(drawn, w
     popular, cut = make_popular(), 0
     for one in drawn:
         world, texts = (
-            worlds[one.style],
+            worlds[one.dataset],
             {paragraph.text for paragraph in asked_of(one.example)[0].paragraphs},
         )
         if one.task == "titles":
@@ -339,11 +351,11 @@ def test_the_target_states_what_is_in_the_prompt_or_popular_and_no_less(drawn, w
 
 
 def test_context_is_the_needed_paragraphs_and_none_of_later_facts(worlds):
-    for style, world in worlds.items():
-        rng, confusers = random.Random(style), Confusers(world)
-        for riddle in make_riddles(world, 24, style, 1):
+    for dataset, world in worlds.items():
+        rng = random.Random(dataset)
+        for riddle in make_riddles(world, 24, dataset, 1):
             known = rng.randrange(1, len(riddle.thoughts) + 1)
-            context = draws.draw_context(world, riddle, known, 8, confusers, rng)
+            context = draws.draw_context(world, riddle, known, 8, rng)
             gold, later = (
                 needed(world, riddle, known),
                 set(needed(world, riddle)) - set(needed(world, riddle, known)),
@@ -382,14 +394,12 @@ def test_copies_are_the_same_text(drawn, worlds):
 
 def test_stated_values_begin_where_they_say(drawn, worlds):
     """In paragraphs with their first word, in the chain so far with their last one."""
-    checked = [(one.style, one.example) for one in drawn] + conclusions(worlds)
-    for style, example in checked:
+    checked = [(one.dataset, one.example) for one in drawn] + conclusions(worlds)
+    for dataset, example in checked:
         answer = example.prompt.rindex("\nA:")
         for at, named, subject, relation in example.stated:
-            value = worlds[style].entities[subject].facts[relation]
-            assert example.prompt.startswith(
-                value, at if at < answer else at - examples.last_word(value)
-            )
+            value = worlds[dataset].entities[subject].facts[relation]
+            assert example.prompt.startswith(value, at if at < answer else at - last_word(value))
             assert {at, named} <= set(token_starts(example.prompt)) and example.prompt.startswith(
                 subject, named
             )
@@ -398,11 +408,11 @@ def test_stated_values_begin_where_they_say(drawn, worlds):
 
 
 def test_decided_values_begin_where_they_say(drawn, worlds):
-    checked = [(one.style, one.example) for one in drawn] + conclusions(worlds)
-    for style, example in checked:
+    checked = [(one.dataset, one.example) for one in drawn] + conclusions(worlds)
+    for dataset, example in checked:
         for at, subject, relation in example.decided:
             assert example.target.startswith(
-                (worlds[style].entities[subject].facts[relation], subject), at
+                (worlds[dataset].entities[subject].facts[relation], subject), at
             )
             assert at in token_starts(example.target) and at >= example.silent
     for one in drawn:
@@ -412,10 +422,17 @@ def test_decided_values_begin_where_they_say(drawn, worlds):
         }
 
 
-ASKING_WORDS = {  # what asks for these relations and for no others, in any style
-    "mentor": {"mentor", "trained"}, "father": {"father", "child"}, "death": {"die", "died"}, "birth": {"born"}, "birthplace": {"birthplace", "born"},
-    "river": {"river", "flows", "lie"}, "star": {"star", "lead"}, "publisher": {"publisher", "published"}, "spouse": {"spouse", "married"},
-}  # fmt: skip
+ASKING_WORDS = {  # what asks for these relations and for no others, in any data set
+    "mentor": {"mentor", "trained"},
+    "father": {"father", "child"},
+    "death": {"die", "died"},
+    "birth": {"born"},
+    "birthplace": {"birthplace", "born"},
+    "river": {"river", "flows", "lie"},
+    "star": {"star", "lead"},
+    "publisher": {"publisher", "published"},
+    "spouse": {"spouse", "married"},
+}
 
 
 def test_the_word_that_asks_for_a_fact_is_in_the_question_and_names_the_relation(worlds):
@@ -423,14 +440,14 @@ def test_the_word_that_asks_for_a_fact_is_in_the_question_and_names_the_relation
     the later the fact.
     """
     rng, found = random.Random(4), {}
-    for style, kind in (
+    for dataset, kind in (
         ("hotpotqa", "bridge"),
         ("2wikimultihopqa", "compositional"),
         ("musique", "4hop1"),
         ("iirc", "span"),
     ):
         for _ in range(150):
-            riddle = draw_riddle(worlds[style], rng, style, kind)
+            riddle = draw_riddle(worlds[dataset], rng, dataset, kind)
             assert len(set(riddle.asked)) == len(riddle.facts)
             for (_, relation), at in zip(riddle.facts, riddle.asked, strict=True):
                 found.setdefault(relation, set()).add(re.match(r"\w+", riddle.text[at:])[0])
@@ -494,7 +511,7 @@ def test_compared_values_and_their_outcomes(drawn, worlds):
             assert {value, other} <= {
                 one.riddle.sought,
                 *(
-                    value_of(worlds[one.style], one.riddle.thoughts[n].fact)
+                    worlds[one.dataset].value(*one.riddle.thoughts[n].fact)
                     for n in one.riddle.compared
                 ),
             }
@@ -509,7 +526,7 @@ def test_compared_values_and_their_outcomes(drawn, worlds):
             else:
                 assert compared.outcome == (EARLIER if int(value) < int(other) else LATER)
             sides = compared.side, compared.other_side
-            found.setdefault((one.style, one.riddle.kind, sides), set()).add(
+            found.setdefault((one.dataset, one.riddle.kind, sides), set()).add(
                 min(compared.outcome, YEARS_AFTER)
             )
     within, across = ((PROMPT, PROMPT), (TARGET, TARGET)), (TARGET, PROMPT)
@@ -535,23 +552,23 @@ def concluded_riddles(worlds) -> list[Drawn]:
     target.
     """
     found = []
-    for style, kind in (
+    for dataset, kind in (
         ("hotpotqa", "comparison"),
         ("2wikimultihopqa", "bridge_comparison"),
         ("iirc", "age"),
     ):
         rng = random.Random(kind)
         for n in range(40):
-            riddle = draw_riddle(worlds[style], rng, style, kind)
+            riddle = draw_riddle(worlds[dataset], rng, dataset, kind)
             stated = sum(thought.fact is not None for thought in riddle.thoughts)
             setting = {"done": 0, "silent": stated} if n % 2 else {"done": stated}
             found.append(
                 Drawn(
-                    style,
+                    dataset,
                     "conclusion",
                     riddle,
                     None,
-                    examples.make_example(worlds[style], riddle, [], **setting),
+                    examples.make_example(worlds[dataset], riddle, [], **setting),
                 )
             )
     return found
@@ -615,13 +632,13 @@ def test_every_word_is_in_the_vocabulary_but_for_titles_in_lower_case(drawn, wor
 def test_a_year_has_two_tokens():
     tokenizer, _ = tokenized()
     assert tokenizer.tokenize("1931.") == ["19", "##31", "."]
-    assert [examples.last_word(value) for value in ("1931", "Old Burton", "Fosse")] == [2, 4, 0]
+    assert [last_word(value) for value in ("1931", "Old Burton", "Fosse")] == [2, 4, 0]
 
 
 def test_chains_questions_and_titles_come_back_from_the_tokenizer(drawn):
     tokenizer, tokens = tokenized()
-    for style in STYLES:
-        for riddle in make_riddles(make_world(2, 1200, style), 100, style, 2):
+    for dataset in DATASETS:
+        for riddle in make_riddles(make_world(2, 1200, dataset), 100, dataset, 2):
             for text in (riddle.chain, riddle.text):
                 assert (
                     tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text

@@ -10,10 +10,10 @@ from ircotlib import figures
 from ircotlib.analysis import COLUMNS
 
 ROWS = [
-    ("mini", "hotpotqa", "m", "OneR", "recall", 50.0, 45.0, 55.0, 500, None),
-    ("mini", "hotpotqa", "m", "IRCoT", "recall", 97.5, 96.0, 99.0, 500, None),
-    ("paper", "hotpotqa", "GPT3", "IRCoT", "recall_gain", None, None, None, None, 11.3),
-    ("paper", "musique", "GPT3", "IRCoT", "recall_gain", None, None, None, None, 12.5),
+    ("mini", "hotpotqa", "m", "OneR", "recall", 50.0, 45.0, 55.0, 1.0, 500, None),
+    ("mini", "hotpotqa", "m", "IRCoT", "recall", 97.5, 96.0, 99.0, None, 500, None),
+    ("paper", "hotpotqa", "GPT3", "IRCoT", "recall_gain", None, None, None, None, None, 11.3),
+    ("paper", "musique", "GPT3", "IRCoT", "recall_gain", None, None, None, None, None, 12.5),
 ]
 TABLE = pd.DataFrame(ROWS, columns=COLUMNS)
 
@@ -83,8 +83,14 @@ def test_means_by_size_with_a_line_through_models_of_one_style():
 
 
 def test_means_by_whose_demonstrations_are_shown():
-    rows = [("hotpotqa", "musique", "OneR", 50), ("hotpotqa", "musique", "IRCoT", 80), ("hotpotqa", "hotpotqa", "OneR", 50),
-            ("hotpotqa", "hotpotqa", "IRCoT", 90), ("musique", "hotpotqa", "OneR", 40), ("musique", "hotpotqa", "IRCoT", 70)]  # fmt: skip
+    rows = [
+        ("hotpotqa", "musique", "OneR", 50),
+        ("hotpotqa", "musique", "IRCoT", 80),
+        ("hotpotqa", "hotpotqa", "OneR", 50),
+        ("hotpotqa", "hotpotqa", "IRCoT", 90),
+        ("musique", "hotpotqa", "OneR", 40),
+        ("musique", "hotpotqa", "IRCoT", 70),
+    ]
     table = pd.DataFrame(rows, columns=["dataset", "demonstrations", "system", "mean"]).assign(
         low=lambda t: t["mean"] - 5, high=lambda t: t["mean"] + 5
     )

@@ -17,20 +17,17 @@ from contextlib import contextmanager
 import pytest
 
 from ircotlib.data import Paragraph
-from ircotlib.datasets.downloads import ABSTRACTS, ARCHIVE, FILES, RENAMED, SOURCES
-from ircotlib.datasets.full import (
-    COUNTS,
-    find_gold_ids,
-    find_ids,
-    make_full_corpus,
-    read_full_corpus,
-)
-from ircotlib.datasets.hotpotqa import read_hotpotqa
-from ircotlib.datasets.load import load
+from ircotlib.datasets import all_datasets
+from ircotlib.datasets.abstracts import ARCHIVE, FOLDER, RENAMED
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.full import find_ids, make_full_corpus, read_full_corpus
+from ircotlib.datasets.hotpotqa import find_gold_ids, read_hotpotqa
 from ircotlib.datasets.musique import read_musique
 from ircotlib.datasets.pooled import make_paragraph, pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
 from ircotlib.retrieval.corpus import Corpus
+
+FULL = {name: dataset.full for name, dataset in all_datasets().items()}
 
 
 def abstract(number, title, sentences):
@@ -93,13 +90,13 @@ def write_archive(folder, shards):
     """The official archive of these shards: folders first named, then their files, in no order."""
     names = random.Random(3).sample([*shards], len(shards))
     folder.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(folder / ARCHIVE, "w:bz2") as tar:
-        for name in [ABSTRACTS, *dict.fromkeys(f"{ABSTRACTS}/{name[:2]}" for name in names)]:
+    with tarfile.open(folder / ARCHIVE, "w:bz2", compresslevel=1) as tar:
+        for name in [FOLDER, *dict.fromkeys(f"{FOLDER}/{name[:2]}" for name in names)]:
             member = tarfile.TarInfo(name)
             member.type = tarfile.DIRTYPE
             tar.addfile(member)
         for name in names:
-            member = tarfile.TarInfo(f"{ABSTRACTS}/{name}.bz2")
+            member = tarfile.TarInfo(f"{FOLDER}/{name}.bz2")
             member.size = len(shards[name])
             tar.addfile(member, io.BytesIO(shards[name]))
     return folder / ARCHIVE
@@ -118,12 +115,12 @@ def pairs(paragraphs):
 
 
 def read(dataset, folder):
-    return list(read_full_corpus(dataset, folder))
+    return list(read_full_corpus(FULL[dataset], folder))
 
 
 def test_abstracts_come_from_the_archive_and_from_the_folder_alike(tmp_path):
     write_archive(tmp_path / "archive" / "hotpotqa", SHARDS)
-    write_folder(tmp_path / "folder" / ABSTRACTS, SHARDS)
+    write_folder(tmp_path / "folder" / FOLDER, SHARDS)
     write_folder(tmp_path / "renamed" / "hotpotqa" / RENAMED, SHARDS)
     paragraphs = read("hotpotqa", tmp_path / "archive")
     assert pairs(paragraphs) == TEXTS
@@ -134,13 +131,13 @@ def test_abstracts_come_from_the_archive_and_from_the_folder_alike(tmp_path):
     )
     assert [
         path.name for path in (tmp_path / "archive" / "hotpotqa").iterdir() if path.is_dir()
-    ] == [ABSTRACTS]
+    ] == [FOLDER]
     (tmp_path / "archive" / "hotpotqa" / ARCHIVE).unlink()  # unpacked: no longer needed
     assert read("hotpotqa", tmp_path / "archive") == paragraphs
 
 
 def test_ids_are_those_of_contexts_and_a_repeated_one_is_numbered(tmp_path):
-    write_folder(tmp_path / ABSTRACTS, SHARDS)
+    write_folder(tmp_path / FOLDER, SHARDS)
     ids = [paragraph.id for paragraph in read("hotpotqa", tmp_path)]
     expected = [make_paragraph(*pair).id for pair in TEXTS]
     assert expected[0] == expected[5] == "anarchism-88ad2b88"
@@ -159,19 +156,19 @@ def test_shards_are_read_in_the_order_of_their_names(tmp_path):
     [("AA/wiki_07", "AA/wiki_08"), ("AA/wiki_99", "AB/wiki_00"), ("AB/wiki_01", "AB/wiki_02")],
 )
 def test_a_missing_shard_is_named(tmp_path, missing, found):
-    folder = write_folder(tmp_path / ABSTRACTS, many_shards())
+    folder = write_folder(tmp_path / FOLDER, many_shards())
     (folder / f"{missing}.bz2").unlink()
     with pytest.raises(
         ValueError,
-        match=f"expected {missing}.bz2 after .* shards, found {found}.bz2: it was not unpacked to the end",
+        match=f"expected {missing}.bz2 after .* shards, found {found}.bz2: it was not unpacked to",
     ):
-        read_full_corpus("hotpotqa", tmp_path)
+        read_full_corpus(FULL["hotpotqa"], tmp_path)
 
 
 def test_a_folder_without_shards_is_told(tmp_path):
-    (tmp_path / ABSTRACTS).mkdir()
+    (tmp_path / FOLDER).mkdir()
     with pytest.raises(ValueError, match="expected AA/wiki_00.bz2 after 0 shards, found no shards"):
-        read_full_corpus("hotpotqa", tmp_path)
+        read_full_corpus(FULL["hotpotqa"], tmp_path)
 
 
 @pytest.mark.parametrize("kept", [0, 3, 0.2, 0.5, 0.9, 0.999, -1])
@@ -184,8 +181,8 @@ def test_an_archive_cut_off_is_named_and_the_whole_one_goes_on_from_there(tmp_pa
         match=re.escape(f"{archive}, after member ")
         + ".*cut off, damaged.*nlp.stanford.edu.*01edf64cd120ec",
     ):
-        read_full_corpus("hotpotqa", tmp_path)
-    assert not (tmp_path / ABSTRACTS).exists()
+        read_full_corpus(FULL["hotpotqa"], tmp_path)
+    assert not (tmp_path / FOLDER).exists()
     archive.write_bytes(whole)
     assert len(read("hotpotqa", tmp_path)) == 103
 
@@ -198,18 +195,18 @@ def test_a_damaged_archive_and_another_archive_are_named(tmp_path):
     with pytest.raises(
         ValueError, match=re.escape(str(archive)) + ".*cut off, damaged or another archive"
     ):
-        read_full_corpus("hotpotqa", tmp_path)
-    for name in ("../../outside.bz2", f"{ABSTRACTS}/AA/wiki_00.json", "wiki_00.bz2"):
+        read_full_corpus(FULL["hotpotqa"], tmp_path)
+    for name in ("../../outside.bz2", f"{FOLDER}/AA/wiki_00.json", "wiki_00.bz2"):
         with tarfile.open(archive, "w:bz2") as tar:
             tar.addfile(tarfile.TarInfo(name))
         with pytest.raises(
             ValueError,
-            match=f"expected members {ABSTRACTS}/AA/wiki_00.bz2 and so on, found '{re.escape(name)}'",
+            match=f"expected members {FOLDER}/AA/wiki_00.bz2 and so on, found '{re.escape(name)}'",
         ):
-            read_full_corpus("hotpotqa", tmp_path)
+            read_full_corpus(FULL["hotpotqa"], tmp_path)
     tarfile.open(archive, "w:bz2").close()
     with pytest.raises(ValueError, match="expected members .* found none"):
-        read_full_corpus("hotpotqa", tmp_path)
+        read_full_corpus(FULL["hotpotqa"], tmp_path)
 
 
 GOOD = abstract(1, "Good", ["Good."])
@@ -242,7 +239,7 @@ BROKEN_SHARDS = [
 
 @pytest.mark.parametrize(("content", "message"), BROKEN_SHARDS)
 def test_a_damaged_shard_is_named_with_its_line(tmp_path, content, message):
-    folder = write_folder(tmp_path / ABSTRACTS, SHARDS | {"AA/wiki_01": content})
+    folder = write_folder(tmp_path / FOLDER, SHARDS | {"AA/wiki_01": content})
     if message is None:
         assert len(read("hotpotqa", tmp_path)) == 5
         return
@@ -319,7 +316,7 @@ def test_a_json_list_is_read_bit_by_bit(tmp_path):
     ]
     path = tmp_path / "dev.json"
     path.write_text(json.dumps(records, ensure_ascii=False)[:-9], encoding="utf-8")
-    paragraphs = read_full_corpus("2wikimultihopqa", tmp_path)
+    paragraphs = read_full_corpus(FULL["2wikimultihopqa"], tmp_path)
     assert [next(paragraphs).text[:8] for _ in range(1000)] == [
         f"Łódź, {number}."[:8] for number in range(1000)
     ]
@@ -451,19 +448,19 @@ def test_pages_of_iirc(tmp_path):
         [*(("łódź", line) for line in lines), ("zoo", lines[0])]
     )
     assert pairs(paragraphs)[:30] != [("łódź", line) for line in lines]  # shuffled within the page
-    corpus = make_full_corpus("iirc", tmp_path, tmp_path / "corpus", expected=31)
+    corpus = make_full_corpus(FULL["iirc"], tmp_path, tmp_path / "corpus", expected=31)
     assert list(corpus) == paragraphs == read("iirc", tmp_path)
 
 
-@pytest.mark.parametrize("dataset", FILES)
+@pytest.mark.parametrize("dataset", FULL)
 def test_missing_files_are_told_with_names_places_and_source(tmp_path, dataset):
     with pytest.raises(FileNotFoundError) as error:
-        read_full_corpus(dataset, tmp_path)
+        read_full_corpus(FULL[dataset], tmp_path)
     for words in (
-        *FILES[dataset],
+        *FULL[dataset].files,
         str(tmp_path / dataset),
         str(tmp_path),
-        SOURCES[dataset],
+        FULL[dataset].source,
         "https://",
     ):
         assert words in str(error.value)
@@ -475,20 +472,16 @@ def test_only_what_is_missing_is_asked_for(tmp_path):
     )
     with pytest.raises(
         FileNotFoundError,
-        match="looked for musique_full_v1.0_dev.jsonl, musique_full_v1.0_test.jsonl, musique_full_v1.0_train",
+        match="looked for musique_full_v1.0_dev.jsonl, musique_full_v1.0_test.jsonl,"
+        " musique_full_v1.0_train",
     ):
-        read_full_corpus("musique", tmp_path)
-    with pytest.raises(
-        ValueError,
-        match="unknown data set 'mini'; full corpora are of hotpotqa, 2wikimultihopqa, musique, iirc",
-    ):
-        read_full_corpus("mini", tmp_path)
+        read_full_corpus(FULL["musique"], tmp_path)
 
 
 def test_a_corpus_is_made_once_and_then_opened(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     corpus = make_full_corpus(
-        "musique", tmp_path, tmp_path / "corpora" / "musique-full", expected=6
+        FULL["musique"], tmp_path, tmp_path / "corpora" / "musique-full", expected=6
     )
     assert pairs(corpus) == MUSIQUE_TEXTS and [corpus[position] for position in range(6)] == read(
         "musique", tmp_path
@@ -499,24 +492,27 @@ def test_a_corpus_is_made_once_and_then_opened(tmp_path):
     }
     for path in tmp_path.glob("musique_*"):
         path.unlink()
-    assert make_full_corpus("musique", tmp_path, corpus.folder).fingerprint == corpus.fingerprint
+    assert (
+        make_full_corpus(FULL["musique"], tmp_path, corpus.folder).fingerprint == corpus.fingerprint
+    )
 
 
 def test_another_corpus_in_the_folder_is_refused_and_stays(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     write_json(tmp_path, WIKI)
-    corpus = make_full_corpus("musique", tmp_path, tmp_path / "corpus", expected=6)
+    corpus = make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus", expected=6)
     with pytest.raises(
         ValueError,
-        match="expected the full corpus of 2wikimultihopqa or no corpus, found {'dataset': 'musique'}",
+        match="expected the full corpus of 2wikimultihopqa or no corpus,"
+        " found {'dataset': 'musique'}",
     ):
-        make_full_corpus("2wikimultihopqa", tmp_path, corpus.folder, expected=5)
+        make_full_corpus(FULL["2wikimultihopqa"], tmp_path, corpus.folder, expected=5)
     # as in a folder that write_corpus made of pooled contexts
     (corpus.folder / "full.json").unlink()
     with pytest.raises(
         ValueError, match="expected the full corpus of musique or no corpus, found no full corpus"
     ):
-        make_full_corpus("musique", tmp_path, corpus.folder, expected=6)
+        make_full_corpus(FULL["musique"], tmp_path, corpus.folder, expected=6)
     assert len(Corpus(corpus.folder)) == 6
 
 
@@ -529,47 +525,49 @@ def test_the_counts_are_those_of_the_paper(shared):
         paper.read_text(encoding="utf-8"),
     )
     found = re.findall(r"(\w+) \(([\d,]+)\)", " ".join(note.groups()))
-    assert {name.lower(): int(count.replace(",", "")) for name, count in found} == COUNTS
+    counts = {name.lower(): int(count.replace(",", "")) for name, count in found}
+    assert counts == {corpus.name: corpus.count for corpus in FULL.values()}
 
 
 def test_a_count_far_from_the_papers_is_an_error_that_keeps_what_was_read(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     with pytest.raises(
         ValueError,
-        match=r"musique: found 6 paragraphs, expected 139,416 .*with expected=6; what was read is kept",
+        match=r"musique: found 6 paragraphs, expected 139,416 \(IRCoT App. A, footnote 18\)"
+        ".*with expected=6; what was read is kept",
     ) as error:
-        make_full_corpus("musique", tmp_path, tmp_path / "corpus")
+        make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus")
     parts = tmp_path / "corpus.parts"
     assert str(parts) in str(error.value) and len(list(parts.iterdir())) == 6
     assert not (tmp_path / "corpus").exists()
     for path in tmp_path.glob("musique_*"):
         path.write_bytes(b"?" * path.stat().st_size)  # of the same size: not read again
     assert (
-        pairs(make_full_corpus("musique", tmp_path, tmp_path / "corpus", expected=6))
+        pairs(make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus", expected=6))
         == MUSIQUE_TEXTS
     )
 
 
 @pytest.mark.parametrize("expected", [102, 104])
 def test_a_count_near_the_papers_is_a_warning(tmp_path, expected):
-    write_folder(tmp_path / ABSTRACTS, many_shards())
+    write_folder(tmp_path / FOLDER, many_shards())
     with pytest.warns(UserWarning, match=f"hotpotqa: found 103 paragraphs, expected {expected}"):
-        corpus = make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", expected)
+        corpus = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", expected)
     assert len(corpus) == 103
 
 
 def test_the_right_count_is_silent(tmp_path, recwarn):
-    write_folder(tmp_path / ABSTRACTS, SHARDS)
-    assert pairs(make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 7)) == TEXTS
+    write_folder(tmp_path / FOLDER, SHARDS)
+    assert pairs(make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 7)) == TEXTS
     assert not [warning for warning in recwarn if warning.category is UserWarning]
 
 
 def test_changed_files_are_read_again(tmp_path):
     write_json(tmp_path, WIKI)
     with pytest.raises(ValueError, match="found 5 paragraphs"):
-        make_full_corpus("2wikimultihopqa", tmp_path, tmp_path / "corpus")
+        make_full_corpus(FULL["2wikimultihopqa"], tmp_path, tmp_path / "corpus")
     write_json(tmp_path, {"dev.json": [wiki_answer("d1", LODZ)]})
-    corpus = make_full_corpus("2wikimultihopqa", tmp_path, tmp_path / "corpus", expected=5)
+    corpus = make_full_corpus(FULL["2wikimultihopqa"], tmp_path, tmp_path / "corpus", expected=5)
     assert pairs(corpus) == [WIKI_TEXTS[number] for number in (1, 2, 3, 4, 0)]
 
 
@@ -586,7 +584,7 @@ def test_progress_is_shown_stage_by_stage(tmp_path):
         many_shards()
         | {"AB/wiki_03": shard(*(abstract(n, f"More {n}", ["."]) for n in range(2500)))},
     )
-    make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 2603, progress=record)
+    make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 2603, progress=record)
     assert [(label, total) for label, total, _ in stages] == [
         (f"unpacking {ARCHIVE}", archive.stat().st_size),
         ("reading hotpotqa", 2603),
@@ -600,6 +598,7 @@ def test_progress_is_shown_stage_by_stage(tmp_path):
 MAKE_AND_HANG = """
 import sys, time
 from contextlib import contextmanager
+from ircotlib.datasets.abstracts import ABSTRACTS
 from ircotlib.datasets.full import make_full_corpus
 
 @contextmanager
@@ -610,7 +609,7 @@ def hang(label, total):
             time.sleep(60)
     yield show
 
-make_full_corpus("hotpotqa", sys.argv[1], sys.argv[2], 103, hang)
+make_full_corpus(ABSTRACTS, sys.argv[1], sys.argv[2], 103, hang)
 """
 
 
@@ -631,25 +630,25 @@ def spoil(folder):
 
 
 def test_a_reading_that_was_killed_goes_on_after_the_last_whole_part(tmp_path):
-    folder = write_folder(tmp_path / ABSTRACTS, many_shards())
-    whole = make_full_corpus("hotpotqa", tmp_path, tmp_path / "whole", 103)
+    folder = write_folder(tmp_path / FOLDER, many_shards())
+    whole = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "whole", 103)
     make_and_kill(tmp_path, tmp_path / "corpus", "reading", 103)
     spoil(folder / "AA")  # read before
     assert (
-        make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 103).fingerprint
+        make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103).fingerprint
         == whole.fingerprint
     )
     assert not (tmp_path / "corpus.parts").exists()
 
 
 def test_a_writing_that_was_killed_needs_no_reading(tmp_path):
-    folder = write_folder(tmp_path / ABSTRACTS, many_shards())
-    whole = make_full_corpus("hotpotqa", tmp_path, tmp_path / "whole", 103)
+    folder = write_folder(tmp_path / FOLDER, many_shards())
+    whole = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "whole", 103)
     make_and_kill(tmp_path, tmp_path / "corpus", "corpus", 103)
     spoil(folder / "AA")
     spoil(folder / "AB")
     assert (
-        make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 103).fingerprint
+        make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103).fingerprint
         == whole.fingerprint
     )
     assert {path.name for path in (tmp_path / "corpus").iterdir()} == {
@@ -660,23 +659,22 @@ def test_a_writing_that_was_killed_needs_no_reading(tmp_path):
 def test_an_unpacking_that_was_killed_keeps_what_was_unpacked(tmp_path):
     noise = random.Random(5)  # does not compress, so that the archive is of several blocks
     shards = {
-        name: shard(abstract(1, name, [noise.randbytes(12_000).hex()])) for name in many_shards()
+        name: shard(abstract(1, name, [noise.randbytes(2_000).hex()])) for name in many_shards()
     }
     archive = write_archive(tmp_path, shards)
     make_and_kill(tmp_path, tmp_path / "corpus", "unpacking", archive.stat().st_size)
-    assert not (tmp_path / ABSTRACTS).exists()
-    kept = sorted((tmp_path / f"{ABSTRACTS}.partial").glob("*/*.bz2"))
+    assert not (tmp_path / FOLDER).exists()
+    kept = sorted((tmp_path / f"{FOLDER}.partial").glob("*/*.bz2"))
+    assert 1 < len(kept) < 103
     # as a kill in the middle of a shard would leave it
     kept[1].write_bytes(kept[1].read_bytes()[:-7])
     untouched = kept[0].stat().st_mtime_ns
     assert [
         paragraph.title
-        for paragraph in make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 103)
+        for paragraph in make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103)
     ] == [*shards]
-    assert (
-        tmp_path / ABSTRACTS / kept[0].parent.name / kept[0].name
-    ).stat().st_mtime_ns == untouched
-    assert not (tmp_path / f"{ABSTRACTS}.partial").exists()
+    assert (tmp_path / FOLDER / kept[0].parent.name / kept[0].name).stat().st_mtime_ns == untouched
+    assert not (tmp_path / f"{FOLDER}.partial").exists()
 
 
 def test_ids_are_found_by_title(tmp_path):
@@ -702,8 +700,8 @@ def test_ids_are_found_by_title(tmp_path):
 
 
 def test_gold_of_a_fullwiki_file_comes_from_the_corpus(tmp_path):
-    write_folder(tmp_path / ABSTRACTS, SHARDS)
-    corpus = make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", 7)
+    write_folder(tmp_path / FOLDER, SHARDS)
+    corpus = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 7)
     facts = {
         "answer": "x",
         "type": "bridge",
@@ -727,11 +725,11 @@ def test_gold_of_a_fullwiki_file_comes_from_the_corpus(tmp_path):
 
 
 def test_real_contexts_give_the_records_of_the_pooled_corpora(shared, tmp_path):
-    _, pooled = load("2wikimultihopqa", shared)
+    _, pooled = read_dataset("2wikimultihopqa", shared)
     write_json(tmp_path, {"test.json": [], "train.json": []})
     (tmp_path / "dev.json").write_bytes((shared / "2wikimultihopqa" / "dev_657.json").read_bytes())
     assert read("2wikimultihopqa", tmp_path) == pooled
-    _, pooled = load("musique", shared)
+    _, pooled = read_dataset("musique", shared)
     write_musique(tmp_path, {name: [] for name in MUSIQUE})
     (tmp_path / "musique_ans_v1.0_dev.jsonl").write_bytes(
         (shared / "musique" / "dev_210.jsonl").read_bytes()
@@ -741,18 +739,18 @@ def test_real_contexts_give_the_records_of_the_pooled_corpora(shared, tmp_path):
 
 def test_real_abstracts_give_the_gold_of_the_distractor_setting(shared, tmp_path):
     path = shared / "hotpotqa" / "dev_distractor_498.json"
-    questions, pooled = load("hotpotqa", shared)
+    questions, pooled = read_dataset("hotpotqa", shared)
     contexts = {
         (entry[0], *entry[1]): entry
         for record in json.loads(path.read_text(encoding="utf-8"))
         for entry in record["context"]
     }
-    records = [abstract(number, *entry) for number, entry in enumerate(contexts.values())]
+    records = [{"title": title, "text": text} for title, text in contexts.values()]
     write_folder(
-        tmp_path / ABSTRACTS,
+        tmp_path / FOLDER,
         {f"AA/wiki_{number:02}": shard(*records[number::10]) for number in range(10)},
     )
-    corpus = make_full_corpus("hotpotqa", tmp_path, tmp_path / "corpus", len(pooled))
+    corpus = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", len(pooled))
     assert {paragraph.id for paragraph in corpus} == {paragraph.id for paragraph in pooled}
     again = [asked for asked, _ in read_hotpotqa(path, find_gold_ids(path, corpus))]
     assert [asked.gold for asked in again] == [asked.gold for asked in questions]

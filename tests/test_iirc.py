@@ -3,6 +3,7 @@ passages and pages included.
 """
 
 import json
+import random
 import re
 import tracemalloc
 from dataclasses import replace
@@ -10,16 +11,18 @@ from itertools import islice
 
 import pytest
 
-from ircotlib import experiment
-from ircotlib.calls import Calls
-from ircotlib.data import Question, read_jsonl, write_jsonl
-from ircotlib.datasets.iirc import page_lines, page_paragraph, read_articles, read_iirc
-from ircotlib.datasets.load import load
-from ircotlib.experiment import Bench, program_of, run_system
-from ircotlib.metrics import answer_f1, exact_match
-from ircotlib.paths import MODELS, PROMPTS
-from ircotlib.retrieval.bm25 import open_index
-from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.bench import open_bench, program_of
+from ircotlib.data import Prediction, Question, read_jsonl, write_jsonl
+from ircotlib.datasets import articles
+from ircotlib.datasets.articles import page_lines, page_paragraph, read_articles
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.iirc import read_iirc
+from ircotlib.datasets.scoring import score
+from ircotlib.metrics import drop_exact_match, drop_f1
+from ircotlib.parameters import read_parameters
+from ircotlib.paths import PROMPTS
+from ircotlib.runs import run_system
+from ircotlib.systems import all_systems
 from ircotlib.systems.iirc import read_titles
 
 PASSAGE = "Fišer studied in Zagreb, at the academy and at the Mozarteum. "
@@ -29,23 +32,28 @@ MOZARTEUM = (
     "The Mozarteum University is a school of music and the arts in Salzburg, founded in 1841."
 )
 ARTICLES = {
-    "academy of music, zagreb": f'<a href="Zagreb">Zagreb</a> has it.\n\n{FOUNDED}\n<ul>\n<li>Staff &amp; us</li></ul>\n{MOVED}\n{FOUNDED}',
+    "academy of music, zagreb": '<a href="Zagreb">Zagreb</a> has it.\n\n'
+    f"{FOUNDED}\n<ul>\n<li>Staff &amp; us</li></ul>\n{MOVED}\n{FOUNDED}",
     "mozarteum": MOZARTEUM.replace("Salzburg", '<a href="Salzburg">Salzburg</a>').replace(
         "school", "<b>school</b>"
     ),
-    "ábrahám": "Ábrahám is a name that people have, here and there &#8211; and in many countries of the world.",
+    "ábrahám": "Ábrahám is a name that people have, here and there &#8211; and in many countries"
+    " of the world.",
     "nothing": "",
 }
 
 
 def question(**fields):
     spans = [{"text": "1829", "passage": "academy of music, zagreb", "start": 30, "end": 34}]
-    context = [{"text": "Fišer studied in Zagreb", "passage": "main", "indices": [0, 23]},
-               {"text": "founded in  1829\nas the school", "passage": "Academy of Music, Zagreb", "indices": [16, 45]}]  # fmt: skip
+    academy, snippet = "Academy of Music, Zagreb", "founded in  1829\nas the school"
+    context = [
+        {"text": "Fišer studied in Zagreb", "passage": "main", "indices": [0, 23]},
+        {"text": snippet, "passage": academy, "indices": [16, 45]},
+    ]
     record = {
         "qid": "q_1",
         "question": "When was the academy founded?",
-        "question_links": ["Academy of Music, Zagreb"],
+        "question_links": [academy],
     }
     return record | {"answer": {"type": "span", "answer_spans": spans}, "context": context} | fields
 
@@ -73,11 +81,24 @@ def write(folder, *questions, articles=ARTICLES):
     }
     (folder / "dev.json").write_text(json.dumps([passage]))
     (folder / "context_articles.json").write_text(json.dumps(articles))
-    return folder / "dev.json", folder / "context_articles.json"
+    return folder / "dev.json"
+
+
+def write_articles(folder, articles):
+    """The official pages alone."""
+    write(folder, articles=articles)
+    return folder / "context_articles.json"
+
+
+def read(path, released=False):
+    """The questions of a file, none of which has a context."""
+    examples = read_iirc(path, released)
+    assert all(context == () for _, context in examples)
+    return [question for question, _ in examples]
 
 
 def test_a_question_has_its_main_passage_and_its_gold_paragraph(tmp_path):
-    questions, corpus = read_iirc(*write(tmp_path, question()))
+    questions = read(write(tmp_path, question()))
     passage = page_paragraph("Ivana Fišer", PASSAGE.strip())
     gold = page_paragraph("academy of music, zagreb", FOUNDED)
     assert questions == [
@@ -85,13 +106,14 @@ def test_a_question_has_its_main_passage_and_its_gold_paragraph(tmp_path):
             "q_1", "When was the academy founded?", ("1829",), (gold.id,), "iirc", "span", passage
         )
     ]
+    corpus = read_articles(tmp_path / "context_articles.json")
     assert [(p.title, p.text) for p in corpus if p.id == gold.id] == [
         ("academy of music, zagreb", FOUNDED)
     ]
 
 
 def test_questions_with_passages_survive_writing_and_reading(tmp_path):
-    questions, _ = read_iirc(*write(tmp_path, question()))
+    questions = read(write(tmp_path, question()))
     written = [*questions, Question("q", "Who?", ("he", "him"), ("p",), "mini")]
     write_jsonl(tmp_path / "questions.jsonl", written)
     assert list(read_jsonl(tmp_path / "questions.jsonl", Question)) == written
@@ -116,27 +138,61 @@ def test_questions_with_passages_survive_writing_and_reading(tmp_path):
     ],
 )
 def test_an_answer_of_each_type(tmp_path, given, answers):
-    [found], _ = read_iirc(*write(tmp_path, question(**given)))
+    [found] = read(write(tmp_path, question(**given)))
     assert (found.answers, found.kind) == (answers, given["answer"]["type"])
     assert all(
-        exact_match(text, found.answers, "iirc") == answer_f1(text, found.answers, "iirc") == 1
+        drop_exact_match(text, found.answers) == drop_f1(text, found.answers) == 1
         for text in answers
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "answers"),
+    [
+        (spans(" “Łódź” of the ﬁlm "), ('"Łódź" of the film',)),
+        (spans("“Cooksville”, Illinois", "MalmÃ¶"), (r'["\"Cooksville\", Illinois", "Malmö"]',)),
+        (answer("value", answer_value="53 ", answer_unit="years"), ("53",)),
+        (answer("binary", answer_value="yes"), ("yes",)),
+    ],
+)
+def test_an_answer_as_the_released_program_takes_it(tmp_path, given, answers):
+    [found] = read(write(tmp_path, question(**given)), released=True)
+    assert found.answers == answers
+    assert read_dataset("iirc", tmp_path, released=True)[0] == [found]
+
+
+@pytest.mark.parametrize(
+    ("prediction", "answer", "em", "released_em"),
+    [
+        ("“Łódź” of the film", '"Łódź" of the ﬁlm', 0, 1),  # both sides are mended
+        ('["Malmö, Sweden", "Lund"]', '["Malmö, Sweden", "Lund"]', 1, 0),  # cut at every comma
+        ("[Lund, Malmö]", '["Malmö", "Lund"]', 1, 1),
+        ("Malmö, Sweden", "Malmö Sweden", 1, 1),
+        ("53.0", "53", 1, 1),
+    ],
+)
+def test_a_prediction_as_the_released_program_scores_it(
+    tmp_path, prediction, answer, em, released_em
+):
+    texts = json.loads(answer) if answer.startswith("[") else [answer]
+    write(tmp_path, question(**spans(*texts)))
+    for released, expected in ((False, em), (True, released_em)):
+        [[asked], _] = read_dataset("iirc", tmp_path, released=released)
+        assert score(asked, Prediction(prediction), released)["em"] == expected
+        assert (score(asked, Prediction(prediction), released)["f1"] == 1) == expected
+
+
 def test_only_answerable_questions_are_read(tmp_path):
-    paths = write(
+    path = write(
         tmp_path, question(**answer("none")), question(qid="q_2"), question(**answer("bad"))
     )
-    assert [found.id for found in read_iirc(*paths)[0]] == ["q_2"]
+    assert [found.id for found in read(path)] == ["q_2"]
 
 
 def test_a_question_without_id_gets_one_from_passage_and_text(tmp_path):
-    first, again, other = read_iirc(
-        *write(
-            tmp_path, question(qid=None), question(qid=None), question(qid=None, question="Who?")
-        )
-    )[0]
+    first, again, other = read(
+        write(tmp_path, question(qid=None), question(qid=None), question(qid=None, question="Who?"))
+    )
     assert first.id == again.id != other.id
     assert re.fullmatch("iirc-[0-9a-f]{16}", first.id)
 
@@ -157,7 +213,7 @@ def test_gold_is_one_paragraph_for_each_context(tmp_path):
         ("2014", academy),
         (PASSAGE, "main"),
     )
-    [found], _ = read_iirc(*write(tmp_path, question(**contexts)))
+    [found] = read(write(tmp_path, question(**contexts)))
     assert found.gold == (
         page_paragraph("mozarteum", MOZARTEUM).id,
         page_paragraph(academy, MOVED).id,
@@ -169,11 +225,10 @@ def test_gold_where_the_page_is_empty_or_the_main_passage_is_all(tmp_path):
         question(**context(("some words", "Nothing"))),
         question(qid="q_2", **context((PASSAGE, "main"))),
     )
-    questions, corpus = read_iirc(*write(tmp_path, first, second))
-    corpus = {paragraph.id for paragraph in corpus}
-    assert questions[0].gold == (page_paragraph("nothing", "some words").id,) and not corpus & set(
-        questions[0].gold
-    )
+    questions = read(write(tmp_path, first, second))
+    corpus = {paragraph.id for paragraph in read_articles(tmp_path / "context_articles.json")}
+    assert questions[0].gold == (page_paragraph("nothing", "some words").id,)
+    assert not corpus & set(questions[0].gold)
     assert questions[1].gold == (questions[1].passage.id,)
 
 
@@ -181,21 +236,22 @@ def test_gold_where_the_page_is_empty_or_the_main_passage_is_all(tmp_path):
 
 
 def test_paragraphs_are_the_lines_of_over_ten_words(tmp_path):
-    found = list(read_articles(write(tmp_path)[1]))
+    found = list(read_articles(write_articles(tmp_path, ARTICLES)))
     assert {(p.title, p.text) for p in found} == {
         ("academy of music, zagreb", FOUNDED),
         ("academy of music, zagreb", MOVED),
         ("mozarteum", MOZARTEUM),
         (
             "ábrahám",
-            "Ábrahám is a name that people have, here and there – and in many countries of the world.",
+            "Ábrahám is a name that people have, here and there – and in many countries"
+            " of the world.",
         ),
     }
     assert len({p.id for p in found}) == len(found) == 4  # a line that a page repeats counts once
     assert [p.title for p in found] == ["academy of music, zagreb"] * 2 + ["mozarteum", "ábrahám"]
     ten, eleven = " ".join("abcdefghij"), " ".join("abcdefghijk")
     assert [
-        p.text for p in read_articles(write(tmp_path, articles={"T": f"{ten}\n {eleven} \n\n"})[1])
+        p.text for p in read_articles(write_articles(tmp_path, {"T": f"{ten}\n {eleven} \n\n"}))
     ] == [eleven]
 
 
@@ -205,7 +261,7 @@ def test_the_place_of_a_paragraph_on_its_page_does_not_show(tmp_path):
         for number in range(40)
     ]
     there, back = (
-        list(read_articles(write(tmp_path, articles={"page": "\n".join(order)})[1]))
+        list(read_articles(write_articles(tmp_path, {"page": "\n".join(order)})))
         for order in (lines, lines[::-1])
     )
     assert there == back
@@ -252,10 +308,21 @@ def test_html_as_text(html, lines):
     assert page_lines(html) == lines
 
 
+def test_pages_of_simple_tags_are_read_as_the_parser_reads_them():
+    rng, simple = random.Random(2), 0
+    pieces = ['<a href="Lund">', "</a>", "<b>", "</b>", "<p>", "<li>", "<br>", '<a href="a>b">']
+    pieces += ["<", ">", '"', "x", "1", " ", "\n", "&", "&amp;", "&am", "p;", "&#233", "&eacute;"]
+    for _ in range(3000):
+        html = "".join(rng.choices(pieces, k=rng.randint(0, 9)))
+        simple += not any("<" in text for text in articles.SIMPLE_TAG.split(html))
+        assert page_lines(html) == page_lines(f"<i/>{html}"), html  # which is no simple tag
+    assert 1000 < simple < 2900
+
+
 def test_a_large_file_is_read_bit_by_bit(tmp_path):
     path = tmp_path / "context_articles.json"
-    line = " ".join(f"word{number}" for number in range(100))
-    text = json.dumps("\n".join(f"{line} {number}" for number in range(25)))
+    line = " ".join(f"word{number}" for number in range(500))
+    text = json.dumps("\n".join(f"{line} {number}" for number in range(5)))
     with path.open("w") as file:
         for page in range(300):
             file.write(f'{"{" if page == 0 else ","}"page {page}": {text}')
@@ -264,13 +331,13 @@ def test_a_large_file_is_read_bit_by_bit(tmp_path):
     count = sum(1 for _ in read_articles(path))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert count == 300 * 25 and path.stat().st_size > 20 * peak
+    assert count == 300 * 5 and path.stat().st_size > 20 * peak
     path.write_bytes(path.read_bytes()[:-100])
     paragraphs = read_articles(path)
-    assert len(list(islice(paragraphs, 299 * 25))) == 299 * 25
+    assert len(list(islice(paragraphs, 299 * 5))) == 299 * 5
     with pytest.raises(
         ValueError,
-        match=r"context_articles.json: this JSON cannot be read to its end \(.*\): the file is cut off",
+        match=r"context_articles.json: this JSON cannot be read to its end \(.*\): the file is",
     ):
         next(paragraphs)
 
@@ -282,7 +349,8 @@ BROKEN = [
     ),
     (
         answer("spam"),
-        "question 1, field 'answer', field 'type': expected one of span, value, binary, none, found 'spam'",
+        "question 1, field 'answer', field 'type': expected one of span, value, binary, none,"
+        " found 'spam'",
     ),
     (
         answer("span"),
@@ -313,75 +381,67 @@ BROKEN = [
 
 @pytest.mark.parametrize(("fields", "message"), BROKEN)
 def test_a_record_out_of_format_is_named_with_its_field(tmp_path, fields, message):
-    paths = write(tmp_path, question(**fields))
+    path = write(tmp_path, question(**fields))
     with pytest.raises(ValueError, match=re.escape(message)) as error:
-        read_iirc(*paths)
-    assert str(error.value).startswith(f"{paths[0]}, record 1")
+        read_iirc(path)
+    assert str(error.value).startswith(f"{path}, record 1")
 
 
 def test_files_of_another_kind_are_named(tmp_path):
-    paths = write(tmp_path, question(**context(("x", "Zadar"), ("x", "Split"))))
+    path = write(tmp_path, question(**context(("x", "Zadar"), ("x", "Split"))))
+    pages = tmp_path / "context_articles.json"
     with pytest.raises(
         ValueError,
-        match=r"context_articles.json: expected a page 'split' \(2 are missing\), which .*dev.json refers to",
+        match=r"context_articles.json: expected a page 'split' \(2 are missing\), which .*dev.json"
+        " refers to",
     ):
-        read_iirc(*paths)
-    paths[0].write_text('[{"title": "T", "text": "x"}]')
+        read_iirc(path)
+    path.write_text('[{"title": "T", "text": "x"}]')
     with pytest.raises(
         ValueError,
         match="dev.json, record 1, field 'questions': expected a list, found only title, text",
     ):
-        read_iirc(*paths)
+        read_iirc(path)
     for content in ("[]", "{}", '["a"]', '"text"'):
-        paths[1].write_text(content)
+        pages.write_text(content)
         with pytest.raises(
             ValueError, match="context_articles.json: expected one JSON object {title: HTML}"
         ):
-            list(read_articles(paths[1]))
+            list(read_articles(pages))
     for content in ("", '{"a": "b"', "\x00"):
-        paths[1].write_text(content)
+        pages.write_text(content)
         with pytest.raises(
             ValueError, match="context_articles.json: this JSON cannot be read to its end"
         ):
-            list(read_articles(paths[1]))
-    paths[1].write_text('{"a": ["b"]}')
+            list(read_articles(pages))
+    pages.write_text('{"a": ["b"]}')
     with pytest.raises(
         ValueError, match=r"context_articles.json, page 'a': expected a text of HTML, found \['b'\]"
     ):
-        list(read_articles(paths[1]))
+        list(read_articles(pages))
 
 
 # On a bench
 
 
 @pytest.fixture
-def bench(tmp_path, monkeypatch):
-    """The small files loaded, indexed, and the miniature model to answer."""
-    pytest.importorskip("torch")
-    from ircotlib.generation.local import load as load_model
+def parameters(tmp_path, monkeypatch):
+    """Parameters that open the small files, without demonstrations."""
+    monkeypatch.setattr("ircotlib.bench.DATA", tmp_path)
+    where = {"context": context(("Salzburg", "mozarteum"))["context"]}
+    other = question(qid="q_2", question="Where is the Mozarteum?", **where)
+    write(tmp_path / "iirc", question(), other)
+    changes = {"data_dir": str(tmp_path), "dev": 1, "test": 2, "reader": "direct"}
+    changes |= {"model": "data/models/mini-large", "context_tokens": None, "distractors": []}
+    return read_parameters("mini", changes)
 
-    monkeypatch.setattr(experiment, "DATA", tmp_path)
-    write(
-        tmp_path / "iirc",
-        question(),
-        question(
-            qid="q_2", question="Where is the Mozarteum?", **context(("Salzburg", "mozarteum"))
-        ),
-    )
-    questions, paragraphs = load("iirc", tmp_path)
-    retriever = open_index(write_corpus(tmp_path / "corpus", paragraphs), tmp_path / "index")
-    with Calls(tmp_path / "calls.sqlite") as calls:
-        yield Bench(
-            "try",
-            "iirc",
-            questions[:1],
-            questions,
-            retriever,
-            calls,
-            load_model(MODELS / "mini-large"),
-            "flan_t5",
-            "direct",
-        )
+
+@pytest.fixture
+def bench(parameters):
+    """A bench of both questions, the first one for dev too."""
+    opened = open_bench(parameters, "iirc", "04_ircot")
+    asked = sorted([*opened.dev, *opened.test], key=lambda question: question.id)
+    return replace(opened, dev=asked[:1], test=asked)
 
 
 def test_loading_names_what_is_missing(tmp_path):
@@ -389,16 +449,16 @@ def test_loading_names_what_is_missing(tmp_path):
         FileNotFoundError,
         match="no questions of iirc: looked for dev.json in .*; get dev.json from https://allenai",
     ):
-        load("iirc", tmp_path)
-    _, articles = write(tmp_path / "iirc", question(), question())
+        read_dataset("iirc", tmp_path)
+    path = write(tmp_path / "iirc", question(), question())
     with pytest.raises(ValueError, match="found 2 questions with the id 'q_1'"):
-        load("iirc", tmp_path)
-    articles.unlink()
+        read_dataset("iirc", tmp_path)
+    path.with_name("context_articles.json").unlink()
     with pytest.raises(
         FileNotFoundError,
         match="no pages of iirc: looked for .*context_articles.json; get .* from https",
     ):
-        load("iirc", tmp_path)
+        read_dataset("iirc", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -406,10 +466,9 @@ def test_loading_names_what_is_missing(tmp_path):
     [("OneR", {"k": 3}), ("OneR QA", {"k": 3}), ("IRCoT", {"k": 2}), ("IRCoT QA", {"k": 2})],
 )
 def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, tmp_path, system, setting):
-    scores = run_system(bench, system, **setting)
+    scores = run_system(bench, all_systems()[system], **setting)
     assert scores["recall"].between(0, 1).all() and (scores["paragraphs"] <= 15).all()
-    (folder,) = (tmp_path / "runs/try/ircot/iirc/test").iterdir()
-    assert folder.name.startswith(system.replace(" ", "-") + " mini-large")
+    (folder,) = (bench.runs / "test").iterdir()
     lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
     for line, asked in zip(lines, bench.test, strict=True):
         wrote, *steps = line["trace"]
@@ -423,7 +482,7 @@ def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, tmp_path, sy
     assert counts["NearestTitle"]["requests"] == sum(
         "nearest title" in step for line in lines for step in line["trace"]
     )
-    assert run_system(bench, system, **setting).equals(scores)
+    assert run_system(bench, all_systems()[system], **setting).equals(scores)
     counts = json.loads((folder / "run.json").read_text())["counts"]
     assert [counts[kind]["computed"] for kind in ("Retrieve", "NearestTitle", "Generate")] == [
         0,
@@ -434,40 +493,42 @@ def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, tmp_path, sy
 
 def test_nor_qa_reads_the_main_passage_and_asks_for_no_titles(bench):
     [asked] = bench.dev
-    request = next(program_of(bench, "NoR QA")(asked))
-    assert (
-        request.prompt
-        == f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\nQ: Answer the following question.\n{asked.text}\nA:"
-    )
+    program = program_of(bench, all_systems()["NoR QA"])(asked)
+    expected = f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\n"
+    expected += f"Q: Answer the following question.\n{asked.text}\nA:"
+    assert next(program).prompt == expected
+    with pytest.raises(StopIteration) as end:
+        program.send("1961")
+    assert end.value.value.paragraphs == (asked.passage,)
 
 
-@pytest.mark.parametrize(("system", "m"), [("OneR", None), ("IRCoT", 2)])
+@pytest.mark.parametrize(("system", "setting"), [("OneR", {"k": 2}), ("IRCoT", {"k": 2, "m": 2})])
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
-def test_titles_are_asked_for_with_the_authors_demonstrations(shared, bench, system, m, style):
+def test_titles_are_asked_for_with_the_authors_demonstrations(
+    shared, bench, parameters, system, setting, style
+):
     folder = shared / "ircot_prompts"
-    program = program_of(
-        replace(bench, style=style, demonstrations=folder), system, k=2, m=m, demonstration_set=1
-    )(bench.dev[0])
-    blocks = [
-        block.split("\n", 1)
-        for block in (folder / f"iirc/no_context_open_llm_retrieval_{style}.txt")
-        .read_text()
-        .split("\n\n\n")
-    ]
+    shown = parameters.change(style=style, demonstrations=str(folder), distractors=[1])
+    play = program_of(
+        replace(bench, parameters=shown), all_systems()[system], **setting, demonstration_set=1
+    )
+    file = (folder / f"iirc/no_context_open_llm_retrieval_{style}.txt").read_text()
+    blocks = [block.split("\n", 1) for block in file.split("\n\n\n")]
     ids = json.loads((PROMPTS / "demonstration_sets.json").read_text())["iirc"][1]
-    shown = [body for id in ids for head, body in blocks if f'"{id}"' in head]
+    bodies = [body for id in ids for head, body in blocks if f'"{id}"' in head]
     instruction = "Answer the following question.\n" if style == "flan_t5" else ""
-    text = next(program).prompt.split("\n\n\n")
-    assert len(shown) == 15 and text[:-1] == shown[16 - len(text) :] and len(text) > 5
+    text = next(play(bench.dev[0])).prompt.split("\n\n\n")
+    assert len(bodies) == 15 and text[:-1] == bodies[16 - len(text) :] and len(text) > 5
+    asked = "The question is: 'When was the academy founded?'. Generate titles of 3 Wikipedia pages"
     assert text[-1] == (
-        f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\nQ: {instruction}The question is: 'When was the academy founded?'. "
-        "Generate titles of 3 Wikipedia pages that have relevant information to answer this question.\nA:"
+        f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\nQ: {instruction}"
+        f"{asked} that have relevant information to answer this question.\nA:"
     )
 
 
-def test_a_question_with_a_passage_needs_a_model(bench):
-    without = replace(bench, model=None)
+def test_a_question_with_a_passage_needs_a_model(parameters):
+    without = open_bench(parameters, "iirc", "02_index", with_model=False)
+    play = program_of(without, all_systems()["OneR"], k=3)
     with pytest.raises(ValueError, match="found no model on the bench of iirc"):
-        program_of(without, "OneR", k=3)(bench.dev[0])
-    plain = replace(bench.dev[0], passage=None)
-    assert next(program_of(without, "OneR", k=3)(plain)).k == 3
+        next(play(without.test[0]))
+    assert next(play(replace(without.test[0], passage=None))).k == 3

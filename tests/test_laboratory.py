@@ -4,23 +4,32 @@ their paragraphs, and demonstrations.
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 from statistics import median
 
 import pytest
 from solver import answer
 
-from ircotlib.datasets.load import load
+from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import make_paragraph, sample_dev_test
+from ircotlib.demonstrations import demonstration_sets, read_demonstrations
+from ircotlib.laboratory import make
 from ircotlib.laboratory.contexts import gold_passages, ranks_of_gold
-from ircotlib.laboratory.make import make_dataset, make_laboratory, write_all_demonstrations
+from ircotlib.laboratory.make import (
+    main,
+    make_dataset,
+    make_laboratory,
+    write_all_demonstrations,
+)
+from ircotlib.laboratory.names import LISTS
 from ircotlib.laboratory.official import aliases
-from ircotlib.laboratory.questions import STYLES
-from ircotlib.laboratory.relations import LISTS
-from ircotlib.paths import PROMPTS
-from ircotlib.prompts import demonstration_sets, read_demonstrations
+from ircotlib.laboratory.questions import DATASETS
+from ircotlib.paths import PROMPTS, ROOT
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.text import answer_from_chain
@@ -102,18 +111,20 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loaded(folder):
-    return {style: read(folder, style) for style in STYLES}
+    return {dataset: read(folder, dataset) for dataset in DATASETS}
 
 
-def read(folder, style):
-    questions, corpus = load(style, folder)
+def read(folder, dataset):
+    questions, corpus = read_dataset(dataset, folder)
     return questions, {paragraph.id: paragraph for paragraph in corpus}
 
 
-def records(folder, style):
-    text = (folder / style / FILES[style]).read_text(encoding="utf-8")
+def records(folder, dataset):
+    text = (folder / dataset / FILES[dataset]).read_text(encoding="utf-8")
     return (
-        [json.loads(line) for line in text.splitlines()] if style == "musique" else json.loads(text)
+        [json.loads(line) for line in text.splitlines()]
+        if dataset == "musique"
+        else json.loads(text)
     )
 
 
@@ -128,14 +139,14 @@ def shown(question, corpus):
 # The raw files and the loaders
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_loaders_give_back_questions_gold_and_corpus(loaded, style):
-    (questions, corpus), (world, riddles) = loaded[style], make_dataset(style)
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_loaders_give_back_questions_gold_and_corpus(loaded, dataset):
+    (questions, corpus), (world, riddles) = loaded[dataset], make_dataset(dataset)
     by_text = {riddle.text: riddle for riddle in riddles}
-    assert (len(questions), len(corpus)) == (600, CORPUS[style])
+    assert (len(questions), len(corpus)) == (600, CORPUS[dataset])
     assert [
         (q.id, q.text, q.answers) for q in (questions[0], questions[9], questions[-1])
-    ] == PINNED[style]
+    ] == PINNED[dataset]
     assert len(sample_dev_test(questions)[0]) == 100 and len(sample_dev_test(questions)[1]) == 500
     for question in questions:
         riddle = by_text[question.text]
@@ -143,7 +154,7 @@ def test_loaders_give_back_questions_gold_and_corpus(loaded, style):
         assert {paragraph.text for paragraph in shown(question, corpus)} == {
             passage.text for passage in gold_passages(world, riddle)
         }
-        if style == "iirc":
+        if dataset == "iirc":
             assert question.passage.text == world.passage(*riddle.main).text
             assert question.kind == ("span" if riddle.kind == "span" else "value")
         else:
@@ -155,17 +166,17 @@ def test_loaders_give_back_questions_gold_and_corpus(loaded, style):
 
 
 def test_corpora_are_the_pages_of_the_encyclopedia(loaded):
-    for style, (_, corpus) in loaded.items():
-        world, _ = make_dataset(style)
+    for dataset, (_, corpus) in loaded.items():
+        world, _ = make_dataset(dataset)
         pages = {(passage.title, passage.text) for page in world.pages.values() for passage in page}
-        pages = {(title.lower(), text) for title, text in pages} if style == "iirc" else pages
+        pages = {(title.lower(), text) for title, text in pages} if dataset == "iirc" else pages
         assert {(paragraph.title, paragraph.text) for paragraph in corpus.values()} == pages
 
 
 def test_hotpotqa_and_2wikimultihopqa_point_at_the_sentences_that_state_the_facts(folder):
-    for style in ("hotpotqa", "2wikimultihopqa"):
-        world, riddles = make_dataset(style)
-        for record, riddle in zip(records(folder, style), riddles, strict=True):
+    for dataset in ("hotpotqa", "2wikimultihopqa"):
+        world, riddles = make_dataset(dataset)
+        for record, riddle in zip(records(folder, dataset), riddles, strict=True):
             context = dict(record["context"])
             assert len(record["context"]) == len(context) == 10
             for (title, number), fact in zip(record["supporting_facts"], riddle.facts, strict=True):
@@ -247,21 +258,21 @@ def test_places_in_iirc_are_where_they_say(folder, loaded):
 
 @pytest.mark.parametrize("laboratory", ["folder", "small"])
 def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(laboratory, request):
-    for style in STYLES:
-        questions, corpus = read(request.getfixturevalue(laboratory), style)
+    for dataset in DATASETS:
+        questions, corpus = read(request.getfixturevalue(laboratory), dataset)
         for question in questions:
             paragraphs = shown(question, corpus)
-            assert answer(style, question.text, paragraphs) == question.answers[0], question
+            assert answer(dataset, question.text, paragraphs) == question.answers[0], question
             for missing in paragraphs:
                 assert (
-                    answer(style, question.text, [p for p in paragraphs if p != missing]) is None
+                    answer(dataset, question.text, [p for p in paragraphs if p != missing]) is None
                 ), (question, missing)
 
 
 def test_nothing_in_the_whole_corpus_gives_another_answer(loaded):
-    for style, (questions, corpus) in loaded.items():
+    for dataset, (questions, corpus) in loaded.items():
         for question in questions[:20]:
-            assert answer(style, question.text, corpus.values()) == question.answers[0]
+            assert answer(dataset, question.text, corpus.values()) == question.answers[0]
 
 
 def test_aliases_are_of_one_thing_only():
@@ -299,11 +310,11 @@ def test_later_paragraphs_are_found_by_the_right_thought_only(loaded, tmp_path):
     """What makes retrieval by thoughts worth while: the question does not lead to later paragraphs,
     the sentence before does.
     """
-    for style, (questions, corpus) in loaded.items():
+    for dataset, (questions, corpus) in loaded.items():
         retriever = open_index(
-            write_corpus(tmp_path / style, corpus.values()), tmp_path / f"{style} index"
+            write_corpus(tmp_path / dataset, corpus.values()), tmp_path / f"{dataset} index"
         )
-        ranks = ranks_of_gold(questions[:200], make_dataset(style)[1], retriever)
+        ranks = ranks_of_gold(questions[:200], make_dataset(dataset)[1], retriever)
         later = [rank for rank in ranks if rank.by_thought]
         assert len(later) > 100
         assert (
@@ -316,7 +327,7 @@ def test_later_paragraphs_are_found_by_the_right_thought_only(loaded, tmp_path):
         )
         named = [rank for rank in ranks if not rank.by_thought]
         assert {rank.kind for rank in named} <= {"comparison", "bridge_comparison", "count"}
-        if style != "iirc":  # there the main passage names them, not the question
+        if dataset != "iirc":  # there the main passage names them, not the question
             assert sum(rank.by_question <= 15 for rank in named) >= 0.97 * len(named)
 
 
@@ -341,11 +352,11 @@ def test_the_same_bytes_again_by_the_command(folder, tmp_path):
 
 
 def test_another_seed_and_size(folder, small):
-    for style in STYLES:
-        questions, corpus = load(style, small)
+    for dataset in DATASETS:
+        questions, corpus = read_dataset(dataset, small)
         assert len(questions) == 200 and len(list(corpus)) > 1000
         same = {question.text for question in questions} & {
-            question.text for question in load(style, folder)[0]
+            question.text for question in read_dataset(dataset, folder)[0]
         }
         assert len(same) < 0.2 * 200  # questions about popular entities, which are in every world
 
@@ -356,11 +367,56 @@ def test_a_laboratory_is_left_as_it_is_or_replaced_as_a_whole(tmp_path):
     assert make_laboratory(made, seed=3, size=700, questions=40) == made
     assert (made / "musique/musique_ans_v1.0_dev.jsonl").stat() == before
     with pytest.raises(ValueError, match="make the world larger"):
-        make_laboratory(made, seed=3, size=60, questions=600)
-    assert len(load("iirc", made)[0]) == 40
+        make_laboratory(made, seed=3, size=60, questions=150)
+    assert len(read_dataset("iirc", made)[0]) == 40
     make_laboratory(made, seed=4, size=700, questions=30)
-    assert len(load("iirc", made)[0]) == 30
+    assert len(read_dataset("iirc", made)[0]) == 30
     assert {path.name for path in tmp_path.iterdir()} == {"x", "x.lock"}
+
+
+def test_wrong_options_are_refused_in_one_line(tmp_path, capsys):
+    for arguments, message in (
+        (["--questions", "0"], "found 0 questions of each data set, expected 1 or more"),
+        (["--size", "60", "--questions", "150"], "make the world larger"),
+        (["--prompts"], "give either a folder or --prompts"),
+    ):
+        with pytest.raises(SystemExit):
+            main([str(tmp_path / "x"), *arguments])
+        [line] = [line for line in capsys.readouterr().err.splitlines() if "error: " in line]
+        assert message in line and not (tmp_path / "x").exists()
+
+
+def test_the_hash_of_the_generator_covers_programs_and_tables(monkeypatch, tmp_path):
+    here = Path(make.__file__).parent
+    monkeypatch.setattr(make, "__file__", str(tmp_path / "make.py"))
+    for path in (*here.glob("*.py"), *here.glob("*.csv")):
+        shutil.copy(path, tmp_path)
+    hashes = {make._hash_generator()}
+    for name in ("names.csv", "kinds.csv", "relations.csv", "comparisons.csv", "walks.py"):
+        with (tmp_path / name).open("a", encoding="utf-8") as file:
+            file.write("\n")
+        hashes.add(make._hash_generator())
+    assert len(hashes) == 6
+
+
+IMPORTS = """
+import sys
+import ircotlib.laboratory.{module}
+heavy = "torch transformers tokenizers pandas numpy tantivy training".split()
+print([name for name in heavy if name in sys.modules])
+"""
+
+
+def test_nothing_heavy_is_imported_and_nothing_of_training():
+    modules = {path.stem for path in Path(make.__file__).parent.glob("*.py")} - {"__init__"}
+    program = "".join(IMPORTS.format(module=module) for module in sorted(modules))
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert set(done.stdout.decode().split("\n")) == {"[]", ""}
+
+
+def test_no_module_of_the_library_imports_training():
+    for path in sorted((ROOT / "ircotlib").rglob("*.py")):
+        assert not re.search(r"^\s*(from|import) training\b", path.read_text(), re.M), path
 
 
 def test_other_files_are_not_overwritten(tmp_path):
@@ -375,7 +431,9 @@ def test_other_files_are_not_overwritten(tmp_path):
 
 
 def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
-    written = write_all_demonstrations(tmp_path, {style: make_dataset(style) for style in STYLES})
+    written = write_all_demonstrations(
+        tmp_path, {dataset: make_dataset(dataset) for dataset in DATASETS}
+    )
     kept = sorted(
         path.relative_to(PROMPTS / "laboratory")
         for path in (PROMPTS / "laboratory").rglob("*")
@@ -391,11 +449,11 @@ def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
 @pytest.mark.parametrize("laboratory", ["folder", "small"])
 def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(laboratory, request):
     folder = request.getfixturevalue(laboratory)
-    for style in STYLES:
-        asked = {question.text for question in load(style, folder)[0]}
-        chains = read_demonstrations(folder / f"prompts/{style}/no_context_cot_qa_flan_t5.txt")
+    for dataset in DATASETS:
+        asked = {question.text for question in read_dataset(dataset, folder)[0]}
+        chains = read_demonstrations(folder / f"prompts/{dataset}/no_context_cot_qa_flan_t5.txt")
         answers = {d.id: answer_from_chain(d.answer) for d in chains}
-        paths = sorted((folder / f"prompts/{style}").glob("*_qa_flan_t5.txt"))
+        paths = sorted((folder / f"prompts/{dataset}").glob("*_qa_flan_t5.txt"))
         assert len(paths) == 8 and len(answers) == 20
         for path in paths:
             for demonstration in read_demonstrations(path):
@@ -403,7 +461,7 @@ def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(labo
                 assert (
                     "_direct_" not in path.name or demonstration.answer == answers[demonstration.id]
                 )
-                found = answer(style, demonstration.question, demonstration.paragraphs)
+                found = answer(dataset, demonstration.question, demonstration.paragraphs)
                 assert found == (
                     None if path.name.startswith("no_context") else answers[demonstration.id]
                 )
@@ -443,9 +501,9 @@ def test_demonstrations_of_iirc_end_with_the_main_passage_and_know_the_pages(fol
 
 
 def test_three_fixed_sets_of_fifteen_with_all_kinds(folder):
-    for style in STYLES:
-        examples = read_demonstrations(folder / f"prompts/{style}/no_context_cot_qa_flan_t5.txt")
-        sets = demonstration_sets(examples, style, folder=folder / "prompts")
+    for dataset in DATASETS:
+        examples = read_demonstrations(folder / f"prompts/{dataset}/no_context_cot_qa_flan_t5.txt")
+        sets = demonstration_sets(examples, dataset, folder=folder / "prompts")
         assert [len({d.id for d in chosen}) for chosen in sets] == [15, 15, 15]
         assert len({tuple(d.id for d in chosen) for chosen in sets}) == 3
     with pytest.raises(ValueError, match="found no demonstration with id"):

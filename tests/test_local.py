@@ -6,14 +6,19 @@ import hashlib
 import json
 import random
 import shutil
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
 import huggingface_hub.constants
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
     GPT2Config,
     GPT2LMHeadModel,
     LlamaConfig,
@@ -24,14 +29,18 @@ from transformers import (
 )
 
 from ircotlib.calls import Calls
-from ircotlib.generation.local import STOP_CHARACTERS, load
-from ircotlib.program import LINE, SENTENCE, Generate
+from ircotlib.generation.folder import hash_files, is_encoder_decoder
+from ircotlib.generation.local import open_model
+from ircotlib.generation.tokens import Tokens
+from ircotlib.paths import MODELS
+from ircotlib.program import LINE, SENTENCE, Generate, Message, Retrieve
 from ircotlib.scheduler import run
-from ircotlib.text import first_sentence, sentence_end
+from ircotlib.text import STOP_CHARACTERS, first_sentence, sentence_end
 
 SYLLABLES = ["ka", "lo", "mi", "ra", "ten", "su", "vor", "del", "in", "os"]
-STOPS = [SENTENCE, LINE, None]
+STOPS = [SENTENCE, LINE, (".", "ka"), None]
 LIMIT = 128
+SHIPPED = sorted(path.parent for path in MODELS.glob("*/config.json"))
 
 
 def made_up_words(count=300):
@@ -181,42 +190,59 @@ def prompts(count=16, longest=25):
     return [" ".join(rng.choices(words, k=rng.randint(1, longest))) for _ in range(count)]
 
 
-def generated(local, prompt, max_tokens):
-    """The tokens of transformers' own greedy decoding."""
-    batch = local.tokenizer(prompt, return_tensors="pt")
-    inputs = {
-        "input_ids": batch.input_ids,
-        "attention_mask": batch.attention_mask,
-        "pad_token_id": 0,
-    }
-    written = local.model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)[0].tolist()
-    return written[1:] if local.config.is_encoder_decoder else written[batch.input_ids.shape[1] :]
+def answers(local, requests):
+    """The replies in the order of the requests, each given once."""
+    replies = dict(found := list(local.answer(requests)))
+    assert len(found) == len(replies) == len(requests)
+    return [replies[place] for place in range(len(requests))]
+
+
+@pytest.fixture(scope="session")
+def generated(folders):
+    """The tokens of transformers' own greedy decoding, by kind of model and prompt."""
+    written = {}
+    for kind, folder in folders.items():
+        local = open_model(folder)
+        for prompt in prompts():
+            batch = local.tokenizer(prompt, return_tensors="pt")
+            inputs = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
+            tokens = local.model.generate(
+                **inputs, pad_token_id=0, max_new_tokens=30, do_sample=False
+            )[0].tolist()
+            start = 1 if local.is_encoder_decoder else batch.input_ids.shape[1]
+            written[folder, prompt] = tokens[start:]
+    return written
 
 
 def cut(text, stop):
+    if isinstance(stop, tuple):
+        return min((text.split(mark)[0] for mark in stop), key=len).strip()
     return {SENTENCE: first_sentence(text), LINE: text.split("\n")[0], None: text}[stop].strip()
 
 
 def shortest(local, tokens, stop):
     """How many of the tokens have to be written before it is known that the text has stopped."""
+    by_word = "Amazon.com" not in local.tokenizer.decode(local.tokenizer("Amazon.com").input_ids)
     for count in range(1, len(tokens)):
         text = local.tokenizer.decode(tokens[:count], skip_special_tokens=True)
-        if (stop == LINE and "\n" in text) or (
-            stop == SENTENCE and sentence_end(text, complete=False) is not None
+        if (
+            (stop == LINE and "\n" in text)
+            or (stop == SENTENCE and sentence_end(text, False, by_word) is not None)
+            or (isinstance(stop, tuple) and any(mark in text for mark in stop))
         ):
             return count
     return len(tokens)
 
 
 @pytest.mark.parametrize("stop", STOPS)
-def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, stop):
-    local = load(folder)
+def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, generated, stop):
+    local = open_model(folder)
     replies = [
         json.loads(reply)
-        for reply in local.answer([Generate(prompt, stop, 30) for prompt in prompts()])
+        for reply in answers(local, [Generate(prompt, stop, 30) for prompt in prompts()])
     ]
     for prompt, reply in zip(prompts(), replies, strict=True):
-        tokens = generated(local, prompt, 30)
+        tokens = generated[folder, prompt]
         assert reply["text"] == cut(local.tokenizer.decode(tokens, skip_special_tokens=True), stop)
         assert reply["tokens"] == shortest(local, tokens, stop)
         assert reply["prompt_tokens"] == len(local.tokenizer(prompt).input_ids)
@@ -227,25 +253,24 @@ def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, stop):
 
 def test_the_batch_changes_nothing(folder):
     requests = [
-        Generate(prompt, STOPS[number % 3], 20 + number % 7)
+        Generate(prompt, STOPS[number % 4], 20 + number % 7)
         for number, prompt in enumerate(prompts())
     ]
-    local = load(folder)
-    alone = {request: local.answer([request])[0] for request in requests}
+    local = open_model(folder)
+    alone = {request: answers(local, [request])[0] for request in requests}
     shuffled = random.Random(5).sample(requests, len(requests))
-    assert local.answer(shuffled) == [alone[request] for request in shuffled]
-    assert load(folder, batch_tokens=100, batch_rows=5).answer(shuffled) == [
-        alone[request] for request in shuffled
-    ]
+    assert answers(local, shuffled) == [alone[request] for request in shuffled]
+    small = open_model(folder, batch_tokens=100, batch_rows=5)
+    assert answers(small, shuffled) == [alone[request] for request in shuffled]
 
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_no_row_is_computed_after_its_stop(folder, stop):
-    local, rows = load(folder, batch_rows=10), []
+    local, rows = open_model(folder, batch_rows=10), []
     local.model.register_forward_hook(
         lambda module, inputs, output: rows.append(len(output.logits))
     )
-    replies = local.answer([Generate(prompt, stop, 30) for prompt in prompts()])
+    replies = answers(local, [Generate(prompt, stop, 30) for prompt in prompts()])
     assert sum(rows) == sum(json.loads(reply)["tokens"] for reply in replies)
     assert len(rows) < sum(rows) / 2  # and they were computed side by side
 
@@ -258,15 +283,16 @@ def test_no_sentence_ends_without_a_stop_character():
 
 
 def test_max_tokens_is_kept_row_by_row(folder):
-    replies = load(folder).answer(
-        [Generate(prompt, None, number + 1) for number, prompt in enumerate(prompts(10))]
+    replies = answers(
+        open_model(folder),
+        [Generate(prompt, None, number + 1) for number, prompt in enumerate(prompts(10))],
     )
     assert all(json.loads(reply)["tokens"] <= number + 1 for number, reply in enumerate(replies))
     assert json.loads(replies[0])["tokens"] == 1
 
 
 def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
-    ours = load(folders["t5"]).model.encoder
+    ours = open_model(folders["t5"]).model.encoder
     theirs = T5ForConditionalGeneration.from_pretrained(folders["t5"]).eval().encoder
     assert (ours.config._attn_implementation, theirs.config._attn_implementation) == (
         "padding_column",
@@ -289,17 +315,17 @@ def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_other_dtypes(folder, dtype):
-    local = load(folder, dtype=dtype)
+    local = open_model(folder, dtype=dtype)
     replies = [
         json.loads(reply)
-        for reply in local.answer([Generate(prompt, SENTENCE, 10) for prompt in prompts(8)])
+        for reply in answers(local, [Generate(prompt, SENTENCE, 10) for prompt in prompts(8)])
     ]
     assert local.model.dtype == getattr(torch, dtype)
     assert all(1 <= reply["tokens"] <= 10 for reply in replies)
 
 
 def test_batches_are_the_shortest_prompts_that_fit(folders):
-    local = load(folders["t5"], batch_tokens=40, batch_rows=3)
+    local = open_model(folders["t5"], batch_tokens=40, batch_rows=3)
     lengths = [9, 4, 50, 4, 11, 4]
     requests = [Generate(" ".join(["ka"] * (length - 1))) for length in lengths]
     assert [local.count_tokens(request.prompt) + 1 for request in requests] == lengths
@@ -310,7 +336,7 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
 
 
 def test_tokens_are_counted_without_special_ones(folders):
-    local = load(folders["t5"])
+    local = open_model(folders["t5"])
     assert local.count_tokens("ka lo") == 2 and local.count_tokens("") == 0
     assert len(local.tokenizer("ka lo").input_ids) == 3
 
@@ -327,7 +353,7 @@ def test_a_replayed_run_does_not_read_the_weights(folders, tmp_path):
             )
         return [outcome.result for outcome in outcomes.values()], counts["Generate"]
 
-    first, second = load(folders["t5"], batch_rows=8), load(folders["t5"], batch_rows=8)
+    first, second = open_model(folders["t5"], batch_rows=8), open_model(folders["t5"], batch_rows=8)
     (results, counts), (again, recounts) = play(first), play(second)
     assert again == results
     assert counts["computed"] == 32 and counts["batches"] <= 5  # 4 full ones, but for the last
@@ -339,9 +365,9 @@ def test_the_fingerprint_is_the_content(folders, tmp_path):
     copy = Path(shutil.copytree(folders["t5"], tmp_path / "elsewhere"))
     (copy / "README.md").write_text("notes")
     (copy / "losses.json").write_text("[3.5]")
-    fingerprint = load(folders["t5"]).fingerprint
-    assert load(copy, batch_tokens=10, batch_rows=2).fingerprint == fingerprint
-    different = {fingerprint, load(copy, dtype="bfloat16").fingerprint}
+    fingerprint = open_model(folders["t5"]).fingerprint
+    assert open_model(copy, batch_tokens=10, batch_rows=2).fingerprint == fingerprint
+    different = {fingerprint, open_model(copy, dtype="bfloat16").fingerprint}
     for name in ("model.safetensors", "config.json", "tokenizer.json", "generation_config.json"):
         content = (copy / name).read_bytes()
         (copy / name).write_bytes(
@@ -349,10 +375,10 @@ def test_the_fingerprint_is_the_content(folders, tmp_path):
             if name.endswith("json")
             else content[:-1] + bytes([content[-1] ^ 1])
         )
-        different.add(load(copy).fingerprint)
+        different.add(open_model(copy).fingerprint)
         (copy / name).write_bytes(content)
     assert len(different) == 6
-    assert load(copy).fingerprint == fingerprint
+    assert open_model(copy).fingerprint == fingerprint
 
 
 def test_a_name_on_the_hub_that_was_downloaded_before(folders, tmp_path, monkeypatch):
@@ -371,11 +397,11 @@ def test_a_name_on_the_hub_that_was_downloaded_before(folders, tmp_path, monkeyp
         (snapshot / path.name).symlink_to(blob)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    local = load("lab/tiny-t5")
+    local = open_model("lab/tiny-t5")
     assert local.name == "lab/tiny-t5"
-    assert local.fingerprint == load(folders["t5"]).fingerprint
+    assert local.fingerprint == open_model(folders["t5"]).fingerprint
     request = Generate("ka lo", SENTENCE, 10)
-    assert local.answer([request]) == load(folders["t5"]).answer([request])
+    assert answers(local, [request]) == answers(open_model(folders["t5"]), [request])
 
 
 def test_a_model_that_is_not_there(folders, tmp_path, monkeypatch):
@@ -383,45 +409,364 @@ def test_a_model_that_is_not_there(folders, tmp_path, monkeypatch):
     for name in ("lab/no-such-model", "./models/typo", str(tmp_path / "absent")):
         with pytest.raises(
             FileNotFoundError,
-            match="found no folder .*Give a folder written by save_pretrained, or a name on the hub",
+            match="found no folder .*Give a folder written by save_pretrained, or a name on",
         ):
-            load(name)
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(
-        FileNotFoundError,
-        match=r"expected config.json and \*.safetensors, found \['config.json'\]; write the folder with",
-    ):
-        load(tmp_path)
+            open_model(name)
     with pytest.raises(
         ValueError, match="found dtype 'int8', expected one of float32, bfloat16, float16"
     ):
-        load(folders["t5"], dtype="int8")
+        open_model(folders["t5"], dtype="int8")
+
+
+@pytest.mark.parametrize(
+    ("left_out", "expected"),
+    [
+        ("*.safetensors", r"config.json, \*.safetensors, a vocabulary"),
+        ("config.json", r"config.json, \*.safetensors, a vocabulary"),
+        ("tokenizer*", r"config.json, \*.safetensors, a vocabulary"),
+        ("tokenizer.json", r"config.json, \*.safetensors, a vocabulary"),
+    ],
+)
+def test_a_folder_that_lacks_something(folders, tmp_path, left_out, expected):
+    copy = shutil.copytree(
+        folders["t5"], tmp_path / "copy", ignore=shutil.ignore_patterns(left_out)
+    )
+    with pytest.raises(
+        FileNotFoundError, match=rf"found \[.*\], expected {expected}.*; write the folder with"
+    ):
+        open_model(copy)
+
+
+def test_nothing_heavy_is_imported_before_a_reply_must_be_computed():
+    script = """
+import sys
+from ircotlib.generation.local import open_model
+for folder in sys.argv[1:]:
+    model = open_model(folder)
+    assert model.count_tokens("Who is the director of Silent Harbor?") == 8
+    assert len(model.fingerprint) == 32 and model.parameters > 1000
+    assert model.is_encoder_decoder == ("causal" not in folder)
+heavy = {"torch", "transformers", "huggingface_hub", "numpy"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-c", script, *map(str, SHIPPED)], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
-def test_a_prompt_longer_than_a_causal_model_can_read(folders, kind):
-    local = load(folders[kind])
+def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders, kind):
+    local = open_model(folders[kind], batch_rows=1)
     prompt = " ".join(["ka"] * 60)
     room = LIMIT - len(local.tokenizer(prompt).input_ids)
-    local.answer([Generate(prompt, None, room)])
-    message = f"reads at most {LIMIT} tokens, found a prompt of {LIMIT - room} and max_tokens {room + 1}; pack .* ka'"
+    fits, too_long = Generate(prompt, None, room), Generate(prompt, None, room + 1)
+    replies = answers(local, [too_long, fits, too_long, Generate("ka", None, 3)])
+    assert [type(reply) for reply in replies] == [ValueError, str, ValueError, str]
+    assert replies[1::2] == answers(local, [fits, Generate("ka", None, 3)])
+    found = f"found a prompt of {LIMIT - room} and max_tokens {room + 1}"
+    message = f"reads at most {LIMIT} tokens, {found}; pack .* ka'"
     with pytest.raises(ValueError, match=message):
-        local.answer([Generate(prompt, None, room + 1)])
+        raise replies[0]
 
 
 def test_a_t5_has_no_limit(folders):
-    assert (
-        json.loads(load(folders["t5"]).answer([Generate(" ".join(["ka"] * 1200), None, 2)])[0])[
-            "prompt_tokens"
-        ]
-        == 1201
+    request = Generate(" ".join(["ka"] * 1200), None, 2)
+    assert json.loads(answers(open_model(folders["t5"]), [request])[0])["prompt_tokens"] == 1201
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Generate("ka", "word", 5), "found stop 'word', expected 'sentence', 'line', a tuple of"),
+        (Generate("ka", (), 5), "found stop ()"),
+        (Generate("ka", (".", ""), 5), "found stop ('.', '')"),
+        (Generate("ka", None, 0), "found max_tokens 0, expected at least 1"),
+        (Generate("", None, 5), "found a prompt without a token"),
+        (Generate((Message("user", "ka"),)), "found a prompt of 1 messages, but the tokenizer has"),
+    ],
+)
+def test_requests_that_make_no_sense_cost_only_themselves(folders, request_, message):
+    local = open_model(folders["gpt2"])
+    assert local.take([request_, Generate("ka")]) in ([0, 1], [1, 0])
+    fault, reply = answers(local, [request_, Generate("ka", None, 5)])
+    assert isinstance(fault, ValueError) and message in str(fault)
+    assert json.loads(reply)["tokens"] <= 5
+
+
+def test_another_request_is_an_error(folders):
+    with pytest.raises(TypeError, match="found a Retrieve, expected a Generate"):
+        answers(open_model(folders["t5"]), [Retrieve("ka", 3)])
+
+
+def test_a_reply_is_given_when_its_row_ends(folder):
+    """Not when the whole batch has ended."""
+    local, passes = open_model(folder), []
+    local.model.register_forward_hook(lambda *_: passes.append(1))
+    requests = [Generate(prompt, None, tokens) for prompt, tokens in zip(prompts(3), (9, 2, 30))]
+    replies = local.answer(requests)
+    assert not passes
+    given = [(place, len(passes)) for place, reply in replies]
+    lengths = [json.loads(reply)["tokens"] for reply in answers(local, requests)]
+    assert given == sorted(((at, n) for at, n in enumerate(lengths)), key=lambda pair: pair[1])
+    assert len(set(lengths)) > 1
+
+
+# Models whose weights spell a text out: what is written depends on its place alone
+
+
+def spell(folder, tokenizer, text, prompt="Q"):
+    """Save a GPT-2 that writes `text` after a prompt as long as `prompt`, then its end."""
+    start, tokens = len(tokenizer(prompt).input_ids), [*tokenizer(text).input_ids, 0]
+    sizes = {"n_embd": LIMIT, "n_positions": LIMIT, "n_head": 2, "n_layer": 1}
+    ends = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ends))
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if ".attn." in name or ".mlp." in name or "wte" in name or "lm_head" in name:
+                weight.zero_()
+        model.transformer.wpe.weight.copy_(torch.eye(LIMIT))
+        for place, token in enumerate(tokens):
+            model.lm_head.weight[token, start + place - 1] = 1
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return open_model(folder)
+
+
+def train_tokenizer(model, trainer, pre_tokenizer, decoder):
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizer, decoder
+    words = "Amazon.com was founded in 1994. It is his. He fired the .30 carbine. It is 'his...'"
+    tokenizer.train_from_iterator([words, " ".join(made_up_words())], trainer)
+    return tokenizer
+
+
+def sentencepiece_tokenizer(model, trainer):
+    """As those of T5 (unigrams) and the first Llamas (pairs)."""
+    metaspace = {"replacement": "▁", "prepend_scheme": "first"}
+    special = {"special_tokens": ["</s>", "<unk>"], "show_progress": False, "vocab_size": 400}
+    tokenizer = train_tokenizer(
+        model,
+        trainer(**special, **({"unk_token": "<unk>"} if model.__class__ is models.Unigram else {})),
+        pre_tokenizers.Metaspace(**metaspace, split=False),
+        decoders.Metaspace(**metaspace),
     )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="</s>", unk_token="<unk>")
 
 
-def test_requests_that_make_no_sense(folders):
-    for request in (Generate("ka", "word", 5), Generate("ka", None, 0)):
-        with pytest.raises(
-            ValueError,
-            match="found stop .* and max_tokens .*, expected stop 'sentence', 'line' or None and at least 1",
-        ):
-            load(folders["t5"]).answer([request])
+PARTS = {
+    "bytes": byte_tokenizer,
+    "unigrams": lambda: sentencepiece_tokenizer(models.Unigram(), trainers.UnigramTrainer),
+    "pairs": lambda: sentencepiece_tokenizer(models.BPE(), trainers.BpeTrainer),
+}
+
+
+@pytest.mark.parametrize("kind", PARTS)
+@pytest.mark.parametrize(
+    ("kept", "rest"),
+    [
+        ("Amazon.com was founded in 1994.", " It is his."),
+        ("He fired the .30 carbine.", " He is his."),
+        ("It is 'his.'", " He is."),
+        ("It is his...", " He is."),
+        ("It is his.", ""),
+    ],
+)
+def test_a_sentence_ends_only_where_white_space_follows(tmp_path, kind, kept, rest):
+    local = spell(tmp_path, PARTS[kind](), kept + rest)
+    assert not local.tokens.by_word
+    reply = json.loads(answers(local, [Generate("Q", SENTENCE, 100)])[0])
+    assert reply["text"] == kept
+    tokens = [*local.tokenizer(kept + rest).input_ids, local.tokenizer.eos_token_id]
+    assert reply["tokens"] == shortest(local, tokens, SENTENCE)
+    # what follows the stop was looked at
+    seen = local.tokenizer.decode(tokens[: reply["tokens"]], skip_special_tokens=True)
+    assert seen.startswith(f"{kept} "[: len(kept + rest)])
+
+
+def test_a_stop_of_which_each_token_is_a_part(tmp_path):
+    """The three bytes of … are tokens that are no characters."""
+    local = spell(tmp_path, byte_tokenizer(), "It is… his. He")
+    assert len(local.tokenizer("…").input_ids) == 3
+    reply = json.loads(answers(local, [Generate("Q", SENTENCE, 100)])[0])
+    assert reply["text"] == "It is… his."
+    local = spell(tmp_path, byte_tokenizer(), "It is… He is his")
+    reply = json.loads(answers(local, [Generate("Q", SENTENCE, 100)])[0])
+    assert reply["text"] == "It is…"
+
+
+@pytest.mark.parametrize(
+    ("stop", "kept"),
+    [
+        (("\nQ:",), "So.\n\nThe end"),
+        (("\nQ:", "\n\n"), "So."),
+        (("end\nQ", "d"), "So.\n\nThe en"),  # "d" is whole before "end\nQ" is
+        (("end",), "So.\n\nThe"),
+        (("absent",), "So.\n\nThe end\nQ: Who"),
+        (LINE, "So."),
+    ],
+)
+def test_texts_as_stops(tmp_path, stop, kept):
+    local = spell(tmp_path, byte_tokenizer(), "So.\n\nThe end\nQ: Who")
+    reply = json.loads(answers(local, [Generate("Q", stop, 100)])[0])
+    assert reply["text"] == kept
+    written = local.tokenizer.decode(local.tokenizer("So.\n\nThe end\nQ: Who").input_ids)
+    assert (reply["tokens"] <= len(local.tokenizer(written).input_ids)) == ("absent" not in stop)
+
+
+TEMPLATE = (
+    "{% for message in messages %}{% if message['role'] == 'system' %}"
+    "{{ raise_exception('no system message') }}{% endif %}"
+    "<{{ message['role'] }}>{{ message['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
+def test_messages_are_written_as_the_chat_template_wants_them(tmp_path):
+    messages = (Message("user", "Who?"), Message("assistant", "He."), Message("user", "Why?"))
+    tokenizer, text = byte_tokenizer(), "<user>Who?\n<assistant>He.\n<user>Why?\n<assistant>"
+    tokenizer.chat_template = TEMPLATE
+    local = spell(tmp_path, tokenizer, "So.", prompt=text)
+    asked = [messages, text, (Message("system", "Be brief."), *messages)]
+    reply, as_text, fault = answers(local, [Generate(prompt, None, 20) for prompt in asked])
+    assert json.loads(reply)["text"] == "So." and reply == as_text
+    assert json.loads(reply)["prompt_tokens"] == len(local.tokenizer(text).input_ids)
+    assert "found messages of system, user, assistant, user, which the chat" in str(fault)
+    fingerprint = local.fingerprint
+    template = tmp_path / "chat_template.jinja"
+    template.write_text(template.read_text().replace("<assistant>", "<model>"))
+    assert open_model(tmp_path).fingerprint != fingerprint
+
+
+# What a folder says without its weights
+
+
+TEXTS = [
+    "Wikipedia Title: Silent Harbor\nSilent Harbor is a drama film.\n\nQ: Who?\nA:",
+    "  ka lo.  Mi\n",
+    "</s> <pad>x<unk></s>",
+    "Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…",
+    "",
+]
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
+def test_shipped_models_say_what_transformers_says(folder):
+    local, theirs = open_model(folder), AutoTokenizer.from_pretrained(folder)
+    assert local.tokens._plain is not None
+    check_tokens(local.tokens, theirs)
+    assert local.parameters == local.model.num_parameters()
+    assert local.is_encoder_decoder == local.model.config.is_encoder_decoder
+    # so that what was computed once stays valid
+    assert local.tokens.by_word and local.fingerprint == hash_files(folder, 1, "float32")
+
+
+def check_tokens(tokens, theirs):
+    for text in TEXTS + prompts(4):
+        assert tokens.encode(text) == theirs(text).input_ids
+        assert (
+            tokens.encode(text, special=False)
+            == theirs(text, add_special_tokens=False)["input_ids"]
+        )
+        assert tokens.decode(tokens.encode(text)) == theirs.decode(
+            theirs(text).input_ids, skip_special_tokens=True
+        )
+
+
+def test_other_models_say_what_transformers_says(folder):
+    local = open_model(folder)
+    assert local.tokens._plain is not None
+    check_tokens(local.tokens, local.tokenizer)
+    assert local.parameters == local.model.num_parameters()
+    assert local.is_encoder_decoder == local.model.config.is_encoder_decoder
+    by_word = not folder.name.startswith("gpt2")
+    assert local.tokens.by_word == by_word
+    assert local.fingerprint == hash_files(folder, 1 if by_word else 2, "float32")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        ("llama", "add_bos_token", True),
+        ("llama", "bos_token", "<s>"),
+        ("llama", "extra_special_tokens", ["ka lo"]),
+        ("llama", "clean_up_tokenization_spaces", True),
+        ("gpt2", "tokenizer_class", "GPT2Tokenizer"),
+    ],
+)
+def test_a_tokenizer_that_another_file_changes_is_read_by_transformers(
+    folders, tmp_path, kind, name, value
+):
+    copy = Path(shutil.copytree(folders[kind], tmp_path / "copy"))
+    about = json.loads((copy / "tokenizer_config.json").read_text())
+    (copy / "tokenizer_config.json").write_text(json.dumps(about | {name: value}))
+    tokens = Tokens(copy)
+    assert tokens._plain is None
+    check_tokens(tokens, AutoTokenizer.from_pretrained(copy))
+
+
+def test_truncation_and_padding_kept_in_tokenizer_json_change_nothing(folders, tmp_path):
+    copy = Path(shutil.copytree(folders["llama"], tmp_path / "copy"))
+    tokenizer = Tokenizer.from_file(str(copy / "tokenizer.json"))
+    tokenizer.enable_truncation(4)
+    tokenizer.enable_padding(length=10)
+    tokenizer.save(str(copy / "tokenizer.json"))
+    assert Tokens(copy).encode(TEXTS[0]) == Tokens(folders["llama"]).encode(TEXTS[0])
+    check_tokens(Tokens(copy), AutoTokenizer.from_pretrained(copy))
+
+
+@pytest.mark.parametrize(
+    ("config", "reads"),
+    [
+        ({"model_type": "t5"}, True),
+        ({"model_type": "llama"}, False),
+        ({"model_type": "bart"}, True),
+        ({"model_type": "opt"}, False),
+        ({"model_type": "t5", "is_encoder_decoder": False}, False),
+    ],
+)
+def test_which_models_read_with_an_encoder(tmp_path, config, reads):
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert is_encoder_decoder(tmp_path) == reads
+
+
+# Weights that do not fit
+
+
+def damaged(folder, **changes):
+    """A copy of a shipped model with tensors replaced, added or, None, left out."""
+    shutil.copytree(MODELS / "mini-base", folder)
+    tensors = load_file(folder / "model.safetensors") | changes
+    tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    return open_model(folder)
+
+
+NORM = "encoder.final_layer_norm.weight"
+LAST = "decoder.final_layer_norm.weight"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({NORM: None}, f"missing: {NORM}; 1 in all"),
+        ({"shared.weight": None}, "missing: .*; . in all"),
+        ({NORM: torch.ones(7)}, rf"of another shape: {NORM} \[7\], not \[48\]; 1 in all"),
+        ({"extra": torch.ones(7)}, "unexpected: extra; 1 in all"),
+        (
+            {NORM: None, LAST: torch.ones(7), "b": torch.ones(1), "a": torch.ones(1)},
+            f"missing: {NORM}; unexpected: a; unexpected: b; 4 in all",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(tmp_path, changes, message):
+    local = damaged(tmp_path / "copy", **changes)
+    with pytest.raises(ValueError, match=rf"found weights that do not fit .*{message}"):
+        list(local.answer([Generate("Q: Who?\nA:", SENTENCE, 5)]))
+
+
+def test_tied_weights_that_are_written_twice_or_not_at_all_fit(tmp_path):
+    shared = load_file(MODELS / "mini-base" / "model.safetensors")["shared.weight"]
+    tied = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+    copy = damaged(tmp_path / "copy", **{name: shared.clone() for name in tied})
+    shipped, request = open_model(MODELS / "mini-base"), Generate("Q: Who?\nA:", SENTENCE, 5)
+    assert answers(copy, [request]) == answers(shipped, [request])
+    whole = AutoModelForSeq2SeqLM.from_pretrained(MODELS / "mini-base").num_parameters()
+    assert copy.parameters == shipped.parameters == whole

@@ -20,16 +20,16 @@ from transformers import (
 )
 
 from ircotlib.data import Paragraph
-from ircotlib.generation.local import load
+from ircotlib.generation.local import open_model
 from ircotlib.laboratory.encyclopedia import (
-    World,
     draw_value,
     make_popular,
     make_world,
-    write_pages,
+    names_by_kind,
 )
-from ircotlib.laboratory.questions import STYLES, Riddle, draw_riddle, find_relation, make_riddles
-from ircotlib.laboratory.relations import KINDS
+from ircotlib.laboratory.pages import write_pages
+from ircotlib.laboratory.questions import DATASETS, draw_riddle, make_riddles
+from ircotlib.laboratory.records import Riddle, World
 from ircotlib.paths import MODELS
 from ircotlib.program import LINE, Generate
 from ircotlib.prompts import FLAN_T5, GPT3, Style, render
@@ -56,7 +56,7 @@ def open_plain(folder: Path) -> PreTrainedModel:
     )
 
 
-def form_of(folder: Path) -> Style:
+def style_of(folder: Path) -> Style:
     """How a model is prompted."""
     return FLAN_T5 if folder in T5S else GPT3
 
@@ -64,10 +64,10 @@ def form_of(folder: Path) -> Style:
 @pytest.fixture(scope="module")
 def writers():
     """By folder: what a model writes after prompts."""
-    models = {folder: load(folder) for folder in FOLDERS}
+    models = {folder: open_model(folder) for folder in FOLDERS}
     return {
         folder: lambda prompts, m=model: [
-            m.decode(r) for r in m.answer([Generate(p, LINE, 120) for p in prompts])
+            m.decode(r) for _, r in sorted(m.answer([Generate(p, LINE, 120) for p in prompts]))
         ]
         for folder, model in models.items()
     }
@@ -96,8 +96,8 @@ def test_the_tokenizer_is_that_of_the_encyclopedia_and_gives_every_chain_back(fo
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert tokenizer.get_vocab() == make_tokenizer().get_vocab()
     assert (tokenizer.eos_token_id in tokenizer("Q")["input_ids"]) == (folder in T5S)
-    for style in STYLES:
-        for riddle in make_riddles(make_world(13, 600, style), 40, style, 13):
+    for dataset in DATASETS:
+        for riddle in make_riddles(make_world(13, 600, dataset), 40, dataset, 13):
             assert (
                 tokenizer.decode(tokenizer(riddle.chain)["input_ids"], skip_special_tokens=True)
                 == riddle.chain
@@ -123,23 +123,21 @@ def test_a_model_has_a_record_of_its_training(folder):
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_answers_about_a_world_never_seen(folder, writers):
     accuracy = reading_accuracy(
-        writers[folder], paragraphs=10, questions=40, seed=11, form=form_of(folder)
+        writers[folder], paragraphs=10, questions=40, seed=11, style=style_of(folder)
     )
     assert accuracy["answer"] >= BOUNDS[folder.name]["answer"], accuracy
 
 
 def redraw(world: World, seed: int) -> World:
     """The same entities with the same relations, every value drawn anew."""
-    rng, style = random.Random(seed), "hotpotqa"
-    by_kind = {kind: [e.name for e in world.entities.values() if e.kind == kind] for kind in KINDS}
+    rng, dataset = random.Random(seed), "hotpotqa"
+    by_kind = names_by_kind(world.entities)
     by_kind["man"] = by_kind["person"]
     entities = {
-        n: replace(
-            e, facts={r: draw_value(find_relation(world, n, r), n, by_kind, rng) for r in e.facts}
-        )
+        n: replace(e, facts={r: draw_value(world.relation(n, r), n, by_kind, rng) for r in e.facts})
         for n, e in world.entities.items()
     }
-    return World(entities, write_pages(entities, style, seed))
+    return World(entities, write_pages(entities, dataset, seed))
 
 
 def walk(world: World, riddle: Riddle) -> list[str]:
@@ -171,7 +169,7 @@ def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
         ):
             titles = dict.fromkeys([*rng.sample(list(changed.entities), 6), *way[:-1]])
             paragraphs = [Paragraph(title, title, changed.pages[title][0].text) for title in titles]
-            prompts.append(render(paragraphs, riddle.text, "", form_of(folder).chain_of_thought))
+            prompts.append(render(paragraphs, riddle.text, "", style_of(folder).template("cot")))
             old.append(riddle.answer)
             new.append(way[-1])
     answers = [answer_from_chain(text) for text in writers[folder](prompts)]

@@ -1,11 +1,12 @@
-"""Pooled corpora, samples of questions, finding files; and the real samples where they are present."""
+"""Pooled corpora, samples of questions, finding files; the real samples where they are present."""
 
 import json
 
 import pytest
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets.load import FILES, find_file, load
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.files import find_questions, read_dataset
 from ircotlib.datasets.pooled import make_paragraph, pool, sample_dev_test
 
 GRAVITY, MACK, WALIBI = (
@@ -84,17 +85,18 @@ def test_the_sample_depends_on_the_seed_and_not_on_the_order_of_the_file():
 
 def test_files_are_found_by_official_name_in_either_folder(tmp_path):
     path = write(tmp_path, [RECORD])
-    assert find_file(tmp_path, "hotpotqa") == path
+    dataset = find_dataset("hotpotqa")
+    assert find_questions(dataset, tmp_path) == path
     (tmp_path / "hotpotqa").mkdir()
     nearer = write(tmp_path / "hotpotqa", [RECORD])
-    assert find_file(str(tmp_path), "hotpotqa") == nearer
+    assert find_questions(dataset, str(tmp_path)) == nearer
 
 
 def test_a_missing_file_is_told_with_names_places_and_home(tmp_path):
     with pytest.raises(FileNotFoundError) as error:
-        load("musique", tmp_path)
+        read_dataset("musique", tmp_path)
     for words in (
-        *FILES["musique"],
+        *find_dataset("musique").files,
         str(tmp_path / "musique"),
         "https://github.com/StonyBrookNLP/musique",
     ):
@@ -106,17 +108,17 @@ def test_an_unknown_data_set_is_told_with_the_known(tmp_path):
         ValueError,
         match="unknown data set 'hotpot'; expected one of hotpotqa, 2wikimultihopqa, musique, iirc",
     ):
-        load("hotpot", tmp_path)
+        read_dataset("hotpot", tmp_path)
 
 
-def test_load_pools_the_contexts(tmp_path):
+def test_contexts_are_pooled_the_contexts(tmp_path):
     write(tmp_path, [RECORD, RECORD | {"_id": "5b", "context": [MACK, GRAVITY]}])
-    questions, corpus = load("hotpotqa", tmp_path)
+    questions, corpus = read_dataset("hotpotqa", tmp_path)
     assert [question.id for question in questions] == ["5a", "5b"]
     assert [paragraph.title for paragraph in corpus] == ["Walibi", "Lost Gravity", "Mack Rides"]
     write(tmp_path, [RECORD, RECORD])
     with pytest.raises(ValueError, match="found 2 questions with the id '5a'"):
-        load("hotpotqa", tmp_path)
+        read_dataset("hotpotqa", tmp_path)
 
 
 # Data set, questions, paragraphs, kinds, (id, answer, titles of gold) of the first, tenth and last
@@ -213,7 +215,7 @@ SAMPLES = [
     ids=[sample[0] for sample in SAMPLES],
 )
 def test_the_real_samples(shared, dataset, count, paragraphs, kinds, questions, ids):
-    found, corpus = load(dataset, shared)
+    found, corpus = read_dataset(dataset, shared)
     assert (len(found), len(corpus), len({paragraph.id for paragraph in corpus})) == (
         count,
         paragraphs,
@@ -228,10 +230,10 @@ def test_the_real_samples(shared, dataset, count, paragraphs, kinds, questions, 
 
 
 def test_what_only_the_real_samples_show(shared):
-    hotpotqa, _ = load("hotpotqa", shared)
+    hotpotqa, _ = read_dataset("hotpotqa", shared)
     # records whose _id is null
     assert sum(question.id.startswith("hotpotqa-") for question in hotpotqa) == 78
-    musique, corpus = load("musique", shared)
+    musique, corpus = read_dataset("musique", shared)
     assert sum(len(question.answers) > 1 for question in musique) == 62
     # of 3298 paragraphs: titles repeat with other texts
     assert len({paragraph.title for paragraph in corpus}) == 2866

@@ -8,13 +8,20 @@ import re
 import pytest
 
 from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.demonstrations import (
+    choose_demonstrations,
+    demonstration_sets,
+    find_demonstrations,
+    prompt_path,
+    read_demonstrations,
+)
+from ircotlib.paths import PROMPTS
 from ircotlib.prompts import (
     FLAN_T5,
     GPT3,
+    PLAIN,
     Prompt,
-    choose_demonstrations,
-    demonstration_sets,
-    read_demonstrations,
+    read_template,
     render,
     render_demonstration,
     render_paragraph,
@@ -22,10 +29,10 @@ from ircotlib.prompts import (
 
 COT = "Answer the following question by reasoning step-by-step."
 DIRECT = "Answer the following question."
-INSTRUCTIONS = {
-    "cot_qa_flan_t5": COT,
-    "direct_qa_flan_t5": DIRECT,
-    "open_llm_retrieval_flan_t5": DIRECT,
+TEMPLATES = {
+    "cot_qa_flan_t5": FLAN_T5.template("cot"),
+    "direct_qa_flan_t5": FLAN_T5.template("direct"),
+    "open_llm_retrieval_flan_t5": FLAN_T5.template("titles"),
 }
 
 
@@ -61,13 +68,11 @@ def released(shared) -> list:
 
 def test_every_released_file_comes_back_as_it_was(shared):
     for path in released(shared):
-        instruction = next(
-            (line for end, line in INSTRUCTIONS.items() if path.stem.endswith(end)), None
-        )
+        template = next((t for end, t in TEMPLATES.items() if path.stem.endswith(end)), PLAIN)
         demonstrations = read_demonstrations(path)
         without_metadata = re.sub(r"(?m)^# METADATA: .*\n", "", path.read_text(encoding="utf-8"))
         assert (
-            "\n\n\n".join(render_demonstration(d, instruction) for d in demonstrations)
+            "\n\n\n".join(render_demonstration(d, template) for d in demonstrations)
             == without_metadata
         ), path
         assert not any("Answer the following" in d.question for d in demonstrations), path
@@ -116,7 +121,8 @@ def test_titles_file_of_iirc_keeps_its_question_form(shared):
     )
     assert demonstrations[0].question == (
         "The question is: 'When was the town Scott was born in founded?'. "
-        "Generate titles of 1 Wikipedia pages that have relevant information to answer this question."
+        "Generate titles of 1 Wikipedia pages that have relevant information to answer this "
+        "question."
     )
     assert demonstrations[0].answer == '["Cooksville, Illinois"]'
 
@@ -173,7 +179,10 @@ def test_prompt_of_a_real_question(shared, dataset, questions, context, style, i
     question, paragraphs = real_question(shared / dataset / questions, 9)
     ids = list(raw_blocks(path))[15:4:-2]
     prompt = Prompt(
-        choose_demonstrations(read_demonstrations(path), ids), count_words, instruction, 100_000
+        choose_demonstrations(read_demonstrations(path), ids),
+        count_words,
+        read_template("ircot", context, style),
+        100_000,
     )
 
     expected = "\n\n\n".join(raw_blocks(path)[id] for id in ids) + "\n\n\n"
@@ -240,12 +249,47 @@ def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, styl
             demonstration
         )
         assert prompt(question, [main]) == render([main], question.text)
-        assert prompt(question, ()) == render((), question.text)
+        assert prompt(question, ()) == prompt(question, [main])  # always shown
 
 
 def test_render_without_paragraphs():
     assert render((), "Who?") == "Q: Who?\nA:"
-    assert render((), "Who?", "He. ", DIRECT) == "Q: Answer the following question.\nWho?\nA: He."
+    assert (
+        render((), "Who?", "He. ", FLAN_T5.template("direct"))
+        == "Q: Answer the following question.\nWho?\nA: He."
+    )
+
+
+def test_a_template_is_its_file():
+    titles = read_template("ircot", "titles", "flan_t5")
+    assert titles.instruction == DIRECT and PLAIN.instruction is None
+    asked = titles.ask("Who {was} it?", n=3)
+    assert asked.startswith("The question is: 'Who {was} it?'. Generate titles of 3 Wikipedia")
+    text = titles.render(["Wikipedia Title: A\na"], asked, "B")
+    assert text == f"Wikipedia Title: A\na\n\nQ: {DIRECT}\n{asked}\nA: B"
+    assert read_template("ircot", "cot", "codex") == PLAIN  # no file of its own
+    with pytest.raises(FileNotFoundError, match="no template .*nothing.txt: expected the text"):
+        read_template("ircot", "nothing", "codex")
+
+
+def test_what_a_question_says_is_no_field_of_a_template():
+    question = Question("q", "Is {so_far} {question} or {paragraphs}?", (), (), "test")
+    text = Prompt((), count_words)(question, [Paragraph("1", "{so_far}", "{question}")], ["{n}"])
+    assert text == (
+        "Wikipedia Title: {so_far}\n{question}\n\n"
+        "Q: Is {so_far} {question} or {paragraphs}?\nA: {n}"
+    )
+
+
+def test_demonstrations_are_found_by_data_set_stage_style_and_m():
+    folder = PROMPTS / "laboratory"
+    for m, paragraphs in ((0, 0), (2, 4)):
+        found = find_demonstrations(folder, "hotpotqa", "cot", "codex", m, 1)
+        assert len(found) == 15 and min(len(d.paragraphs) for d in found) == paragraphs
+    titles = prompt_path(folder, "iirc", "titles", "flan_t5", 2).name
+    assert titles == "no_context_open_llm_retrieval_flan_t5.txt"
+    with pytest.raises(FileNotFoundError, match="no prompt file .*gold_with_4_distractors"):
+        prompt_path(folder, "hotpotqa", "cot", "flan_t5", 4)
 
 
 # Choosing and drawing
@@ -291,7 +335,8 @@ def test_sets_depend_on_seed_and_ids_only():
 
 # Files of one's own, and damaged ones
 
-GOOD = '# METADATA: {"qid": "x1"}\nWikipedia Title: A\ntext\n\nQ: who?\nA: he\n\n\n# METADATA: {"qid": "x2"}\nQ: when?\nA: now'
+GOOD = '# METADATA: {"qid": "x1"}\nWikipedia Title: A\ntext\n\nQ: who?\nA: he\n\n\n'
+GOOD += '# METADATA: {"qid": "x2"}\nQ: when?\nA: now'
 
 
 def written(tmp_path, text: str):
@@ -320,7 +365,8 @@ def test_small_irregularities_are_read(tmp_path, text):
 
 
 def test_texts_over_several_lines(tmp_path):
-    body = "Wikipedia Title: A\none\n\ntwo\n\n\nthree\n\nWikipedia Title: B\nb\n\nQ: who\nof them?\nA: he\nand she"
+    body = "Wikipedia Title: A\none\n\ntwo\n\n\nthree\n\nWikipedia Title: B\nb\n\n"
+    body += "Q: who\nof them?\nA: he\nand she"
     [found] = read_demonstrations(
         written(tmp_path, '# METADATA: {"qid": "x", "kind": "own"}\n' + body)
     )
@@ -349,7 +395,7 @@ def test_texts_over_several_lines(tmp_path):
         ),
         (
             GOOD.replace("Q: when?\n", ""),
-            r"line 9: found \['A: '\] in demonstration 'x2', expected one line that starts with 'Q: '",
+            r"line 9: found \['A: '\] in demonstration 'x2', expected one line that starts",
         ),
         (
             GOOD.replace("\nA: now", ""),

@@ -8,16 +8,10 @@ import re
 import pytest
 
 from ircotlib.data import Demonstration, Paragraph, Question
-from ircotlib.prompts import (
-    Prompt,
-    demonstration_sets,
-    read_demonstrations,
-    render,
-    render_demonstration,
-)
+from ircotlib.demonstrations import demonstration_sets, read_demonstrations
+from ircotlib.prompts import FLAN_T5, PLAIN, Prompt, render, render_demonstration
 
-COT = "Answer the following question by reasoning step-by-step."
-DIRECT = "Answer the following question."
+COT, DIRECT = FLAN_T5.template("cot"), FLAN_T5.template("direct")
 # 9, 8, 7, 6, 5 words
 DEMONSTRATIONS = tuple(
     Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in (5, 4, 3, 2, 1)
@@ -61,7 +55,7 @@ def real_question(path, number: int) -> tuple[Question, list[Paragraph]]:
     ],
 )
 def test_demonstrations_are_dropped_from_the_front(limit, kept):
-    text = Prompt(DEMONSTRATIONS, count_words, None, limit)(QUESTION, PARAGRAPHS)
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, PARAGRAPHS)
     blocks = [render_demonstration(d) for d in DEMONSTRATIONS][len(DEMONSTRATIONS) - kept :]
     assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
 
@@ -80,7 +74,7 @@ def test_demonstrations_are_dropped_from_the_front(limit, kept):
     ],
 )
 def test_top_lines_go_when_the_test_example_alone_is_too_long(limit, above):
-    text = Prompt(DEMONSTRATIONS, count_words, None, limit)(QUESTION, PARAGRAPHS, ["so"])
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, PARAGRAPHS, ["so"])
     assert text == above + "Q: who is it\nA: so"
     assert count_words(text) <= limit
 
@@ -94,7 +88,8 @@ WITH_MAIN = Question("q", "who is it", (), (), "test", passage=MAIN)
     [
         (
             30,
-            "Wikipedia Title: One\na b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n",
+            "Wikipedia Title: One\na b c d\n\nWikipedia Title: Two\ne f\ng h\n\n"
+            "Wikipedia Title: Three\ni j\n\n",
         ),
         (29, "a b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
         (23, "Wikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
@@ -108,7 +103,7 @@ WITH_MAIN = Question("q", "who is it", (), (), "test", passage=MAIN)
 def test_the_main_passage_stays_when_lines_go(limit, kept, last):
     main = "Wikipedia Title: Main\nk l m\n\n"
     expected = (kept + main if last else main + kept) + "Q: who is it\nA:"
-    text = Prompt(DEMONSTRATIONS, count_words, None, limit, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
     assert text == expected
     assert count_words(text) <= limit
 
@@ -117,13 +112,13 @@ def test_the_main_passage_stays_when_lines_go(limit, kept, last):
 def test_the_main_passage_is_never_cut(last):
     with pytest.raises(
         ValueError,
-        match="found 11 tokens in main passage, question and thoughts alone, expected at most 10; raise",
+        match="found 11 tokens in main passage, question and thoughts alone, expected at most 10;",
     ):
-        Prompt((), count_words, None, 10, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
+        Prompt((), count_words, PLAIN, 10, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
     with pytest.raises(
         ValueError, match="found 6 tokens in question and thoughts alone, expected at most 5; raise"
     ):
-        Prompt((), count_words, None, 5, last)(WITH_MAIN, PARAGRAPHS, ["so"])
+        Prompt((), count_words, PLAIN, 5, last)(QUESTION, PARAGRAPHS, ["so"])
 
 
 def test_the_question_is_never_cut():
@@ -131,23 +126,27 @@ def test_the_question_is_never_cut():
         ValueError,
         match="question 'q': found 8 tokens in question and thoughts alone, expected at most 7",
     ):
-        Prompt(DEMONSTRATIONS, count_words, None, 7)(QUESTION, PARAGRAPHS, ["it is so"])
+        Prompt(DEMONSTRATIONS, count_words, PLAIN, 7)(QUESTION, PARAGRAPHS, ["it is so"])
     text = Prompt((), count_words, DIRECT, 9)(QUESTION, PARAGRAPHS)
     assert text == "Q: Answer the following question.\nwho is it\nA:"
 
 
-def test_each_demonstration_is_counted_once():
+def test_texts_are_counted_once_and_the_finished_prompt_only_where_it_matters():
     counted = []
 
     def count(text):
         counted.append(text)
         return count_words(text)
 
-    prompt = Prompt(DEMONSTRATIONS, count, None, 46)
+    prompt = Prompt(DEMONSTRATIONS, count, PLAIN, 46)
     first = prompt(QUESTION, PARAGRAPHS)
+    assert count_words(first) == 42  # four tokens from the limit, with three demonstrations
     assert len(counted) == 5 + 2  # the demonstrations, the test example, the finished prompt
     assert prompt(QUESTION, PARAGRAPHS) == first
     assert len(counted) == 5 + 2 + 2 and counted[-1] == first
+    counted.clear()
+    wide = Prompt(DEMONSTRATIONS, count, PLAIN, 59 + 4 * len(DEMONSTRATIONS))
+    assert count_words(wide(QUESTION, PARAGRAPHS)) == 59 and len(counted) == 5 + 1
 
 
 def test_counts_that_do_not_add_up_cost_further_demonstrations():
@@ -157,7 +156,7 @@ def test_counts_that_do_not_add_up_cost_further_demonstrations():
 
     question = Question("q", "it", (), (), "test")  # 3 words
     # 7 + 6 + 5 + 3 words add up to 21, but 33 are counted, then 22
-    text = Prompt(DEMONSTRATIONS, count, None, 21)(question, ())
+    text = Prompt(DEMONSTRATIONS, count, PLAIN, 21)(question, ())
     assert text == render_demonstration(DEMONSTRATIONS[4]) + "\n\n\nQ: it\nA:"
     assert count(text) == 12
 

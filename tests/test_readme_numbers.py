@@ -1,9 +1,12 @@
-"""Every number the README quotes is that of a figure, a benchmark, or the record of a training."""
+"""Every number that README and docs quote is that of a figure, a benchmark, or the record of a
+training.
+"""
 
 import csv
 import json
 import re
-from itertools import permutations
+from collections import Counter
+from itertools import permutations, product
 from pathlib import Path
 
 import yaml
@@ -11,7 +14,10 @@ import yaml
 from ircotlib.figures import BACKENDS
 from ircotlib.paths import FIGURES, MODELS, PROFILES, ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
 NAMES = {
     "hotpotqa": "HotpotQA",
     "2wikimultihopqa": "2WikiMultihopQA",
@@ -26,13 +32,16 @@ COSTS = {  # columns of the table of retrieval, and what they show
     "queries a CPU-s, one at a time": "one at a time, CPU",
     "in batches of 64": "batches of 64, CPU",
 }
+PAPERS = ("Flan-T5-XXL", "GPT3")  # as the tables have them
+VERDICTS = ("holds", "does not hold", "cannot tell")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?![\w,])")
 
 
 def block(name: str) -> str:
-    """What stands between the marker comments of a name."""
-    text = README.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
-    assert "…" not in text, f"the block {name!r} of README.md is not filled in"
+    """What stands between the marker comments of a name, which are in one page."""
+    [(page, text)] = [one for one in PAGES.items() if f"<!-- {name} -->" in one[1]]
+    text = text.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
+    assert "…" not in text, f"the block {name!r} of {page} is not filled in"
     return text
 
 
@@ -66,56 +75,90 @@ def interval(row: dict) -> list[float]:
     return [round(float(row[name]), 1) for name in ("mean", "low", "high")]
 
 
-def apart(rows: list[dict], better: tuple, worse: tuple) -> bool:
-    return float(find(rows, *better)["low"]) > float(find(rows, *worse)["high"])
+def verdicts(rows: list[dict], claim: str) -> list[int]:
+    """How often a claim holds, does not hold, and cannot be told."""
+    found = Counter(row["verdict"] for row in rows if row["claim"] == claim)
+    assert set(found) <= set(VERDICTS) and found
+    return [found[verdict] for verdict in VERDICTS]
 
 
-def counted(outcomes) -> list[int]:
-    outcomes = list(outcomes)
-    return [sum(outcomes), len(outcomes)]
+def points(row: dict) -> float:
+    return round(float(row["mean"]), 1)
+
+
+def reported(rows: list[dict], *values: str) -> float:
+    return float(find(rows, *values)["reported"])
+
+
+def gain(rows: list[dict], dataset: str) -> float:
+    oner, ircot = (float(find(rows, dataset, system)["mean"]) for system in ("OneR", "IRCoT"))
+    return round(ircot - oner, 1)
+
+
+def test_results_are_those_of_figures_3_and_4():
+    recall, gains = read("ircot_fig03_recall"), read("ircot_fig03_recall", "paper")
+    f1, papers, expected = read("ircot_fig04_f1"), read("ircot_fig04_f1", "paper"), []
+    systems = ("NoR QA", "OneR QA", "IRCoT QA")
+    for d in NAMES:
+        expected += [points(find(recall, d, system)) for system in ("OneR", "IRCoT")]
+        expected += [gain(recall, d), *(reported(gains, d, model) for model in PAPERS)]
+        expected += [points(find(f1, d, system)) for system in systems]
+        expected += [reported(papers, d, model, s) for model in PAPERS for s in systems]
+    assert quoted("results") == expected and labels("results") == list(NAMES.values())
 
 
 def test_recall_is_that_of_figure_3():
     ours, papers, expected = read("ircot_fig03_recall"), read("ircot_fig03_recall", "paper"), []
-    for dataset in NAMES:
-        oner, ircot = (find(ours, dataset, system) for system in ("OneR", "IRCoT"))
-        gains = [
-            float(find(papers, dataset, model)["reported"]) for model in ("Flan-T5-XXL", "GPT3")
-        ]
-        expected += [
-            *interval(oner),
-            *interval(ircot),
-            round(float(ircot["mean"]) - float(oner["mean"]), 1),
-            *gains,
-        ]
+    for d in NAMES:
+        expected += [x for system in ("OneR", "IRCoT") for x in interval(find(ours, d, system))]
+        expected += [gain(ours, d), *(reported(papers, d, model) for model in PAPERS)]
     assert quoted("recall") == expected and labels("recall") == list(NAMES.values())
 
 
 def test_f1_is_that_of_figure_4():
     ours, papers, expected = read("ircot_fig04_f1"), read("ircot_fig04_f1", "paper"), []
-    for dataset in NAMES:
-        for system in ("NoR QA", "OneR QA", "IRCoT QA"):
-            expected += interval(find(ours, dataset, system))
+    systems = list(dict.fromkeys(row["system"] for row in ours))
+    assert re.findall(r"\b(?:\w+ QA(?: w/o reader)?)", block("f1")) == systems
+    for d in NAMES:
+        for system in systems:
+            expected += interval(find(ours, d, system))
             expected += [
-                float(find(papers, dataset, model, system)["reported"])
-                for model in ("Flan-T5-XXL", "GPT3")
+                float(row["reported"])
+                for model in PAPERS
+                for row in papers
+                if (row["dataset"], row["system"], row["model"]) == (d, system, model)
             ]
     assert quoted("f1") == expected and labels("f1") == list(NAMES.values())
 
 
-def test_setting_and_claims_are_those_of_the_figures():
-    recall, f1 = read("ircot_fig03_recall"), read("ircot_fig04_f1")
+def test_the_setting_is_that_of_the_figures():
     dev = yaml.safe_load((PROFILES / "mini.yaml").read_text())["dev"]
-    for row in recall + f1:
-        assert quoted("setting") == [int(row["n"]), dev] and block("setting").startswith(
-            f"{Path(row['model']).name}, "
-        )
-    pairs = ((recall, "IRCoT", "OneR"), (f1, "IRCoT QA", "OneR QA"), (f1, "OneR QA", "NoR QA"))
-    assert quoted("claims") == [
-        x
-        for rows, better, worse in pairs
-        for x in counted(apart(rows, (d, better), (d, worse)) for d in NAMES)
+    for row in read("ircot_fig03_recall") + read("ircot_fig04_f1"):
+        assert quoted("setting") == [int(row["n"]), dev]
+        assert block("setting").startswith(f"{Path(row['model']).name}, ")
+
+
+def test_claims_are_the_verdicts_of_the_paired_bootstrap():
+    main, scale, ood = (read(f"ircot_{name}differences", None) for name in ("", "scale_", "ood_"))
+    tables = [
+        main,
+        [row for row in scale if " against " not in row["model"]],
+        [row for row in scale if " against " in row["model"]],
+        [row for row in ood if row["dataset"] != row["demonstrations"]],
     ]
+    claims = labels("verdicts")
+    assert sorted(claims) == sorted({row["claim"] for row in main + scale + ood})
+    expected = [x for claim in claims for table in tables for x in verdicts(table, claim)]
+    assert quoted("verdicts") == expected
+    [pair] = {row["model"] for row in tables[2]}
+    names = " against ".join(Path(model).name for model in pair.split(" against "))
+    assert f"| {names} |" in block("verdicts").splitlines()[1]
+    said = ("IRCoT > OneR", "IRCoT QA > OneR QA", "OneR QA > NoR QA")
+    counts = [verdicts(main, claim) for claim in said]
+    assert not any(against for _, against, _ in counts), "the README says nothing of these"
+    expected = [x for holds, _, _ in counts for x in (holds, len(NAMES))] + [counts[-1][2]]
+    assert quoted("claims") == expected
+    assert [holds for holds, _, _ in counts[:2]] == [len(NAMES)] * 2, "it says: on the other"
 
 
 def is_causal(model: str) -> bool:
@@ -133,7 +176,6 @@ def in_order(parameters: dict[str, float]) -> list[str]:
 def test_scale_is_that_of_figures_8_and_9():
     recall, f1 = read("ircot_fig08_scale_recall"), read("ircot_fig09_scale_f1")
     models = in_order({row["model"]: float(row["parameters"]) for row in recall})
-    t5s = [model for model in models if not is_causal(model)]
     assert f"→ IRCoT, % | {' | '.join(Path(model).name for model in models)} |\n" in block("scale")
     kinds = ((recall, "OneR", "IRCoT"), (f1, "OneR QA", "IRCoT QA"))
     rows = [
@@ -147,16 +189,6 @@ def test_scale_is_that_of_figures_8_and_9():
     assert labels("scale") == [
         f"{NAMES[d]}, {metric}" for d in THREE for metric in ("recall", "F1")
     ]
-    above = [
-        x
-        for table, less, more in kinds
-        for x in counted(apart(table, (d, m, more), (d, m, less)) for d in THREE for m in models)
-    ]
-    across = counted(apart(f1, (d, t5s[-2], "IRCoT QA"), (d, t5s[-1], "OneR QA")) for d in THREE)
-    assert quoted("scale claims") == above + across
-    assert re.findall(r"with (\S+)", block("scale claims")) == [
-        Path(model).name for model in t5s[-2:]
-    ]
 
 
 def legs(about: dict) -> list[dict]:
@@ -165,7 +197,7 @@ def legs(about: dict) -> list[dict]:
 
 
 def minutes(about: dict) -> str:
-    """Of all legs, by where they ran; the record of the first of all does not say, it was a core."""
+    """Of all legs, by where they ran; the record of the first does not say, it was a core."""
     seconds = {
         where: [leg["seconds"] for leg in legs(about) if leg.get("device", "cpu") == where]
         for where in ("cpu", "cuda")
@@ -204,7 +236,7 @@ def test_models_are_the_shipped_ones():
     smallest, *larger = [name for name in about if not is_causal(name)]
     grown = [name for name in about if about[name]["start"]]
     assert grown == larger and min(steps[name] for name in larger) > steps[smallest], (
-        "the README says otherwise"
+        "docs/models.md says otherwise"
     )
     drawn = {
         Path(row["model"]).name: float(row["parameters"])
@@ -214,37 +246,27 @@ def test_models_are_the_shipped_ones():
 
 
 def test_demonstrations_of_another_data_set_are_those_of_figures_5_and_6():
-    recall, f1, others = (
-        read("ircot_fig05_ood_recall"),
-        read("ircot_fig06_ood_f1"),
-        list(permutations(THREE, 2)),
-    )
+    recall, f1, expected = read("ircot_fig05_ood_recall"), read("ircot_fig06_ood_f1"), []
 
     def value(table, dataset, shown, system):
+        key = (dataset, shown, system)
         [row] = [
-            row
-            for row in table
-            if (row["dataset"], row["demonstrations"], row["system"]) == (dataset, shown, system)
+            row for row in table if (row["dataset"], row["demonstrations"], row["system"]) == key
         ]
-        return row
+        return float(row["mean"])
 
-    expected = []
-    for table, better, worse in (
-        (recall, "IRCoT", "OneR"),
-        (f1, "IRCoT QA", "OneR QA"),
-        (f1, "IRCoT QA", "NoR QA"),
-    ):
-        expected += counted(
-            float(value(table, *pair, better)["low"]) > float(value(table, *pair, worse)["high"])
-            for pair in others
-        )
-    for pairs in (others, [(d, d) for d in THREE]):
-        expected.append(
-            round(
-                sum(float(value(f1, *pair, "IRCoT QA")["mean"]) for pair in pairs) / len(pairs), 1
-            )
-        )
-    assert quoted("ood") == expected
+    kinds = ((recall, "OneR", "IRCoT"), (f1, "OneR QA", "IRCoT QA"))
+    for dataset, shown in product(THREE, THREE):
+        for table, *systems in kinds:
+            expected += [round(value(table, dataset, shown, system), 1) for system in systems]
+    assert quoted("ood") == expected and labels("ood") == [NAMES[d] for d in THREE]
+    heads = re.findall(r"of (\w+) \|", block("ood").splitlines()[1])
+    assert heads == [NAMES[d] for d in THREE]
+    means = [
+        sum(value(f1, *pair, "IRCoT QA") for pair in pairs) / len(pairs)
+        for pairs in (list(permutations(THREE, 2)), [(d, d) for d in THREE])
+    ]
+    assert quoted("ood means") == [round(mean, 1) for mean in means]
 
 
 def test_one_retrieval_is_that_of_the_tables():

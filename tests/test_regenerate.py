@@ -1,40 +1,79 @@
-"""Regenerating: parameters, errors, and what is stripped from kept notebooks."""
+"""Regenerating: parameters, errors, interrupts, and what is stripped from kept notebooks."""
 
-import re
+import os
+import signal
 import subprocess
 import sys
+import time
+from functools import partial
 
 import nbformat
 import pytest
 
-from ircotlib.experiment import prompt_path
+from ircotlib.demonstrations import prompt_path
+from ircotlib.parameters import read_parameters
 from ircotlib.paths import NOTEBOOKS, PROFILES, ROOT
-from ircotlib.regenerate import MAKES, choose_parameters, made_by, parse_change, read_profile, strip
+from ircotlib.regenerate import (
+    all_notebooks,
+    check_places,
+    choose_notebooks,
+    made_by,
+    parse_change,
+    reads_runs,
+    run_notebooks,
+    strip,
+)
+
+COMMAND = [sys.executable, "-m", "ircotlib.regenerate"]
 
 
-def test_every_notebook_is_listed_and_every_listed_one_is_there():
-    assert sorted(MAKES) == sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+def regenerate(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    env = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, check=False, env=env
+    )
 
 
-def test_every_profile_fits_the_notebooks():
-    for path in PROFILES.glob("*.yaml"):
-        profile, parameters = read_profile(path.stem), choose_parameters(list(MAKES), path.stem, {})
-        assert all(parameters[notebook]["profile"] == path.stem for notebook in MAKES)
-        assert set(parameters["04_ircot"]) >= {
-            name for name in profile if not re.match("models|scale_|ood_", name)
-        } - {"seed"}
-        assert "models" not in profile or parameters["06_scale"]["models"] == profile["models"]
+def test_notebooks_run_in_the_order_of_their_numbers_and_figures_come_last():
+    names = all_notebooks()
+    assert names == sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+    assert [name for name in names if reads_runs(name)] == [names[-1]] == ["99_figures"]
+
+
+def test_notebooks_that_read_runs_wait_for_the_others():
+    begun, ended = [], []
+
+    def run(name):
+        begun.append((name, len(ended)))
+        time.sleep(0.05)
+        ended.append(name)
+        return 1.0
+
+    done = dict(run_notebooks(["99_figures", "00_tour", "01_corpora"], run, jobs=2))
+    assert list(done) == ["00_tour", "01_corpora", "99_figures"]
+    assert begun[-1] == ("99_figures", 2)
+
+
+def test_after_a_notebook_that_fails_none_is_begun():
+    begun = []
+
+    def run(name):
+        begun.append(name)
+        raise RuntimeError(name)
+
+    with pytest.raises(RuntimeError, match="00_tour"):
+        list(run_notebooks(["00_tour", "01_corpora", "02_index", "99_figures"], run, jobs=1))
+    assert "99_figures" not in begun and len(begun) < 3
 
 
 def test_models_and_prompts_of_the_mini_profile_are_shipped():
-    mini = read_profile("mini")
-    for name in (mini["model"], *mini["models"]):
+    mini = read_parameters("mini")
+    check_places(mini)
+    for name in (mini.model, *mini.models):
         assert (ROOT / name / "config.json").is_file(), name
-    for dataset in mini["datasets"]:
-        assert all(
-            prompt_path(mini["demonstrations"], dataset, m, "cot", mini["style"]).is_file()
-            for m in mini["distractors"]
-        )
+    for dataset in mini.datasets:
+        for m in mini.distractors:
+            prompt_path(mini.demonstrations, dataset, "cot", mini.style, m)
 
 
 def test_what_a_notebook_makes_bears_the_profile_but_for_mini():
@@ -42,72 +81,109 @@ def test_what_a_notebook_makes_bears_the_profile_but_for_mini():
         "ircot_fig05_ood_recall.png",
         "ircot_fig05_ood_recall.csv",
     ]
-    assert [path.name for path in made_by("06_scale", "paper")][
-        -1
-    ] == "ircot_fig09_scale_f1_paper.csv"
+    paper = [path.name for path in made_by("06_scale", "paper")]
+    assert paper[2:] == [
+        "ircot_fig09_scale_f1_paper.png",
+        "ircot_fig09_scale_f1_paper.csv",
+        "ircot_scale_differences_paper.csv",
+    ]
     assert [path.name for path in made_by("02_index", "mini")] == ["mini_oner_recall.csv"]
     assert made_by("05_laboratory", "mini") == []
 
 
-def test_defaults_of_the_notebooks_are_the_mini_profile():
-    import papermill
-
-    mini = read_profile("mini")
-    for notebook in MAKES:
-        for name, parameter in papermill.inspect_notebook(
-            str(NOTEBOOKS / f"{notebook}.ipynb")
-        ).items():
-            if name in mini and (notebook, name) != ("03_prompts", "distractors"):
-                default = eval(parameter["default"])
-                assert default == mini[name], (notebook, name)
+def test_a_notebook_is_chosen_by_its_name_or_by_a_figure_that_it_makes():
+    makes = {name: made_by(name, "mini") for name in all_notebooks()}
+    assert choose_notebooks([], makes) == all_notebooks()
+    assert choose_notebooks(["ircot_fig09_scale_f1", "00_tour"], makes) == ["00_tour", "06_scale"]
+    with pytest.raises(ValueError, match="found --only fig9, expected one of 00_tour, .*or a fig"):
+        choose_notebooks(["fig9"], makes)
 
 
-def test_unknown_names_are_errors():
-    with pytest.raises(
-        ValueError,
-        match="found parameter learning_rate, expected some of context_tokens, corpus, data_dir, ",
-    ):
-        choose_parameters(["00_tour"], "mini", {"learning_rate": 1})
-    with pytest.raises(
-        ValueError, match="found profile 'maxi', expected one of mini, paper, sample"
-    ):
-        read_profile("maxi")
-    with pytest.raises(ValueError, match="expected name=value"):
-        parse_change("seed")
-    for arguments in (
-        ["--only", "99_nothing"],
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--only", "98_nothing"],
         ["--set", "nothing=1"],
+        ["--set", "seed"],
+        ["--set", "ircot_k=[2"],
+        ["--set", "test=-5"],
+        ["--set", "data_dir=/nonexistent"],
+        ["--set", "demonstrations=nowhere"],
         ["--profile", "maxi"],
+        ["--profile", "../../escape"],
         ["--save", "--profile", "sample"],
-    ):
-        done = subprocess.run(
-            [sys.executable, "-m", "ircotlib.regenerate", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 2
-        assert done.stderr.startswith("error: found ")
+        ["--save", "--set", "test=4"],
+        ["--jobs", "0"],
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_command_line_is_one_line_before_any_work(arguments, tmp_path):
+    done = regenerate(*arguments, IRCOT_DATA=str(tmp_path / "data"))
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("error: ")
+    assert "found" in done.stderr and "expected" in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
-def test_changes_are_yaml_and_paths_become_absolute(tmp_path):
+def test_changes_are_yaml_and_only_places_are_paths(tmp_path, monkeypatch):
     assert parse_change("test=40") == ("test", 40)
     assert parse_change("oner_k=[5, 7]") == ("oner_k", [5, 7])
     assert parse_change("model=google/flan-t5-base") == ("model", "google/flan-t5-base")
     assert parse_change(f"data_dir={tmp_path}/../{tmp_path.name}") == ("data_dir", str(tmp_path))
+    (tmp_path / "full").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert parse_change("corpus=full") == ("corpus", "full")
+    assert parse_change("data_dir=full") == ("data_dir", str(tmp_path / "full"))
 
 
-def test_a_failing_notebook_is_reported_with_its_cell(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "ircotlib.regenerate", "--only", "00_tour", "--set", f"data_dir={tmp_path}"],
-        capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin", "IRCOT_DATA": str(tmp_path / "data"), "HOME": str(tmp_path)},
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "notebook 00_tour failed in its code cell 4" in done.stderr
-    assert (
-        f"no questions of musique: looked for musique_ans_v1.0_dev.jsonl and dev_210.jsonl in {tmp_path}/musique"
-        in done.stderr
-    )
+def test_a_cell_that_fails_is_one_line_with_its_notebook_and_message(tmp_path):
+    data = tmp_path / "data"
+    done = regenerate("--only", "00_tour", "--set", f"data_dir={tmp_path}", IRCOT_DATA=str(data))
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "error: notebook 00_tour, code cell 4: FileNotFoundError: no questions of" in done.stderr
+    looked = f"looked for musique_ans_v1.0_dev.jsonl and dev_210.jsonl in {tmp_path}/musique"
+    assert looked in done.stderr
+    assert (data / "executed/mini/00_tour.ipynb").is_file()
+
+
+def test_one_interrupt_ends_it_at_once_and_its_kernels_too(tmp_path):
+    env = os.environ | {"PYTHONPATH": str(ROOT), "IRCOT_DATA": str(tmp_path / "data")}
+    command = [*COMMAND, "--only", "04_ircot", "--set", "dev=0", "--set", "oner_k=[5]"]
+    command += ["--set", "ircot_k=[2]", "--set", "distractors=[1]"]
+    how = {"stderr": subprocess.PIPE, "text": True, "env": env, "start_new_session": True}
+    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # else ignored in background
+    process = subprocess.Popen(command, preexec_fn=heeded, **how)
+    try:
+        wait_for(lambda: any((tmp_path / "data").glob("runs/*/*/*/*/*/predictions.jsonl")), 120)
+        kernels = children_of(process.pid)
+        assert kernels
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 130 and time.monotonic() - started < 5
+    assert errors.strip() == ("interrupted: all replies so far are kept; the same command goes on")
+    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in kernels), 15)
+
+
+def wait_for(condition, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)
+
+
+def children_of(pid: int) -> list[str]:
+    """The processes that a process started; the test skips where there is no /proc."""
+    tasks = f"/proc/{pid}/task"
+    if not os.path.isdir(tasks):
+        pytest.skip("needs /proc to see the kernels")
+    found = []
+    for task in os.listdir(tasks):
+        with open(f"{tasks}/{task}/children") as file:
+            found += file.read().split()
+    return found
 
 
 def test_strip_keeps_results_and_drops_the_volatile():
@@ -136,3 +212,8 @@ def test_strip_keeps_results_and_drops_the_volatile():
     assert [output.get("text") for output in kept.outputs] == ["42"]
     assert kept.metadata == {"tags": ["parameters"]}
     assert set(notebook.metadata) == {"kernelspec"}
+
+
+def test_profiles_are_checked_and_say_what_they_set():
+    for path in PROFILES.glob("*.yaml"):
+        assert read_parameters(path.stem).profile == path.stem

@@ -14,8 +14,19 @@ import pytest
 
 from ircotlib.calls import Calls
 from ircotlib.data import Paragraph
-from ircotlib.program import SENTENCE, Generate, Retrieve
-from ircotlib.scheduler import Outcome, Step, run
+from ircotlib.program import (
+    SENTENCE,
+    Extract,
+    Extracted,
+    Generate,
+    Message,
+    Outcome,
+    Retrieve,
+    Sample,
+    Sampled,
+    Step,
+)
+from ircotlib.scheduler import run
 
 
 class Upper:
@@ -37,10 +48,9 @@ class Upper:
     def answer(self, requests):
         time.sleep(self.seconds)
         self.batches.append([request.prompt for request in requests])
-        return [
-            json.dumps({"text": r.prompt.upper(), "prompt_tokens": len(r.prompt), "tokens": 2})
-            for r in requests
-        ]
+        for place, prompt in enumerate(request.prompt for request in requests):
+            cost = {"prompt_tokens": len(prompt), "tokens": 2}
+            yield place, json.dumps({"text": prompt.upper()} | cost)
 
     def decode(self, reply):
         return json.loads(reply)["text"]
@@ -57,7 +67,8 @@ class Words:
 
     def answer(self, requests):
         self.batches.append([request.query for request in requests])
-        return [json.dumps(request.query.split()[: request.k]) for request in requests]
+        for place, request in enumerate(requests):
+            yield place, json.dumps(request.query.split()[: request.k])
 
     def decode(self, reply):
         return tuple(Paragraph(word, word, word) for word in json.loads(reply))
@@ -210,7 +221,8 @@ def test_the_reply_another_process_stored_first_is_the_one_that_counts(tmp_path)
             return super().decode(reply) + "!"
 
         def answer(self, requests):
-            return [reply.replace("A", "first") for reply in super().answer(requests)]
+            for place, reply in super().answer(requests):
+                yield place, reply.replace("A", "first")
 
     def ask(prompt):
         return (yield Generate(prompt))
@@ -269,7 +281,8 @@ def test_a_failing_backend_names_question_and_request_and_keeps_what_was_answere
             return super().answer(requests)
 
     calls = Calls()
-    message = r"question 'q\d' \(and 3 others in its batch\): Fails failed: MemoryError.*Generate\(prompt='question"
+    message = r"question 'q\d' \(and 3 others with it\): Fails failed: MemoryError"
+    message += r".*Generate\(prompt='question"
     with pytest.raises(RuntimeError, match=message):
         run(chains(), [Words(), Fails()], calls)
     again = Words(), Upper()
@@ -289,7 +302,7 @@ def test_a_backend_that_takes_nothing():
 def test_a_backend_that_gives_too_few_replies():
     class Short(Words):
         def answer(self, requests):
-            return super().answer(requests)[:-1]
+            return list(super().answer(requests))[:-1]
 
     with pytest.raises(RuntimeError, match="Short failed: ValueError"):
         run(chains(), [Short(), Upper()], Calls())
@@ -313,11 +326,12 @@ def test_requests_nobody_serves_and_things_that_are_no_programs():
     def bare():
         yield
 
-    message = r"question 'q' asked Generate\(prompt='question 1'.*the backends serve Retrieve; add one whose `answers` is Generate"
+    message = r"question 'q' asked Generate\(prompt='question 1'.*the backends serve Retrieve; "
+    message += "add one whose `answers` is Generate"
     with pytest.raises(TypeError, match=message):
         run({"q": chain("question 1", 1)}, [Words()], Calls())
     with pytest.raises(
-        TypeError, match=r"question 'q' asked None, but the backends serve Retrieve, Generate"
+        TypeError, match=r"question 'q': found the request None, expected Retrieve, NearestTitle"
     ):
         run({"q": bare()}, [Upper(), Words()], Calls())
     with pytest.raises(
@@ -404,3 +418,80 @@ def test_two_processes_play_on_one_cache(tmp_path):
     assert all(computed <= total for computed, _ in printed)
     with Calls(tmp_path / "calls.sqlite") as calls:
         assert run(chains(30), [Words(), Upper()], calls)[1]["Generate"]["computed"] == 0
+
+
+def test_a_request_that_fails_costs_only_its_question():
+    class Picky(Upper):
+        def answer(self, requests):
+            for place, reply in super().answer(requests):
+                bad = requests[place].prompt == "question 7"
+                yield place, ValueError("too long") if bad else reply
+
+    calls = Calls()
+    message = r"question 'q7': 1 of 10 questions failed, this one with: ValueError\('too long'\)"
+    with pytest.raises(RuntimeError, match=message):
+        run(chains(), [Words(), Picky()], calls)
+    words, upper = Words(), Upper()
+    outcomes, counts = run(chains(), [words, upper], calls)
+    assert len(outcomes) == 10
+    assert upper.batches == [["question 7"], ["question 7 QUESTION 7"]]  # all else was kept
+    assert counts["Generate"]["computed"] == 2
+
+
+def test_replies_are_kept_one_by_one_when_a_backend_breaks_in_mid_batch():
+    class Breaks(Words):
+        def answer(self, requests):
+            for place, reply in super().answer(requests):
+                if place == 6:
+                    raise ConnectionError("gone")
+                yield place, reply
+
+    calls = Calls()
+    with pytest.raises(RuntimeError, match="Breaks failed: ConnectionError"):
+        run(chains(), [Breaks(), Upper()], calls)
+    words = Words()
+    run(chains(), [words, Upper()], calls)
+    assert words.batches[0] == [f"question {number}" for number in range(6, 10)]
+
+
+class Reader:
+    """Extracts the first word of a paragraph."""
+
+    answers = Extract
+    fingerprint = "reader"
+
+    def answer(self, requests):
+        for place, request in enumerate(requests):
+            yield place, json.dumps([request.paragraph.text.split()[0], 2.5])
+
+    def decode(self, reply):
+        return Extracted(*json.loads(reply))
+
+
+class Dice:
+    """Draws the last turn of a chat n times."""
+
+    answers = Sample
+    fingerprint = "dice"
+
+    def answer(self, requests):
+        for place, request in enumerate(requests):
+            texts = [[f"{request.prompt[-1].text} {number}", None] for number in range(request.n)]
+            yield place, json.dumps({"texts": texts, "prompt_tokens": 3, "tokens": 4})
+
+    def decode(self, reply):
+        return tuple(Sampled(*text) for text in json.loads(reply)["texts"])
+
+
+def test_chats_drawn_and_spans_extracted_are_requests_like_others():
+    def program():
+        span = yield Extract("who?", Paragraph("p", "P", "Ada wrote it."))
+        return span, (yield Sample((Message("user", span.text),), 2))
+
+    calls = Calls()
+    expected = Extracted("Ada", 2.5), (Sampled("Ada 0", None), Sampled("Ada 1", None))
+    for computed in (1, 0):
+        outcomes, counts = run({"q": program()}, [Reader(), Dice()], calls)
+        assert outcomes["q"].result == expected
+        assert outcomes["q"].trace[1].prompt_tokens == counts["Sample"]["prompt_tokens"] == 3
+        assert [counts[kind]["computed"] for kind in ("Extract", "Sample")] == [computed] * 2

@@ -1,14 +1,25 @@
 """Traces as text, and the box to ask a question of one's own, without a browser."""
 
 import ipywidgets
+import pytest
 from IPython.display import Markdown
 
 from ircotlib import show
 from ircotlib.data import Paragraph, Question
 from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.questions import make_riddles
-from ircotlib.program import SENTENCE, Generate, NearestTitle, Retrieve
-from ircotlib.scheduler import Step
+from ircotlib.program import (
+    SENTENCE,
+    Extract,
+    Extracted,
+    Generate,
+    Message,
+    NearestTitle,
+    Retrieve,
+    Sample,
+    Sampled,
+    Step,
+)
 
 QUESTION = Question("q", "Who made <it>?", ("Mack",), ("mack",), "test")
 MACK, PARK = Paragraph("mack", "Mack Rides", "A company."), Paragraph("park", "Walibi", "A park.")
@@ -29,7 +40,7 @@ def test_a_trace_shows_every_prompt_retrieval_and_sentence():
         Step(NearestTitle("Nothing"), (), cached=False),
     )
     text = show.trace_as_markdown(trace, QUESTION)
-    assert "**1.** *retrieve 2 with* “Who made <it>?”" in text
+    assert "**1.** *retrieve 2 with* “Who made &lt;it&gt;?”" in text
     assert "Mack Rides ★ · Walibi" in text
     assert "<summary>prompt, 9 tokens</summary><pre>Q: Who made &lt;it&gt;?\nA:</pre>" in text
     assert "→ **Mack made it.**" in text
@@ -41,6 +52,28 @@ def test_a_trace_shows_every_prompt_retrieval_and_sentence():
     assert text.endswith(
         "**5.** *find the page titled most like* “Nothing”\n\n&nbsp;&nbsp;→ nothing"
     )
+
+
+def test_chats_samples_and_spans_are_shown_and_nothing_in_them_is_markup():
+    chat = (Message("user", "<img onerror=x>"), Message("assistant", "Yes."))
+    trace = (
+        Step(
+            Sample(chat, 2, 0.5, ("\n",)), (Sampled("<b>a", -0.5), Sampled("", None)), False, 7, 2
+        ),
+        Step(Extract("who?", Paragraph("p", "<i>P", "Ada.")), Extracted("Ada", 2.25), False),
+        Step(Extract("who?", PARK), Extracted("", -1.0), False),
+    )
+    text = show.trace_as_markdown(trace, QUESTION)
+    assert "*draw 2 at temperature 0.5, stop at '\\n'*" in text
+    assert "<pre>user: &lt;img onerror=x&gt;\n\nassistant: Yes.</pre>" in text
+    assert "→ **&lt;b&gt;a**<br>nothing" in text
+    assert "*read* &lt;i&gt;P *for* “who?”\n\n&nbsp;&nbsp;→ **Ada** (2.25)" in text
+    assert text.endswith("*read* Walibi *for* “who?”\n\n&nbsp;&nbsp;→ nothing")
+
+
+def test_what_is_no_request_is_an_error():
+    with pytest.raises(TypeError, match="found the request 5, expected Retrieve, NearestTitle"):
+        show.trace_as_markdown([Step(5, "", False)], QUESTION)
 
 
 def test_a_question_of_the_laboratory_is_shown_with_chain_and_paragraphs():
@@ -59,8 +92,8 @@ def test_a_question_of_the_laboratory_is_shown_with_chain_and_paragraphs():
     ]
 
 
-def test_a_page_is_shown_as_every_style_has_it():
-    worlds = {style: make_world(4, 300, style) for style in ("hotpotqa", "iirc")}
+def test_a_page_is_shown_as_every_data_set_has_it():
+    worlds = {dataset: make_world(4, 300, dataset) for dataset in ("hotpotqa", "iirc")}
     title = next(title for title, page in worlds["iirc"].pages.items() if len(page) == 2)
     first, second = show.page_as_markdown(title, worlds).splitlines()
     assert first == f"- *hotpotqa*: {worlds['hotpotqa'].pages[title][0].text}"

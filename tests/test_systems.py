@@ -1,18 +1,24 @@
 """Systems, tested by playing replies to them and comparing the exact requests."""
 
+import sys
 from dataclasses import replace
 from functools import partial
 
+import pandas
 import pytest
 
-from ircotlib.data import Paragraph, Question
+from ircotlib import systems
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.parameters import grid_names
+from ircotlib.paths import REPORTED
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
-from ircotlib.systems.iirc import find_pages, read_titles, within_pages
-from ircotlib.systems.ircot import collect, ircot, ircot_qa
+from ircotlib.prompts import read_template
+from ircotlib.systems import ANSWER, RECALL, all_systems, choose_systems
+from ircotlib.systems.iirc import find_pages, read_titles, with_main_passage
+from ircotlib.systems.ircot import collect, ircot, ircot_qa, ircot_without_reader
 from ircotlib.systems.nor import nor_qa
 from ircotlib.systems.oner import oner, oner_qa
 from ircotlib.systems.readers import cot_reader, direct_reader
-from ircotlib.text import query_from
 
 QUESTION = Question(
     "q", "In what country was Lost Gravity manufactured?", ("Germany",), ("mack",), "test"
@@ -23,9 +29,26 @@ PARK = Paragraph("park", "Walibi Holland", "Walibi Holland is a theme park in Bi
 WALD = Paragraph("wald", "Waldkirch", "Waldkirch is a town in the Black Forest.")
 
 
-def write(question, paragraphs, thoughts=()):
-    """A prompt that shows what it was given."""
-    return f"{question.text} | {' '.join(p.id for p in paragraphs)} | {' '.join(thoughts)}"
+def write(question, paragraphs=(), thoughts=(), n=None):
+    """A prompt that shows what it was given; the main passage always, as Prompt does."""
+    asked = question.text if n is None else ASK.format(question.text, n)
+    main = [] if question.passage is None else [question.passage]
+    shown = main + [paragraph for paragraph in paragraphs if paragraph not in main]
+    return f"{asked} | {' '.join(p.id for p in shown)} | {' '.join(thoughts)}"
+
+
+ASK = (
+    "The question is: '{}'. "
+    "Generate titles of {} Wikipedia pages that have relevant information to answer this question."
+)
+PROMPTS = {"cot": write}
+read_by_chain = partial(cot_reader, prompt=write)
+read_directly = partial(direct_reader, prompt=write)
+
+
+def within_pages(question, system, **setting):
+    """A system played as on a bench: the writer of titles is opened when it is needed."""
+    return with_main_passage(question, system(question), lambda: write, **setting)
 
 
 def play(program, replies):
@@ -48,7 +71,7 @@ THOUGHTS = [
 
 def test_ircot_interleaves_and_stops_at_the_answer():
     requests, found = play(
-        ircot(QUESTION, write, k=2),
+        ircot(QUESTION, prompts=PROMPTS, k=2),
         [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]],
     )
     assert requests == [
@@ -67,7 +90,7 @@ def test_ircot_interleaves_and_stops_at_the_answer():
 
 def test_ircot_ends_after_max_steps_without_a_last_retrieval():
     replies = [(LOST,), "First fact.", (MACK,), "Second fact.", (PARK,), "Third fact."]
-    requests, found = play(ircot(QUESTION, write, k=1, max_steps=3), replies)
+    requests, found = play(ircot(QUESTION, prompts=PROMPTS, k=1, max_steps=3), replies)
     assert [type(request) for request in requests] == [Retrieve, Generate] * 3
     assert found.thoughts == ("First fact.", "Second fact.", "Third fact.")
 
@@ -80,7 +103,7 @@ def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragra
         for step in range(8)
         for reply in (tuple(many[5 * step : 5 * step + 5]), f"Fact {step}.")
     ]
-    requests, found = play(ircot(QUESTION, write, k=5), replies)
+    requests, found = play(ircot(QUESTION, prompts=PROMPTS, k=5), replies)
     assert len(found.thoughts) == 8
     # a full set does not stop the loop; the oldest stay
     assert found.paragraphs == tuple(many[:15])
@@ -88,7 +111,9 @@ def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragra
 
 
 def test_an_empty_sentence_ends_ircot():
-    requests, found = play(ircot(QUESTION, write, k=1), [(LOST,), "One fact.", (MACK,), ""])
+    requests, found = play(
+        ircot(QUESTION, prompts=PROMPTS, k=1), [(LOST,), "One fact.", (MACK,), ""]
+    )
     assert len(requests) == 4
     assert found.thoughts == ("One fact.",)
 
@@ -102,10 +127,43 @@ def test_ircot_with_the_query_of_the_released_program():
         (PARK,),
         "So the answer is: Germany.",
     ]
-    requests, _ = play(ircot(QUESTION, write, k=1, write_query=query_from), replies)
+    requests, _ = play(ircot(QUESTION, prompts=PROMPTS, k=1, released=True), replies)
     queries = [request.query for request in requests if isinstance(request, Retrieve)]
-    # "Thus, ..." re-issues the factual sentence before
-    assert queries == [QUESTION.text, "made it Mack Rides.", "made it Mack Rides."]
+    # the question without question words too; "Thus, ..." re-issues the factual sentence before
+    first = "In country was Lost Gravity manufactured?"
+    assert queries == [first, "made it Mack Rides.", "made it Mack Rides."]
+    assert all(request.distinct for request in requests if isinstance(request, Retrieve))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "paper", "released"),
+    [
+        ("So the answer is: Germany.", True, True),
+        ("So the answer is Germany.", False, True),
+        ("So the answer is:", True, False),
+    ],
+)
+def test_ircot_ends_where_the_paper_or_the_released_program_does(sentence, paper, released):
+    for ends, as_released in ((paper, False), (released, True)):
+        program = ircot(QUESTION, prompts=PROMPTS, k=1, released=as_released)
+        replies = [(LOST,), sentence] if ends else [(LOST,), sentence, (MACK,), ""]
+        requests, found = play(program, replies)
+        assert len(requests) == (2 if ends else 4) and found.thoughts == (sentence,)
+
+
+def test_oner_as_the_released_program():
+    (request,), _ = play(oner(QUESTION, k=5, released=True), [(LOST,)])
+    assert request == Retrieve("In country was Lost Gravity manufactured?", 5, distinct=True)
+    requests, _ = play(oner_qa(QUESTION, read=read_directly, k=5, released=True), [(LOST,), "x"])
+    assert requests[0] == request
+
+
+def test_without_a_reader_the_answer_is_that_of_the_chain():
+    system = partial(ircot_without_reader, prompts=PROMPTS, k=1)
+    _, found = play(system(QUESTION), [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2]])
+    assert (found.answer, found.reading) == ("Germany", "")
+    _, found = play(system(QUESTION, max_steps=1), [(LOST,), THOUGHTS[0]])
+    assert found.answer == THOUGHTS[0]
 
 
 def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
@@ -118,7 +176,9 @@ def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
 def test_ircot_qa_reads_from_scratch():
     reading = "Mack Rides is in Germany. So the answer is: Germany."
     replies = [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2], reading]
-    requests, prediction = play(ircot_qa(QUESTION, write, write, cot_reader, k=1), replies)
+    requests, prediction = play(
+        ircot_qa(QUESTION, prompts=PROMPTS, read=read_by_chain, k=1), replies
+    )
     assert requests[-1] == Generate(f"{QUESTION.text} | lost mack | ", LINE, 200)
     assert (prediction.answer, prediction.reading) == ("Germany", reading)
     assert prediction.paragraphs == (LOST, MACK)
@@ -128,7 +188,7 @@ def test_ircot_qa_reads_from_scratch():
 def test_oner_retrieves_once():
     assert play(oner(QUESTION, k=5), [(LOST, PARK)])[0] == [Retrieve(QUESTION.text, 5)]
     requests, prediction = play(
-        oner_qa(QUESTION, write, direct_reader, k=5), [(LOST, PARK), "Germany"]
+        oner_qa(QUESTION, read=read_directly, k=5), [(LOST, PARK), "Germany"]
     )
     assert requests == [
         Retrieve(QUESTION.text, 5),
@@ -138,7 +198,7 @@ def test_oner_retrieves_once():
 
 
 def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():
-    requests, prediction = play(nor_qa(QUESTION, write, cot_reader), ["I cannot tell."])
+    requests, prediction = play(nor_qa(QUESTION, read=read_by_chain), ["I cannot tell."])
     assert requests == [Generate(f"{QUESTION.text} |  | ", LINE, 200)]
     assert prediction.answer == "I cannot tell."
     assert prediction.paragraphs == ()
@@ -150,7 +210,8 @@ RIDE = Paragraph("ride", "Walibi", "The park has a coaster called Lost Gravity."
 IIRC = replace(QUESTION, passage=RIDE)
 ASKED = (
     f"The question is: '{QUESTION.text}'. "
-    "Generate titles of 3 Wikipedia pages that have relevant information to answer this question. | ride | "
+    "Generate titles of 3 Wikipedia pages that have relevant information to answer this question."
+    " | ride | "
 )
 PAGES = ("mack rides", "waldkirch")
 NAMED = [
@@ -183,7 +244,7 @@ def test_pages_are_the_nearest_to_the_titles_the_model_writes():
 def test_without_titles_the_whole_corpus_is_searched():
     for replies in ([""], ["[]"], [" , "], ["Xyzzy", ()]):
         assert play(find_pages(IIRC, write), replies)[1] is None
-    requests, _ = play(within_pages(IIRC, write, partial(oner, k=5)), ["", (LOST,)])
+    requests, _ = play(within_pages(IIRC, partial(oner, k=5)), ["", (LOST,)])
     assert requests == [NAMING[0], Retrieve(IIRC.text, 5, None)]
 
 
@@ -212,7 +273,7 @@ def test_titles_are_read_as_json_or_between_commas(text, titles):
 def test_ircot_with_a_main_passage_goes_round_within_its_pages():
     replies = [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]]
     requests, found = play(
-        within_pages(IIRC, write, partial(ircot, prompt=write, k=2)), NAMED + replies
+        within_pages(IIRC, partial(ircot, prompts=PROMPTS, k=2)), NAMED + replies
     )
     assert requests == [
         *NAMING,
@@ -233,10 +294,8 @@ def test_ircot_with_a_main_passage_goes_round_within_its_pages():
 
 def test_ircot_qa_with_a_main_passage():
     replies = [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2], "Germany"]
-    system = partial(
-        ircot_qa, prompt=write, reader_prompt=write, reader=direct_reader, k=1, max_tokens=300
-    )
-    requests, prediction = play(within_pages(IIRC, write, system, max_tokens=300), NAMED + replies)
+    system = partial(ircot_qa, prompts=PROMPTS, read=read_directly, k=1, max_tokens=300)
+    requests, prediction = play(within_pages(IIRC, system, max_tokens=300), NAMED + replies)
     assert requests == [
         replace(NAMING[0], max_tokens=300),
         *NAMING[1:],
@@ -251,14 +310,12 @@ def test_ircot_qa_with_a_main_passage():
 
 
 def test_oner_with_a_main_passage():
-    requests, prediction = play(
-        within_pages(IIRC, write, partial(oner, k=5)), [*NAMED, (LOST, PARK)]
-    )
+    requests, prediction = play(within_pages(IIRC, partial(oner, k=5)), [*NAMED, (LOST, PARK)])
     assert requests == [*NAMING, Retrieve(QUESTION.text, 5, PAGES)]
     assert prediction.paragraphs == (RIDE, LOST, PARK)
-    system = partial(oner_qa, prompt=write, reader=cot_reader, k=5)
+    system = partial(oner_qa, read=read_by_chain, k=5)
     requests, prediction = play(
-        within_pages(IIRC, write, system), [*NAMED, (LOST, PARK), "So the answer is: Germany."]
+        within_pages(IIRC, system), [*NAMED, (LOST, PARK), "So the answer is: Germany."]
     )
     assert requests == [
         *NAMING,
@@ -270,9 +327,11 @@ def test_oner_with_a_main_passage():
 
 def test_the_main_passage_counts_towards_the_15_paragraphs():
     many = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(20)]
-    assert play(oner(IIRC, k=15), [tuple(many[:15])])[1].paragraphs == (RIDE, *many[:14])
+    found = play(within_pages(IIRC, partial(oner, k=15)), ["", tuple(many[:15])])[1].paragraphs
+    assert found == (RIDE, *many[:14])
     assert play(oner(QUESTION, k=20), [tuple(many)])[1].paragraphs == tuple(many)
     replies = [
+        "",
         tuple(many[:8]),
         "One.",
         tuple(many[8:16]),
@@ -280,10 +339,97 @@ def test_the_main_passage_counts_towards_the_15_paragraphs():
         tuple(many[16:]),
         "So the answer is: 3.",
     ]
-    assert play(ircot(IIRC, write, k=8), replies)[1].paragraphs == (RIDE, *many[:14])
+    system = partial(ircot, prompts=PROMPTS, k=8)
+    assert play(within_pages(IIRC, system), replies)[1].paragraphs == (RIDE, *many[:14])
 
 
 def test_nor_shows_the_main_passage():
-    requests, prediction = play(nor_qa(IIRC, write, direct_reader), ["Germany"])
+    requests, prediction = play(
+        within_pages(IIRC, partial(nor_qa, read=read_directly)), ["Germany"]
+    )
     assert requests == [Generate(f"{QUESTION.text} | ride | ", LINE, 200)]
     assert (prediction.answer, prediction.paragraphs) == ("Germany", (RIDE,))
+
+
+def test_a_program_that_returns_at_once_is_played_too():
+    def at_once(question):
+        return Prediction("Germany")
+        yield
+
+    assert play(within_pages(IIRC, at_once), [])[1] == Prediction("Germany", (RIDE,))
+
+
+# Records
+
+
+def test_the_grids_are_the_papers():
+    """IRCoT §4.1; the readers' M is tied to the retriever's."""
+    grids = {name: dict(system.grid) for name, system in all_systems().items()}
+    ircot_grid = {"k": (2, 4, 6, 8), "m": (1, 2, 3)}
+    one_retrieval = (5, 7, 9, 11, 13, 15)
+    assert grids["OneR"] == {"k": one_retrieval} and grids["NoR QA"] == {}
+    assert grids["OneR QA"] == {"k": one_retrieval, "m": (1, 2, 3)}
+    for name in ("IRCoT", "IRCoT QA", "IRCoT QA w/o reader"):
+        assert grids[name] == ircot_grid
+
+
+def test_every_record_is_whole_and_known_to_the_papers():
+    systems, reported = all_systems(), set(pandas.read_csv(REPORTED)["system"])
+    assert list(systems) == [
+        "NoR QA",
+        "OneR",
+        "OneR QA",
+        "IRCoT",
+        "IRCoT QA w/o reader",
+        "IRCoT QA",
+    ]
+    for system in systems.values():
+        assert set(system.reported) <= reported and set(system.better_than) <= set(systems)
+        assert system.tuned_by in (ANSWER, RECALL)
+        for stage in system.stages:
+            read_template(system.module, stage)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder whose files are systems too."""
+    monkeypatch.setattr(systems, "__path__", [*systems.__path__, str(tmp_path)])
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("ircotlib.systems.mine")]:
+        del sys.modules[name]
+
+
+MINE = """
+from ircotlib.data import Prediction
+from ircotlib.program import Retrieve
+from ircotlib.systems import System
+
+
+def two_steps(question, *, read, k):
+    first = yield Retrieve(question.text, 1)
+    found = yield Retrieve(first[0].title, k)
+    answer, reading = yield from read(question, (*first, *found))
+    return Prediction(answer, (*first, *found), reading=reading)
+
+
+SYSTEMS = (System("Two steps", two_steps, grid={"k": (2, 4)}, order=25, color="teal"),)
+"""
+
+
+def test_a_file_in_the_folder_is_a_system(folder):
+    (folder / "mine.py").write_text(MINE)
+    assert list(all_systems()).index("Two steps") == 3  # after OneR QA, by its order
+    mine = all_systems()["Two steps"]
+    assert (mine.module, mine.asks_model, mine.takes("read"), mine.takes("prompts")) == (
+        ("mine", True, True, False)
+    )
+    assert choose_systems(["IRCoT", "Two steps"])[0] is mine
+    assert "mine_k" in grid_names()
+    with pytest.raises(ValueError, match="found the system 'Three', expected some of NoR QA, "):
+        choose_systems(["Three"])
+
+
+def test_two_systems_of_one_name_are_refused(folder):
+    (folder / "mine2.py").write_text(MINE.replace("Two steps", "OneR"))
+    with pytest.raises(ValueError, match="found two systems of one name among IRCoT, "):
+        all_systems()

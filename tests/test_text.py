@@ -5,20 +5,25 @@ present.
 import ast
 import json
 import re
+from itertools import product
 
 import pytest
 
-from ircotlib.text import first_sentence, sentence_end, sentences
+from ircotlib.program import LINE, SENTENCE
+from ircotlib.text import cut, first_sentence, sentence_end, sentences, stop_end
 
 # Texts with "|" at every place where a sentence ends and another begins.
 TEXTS = """
-Lost Gravity was manufactured by Mack Rides.| Mack Rides is a German company.| So the answer is: Germany.
+Lost Gravity was manufactured by Mack Rides.| Mack Rides is a German company.| \
+So the answer is: Germany.
 Of these Nosferatu was directed by F.W. Murnau.| So the answer is: The Phantom Hour.
 It was inspired by films such as The Cabinet of Dr. Caligari.| Of these Nosferatu is older.
-Sponge Cola band was formed in 1998.| Hurricane No. 1 was formed in 1996.| Thus, Hurricane No. 1 band formed the first.
+Sponge Cola band was formed in 1998.| Hurricane No. 1 was formed in 1996.| \
+Thus, Hurricane No. 1 band formed the first.
 So the answer is: Hurricane No. 1.
 So the answer is: Hurricane No. 1.| The next line.
-Coolie No. 1 (1995 film) was directed by David Dhawan.| The Sensational Trial was directed by Karl Freund.
+Coolie No. 1 (1995 film) was directed by David Dhawan.| \
+The Sensational Trial was directed by Karl Freund.
 The answer is: no.| They are not in the same country.
 So the answer is: No.| They are not.
 It ranked no. 3 on the chart in 1999.| Then it fell.
@@ -27,12 +32,14 @@ He served in the U.S. Army.| She did not.
 It is located in the U.S.| The other one is in Canada.
 It is located in the U.S.| So the answer is: U.S.
 The city has 3.5 million people.| Its area is 1,989 mi.| So the answer is: 1,989 mi.
-The debut album of the band "The Operation M.D." was "We Have an Emergency".| So the answer is: The Operation M.D..
+The debut album of the band "The Operation M.D." was "We Have an Emergency".| \
+So the answer is: The Operation M.D..
 So the answer is: The Operation M.D..| Thus, it ends.
 Dr. Hibbert fashioned his hair after Mr. T from The A-Team.| Mr T.'s birthname is Lawrence Tureaud.
 Laughter In Hell was directed by Edward L. Cahn.| Edward L. Cahn died on August 25, 1963.
 P.S. Jerusalem was directed by Danae Elon.| Danae Elon was born on December 23, 1970.
-The employer of Neville A. Stanton is University of Southampton.| The University of Southampton was founded in 1862.
+The employer of Neville A. Stanton is University of Southampton.| \
+The University of Southampton was founded in 1862.
 George H. W. Bush was born first.| He was born in 1924.
 The book was written by Robert L.| He died in 1990.
 Harry Connick Jr. was born in New Orleans.| Robert Downey Jr.| He was born in New York.
@@ -54,6 +61,7 @@ He lived with several artists, writers, etc. in Paris.| They met in 1920.
 “The Wall.” was sung by Pink Floyd.| “Money” too.
 1. Mack Rides is German.| 2. Mack Rides made Lost Gravity.
 Wait... what is it?| It is a film.
+He carried the .30 carbine.| It is a .30.| The other is a .45 pistol.
 """.strip().splitlines()
 
 TEXTS += [
@@ -71,42 +79,55 @@ def test_sentences(marked):
     assert first_sentence(text) == expected[0]
 
 
-def ends_while_written(text):
+def ends_while_written(text, by_word=False):
     """What sentence_end says of every beginning of a text, in order, None left out and repetitions
     too.
     """
-    ends = (sentence_end(text[:length], complete=False) for length in range(len(text) + 1))
+    ends = (sentence_end(text[:length], False, by_word) for length in range(len(text) + 1))
     return list(dict.fromkeys(end for end in ends if end is not None))
 
 
-# Beginnings of these are judged early: something follows an ordinary word's full stop without a
-# space.
+# Beginnings of these are judged early where words come whole: something follows an ordinary word's
+# full stop without a space, or a full stop stands before a number.
 EARLY = {
     "Amazon.com was founded in 1994. Node.js was not.": "Amazon.",
     "Wait... what is it? It is a film.": "Wait.",
     "It is 'Gone.' He left.": "It is 'Gone.",
     'He said Gone." He left.': "He said Gone.",
+    "He carried the .30 carbine. It is a .30. The other is a .45 pistol.": "He carried the .",
 }
+UNMARKED = [*(marked.replace("|", "") for marked in TEXTS), *EARLY]
 
 
-@pytest.mark.parametrize(
-    "text", [text for text in (marked.replace("|", "") for marked in TEXTS) if text not in EARLY]
-)
+@pytest.mark.parametrize("text", UNMARKED)
 def test_a_growing_text_is_never_judged_otherwise_than_the_finished_one(text):
     assert ends_while_written(text) in ([sentence_end(text, complete=True)], [])
+    if text not in EARLY:
+        assert ends_while_written(text, True) in ([sentence_end(text, complete=True)], [])
+
+
+def test_no_growing_text_is_judged_otherwise_than_the_finished_one():
+    for characters in product('aB .?\n"3', repeat=5):
+        text = "".join(characters)
+        assert ends_while_written(text) in ([sentence_end(text, complete=True)], [])
 
 
 @pytest.mark.parametrize(("text", "early"), EARLY.items())
-def test_what_is_written_without_a_space_after_a_full_stop_comes_too_late(text, early):
-    assert ends_while_written(text)[0] == len(early) < sentence_end(text, complete=True)
+def test_what_is_written_without_a_space_after_a_full_stop_comes_too_late_by_word(text, early):
+    assert ends_while_written(text, True)[0] == len(early) < sentence_end(text, complete=True)
 
 
 @pytest.mark.parametrize(
     ("written", "end"),
     [
-        # an ordinary word: at once
-        ("Mack Rides is a German company.", "Mack Rides is a German company."),
+        ("Mack Rides is a German company.", None),  # company.com?
+        ("Mack Rides is a German company. ", "Mack Rides is a German company."),
+        ("Mack Rides is a German company.\n", "Mack Rides is a German company."),
         ("Mack Rides is a German company. So", "Mack Rides is a German company."),
+        ("Mack Rides is a German company.com", None),
+        ("He carried the .", None),  # .30?
+        ("He carried the .3", None),
+        (".", None),
         ("It was founded in 1989.", None),  # 1989.5?
         ("It was founded in 1989. ", None),
         ("It was founded in 1989. T", "It was founded in 1989."),
@@ -120,7 +141,8 @@ def test_what_is_written_without_a_space_after_a_full_stop_comes_too_late(text, 
         ("So the answer is: no. S", "So the answer is: no."),
         ('He starred in "Gone.', None),  # the quotation may be closed yet
         ('He starred in "Gone." The', 'He starred in "Gone."'),
-        ('It was "We Have an Emergency".', 'It was "We Have an Emergency".'),
+        ('It was "We Have an Emergency".', None),
+        ('It was "We Have an Emergency". ', 'It was "We Have an Emergency".'),
         ("Yahoo!", None),
         ("", None),
         (" \n ", None),
@@ -129,6 +151,67 @@ def test_what_is_written_without_a_space_after_a_full_stop_comes_too_late(text, 
 )
 def test_an_end_is_known_as_early_as_can_be(written, end):
     assert sentence_end(written, complete=False) == (None if end is None else len(end))
+
+
+@pytest.mark.parametrize(
+    ("written", "end"),
+    [
+        ("Mack Rides is a German company.", True),  # an ordinary word: at once
+        ('It was "We Have an Emergency".', True),
+        (".", True),
+        ("It was founded in 1989.", False),
+        ("Edward L.", False),
+        ("So the answer is: no.", False),
+        ('He starred in "Gone.', False),
+        ("Yahoo!", False),
+    ],
+)
+def test_where_words_come_whole_an_ordinary_one_ends_a_sentence_at_once(written, end):
+    assert sentence_end(written, False, by_word=True) == (len(written) if end else None)
+    assert stop_end(written, SENTENCE, False, by_word=True) == (len(written) if end else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "stop", "known", "end"),
+    [
+        ("It is. So", SENTENCE, 6, 6),
+        ("It is.", SENTENCE, None, 6),
+        (" Rome\nQ", LINE, 5, 5),
+        ("\nRome", LINE, 0, 0),
+        ("Rome", LINE, None, 4),
+        ("Rome\n\nQ: Who", ("\nQ:",), 5, 5),
+        ("Rome\n\nQ: Who", ("\nQ:", "\n\n"), 4, 4),
+        ("Rome\n\nQ: Who", ("Q: Who", ":"), 7, 7),  # ":" is whole first
+        ("Rome\n\nQ: Who", ("me\n", "\n", "ome\n"), 1, 1),  # of two at once the longer one
+        ("Rome\n\nQ", ("\nQ:",), None, 7),
+        ("Rome. It\nis ", None, None, 12),
+        ("", ("x",), None, 0),
+    ],
+)
+def test_where_a_text_stops(text, stop, known, end):
+    assert stop_end(text, stop, complete=False) == known
+    assert stop_end(text, stop, complete=True) == end
+    assert cut(text, stop) == text[:end].strip()
+
+
+@pytest.mark.parametrize("stop", [SENTENCE, LINE, ("ab", "b"), ("ba", "a ", "bab"), ("a\n",), None])
+def test_an_end_once_given_stays_right_whatever_the_stop(stop):
+    for characters in product("ab .\n", repeat=5):
+        text = "".join(characters)
+        known = {stop_end(text[:length], stop, complete=False) for length in range(6)} - {None}
+        assert known <= {stop_end(text, stop, complete=True)}
+
+
+@pytest.mark.parametrize("stop", ["word", "\n", (), ("",), ("\n", ""), ["\n"], (1,), 3, ""])
+def test_other_stops_are_errors(stop):
+    for complete in (True, False):
+        with pytest.raises(
+            ValueError,
+            match="found stop .*, expected 'sentence', 'line', a tuple of texts, or None",
+        ):
+            stop_end("Rome", stop, complete)
+    with pytest.raises(ValueError):
+        cut("Rome", stop)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Answers and queries inside what a model writes."""
 
+import re
+
 import pytest
 
 from ircotlib.text import (
@@ -41,6 +43,27 @@ def test_gives_answer():
     assert not gives_answer("So the answer is Germany.") and not gives_answer(
         "The Answer is: Germany."
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "paper", "program"),
+    [
+        ("So the answer is: Germany.", True, True),
+        ("So the answer is Germany.", False, True),
+        ("So the answer is:", True, False),
+        ("So the answer is", False, False),
+        ("answer is: Germany.", True, False),  # nothing before " answer"
+        ("The Answer is: Germany.", False, False),
+        ("It is not known what the answer is to that.", False, True),
+        ("So the answers is: Germany.", False, False),
+        ("", False, False),
+    ],
+)
+def test_where_the_chain_ends_in_paper_and_program(sentence, paper, program):
+    assert gives_answer(sentence) is paper
+    assert gives_answer(sentence, released=True) is program
+    # as the program writes its pattern
+    assert (re.match(r".* answer is:? (.*)\.?", sentence) is not None) is program
 
 
 @pytest.mark.parametrize(
@@ -87,7 +110,8 @@ def test_queries_of_the_paper_and_of_the_program():
     ]
     assert last_sentence([], question) == question
     assert last_sentence(thoughts, question) == "So she served for 53 years."
-    assert query_from([], question) == "the age of the ship?"
+    assert query_from([], question) == "the age of the ship?"  # the first query too
+    assert query_from((), "Which of these is it, when does it end?") == "of these it, it end?"
     assert query_from(thoughts[:1], question) == "The ship General Hewitt."
     # the previous factual sentence once more
     assert query_from(thoughts, question) == "It was sold in 1864."

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import combinations_with_replacement
 from types import SimpleNamespace
 
@@ -20,20 +21,37 @@ from transformers import T5ForConditionalGeneration
 from transformers.models.t5.modeling_t5 import eager_attention_forward
 
 from ircotlib.generation.greedy import padding_column
+from ircotlib.generation.local import open_model
 from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.names import is_held_out
-from ircotlib.laboratory.questions import STYLES, make_riddles
-from training import train
+from ircotlib.laboratory.questions import DATASETS, make_riddles
+from ircotlib.paths import MODELS
+from ircotlib.program import Generate
+from ircotlib.prompts import FLAN_T5, GPT3
+from training import recipe, train
 from training.attention import teaching_attention
-from training.draws import Confusers, Plan, draw_conclusion, draw_example
+from training.causal import make_causal_model
+from training.causal_encode import encode_causal
+from training.draws import Plan, draw_conclusion, draw_example
+from training.encode import encode
 from training.evaluate import draw_reading_test, reading_accuracy, writer
 from training.grow import grow
 from training.model import SIZES, make_model, make_tokenizer, order_numbers
-from training.teach import Teacher, encode, total_loss
-from training.train import Recipe, Training, draw_batch, draw_worlds, learn, make_optimizers
+from training.recipe import Recipe, draw_batch, draw_worlds
+from training.teach import Teacher, total_loss
+from training.train import Training, learn, make_optimizers, start_training
 
 TOKENIZER = make_tokenizer()
 WRITE = ["--steps", "6", "--peak", "0.003", "--seed", "5"]
+FILES = [
+    "config.json",
+    "generation_config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "training.json",
+    "training.jsonl",
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +62,8 @@ def world():
 @pytest.fixture(scope="module")
 def batch(world):
     """Chains and conclusions, with padding in prompts and targets."""
-    rng, confusers = random.Random(1), Confusers(world)
-    chains = [
-        draw_example(world, "hotpotqa", confusers, rng, Plan(rng.choice((2, 5)), 0))
-        for _ in range(6)
-    ]
+    rng = random.Random(1)
+    chains = [draw_example(world, "hotpotqa", rng, Plan(rng.choice((2, 5)), 0)) for _ in range(6)]
     return encode(
         [example for example in chains if example.target]
         + [draw_conclusion(world, rng, "hotpotqa") for _ in range(6)],
@@ -240,7 +255,8 @@ def test_a_grown_model_uses_its_new_dimensions_after_a_few_steps(small_models, b
 
 def test_what_cannot_grow_is_refused(small_models):
     with pytest.raises(
-        ValueError, match="found 4 layers and .* words, expected those of the model to grow"
+        ValueError,
+        match=r"found 4 layers and (\d+) words, expected 4 layers and (?!\1)\d+ words, those",
     ):
         grow(small_models / "base", make_model("base", len(TOKENIZER) + 1, 0))
     deeper = start().model.config
@@ -262,34 +278,34 @@ def test_the_learning_rate_rises_stays_and_falls():
 
 def test_from_scratch_few_paragraphs_come_first_and_demonstrations_last():
     rng, scratch = random.Random(0), Recipe(1000, 0, 1e-3)
-    easy, one_style, late = (
-        round(1000 * share) for share in (train.EASY, train.ONE_STYLE, train.LATE)
+    easy, one_dataset, late = (
+        round(1000 * share) for share in (recipe.EASY, recipe.ONE_DATASET, recipe.LATE)
     )
     plans = {
         step: [scratch.plan(step, rng) for _ in range(100)]
-        for step in (easy - 1, easy, one_style - 1, one_style, late)
+        for step in (easy - 1, easy, one_dataset - 1, one_dataset, late)
     }
     assert {plan.paragraphs for plan in plans[easy - 1]} == {2, 3}
     shown = {step: {plan.demonstrations for plan in drawn} for step, drawn in plans.items()}
     assert shown == {
         easy - 1: {0},
         easy: {0},
-        one_style - 1: {0},
-        one_style: {0, 1},
+        one_dataset - 1: {0},
+        one_dataset: {0, 1},
         late: {0, 1, 2, 3},
     }
     most = [max(plan.paragraphs for plan in drawn) for drawn in plans.values()]
     assert most == sorted(most) and most[-1] == 14
-    assert (plans[one_style][0].begun, plans[late][0].begun) == (0.37, 0.7)
-    assert (scratch.styles(one_style - 1), scratch.styles(one_style)) == (
+    assert (plans[one_dataset][0].begun, plans[late][0].begun) == (0.37, 0.7)
+    assert (scratch.datasets(one_dataset - 1), scratch.datasets(one_dataset)) == (
         ["hotpotqa"],
-        [*STYLES, "musique"],
+        [*DATASETS, "musique"],
     )
 
 
 def test_a_grown_model_begins_with_what_comes_last():
     rng, grown = random.Random(0), Recipe(1000, 0, 1e-3, grown=True)
-    assert grown.styles(0) == [*STYLES, "musique"] and {
+    assert grown.datasets(0) == [*DATASETS, "musique"] and {
         grown.plan(0, rng).begun for _ in range(40)
     } == {0.7}
     plans = [grown.plan(0, rng) for _ in range(200)]
@@ -308,12 +324,11 @@ def test_every_fourth_step_is_of_conclusions_and_later_every_third():
 @pytest.mark.parametrize("step", [0, 3600])
 def test_training_worlds_are_drawn_again_as_they_were_and_hold_no_held_out_name(step):
     worlds = draw_worlds(step, 0)
-    first = worlds["hotpotqa"][0]
-    assert set(worlds) == set(STYLES) and all(
-        world.entities == first.entities for world, _ in worlds.values()
-    )
-    assert draw_worlds(step + 299, 0)["iirc"][0] == worlds["iirc"][0]
-    assert draw_worlds(step + 300, 0)["iirc"][0].entities != first.entities
+    first = worlds["hotpotqa"]
+    assert set(worlds) == set(DATASETS)
+    assert all(world.entities == first.entities for world in worlds.values())
+    assert draw_worlds(step + 299, 0)["iirc"] == worlds["iirc"]
+    assert draw_worlds(step + 300, 0)["iirc"].entities != first.entities
     assert not any(map(is_held_out, first.entities))
 
 
@@ -328,6 +343,59 @@ def test_the_examples_of_a_step_are_the_same_every_time():
 
 
 # Training
+
+
+# of the first steps of seed 0, as they were when the shipped models were made
+LOSSES = {
+    False: {
+        0: {
+            "writing": 6.9654,
+            "looking": 5.6069,
+            "carrying": 2.3741,
+            "asking": 5.6353,
+            "belonging": 3.856,
+            "about": 4.037,
+            "stated": 6.7664,
+            "decided": 19.828,
+        },
+        1: {
+            "writing": 6.9868,
+            "looking": 6.1153,
+            "carrying": 2.3903,
+            "asking": 6.6319,
+            "belonging": 3.8587,
+            "about": 3.4279,
+            "stated": 6.9977,
+            "decided": 19.936,
+        },
+        2: {
+            "writing": 7.0963,
+            "looking": 3.5721,
+            "carrying": 2.4272,
+            "belonging": 3.0629,
+            "about": 2.6938,
+            "stated": 7.8063,
+            "comparing": 11.277,
+        },
+    },
+    True: {
+        0: {"writing": 7.2849, "looking": 5.9511, "stated": 68.216, "decided": 33.699},
+        1: {"writing": 7.3058, "looking": 6.0604, "stated": 59.36, "decided": 27.189},
+        2: {"writing": 7.3725, "looking": 4.5189, "stated": 64.798, "comparing": 9.9731},
+    },
+}
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["t5", "causal"])
+def test_a_seed_gives_the_batches_and_losses_that_it_gave(causal, monkeypatch):
+    monkeypatch.setattr(recipe, "PROMPT_TOKENS", 600)
+    plan, worlds = Recipe(1000, 0, 1e-3, grown=True, causal=causal), draw_worlds(0, 0)
+    training = start_training("causal" if causal else "base", plan)
+    write_batch = encode_causal if causal else encode
+    for step, expected in LOSSES[causal].items():
+        batch = write_batch(draw_batch(step, plan, worlds), TOKENIZER)
+        found = learn(training, batch, plan.learning_rate(step))
+        assert found == pytest.approx(expected, rel=1e-2)
 
 
 def test_learning_lowers_every_part_of_the_loss(batch):
@@ -366,9 +434,12 @@ def test_muon_moves_the_matrices_of_the_layers_and_adamw_all_the_rest():
 TRAIN = """
 import os, signal, sys, torch
 from training import train
-train.CHECKPOINT_SECONDS, train.EVALUATE_EVERY, train.PROMPT_TOKENS = -1, 4, 300
-measure = train.reading_accuracy
-train.reading_accuracy = lambda write, **_: measure(write, paragraphs=2, questions=5, seed=1, size=300)
+from training import recipe
+from functools import partial
+train.CHECKPOINT_SECONDS, train.EVALUATE_EVERY, recipe.PROMPT_TOKENS = -1, 4, 300
+train.writer = partial(train.writer, longest=9)
+measure, few = train.reading_accuracy, dict(paragraphs=2, questions=5, seed=1, size=300)
+train.reading_accuracy = lambda write, style, **_: measure(write, **few, style=style)
 save, saved = torch.save, []
 
 def save_and_die(state, path):
@@ -382,6 +453,27 @@ train.main()
 """
 
 
+def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> list[str]:
+    """The command, with small batches and measurements; return the prompts that it measures on."""
+    asked = []
+
+    def measure(write, style, **_):
+        def writes(prompts):
+            asked.extend(prompts)
+            return write(prompts)
+
+        return reading_accuracy(writes, paragraphs=2, questions=5, seed=1, size=300, style=style)
+
+    patch.setattr(torch.cuda, "is_available", lambda: False)
+    patch.setattr(train, "reading_accuracy", measure)
+    patch.setattr(train, "writer", partial(writer, longest=9))
+    patch.setattr(train, "EVALUATE_EVERY", 4)
+    patch.setattr(recipe, "PROMPT_TOKENS", 300)
+    patch.setattr(sys, "argv", ["train", "--out", str(folder), *WRITE, *arguments])
+    train.main()
+    return asked
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A tiny training killed in its fifth step, a checkpoint half in place, then gone on with; and
@@ -389,33 +481,23 @@ def trained(tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("trained")
     command = [sys.executable, "-c", TRAIN, "--out", str(folder / "killed"), *WRITE]
-    killed = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
-    )
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    killed = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     left = sorted(path.name for path in (folder / "killed").iterdir())
     reached = torch.load(folder / "killed" / "checkpoint.pt", weights_only=True)["step"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.cuda, "is_available", lambda: False)
-        patch.setattr(
-            train,
-            "reading_accuracy",
-            lambda write, **_: reading_accuracy(write, paragraphs=2, questions=5, seed=1, size=300),
-        )
-        for name, value in (
-            ("CHECKPOINT_SECONDS", 1000),
-            ("EVALUATE_EVERY", 4),
-            ("PROMPT_TOKENS", 300),
-        ):
-            patch.setattr(train, name, value)
         for name in ("killed", "whole"):
-            patch.setattr(sys, "argv", ["train", "--out", str(folder / name), *WRITE])
-            train.main()
+            train_few(patch, folder / name)
     return folder, left, reached
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory):
+    """A tiny training of a causal model, and the prompts of its measurements."""
+    folder = tmp_path_factory.mktemp("trained") / "causal"
+    with pytest.MonkeyPatch.context() as patch:
+        return folder, train_few(patch, folder, "--size", "causal")
 
 
 def test_a_killed_training_goes_on_and_gives_the_same_model(trained):
@@ -450,7 +532,7 @@ def test_a_training_tells_how_it_was_made_and_how_it_went(trained):
             json.loads(line) for line in (folder / name / "training.jsonl").read_text().splitlines()
         ]
         assert [row["step"] for row in rows] == [4, 6]
-        kinds = {kind for kinds in STYLES.values() for kind in kinds}
+        kinds = {kind for kinds in DATASETS.values() for kind in kinds}
         assert all(
             {"seconds", "writing", "first", "answer", "whole", *kinds} <= set(row)
             and 0 <= row["answer"] <= 1
@@ -458,36 +540,92 @@ def test_a_training_tells_how_it_was_made_and_how_it_went(trained):
         )
 
 
+def test_a_causal_training_tells_the_same_and_is_measured_on_prompts_of_its_style(causal):
+    folder, asked = causal
+    about = json.loads((folder / "training.json").read_text())
+    expected = {"size": "causal", "steps": 6, "seed": 5, "peak": 0.003, "grown": False}
+    expected |= {"causal": True, "start": None, "device": "cpu"}
+    assert about | expected == about
+    assert about["parameters"] == make_causal_model(len(TOKENIZER), 0).num_parameters()
+    rows = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [4, 6]
+    assert all({"seconds", "writing", "looking", "first", "whole"} <= set(row) for row in rows)
+    tests = [
+        test
+        for dataset in DATASETS
+        for test in draw_reading_test(make_world(1, 300, dataset), dataset, 2, 5, 1, GPT3)
+    ]
+    assert asked == 2 * [example.prompt for _, example in tests]
+    assert not any("Answer the following" in prompt for prompt in asked)
+    other = draw_reading_test(make_world(1, 300, "hotpotqa"), "hotpotqa", 2, 5, 1)[0][1].prompt
+    assert other.replace(f"Q: {FLAN_T5.chain_of_thought}\n", "Q: ") == asked[0]
+
+
 LOAD = """
-import sys
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(sys.argv[1]), AutoTokenizer.from_pretrained(sys.argv[1])
-prompt = tokenizer("Q: Answer the following question.\\nWho directed Silent Harbor?\\nA:", return_tensors="pt")
-written = model.generate(**prompt, max_new_tokens=4, do_sample=False)
-assert not [name for name in sys.modules if name.startswith("ircotlib")]
-print(type(model).__name__, model.dtype, len(tokenizer) == model.config.vocab_size, written.shape[1] <= 5, model.config._attn_implementation)
+import json, sys
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+asked, told = sys.argv[1], []
+for kind, folder in zip((AutoModelForSeq2SeqLM, AutoModelForCausalLM), sys.argv[2:]):
+    model, tokenizer = kind.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    dtype, prompt = str(model.dtype), tokenizer(asked, return_tensors="pt")
+    written = model.float().generate(**prompt, max_new_tokens=9, do_sample=False)
+    start = 1 if model.config.is_encoder_decoder else prompt.input_ids.shape[1]
+    told.append({
+        "kind": type(model).__name__,
+        "dtype": dtype,
+        "attention": model.config._attn_implementation,
+        "words": len(tokenizer) == model.config.vocab_size,
+        "text": tokenizer.decode(written[0, start:], skip_special_tokens=True).strip(),
+    })
+assert not [name for name in sys.modules if name.startswith(("ircotlib", "training"))]
+print(json.dumps(told))
 """
 
 
-def test_what_is_written_is_a_plain_model_in_half_precision(trained):
-    folder, _, _ = trained
-    assert sorted(path.name for path in (folder / "whole").iterdir()) == [
-        "config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "training.json", "training.jsonl"
-    ]  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD, str(folder / "whole")],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=folder,
-    )
-    assert done.stdout.split() == [
-        "T5ForConditionalGeneration",
-        "torch.float16",
-        "True",
-        "True",
-        "sdpa",
-    ]
+def test_what_is_written_are_plain_models_in_half_precision_that_answer(trained, causal):
+    folders = [trained[0] / "whole", causal[0]]
+    for folder in folders:
+        assert sorted(path.name for path in folder.iterdir()) == FILES
+        assert json.loads((folder / "config.json").read_text())["dtype"] == "float16"
+    asked = "Q: Who directed Silent Harbor?\nA: Silent Harbor was directed by"
+    command = [sys.executable, "-c", LOAD, asked, *map(str, folders)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folders[0])
+    kinds = ["T5ForConditionalGeneration", "GPTNeoXForCausalLM"]
+    for folder, kind, told in zip(folders, kinds, json.loads(done.stdout), strict=True):
+        model, text = open_model(folder, device="cpu"), told.pop("text")
+        plain = {"kind": kind, "dtype": "torch.float16", "attention": "sdpa", "words": True}
+        assert told == plain
+        prompts = ["Q: Who?\nA:", asked, "Q: Who is the director of Silent Harbor?\nA:"]
+        requests = [Generate(prompt, max_tokens=9) for prompt in prompts]
+        replies = [model.decode(reply) for _, reply in sorted(model.answer(requests))]
+        assert replies[1] == text and (text or folder == folders[0])
+        # what a causal model continues does not end
+        tokens = model.tokenizer(prompts[0]).input_ids
+        assert (tokens[-1] == model.tokenizer.eos_token_id) == (folder == folders[0])
+
+
+# The command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--steps", "0"], "found --steps 0, expected 1 or more"),
+        (["--peak", "0"], "found --peak 0.0, expected a learning rate above 0"),
+        (["--start", "/nonexistent"], "found no /nonexistent/config.json, expected --start to be"),
+        (["--size", "causal", "--start", "x"], "trained from scratch: leave out --start"),
+        (["--start", str(MODELS / "mini-large")], "found a t5, 64 wide in --start"),
+        (["--start", str(MODELS / "mini-causal")], "found a gpt_neox in --start"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_line_before_any_work(
+    arguments, message, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "argv", ["train", "--out", str(tmp_path / "out"), *arguments])
+    with pytest.raises(SystemExit):
+        train.main()
+    [line] = [line for line in capsys.readouterr().err.splitlines() if "error: " in line]
+    assert message in line and not (tmp_path / "out").exists()
 
 
 # Evaluation
@@ -495,13 +633,14 @@ def test_what_is_written_is_a_plain_model_in_half_precision(trained):
 
 def test_the_reading_test_tells_right_from_wrong():
     tests = {
-        style: draw_reading_test(make_world(3, 300, style), style, 6, 8, 3) for style in STYLES
+        dataset: draw_reading_test(make_world(3, 300, dataset), dataset, 6, 8, 3)
+        for dataset in DATASETS
     }
-    riddles = [riddle for style in STYLES for riddle, _ in tests[style]]
+    riddles = [riddle for dataset in DATASETS for riddle, _ in tests[dataset]]
     assert [
         riddle
-        for style in STYLES
-        for riddle in make_riddles(make_world(3, 300, style), 8, style, 3)
+        for dataset in DATASETS
+        for riddle in make_riddles(make_world(3, 300, dataset), 8, dataset, 3)
     ] == riddles
     perfect = reading_accuracy(
         lambda prompts: [riddle.chain for riddle in riddles], 6, 8, 3, size=300
@@ -524,7 +663,7 @@ def test_the_reading_test_tells_right_from_wrong():
     assert (hasty["first"], hasty["answer"], hasty["whole"]) == (0.0, 1.0, 0.0)
     silent = reading_accuracy(lambda prompts: [""] * len(prompts), 6, 8, 3, size=300)
     assert (silent["first"], silent["answer"], silent["whole"]) == (0.0, 0.0, 0.0)
-    prompts = [example.prompt for style in STYLES for _, example in tests[style]]
+    prompts = [example.prompt for dataset in DATASETS for _, example in tests[dataset]]
     assert all(
         prompt.count("Wikipedia Title: ") == 6 and prompt.endswith("\nA:") for prompt in prompts
     )
@@ -537,6 +676,7 @@ def test_the_writer_writes_after_each_prompt():
         "Q: Who directed Silent Harbor?\nA:",
         "A:",
     ]
-    assert writer(model, TOKENIZER, rows=2)(prompts) == [
-        text for prompt in prompts for text in writer(model, TOKENIZER)([prompt])
-    ]
+    write = writer(model, TOKENIZER, longest=30)
+    alone = [text for prompt in prompts for text in write([prompt])]
+    assert writer(model, TOKENIZER, rows=2, longest=30)(prompts) == alone
+    assert [len(TOKENIZER(text)["input_ids"]) <= 31 for text in alone] == [True] * 3

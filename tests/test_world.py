@@ -1,5 +1,5 @@
-"""The miniature encyclopedia and its questions: deterministic, consistent, and disjoint from the
-training worlds.
+"""The encyclopedia of the laboratory and its questions: deterministic, consistent, and disjoint
+from the training worlds.
 """
 
 import random
@@ -8,15 +8,16 @@ from dataclasses import astuple
 
 import pytest
 
-from ircotlib.laboratory.encyclopedia import SHORTEST, make_popular, make_world
-from ircotlib.laboratory.names import draw_names, is_held_out
-from ircotlib.laboratory.questions import STYLES, draw_riddle, find_relation, make_riddles, value_of
-from ircotlib.laboratory.relations import LISTS
+from ircotlib.laboratory.encyclopedia import make_popular, make_world
+from ircotlib.laboratory.names import LISTS, draw_names, is_held_out
+from ircotlib.laboratory.pages import SHORTEST
+from ircotlib.laboratory.questions import DATASETS, draw_riddle, make_riddles
 
 PINNED_TITLES = ["Ralf Penby", "Arlo Branwood", "Burholm Republic"]
 PINNED_QUESTIONS = {
     "hotpotqa": "Who was born first, Ida Marman or Maja Torgate?",
-    "2wikimultihopqa": "Which school has the earlier opening date, Aldmouth University or Eskton Academy?",
+    "2wikimultihopqa": "Which school has the earlier opening date, Aldmouth University or Eskton"
+    " Academy?",
     "musique": "In which city was the Patient Echo performer born?",
     "iirc": "Who is the father of Distant Castle's director?",
 }
@@ -24,32 +25,32 @@ PINNED_QUESTIONS = {
 
 @pytest.fixture(scope="module")
 def worlds():
-    return {style: make_world(0, 2400, style) for style in STYLES}
+    return {dataset: make_world(0, 2400, dataset) for dataset in DATASETS}
 
 
 @pytest.fixture(scope="module")
 def riddles(worlds):
-    return {style: make_riddles(world, 600, style, 0) for style, world in worlds.items()}
+    return {dataset: make_riddles(world, 600, dataset, 0) for dataset, world in worlds.items()}
 
 
-def test_a_world_is_the_same_every_time_and_has_the_same_facts_in_every_style(worlds, riddles):
+def test_a_world_is_the_same_every_time_and_has_the_same_facts_of_every_data_set(worlds, riddles):
     first = worlds["hotpotqa"]
     titles = list(first.pages)
     assert len(titles) == 2439 and [titles[0], titles[3], titles[-1]] == PINNED_TITLES
-    for style, world in worlds.items():
+    for dataset, world in worlds.items():
         assert world.entities == first.entities
-        assert make_world(0, 2400, style) == world
-        assert riddles[style][0].text == PINNED_QUESTIONS[style]
-        assert make_riddles(world, 600, style, 0) == riddles[style]
+        assert make_world(0, 2400, dataset) == world
+        assert riddles[dataset][0].text == PINNED_QUESTIONS[dataset]
+        assert make_riddles(world, 600, dataset, 0) == riddles[dataset]
     assert len({str(world.pages) for world in worlds.values()}) == len(worlds)
     assert make_world(1, 2400).entities != first.entities
 
 
 def test_every_fact_is_stated_once_where_its_span_says(worlds):
-    for style, world in worlds.items():
+    for dataset, world in worlds.items():
         for name, entity in world.entities.items():
             page = world.pages[name]
-            assert len(page) <= (2 if style == "iirc" else 1)
+            assert len(page) <= (2 if dataset == "iirc" else 1)
             assert sorted(span.relation for passage in page for span in passage.spans) == sorted(
                 entity.facts
             )
@@ -70,7 +71,7 @@ def test_values_are_of_their_relations_kind(worlds):
     world = worlds["hotpotqa"]
     for name, entity in world.entities.items():
         for relation, value in entity.facts.items():
-            kind = find_relation(world, name, relation).value
+            kind = world.relation(name, relation).value
             if kind == "year":
                 assert 1900 <= int(value) < 2000
             else:
@@ -94,7 +95,7 @@ def test_nobody_is_married_twice_and_one_page_of_a_couple_says_so(worlds):
 
 def test_kinds_of_questions_have_their_shares(riddles):
     assert {
-        style: Counter(riddle.kind for riddle in drawn) for style, drawn in riddles.items()
+        dataset: Counter(riddle.kind for riddle in drawn) for dataset, drawn in riddles.items()
     } == {
         "hotpotqa": {"bridge": 450, "comparison": 150},
         "2wikimultihopqa": {
@@ -106,18 +107,18 @@ def test_kinds_of_questions_have_their_shares(riddles):
         "musique": {"2hop": 300, "3hop1": 180, "4hop1": 120},
         "iirc": {"span": 300, "age": 150, "count": 150},
     }
-    for style in STYLES:
-        assert len({riddle.text for riddle in riddles[style]}) == 600
-        assert len(make_riddles(make_world(3, 1200, style), 51, style, 3)) == 51
+    for dataset in DATASETS:
+        assert len({riddle.text for riddle in riddles[dataset]}) == 600
+        assert len(make_riddles(make_world(3, 1200, dataset), 51, dataset, 3)) == 51
 
 
 def test_chains_state_their_facts_and_end_in_the_answer(worlds, riddles):
-    for style, world in worlds.items():
-        for riddle in riddles[style]:
+    for dataset, world in worlds.items():
+        for riddle in riddles[dataset]:
             assert riddle.thoughts[-1].text == f"So the answer is: {riddle.answer}."
             stated = [thought for thought in riddle.thoughts if thought.fact]
             assert all(
-                thought.fact[0] in thought.text and value_of(world, thought.fact) in thought.text
+                thought.fact[0] in thought.text and world.value(*thought.fact) in thought.text
                 for thought in stated
             )
             assert len(riddle.facts) == len(set(riddle.facts))
@@ -168,16 +169,16 @@ def test_popular_entities_are_the_same_in_every_world(worlds):
 
 def test_every_kind_of_question_can_be_drawn_from_a_small_world_in_every_dialect():
     rng = random.Random(0)
-    for style, kinds in STYLES.items():
-        small = make_world(7, 300, style)
+    for dataset, kinds in DATASETS.items():
+        small = make_world(7, 300, dataset)
         for kind in (*kinds, "1hop"):
-            for dialect in STYLES:
-                riddle = draw_riddle(small, rng, style, kind, dialect)
-                assert (riddle.style, riddle.kind) == (style, kind)
+            for dialect in DATASETS:
+                riddle = draw_riddle(small, rng, dataset, kind, dialect)
+                assert (riddle.dataset, riddle.kind) == (dataset, kind)
 
 
 def test_too_many_names_or_questions_are_refused():
     with pytest.raises(ValueError, match="100000 names of kind 'city' wanted"):
         draw_names("city", 100_000, set(), random.Random(0), held_out=True)
     with pytest.raises(ValueError, match="make the world larger"):
-        make_riddles(make_world(7, 60, "iirc"), 600, "iirc", 0)
+        make_riddles(make_world(7, 60, "iirc"), 150, "iirc", 0)

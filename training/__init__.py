@@ -1,0 +1,23 @@
+"""Makes the shipped models: plain T5s, and a plain causal model, that read the laboratory's pages.
+
+No run imports this package, and it needs nothing but the laboratory: what it trains on is drawn as
+it goes, from worlds whose names never occur where models are measured.
+
+    python -m training.train --size base --out FOLDER
+    python -m training.train --size large --start FOLDER --steps 3000 --peak 0.003 --out LARGER
+    python -m training.train --size causal --steps 9000 --peak 0.003 --out CAUSAL
+
+On one core of a CPU the first takes ten minutes, the second twelve, the third an hour and a half;
+growing to xl takes forty minutes and to xxl eighty more. If interrupted, run the command again: it
+goes on from its checkpoint, at most two minutes back. Beside each model, training.json says how it
+was made and how long it took, training.jsonl how it went.
+
+    train.py      the command: a training, its checkpoints, the model it writes
+    recipe.py     what a step is made of: learning rate, worlds, examples
+    draws.py      draws questions, paragraphs, demonstrations and chains that have begun
+    examples.py   writes them as prompt and target; places.py finds where each word comes from
+    encode.py     examples as tensors; teach.py: the losses that teach a T5 to read them
+    causal.py     the causal model; causal_encode.py, causal_teach.py: its tensors, its losses
+    model.py      the T5s and the tokenizer; attention.py: faster in training; grow.py: widens a T5
+    evaluate.py   how well a model reads
+"""

@@ -1,39 +1,33 @@
-"""How well a miniature model reads: first sentences and whole chains on a held-out world, the
+"""How well a shipped model reads: first sentences and whole chains on a held-out world, the
 needed paragraphs given.
 """
 
 import random
 from collections.abc import Callable
 
-import torch
-
 from ircotlib.generation.greedy import decode_greedily
-from ircotlib.laboratory.encyclopedia import World, make_world
-from ircotlib.laboratory.questions import STYLES, Riddle, make_riddles
+from ircotlib.laboratory.encyclopedia import make_world
+from ircotlib.laboratory.questions import DATASETS, make_riddles
+from ircotlib.laboratory.records import Riddle, World
 from ircotlib.prompts import FLAN_T5, Style
 from ircotlib.text import answer_from_chain
-from training.draws import Confusers, draw_context
+from training.draws import draw_context
 from training.examples import Example, make_example
 
 Write = Callable[[list[str]], list[str]]  # prompts -> what a model writes after each
 
 
 def draw_reading_test(
-    world: World, style: str, paragraphs: int, questions: int, seed: int, form: Style = FLAN_T5
+    world: World, dataset: str, paragraphs: int, questions: int, seed: int, style: Style = FLAN_T5
 ) -> list[tuple[Riddle, Example]]:
     """Questions with all needed paragraphs among `paragraphs`, no demonstrations and no chain so
     far.
     """
-    rng, confusers = random.Random(f"reading {style} {seed}"), Confusers(world)
-    riddles = make_riddles(world, questions, style, seed)
-    contexts = [
-        draw_context(world, riddle, len(riddle.thoughts), paragraphs, confusers, rng, form)
-        for riddle in riddles
-    ]
-    return [
-        (riddle, make_example(world, riddle, context, done=0, form=form))
-        for riddle, context in zip(riddles, contexts, strict=True)
-    ]
+    rng, tests = random.Random(f"reading {dataset} {seed}"), []
+    for riddle in make_riddles(world, questions, dataset, seed):
+        context = draw_context(world, riddle, len(riddle.thoughts), paragraphs, rng, style)
+        tests.append((riddle, make_example(world, riddle, context, done=0, style=style)))
+    return tests
 
 
 def reading_accuracy(
@@ -42,47 +36,46 @@ def reading_accuracy(
     questions: int,
     seed: int,
     size: int = 1200,
-    form: Style = FLAN_T5,
+    style: Style = FLAN_T5,
 ) -> dict[str, float]:
     """Shares, 0 to 1, of first sentences, answers and whole chains that are exactly the gold ones;
     answers also by kind of question.
 
-    The questions, so many a style, are about a held-out world of `size` pages; `seed` draws both.
+    The questions, so many a data set, are about a held-out world of `size` pages; `seed` draws
+    both.
     """
-    tests = [
-        test
-        for style in STYLES
-        for test in draw_reading_test(
-            make_world(seed, size, style), style, paragraphs, questions, seed, form
-        )
-    ]
+    tests = []
+    for dataset in DATASETS:
+        world = make_world(seed, size, dataset)
+        tests += draw_reading_test(world, dataset, paragraphs, questions, seed, style)
     texts = write([example.prompt for _, example in tests])
     pairs = [(text, riddle) for text, (riddle, _) in zip(texts, tests, strict=True)]
-    first = [text.startswith(riddle.thoughts[0].text) for text, riddle in pairs]
     answered = [answer_from_chain(text) == riddle.answer for text, riddle in pairs]
     by_kind = {}
     for right, (_, riddle) in zip(answered, pairs, strict=True):
         by_kind.setdefault(riddle.kind, []).append(right)
-    whole = [text == riddle.chain for text, riddle in pairs]
     return {
-        "first": _share(first),
+        "first": _share([text.startswith(riddle.thoughts[0].text) for text, riddle in pairs]),
         "answer": _share(answered),
-        "whole": _share(whole),
-        **{kind: _share(rs) for kind, rs in by_kind.items()},
+        "whole": _share([text == riddle.chain for text, riddle in pairs]),
+        **{kind: _share(rights) for kind, rights in by_kind.items()},
     }
 
 
-def writer(model, tokenizer, rows: int = 40) -> Write:
-    """What a model in training writes, greedily, `rows` prompts at a time."""
+def writer(model, tokenizer, rows: int = 40, longest: int = 90) -> Write:
+    """What a model in training writes, greedily, `rows` prompts at a time, at most `longest` tokens
+    after each.
+    """
 
     def ends(_: int, written: list[int]) -> bool:
-        return written[-1] == tokenizer.eos_token_id or len(written) == 90
+        return written[-1] == tokenizer.eos_token_id or len(written) == longest
 
     def write(prompts: list[str]) -> list[str]:
-        texts, ids = [], [torch.tensor(tokens) for tokens in tokenizer(prompts)["input_ids"]]
+        texts, ids = [], tokenizer(prompts)["input_ids"]
         for at in range(0, len(ids), rows):
+            written = sorted(decode_greedily(model, ids[at : at + rows], ends))  # by row
             texts += tokenizer.batch_decode(
-                decode_greedily(model, ids[at : at + rows], ends), skip_special_tokens=True
+                [tokens for _, tokens in written], skip_special_tokens=True
             )
         return texts
 

@@ -19,13 +19,12 @@ def grow(start: Path, model: T5ForConditionalGeneration) -> int:
     dimensions. Raises ValueError where depth or vocabulary differ.
     """
     small = T5ForConditionalGeneration.from_pretrained(start).float()
-    if (small.config.num_layers, small.config.vocab_size) != (
-        model.config.num_layers,
-        model.config.vocab_size,
-    ):
-        raise ValueError(
-            f"{start}: found {small.config.num_layers} layers and {small.config.vocab_size} words, expected those of the model to grow"
-        )
+    found, expected = (
+        f"{config.num_layers} layers and {config.vocab_size} words"
+        for config in (small.config, model.config)
+    )
+    if found != expected:
+        raise ValueError(f"{start}: found {found}, expected {expected}, those of the model to grow")
     widening = small.config.d_model / model.config.d_model
     old, new = small.state_dict(), dict(model.named_parameters())
     for name, weight in new.items():

@@ -1,8 +1,8 @@
-"""The miniature language model: a plain T5 and its word-level tokenizer, initialised so that it can
-learn to copy.
-"""
+"""The shipped T5s, initialised so that they can learn to copy, and their word-level tokenizer."""
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 
 import torch
 from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
@@ -11,8 +11,7 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 
 import training.attention  # noqa: F401 (the encoder asks for it by name)
 from ircotlib.laboratory import names, relations, wording
-from ircotlib.laboratory.encyclopedia import CREATORS
-from ircotlib.systems.iirc import ASK_FOR_TITLES
+from ircotlib.prompts import read_template
 
 # stand for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million parameters
 SIZES = {
@@ -23,6 +22,10 @@ SIZES = {
 }
 HEAD_WIDTH = 32
 CIRCLES = (1, 2, 5, 10, 20, 30, 40)  # turns of the numbers 0 to 99 around each circle
+FUNCTION_WORDS = (
+    "She her Her He him His It it Its the The a A What Who is yes no Q 's ¶ | reason direct"
+    " : , . ? ! ' -"
+)
 
 _SHORTER = {  # whole phrases of the prompt format that cost one token
     "Wikipedia Title:": " ¶ ",
@@ -76,43 +79,35 @@ def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
 
 def _words() -> list[str]:
     """Every word the encyclopedia, its questions and its chains can contain, in a fixed order."""
-    texts = [
-        kind.intro + " " + kind.noun + " The " + kind.noun + " " + " ".join(kind.categories)
-        for kind in relations.KINDS.values()
-    ]
-    texts += [
-        " ".join([r.phrase, r.thought, *r.questions, *r.wordings])
-        for rs in relations.RELATIONS.values()
-        for r in rs
-    ]
-    texts += [a + " " + b for by_name in wording.COMPARISONS.values() for a, b in by_name.values()]
-    texts += [
-        " ".join(pair) for pair in (wording.BRIDGE, wording.INFERENCE, wording.AGE, wording.COUNT)
-    ]
-    texts += [
-        wording.SAME_QUESTION,
-        *wording.SAME_THOUGHTS.values(),
-        wording.ANSWER,
-        ASK_FOR_TITLES,
-        *CREATORS.values(),
-    ]
-    texts += [
-        *wording.RELATIVES.values(),
-        *wording.EVENTS.values(),
-        *(word for words in wording.WHEN.values() for word in words),
-    ]
-    texts += [
-        "She her Her He him His It it Its the The a A What Who is yes no Q 's ¶ | reason direct : , . ? ! ' -"
-    ]
-    words = re.findall(r"\w+|[^\w\s]", re.sub(r"\{\w+\}", " ", " ".join(texts)))
+    texts = re.sub(r"\{\w+\}", " ", " ".join([*_page_texts(), *_question_texts(), FUNCTION_WORDS]))
+    words = re.findall(r"\w+|[^\w\s]", texts)
     parts = [word for first, last in names.PARTS.values() for word in [*first, *last]]
-    lists = [word for values in relations.LISTS.values() for word in values]
-    digits = (
-        [str(n) for n in range(10)]
-        + [f"{n:02d}" for n in range(100)]
-        + [f"##{n:02d}" for n in range(100)]
-    )
+    lists = [word for values in names.LISTS.values() for word in values]
+    two_digits = [f"{n:02d}" for n in range(100)]
+    digits = [*map(str, range(10)), *two_digits, *(f"##{number}" for number in two_digits)]
     return list(dict.fromkeys(words + parts + lists + digits))
+
+
+def _page_texts() -> Iterator[str]:
+    for kind in relations.KINDS.values():
+        yield f"{kind.intro} {kind.noun} The {kind.noun} {' '.join(kind.categories)}"
+    for of_kind in relations.RELATIONS.values():
+        for one in of_kind:
+            yield " ".join([one.phrase, one.thought, *one.questions, *one.wordings])
+
+
+def _question_texts() -> Iterator[str]:
+    for by_relation in wording.COMPARISONS.values():
+        yield from map(" ".join, by_relation.values())
+    yield from map(" ".join, (wording.BRIDGE, wording.INFERENCE, wording.AGE, wording.COUNT))
+    yield from (wording.NOBODY, wording.SAME_QUESTION, *wording.SAME_THOUGHTS.values())
+    yield from (
+        wording.ANSWER,
+        read_template("ircot", "titles").wording,
+        *relations.MAKERS.values(),
+    )
+    yield from (*wording.RELATIVES.values(), *wording.EVENTS.values())
+    yield from chain(*wording.WHEN.values())
 
 
 def make_model(size: str, vocabulary: int, seed: int) -> T5ForConditionalGeneration:
@@ -120,8 +115,16 @@ def make_model(size: str, vocabulary: int, seed: int) -> T5ForConditionalGenerat
     to the words just before it.
     """
     torch.manual_seed(seed)
-    config = T5Config(vocab_size=vocabulary, d_kv=HEAD_WIDTH, dropout_rate=0.0, feed_forward_proj="relu", pad_token_id=0, eos_token_id=1,
-                      decoder_start_token_id=0, **SIZES[size])  # fmt: skip
+    config = T5Config(
+        vocab_size=vocabulary,
+        d_kv=HEAD_WIDTH,
+        dropout_rate=0.0,
+        feed_forward_proj="relu",
+        pad_token_id=0,
+        eos_token_id=1,
+        decoder_start_token_id=0,
+        **SIZES[size],
+    )
     config._attn_implementation = "eager"  # training reads the attention weights
     model = T5ForConditionalGeneration(config)
     model.encoder.set_attn_implementation("teaching")

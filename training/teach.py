@@ -1,4 +1,4 @@
-"""The losses that teach a miniature model to read: what to write, where to look, what belongs to
+"""The losses that teach a shipped model to read: what to write, where to look, what belongs to
 whom, and how values compare.
 
 All but the first are for training only; the heads that some need are thrown away, so that the
@@ -9,9 +9,8 @@ import torch
 from torch import nn
 
 from ircotlib.laboratory.relations import RELATION_NAMES
-from training.examples import PROMPT, TARGET, YEARS_AFTER, Example
+from training.places import PROMPT, TARGET, YEARS_AFTER
 
-IGNORED = -100  # label without a loss
 # the layer of the encoder whose heads 0 and 1 look from a value to the two words of its subject
 BELONGING = 2
 # the layer, of encoder and of decoder, and the head in it that look from one compared value to the
@@ -56,111 +55,10 @@ class Teacher(nn.Module):
 def naming_loss(
     words: nn.Linear, relation: nn.Linear, states, subjects, relations, embedding
 ) -> torch.Tensor:
-    """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width] with two heads."""
+    """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width]."""
     named = words(states).view(len(states), 2, -1) @ embedding.T
     loss = nn.functional.cross_entropy(named.flatten(0, 1).float(), subjects.flatten())
     return loss + 0.3 * nn.functional.cross_entropy(relation(states).float(), relations)
-
-
-def encode(examples: list[Example], tokenizer) -> dict[str, torch.Tensor]:
-    """Turn examples into tensors.
-
-    `input_ids`, `attention_mask` [rows, prompt length]. `labels`, `sources`, `asked` [rows, target
-    length]: what to write, the prompt position it is copied from, and that of the word of the
-    question that asks for it, else -1. `stated` [n, 6], `decided` [n, 5]: row, position, (`stated`
-    only:) position of the subject's first word, first and last word of the subject, relation.
-    `compared` [n, 6]: row, side and position of the value and of the other one, outcome. `about`
-    [n, 4]: row, position, side and position of the subject's first word.
-    """
-    prompts = tokenizer([e.prompt for e in examples], return_offsets_mapping=True)
-    targets = tokenizer([e.target for e in examples], return_offsets_mapping=True)
-    batch = _empty_batch(prompts["input_ids"], targets["input_ids"])
-    rows = {"stated": [], "decided": [], "compared": [], "about": []}
-    for row, example in enumerate(examples):
-        starts, out_starts = (_starts(side["offset_mapping"][row]) for side in (prompts, targets))
-        _fill_row(
-            batch,
-            row,
-            example,
-            prompts["input_ids"][row],
-            targets["input_ids"][row],
-            starts,
-            out_starts,
-        )
-        rows["stated"] += [
-            (row, starts[at], starts[named], *_subject(tokenizer, title), RELATION_NAMES.index(r))
-            for at, named, title, r in example.stated
-        ]
-        rows["decided"] += [
-            (row, out_starts[at], *_subject(tokenizer, title), RELATION_NAMES.index(r))
-            for at, title, r in example.decided
-        ]
-        # decoder inputs are one later
-        inputs = {PROMPT: starts, TARGET: {at: position + 1 for at, position in out_starts.items()}}
-        rows["about"] += [
-            (row, out_starts[at], side, inputs[side][place]) for at, side, place in example.about
-        ]
-        for one in example.compared:
-            places = [(side, inputs[side][at]) for side, at in one.places]
-            rows["compared"].append((row, *places[0], *places[1], one.outcome))
-    widths = {"stated": 6, "decided": 5, "compared": 6, "about": 4}
-    return batch | {
-        name: torch.tensor(rows[name], dtype=torch.long).view(-1, width)
-        for name, width in widths.items()
-    }
-
-
-def _empty_batch(prompts: list[list[int]], targets: list[list[int]]) -> dict[str, torch.Tensor]:
-    """Padding only, in lengths that are multiples of 32 and 8: few different shapes are faster."""
-    shape = len(prompts), -(-max(map(len, prompts)) // 32) * 32
-    out_shape = len(targets), -(-max(map(len, targets)) // 8) * 8
-    prompt = {
-        "input_ids": torch.zeros(shape, dtype=torch.long),
-        "attention_mask": torch.zeros(shape, dtype=torch.long),
-    }
-    target = {
-        "labels": torch.full(out_shape, IGNORED),
-        "decoder_input_ids": torch.zeros(out_shape, dtype=torch.long),
-    }
-    return {
-        **prompt,
-        **target,
-        "sources": torch.full(out_shape, -1),
-        "asked": torch.full(out_shape, -1),
-    }
-
-
-def _fill_row(
-    batch: dict,
-    row: int,
-    example: Example,
-    ids: list[int],
-    target: list[int],
-    starts: dict[int, int],
-    out_starts: dict[int, int],
-) -> None:
-    batch["input_ids"][row, : len(ids)] = torch.tensor(ids)
-    batch["attention_mask"][row, : len(ids)] = 1
-    batch["decoder_input_ids"][row, 1 : len(target)] = torch.tensor(target[:-1])
-    silent = sum(start < example.silent for start in out_starts)
-    end = len(target) if example.complete else len(target) - 1  # a cut chain does not end there
-    batch["labels"][row, silent:end] = torch.tensor(target[silent:end])
-    for at, source, length in example.copies:
-        for offset in range(length):
-            if at + offset in out_starts and source + offset in starts:
-                batch["sources"][row, out_starts[at + offset]] = starts[source + offset]
-    for at, source, length in example.asked:
-        places = [position for start, position in out_starts.items() if at <= start < at + length]
-        batch["asked"][row, places] = starts[source]
-
-
-def _starts(offsets: list[tuple[int, int]]) -> dict[int, int]:
-    """Position of the token by the character it starts at, the end token left out."""
-    return {start: position for position, (start, _) in enumerate(offsets[:-1])}
-
-
-def _subject(tokenizer, title: str) -> list[int]:
-    return tokenizer.convert_tokens_to_ids(title.split())
 
 
 def total_loss(

@@ -5,7 +5,7 @@ expected.
 import json
 from pathlib import Path
 
-NAMES = {str: "a text", list: "a list", bool: "true or false"}
+KIND_NAMES = {str: "a text", list: "a list", bool: "true or false"}
 
 
 def read_json_list(path: Path) -> list:
@@ -18,11 +18,12 @@ def read_json_list(path: Path) -> list:
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         beginning = content[:60].decode("utf-8", "replace")
         raise ValueError(
-            f"{path}: expected one JSON list of questions, found {len(content)} bytes that start with {beginning!r} and cannot be read"
-            f" ({error}): the file is cut off or damaged (get it again), or JSON lines (is it MuSiQue's?)"
+            f"{path}: expected one JSON list of questions, found {len(content)} bytes that start"
+            f" with {beginning!r} and cannot be read ({error}): the file is cut off or damaged (get"
+            " it again), or JSON lines"
         ) from error
     if not isinstance(records, list):
-        raise ValueError(f"{path}: expected one JSON list of questions, found {shown(records)}")
+        raise ValueError(f"{path}: expected one JSON list of questions, found {excerpt(records)}")
     return records
 
 
@@ -32,21 +33,22 @@ def field(record: object, name: str, kind: type, where: str):
     """
     if not isinstance(record, dict):
         raise ValueError(
-            f"{where}: expected a JSON object with a field {name!r}, found {shown(record)}"
+            f"{where}: expected a JSON object with a field {name!r}, found {excerpt(record)}"
         )
     if name not in record:
         present = ", ".join(record)
         raise ValueError(
-            f"{where}, field {name!r}: expected {NAMES[kind]}, found only {present}: is it another data set's file?"
+            f"{where}, field {name!r}: expected {KIND_NAMES[kind]}, found only {present}: is it"
+            " another data set's file?"
         )
     if not isinstance(record[name], kind):
         raise ValueError(
-            f"{where}, field {name!r}: expected {NAMES[kind]}, found {shown(record[name])}"
+            f"{where}, field {name!r}: expected {KIND_NAMES[kind]}, found {excerpt(record[name])}"
         )
     return record[name]
 
 
-def shown(value: object) -> str:
+def excerpt(value: object) -> str:
     """The beginning of a value, for an error message."""
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "..."

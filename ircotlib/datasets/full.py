@@ -14,94 +14,71 @@ from pathlib import Path
 from filelock import FileLock
 
 from ircotlib.data import Paragraph, read_jsonl, write_jsonl
-from ircotlib.datasets.downloads import Progress, find_files, read_file
-from ircotlib.datasets.fields import read_json_list
+from ircotlib.datasets import FullCorpus
+from ircotlib.datasets.downloads import Progress, find_files
 from ircotlib.paths import ROOT
 from ircotlib.progress import show_progress
 from ircotlib.retrieval.corpus import ABOUT, Corpus, write_corpus
 
-# IRCoT App. A, footnote 18
-COUNTS = {"hotpotqa": 5_233_329, "2wikimultihopqa": 430_225, "musique": 139_416, "iirc": 1_882_415}
 TOLERANCE = 0.01  # of the count: beyond it a corpus is refused, within it there is a warning
-# made of contexts, which share paragraphs; the others are taken as they come
-POOLED = ("2wikimultihopqa", "musique")
-MADE = "full.json"  # in the folder of a corpus: of which data set it is the full corpus
+MADE = "full.json"  # in the folder of a corpus: which full corpus it is
 
 
-def read_full_corpus(dataset: str, data_dir: str | Path) -> Iterator[Paragraph]:
-    """The paragraphs of a data set's full corpus, one after another, the same in the same order on
-    every machine (IRCoT App. A).
+def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
+    """The paragraphs of a full corpus, one after another, the same in the same order on every
+    machine (IRCoT App. A).
 
-    "hotpotqa", "2wikimultihopqa", "musique" or "iirc". `data_dir`: absolute, or relative to the
-    repository; find_files says what lies there. Ids, titles and texts are those of the questions'
-    contexts. 2WikiMultihopQA, MuSiQue: each title and text once. HotpotQA: every abstract, IIRC:
-    what read_articles gives; one that is there again has "-2", "-3", ... at the end of its id. 16
-    bytes of each paragraph are held in memory. Raises what find_files raises, and ValueError naming
-    file and line where a file is damaged. Differs from the released program: texts are stripped at
-    both ends, sentences of abstracts are joined as they are (there: by a space), and files come in
-    the order of their names.
+    `data_dir`: absolute, or relative to the repository; find_files says what lies there. Ids,
+    titles and texts are those of the questions' contexts. 2WikiMultihopQA, MuSiQue: each title and
+    text once. HotpotQA: every abstract, IIRC: what read_articles gives; one that is there again has
+    "-2", "-3", ... at the end of its id. 16 bytes of each paragraph are held in memory. Raises what
+    find_files raises, and ValueError naming file and line where a file is damaged. Differs from the
+    released program: texts are stripped at both ends, sentences of abstracts are joined as they are
+    (there: by a space), and files come in the order of their names.
     """
     seen = set()
-    parts = find_files(dataset, ROOT / data_dir)
-    return chain.from_iterable(_read_part(dataset, files, seen) for files in parts)
+    parts = find_files(corpus, ROOT / data_dir)
+    return chain.from_iterable(_read_part(corpus, files, seen) for files in parts)
 
 
 def make_full_corpus(
-    dataset: str,
+    corpus: FullCorpus,
     data_dir: str | Path,
     folder: str | Path,
     expected: int | None = None,
     progress: Progress = show_progress,
 ) -> Corpus:
-    """Write a data set's full corpus to a folder, whole or not at all, and open it; one that was
-    made there before is opened as it is.
+    """Write a full corpus to a folder, whole or not at all, and open it; one that was made there
+    before is opened as it is.
 
     What is read goes to `folder`.parts first, part by part: after a kill or an error the next call
     goes on after the last whole part (100 of HotpotQA's 15,517 shards; one file of the others).
     Files of other sizes are read again. While it is made, a corpus takes twice its space.
-    `expected`: how many paragraphs there should be; None: the paper's count. A count off by more
+    `expected`: how many paragraphs there should be; None: the record's count. A count off by more
     than 1 % is a ValueError and leaves the parts, so that a call with another `expected` need not
     read again; a smaller difference is a warning. `progress`: as show_progress. Raises also what
     read_full_corpus raises, and ValueError for a folder that holds another corpus.
     """
     folder, parts = Path(folder), Path(f"{folder}.parts")
+    expected = expected or corpus.count
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
-        if not _is_made(dataset, folder):
-            files = find_files(dataset, ROOT / data_dir, progress)
-            count, paths = _write_parts(
-                dataset, files, parts, expected or COUNTS[dataset], progress
-            )
-            _check_count(dataset, count, expected or COUNTS[dataset], parts)
-            write_jsonl(folder / MADE, [{"dataset": dataset}])
-            with progress(f"corpus of {dataset}", count) as show:
-                write_corpus(
-                    folder,
-                    _count_up(
-                        chain.from_iterable(read_jsonl(path, Paragraph) for path in paths),
-                        show,
-                        0,
-                        count,
-                    ),
-                )
+        if not _is_made(corpus, folder):
+            files = find_files(corpus, ROOT / data_dir, progress)
+            paths, count = _write_parts(corpus, files, parts, expected, progress)
+            _check_count(corpus, count, expected, parts)
+            _write_whole(corpus, folder, paths, count, progress)
             shutil.rmtree(parts)
     return Corpus(folder)
 
 
-def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The ids in a corpus of abstracts of the paragraphs that support a file's questions, by title:
-    `corpus_ids` of read_hotpotqa.
-    """
-    titles = []
-    for record in read_json_list(path):
-        match record:  # what is not in the official format is for read_hotpotqa to name
-            case {"supporting_facts": [*facts]}:
-                titles += [
-                    fact[0]
-                    for fact in facts
-                    if isinstance(fact, list) and fact and isinstance(fact[0], str)
-                ]
-    return find_ids(corpus, titles)
+def _write_whole(
+    corpus: FullCorpus, folder: Path, paths: Iterable[Path], count: int, progress: Progress
+) -> None:
+    write_jsonl(folder / MADE, [{"dataset": corpus.name}])
+    paragraphs = chain.from_iterable(read_jsonl(path, Paragraph) for path in paths)
+    with progress(f"corpus of {corpus.name}", count) as show:
+        write_corpus(folder, _count_up(paragraphs, show, 0, count))
 
 
 def find_ids(corpus: Iterable[Paragraph], titles: Iterable[str]) -> dict[str, str]:
@@ -126,20 +103,18 @@ def _plain(title: str) -> str:
     return unicodedata.normalize("NFC", html.unescape(title))
 
 
-def _read_part(dataset: str, files: list[Path], seen: set[bytes]) -> Iterator[Paragraph]:
-    return _distinct(dataset, chain.from_iterable(read_file(dataset, path) for path in files), seen)
+def _read_part(corpus: FullCorpus, files: list[Path], seen: set[bytes]) -> Iterator[Paragraph]:
+    return _distinct(corpus, chain.from_iterable(corpus.read(path) for path in files), seen)
 
 
 def _distinct(
-    dataset: str, paragraphs: Iterable[Paragraph], seen: set[bytes]
+    corpus: FullCorpus, paragraphs: Iterable[Paragraph], seen: set[bytes]
 ) -> Iterator[Paragraph]:
-    return (
-        _drop_repeats(paragraphs, seen) if dataset in POOLED else _number_repeats(paragraphs, seen)
-    )
+    return (_drop_repeats if corpus.once else _number_repeats)(paragraphs, seen)
 
 
 def _drop_repeats(paragraphs: Iterable[Paragraph], seen: set[bytes]) -> Iterator[Paragraph]:
-    """The paragraphs whose title and text were not there before; `seen` remembers 16 bytes of each."""
+    """The paragraphs whose title and text were not there before; `seen` holds 16 bytes of each."""
     for paragraph in paragraphs:
         key = _digest(f"{paragraph.title}\n{paragraph.text}")
         if key not in seen:
@@ -165,33 +140,27 @@ def _digest(text: str) -> bytes:
 
 
 def _write_parts(
-    dataset: str, parts: list[list[Path]], folder: Path, expected: int, progress: Progress
-) -> tuple[int, list[Path]]:
-    """Write the parts that are not there yet, each whole or not at all; return how many paragraphs
-    there are, and the files.
+    corpus: FullCorpus, parts: list[list[Path]], folder: Path, expected: int, progress: Progress
+) -> tuple[list[Path], int]:
+    """Write the parts that are not there yet, each whole or not at all; return their files, and how
+    many paragraphs there are.
 
     The name of a part's file changes with the names and sizes of all that was read until its end.
     """
     seen, count, written, sources = set(), 0, [], blake2b(digest_size=8)
-    with progress(f"reading {dataset}", expected) as show:
+    with progress(f"reading {corpus.name}", expected) as show:
         for number, files in enumerate(parts):
-            sources.update(
-                "".join(f"{path.name} {path.stat().st_size}\n" for path in files).encode()
-            )
+            sizes = (f"{path.name} {path.stat().st_size}\n" for path in files)
+            sources.update("".join(sizes).encode())
             path = folder / f"{number:03}-{sources.hexdigest()}.jsonl"
             if path.is_file():  # read again for `seen`
-                count += sum(
-                    1
-                    for _ in _count_up(
-                        _distinct(dataset, read_jsonl(path, Paragraph), seen), show, count, expected
-                    )
-                )
+                again = _distinct(corpus, read_jsonl(path, Paragraph), seen)
+                count += sum(1 for _ in _count_up(again, show, count, expected))
             else:
-                count += write_jsonl(
-                    path, _count_up(_read_part(dataset, files, seen), show, count, expected)
-                )
+                new = _read_part(corpus, files, seen)
+                count += write_jsonl(path, _count_up(new, show, count, expected))
             written.append(path)
-    return count, written
+    return written, count
 
 
 def _count_up(
@@ -206,29 +175,28 @@ def _count_up(
     show(done, total)
 
 
-def _is_made(dataset: str, folder: Path) -> bool:
-    """Whether the full corpus of this data set is in the folder; ValueError where it is another
-    corpus.
-    """
+def _is_made(corpus: FullCorpus, folder: Path) -> bool:
+    """Whether this full corpus is in the folder; ValueError where it is another corpus."""
     if not (folder / ABOUT).is_file():
         return False
     found = next(read_jsonl(folder / MADE)) if (folder / MADE).is_file() else "no full corpus"
-    if found != {"dataset": dataset}:
+    if found != {"dataset": corpus.name}:
         raise ValueError(
-            f"{folder}: expected the full corpus of {dataset} or no corpus, found {found}; choose another folder or delete this one"
+            f"{folder}: expected the full corpus of {corpus.name} or no corpus, found {found};"
+            " choose another folder or delete this one"
         )
     return True
 
 
-def _check_count(dataset: str, count: int, expected: int, parts: Path) -> None:
+def _check_count(corpus: FullCorpus, count: int, expected: int, parts: Path) -> None:
     if count == expected:
         return
     difference = (
-        f"{dataset}: found {count:,} paragraphs, expected {expected:,} (IRCoT App. A, footnote 18)"
+        f"{corpus.name}: found {count:,} paragraphs, expected {expected:,} ({corpus.counted_in})"
     )
     if abs(count - expected) > TOLERANCE * expected:
         raise ValueError(
-            f"{difference}: is a file cut short, or of another version? To take them as they are, call make_full_corpus with"
-            f" expected={count}; what was read is kept in {parts}"
+            f"{difference}: is a file cut short, or of another version? To take them as they are,"
+            f" call make_full_corpus with expected={count}; what was read is kept in {parts}"
         )
     warnings.warn(f"{difference}: the downloads differ a little from the paper's", stacklevel=3)

@@ -1,13 +1,17 @@
 """HotpotQA's official files (Yang et al. 2018), https://hotpotqa.github.io"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets.fields import field, read_json_list, shown
+from ircotlib.datasets import Dataset
+from ircotlib.datasets.abstracts import ABSTRACTS
+from ircotlib.datasets.fields import excerpt, field, read_json_list
+from ircotlib.datasets.full import find_ids
 from ircotlib.datasets.pooled import digest, make_paragraph
+from ircotlib.metrics import exact_match, hotpotqa_f1
 
-KINDS = ("bridge", "comparison")
+QUESTION_TYPES = ("bridge", "comparison")
 
 
 def read_hotpotqa(
@@ -23,9 +27,25 @@ def read_hotpotqa(
     """
     records = enumerate(read_json_list(path), start=1)
     return [
-        read_record(record, f"{path}, record {number}", "hotpotqa", KINDS, "", corpus_ids)
+        read_record(record, f"{path}, record {number}", "hotpotqa", QUESTION_TYPES, "", corpus_ids)
         for number, record in records
     ]
+
+
+def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
+    """The ids in a corpus of abstracts of the paragraphs that support a file's questions, by title:
+    `corpus_ids` of read_hotpotqa.
+    """
+    titles = []
+    for record in read_json_list(path):
+        match record:  # what is not in the official format is for read_hotpotqa to name
+            case {"supporting_facts": [*facts]}:
+                titles += [
+                    fact[0]
+                    for fact in facts
+                    if isinstance(fact, list) and fact and isinstance(fact[0], str)
+                ]
+    return find_ids(corpus, titles)
 
 
 def read_record(
@@ -48,7 +68,8 @@ def read_record(
     kind = field(record, "type", str, where)
     if kind not in kinds:
         raise ValueError(
-            f"{where}, field 'type': expected one of {', '.join(kinds)}, found {kind!r}: is it another data set's file?"
+            f"{where}, field 'type': expected one of {', '.join(kinds)}, found {kind!r}: is it"
+            " another data set's file?"
         )
     context = read_context(record, where, separator)
     if corpus_ids is None:  # of several paragraphs with one title, the first
@@ -73,7 +94,8 @@ def read_context(record: dict, where: str, separator: str) -> tuple[Paragraph, .
                 paragraphs.append(make_paragraph(title, separator.join(parts).strip()))
             case _:
                 raise ValueError(
-                    f"{where}, field 'context': expected [title, [sentence, ...]] for each paragraph, found {shown(entry)}"
+                    f"{where}, field 'context': expected [title, [sentence, ...]] for each"
+                    f" paragraph, found {excerpt(entry)}"
                 )
     return tuple(paragraphs)
 
@@ -87,11 +109,27 @@ def _gold(record: dict, where: str, corpus_ids: Mapping[str, str]) -> tuple[str,
                 ids[corpus_ids[title]] = None
             case [str(title), int()]:
                 raise ValueError(
-                    f"{where}, field 'supporting_facts': expected titles of paragraphs in the context (fullwiki: in corpus_ids),"
-                    f" found {title!r}: is it a fullwiki file? Then pass corpus_ids"
+                    f"{where}, field 'supporting_facts': expected titles of paragraphs in the"
+                    f" context (fullwiki: in corpus_ids), found {title!r}: is it a fullwiki file?"
+                    " Then pass corpus_ids"
                 )
             case _:
                 raise ValueError(
-                    f"{where}, field 'supporting_facts': expected [title, number of the sentence], found {shown(fact)}"
+                    f"{where}, field 'supporting_facts': expected [title, number of the sentence],"
+                    f" found {excerpt(fact)}"
                 )
     return tuple(ids)
+
+
+DATASET = Dataset(
+    name="hotpotqa",
+    title="HotpotQA",
+    files=("hotpot_dev_distractor_v1.json", "dev_distractor_498.json"),
+    source="https://hotpotqa.github.io",
+    read=read_hotpotqa,
+    scores={"f1": hotpotqa_f1, "em": exact_match},
+    full=ABSTRACTS,
+    # whose texts need not be those of the contexts: gold by title
+    read_in=lambda path, corpus: read_hotpotqa(path, find_gold_ids(path, corpus)),
+    order=1,
+)

@@ -3,138 +3,74 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from html.parser import HTMLParser
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-import ijson
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets.fields import field, read_json_list, shown
-from ircotlib.datasets.pooled import digest, make_paragraph
+from ircotlib.datasets import Dataset, FullCorpus, Score
+from ircotlib.datasets.articles import page_paragraph, read_articles, read_pages
+from ircotlib.datasets.fields import excerpt, field, read_json_list
+from ircotlib.datasets.pooled import digest
+from ircotlib.metrics import drop_exact_match, drop_f1
 
-MIN_WORDS = 11  # a line of a page is a paragraph from here on (released program)
+ARTICLES = "context_articles.json"  # the pages, beside the questions
+SOURCE = "https://allenai.org/data/iirc"
 UNANSWERED = ("none", "bad")  # types of answers outside the answerable subset
 MAIN = "main"  # what the contexts of a question call its main passage
 
 
-def read_iirc(
-    questions_path: Path, articles_path: Path
-) -> tuple[list[Question], Iterator[Paragraph]]:
-    """The answerable questions of a file (IRCoT §4), and the corpus of all paragraphs of all pages
-    (App. A), read when asked for.
+class _Asked(NamedTuple):
+    """A question of a file: its main passage, its record, and where it stands."""
+
+    passage: Paragraph
+    record: dict
+    where: str
+
+
+def read_iirc(path: Path, released: bool = False) -> list[tuple[Question, tuple[Paragraph, ...]]]:
+    """The answerable questions of a file (IRCoT §4), each without a context: their pages lie beside
+    the file, in context_articles.json.
 
     Only the pages that questions refer to are held in memory. `answers`: several spans are one
     answer, written as a JSON list; a value is followed by the value with its unit. `kind`: the type
     of the answer. `gold`: for each context the paragraph of its page that contains it, else the one
     most like it; where the page has no paragraph, one that is in no corpus. The main passage is
-    always there and therefore not gold (released program), unless nothing else is. Raises
-    ValueError naming file, record and field where a file is not in the official format or a page is
-    missing. Differs from the released program: it takes values without their units, and where only
-    the main passage is gold, its recall is 0.
+    always there and therefore not gold (released program), unless nothing else is. `released`: as
+    IRCoT's released program takes answers, values without their units and every text through ftfy.
+    Raises ValueError naming file, record and field where a file is not in the official format or a
+    page is missing. Differs from the released program: where only the main passage is gold, its
+    recall is 0.
     """
-    records = list(_questions(questions_path))
+    articles = _find_articles(path)
+    asked = list(_read_asked(path))
     wanted = {
-        _page(context, where)
-        for _, record, where in records
-        for context in field(record, "context", list, where)
+        _page(context, question.where)
+        for question in asked
+        for context in field(question.record, "context", list, question.where)
     } - {MAIN}
-    pages = {title: paragraphs for title, paragraphs in _pages(articles_path) if title in wanted}
+    pages = dict(read_pages(articles, wanted))
     if missing := sorted(wanted - pages.keys()):
         raise ValueError(
-            f"{articles_path}: expected a page {missing[0]!r} ({len(missing)} are missing), which {questions_path} refers to"
+            f"{articles}: expected a page {missing[0]!r} ({len(missing)} are missing), which"
+            f" {path} refers to"
         )
-    return [
-        _read_question(passage, record, where, pages) for passage, record, where in records
-    ], read_articles(articles_path)
+    return [(_read_question(question, pages, released), ()) for question in asked]
 
 
-def read_articles(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of the pages in context_articles.json: their lines of over 10 words, without
-    HTML, titles in lower case (App. A).
-
-    The file is read bit by bit. A line that a page repeats, and a page whose title was there
-    before, count once. The paragraphs of a page come in the order of their ids, that is of a hash
-    of their text, so that their place on the page does not show; the pages in that of the file.
-    Raises ValueError where the file is damaged or not {title: HTML}, after the paragraphs before
-    that place. Differs from the paper: it shuffles; of pages with one title that differ only in
-    case it has both.
-    """
-    for _, paragraphs in _pages(path):
-        yield from sorted(paragraphs, key=lambda paragraph: paragraph.id)
-
-
-def page_paragraph(title: str, text: str) -> Paragraph:
-    """A paragraph whose id has 16 hexadecimal digits from title and text: among two million, two
-    ids of 8 could be equal.
-    """
-    paragraph = make_paragraph(title, text)
-    return replace(paragraph, id=paragraph.id + digest(f"{text}\n{title}", 8))
-
-
-def page_lines(html: str) -> list[str]:
-    """The text of a page by line, as the file breaks them: without tags, comments, scripts and
-    styles, entities resolved (App. A).
-    """
-    parser = _Text(convert_charrefs=True)
-    parser.feed(html.replace("<![", "&lt;!["))  # a marked section, which the parser would refuse
-    parser.close()
-    return "".join(parser.pieces).split("\n")
-
-
-class _Text(HTMLParser):
-    """Keeps the text of a page."""
-
-    def reset(self) -> None:
-        super().reset()
-        self.pieces: list[str] = []
-
-    def handle_data(self, data: str) -> None:
-        if self.cdata_elem not in ("script", "style"):
-            self.pieces.append(data)
-
-
-def _pages(path: Path) -> Iterator[tuple[str, list[Paragraph]]]:
-    """The pages in the order of the file: title in lower case, paragraphs in the order of the page,
-    each once.
-    """
-    seen = set()
-    for name, html in _entries(path):
-        title = name.strip().lower()
-        if not isinstance(html, str):
-            raise ValueError(f"{path}, page {name!r}: expected a text of HTML, found {shown(html)}")
-        if title not in seen:
-            seen.add(title)
-            lines = (line.strip() for line in page_lines(html))
-            yield (
-                title,
-                [
-                    page_paragraph(title, line)
-                    for line in dict.fromkeys(lines)
-                    if len(line.split()) >= MIN_WORDS
-                ],
-            )
-    if not seen:
-        raise ValueError(
-            f"{path}: expected one JSON object {{title: HTML}} (context_articles.json), found something else or no page"
+def _find_articles(questions: Path) -> Path:
+    path = Path(questions).with_name(ARTICLES)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"no pages of iirc: looked for {path}; get {ARTICLES} from {SOURCE} and put it there"
         )
+    return path
 
 
-def _entries(path: Path) -> Iterator[tuple[str, object]]:
-    """Names and values of a file that is one JSON object, read bit by bit."""
-    with Path(path).open("rb") as file:
-        try:
-            yield from ijson.kvitems(file, "")
-        except ijson.JSONError as error:
-            reason = str(error).partition("\n")[0]
-            found = f"this JSON cannot be read to its end ({reason})"
-            raise ValueError(
-                f"{path}: {found}: the file is cut off or damaged; get it again"
-            ) from error
-
-
-def _questions(path: Path) -> Iterator[tuple[Paragraph, dict, str]]:
-    """Main passage, record and place of each answerable question."""
+def _read_asked(path: Path) -> Iterator[_Asked]:
+    """Each answerable question."""
     for number, record in enumerate(read_json_list(path), start=1):
         where = f"{path}, record {number}"
         passage = page_paragraph(
@@ -143,40 +79,36 @@ def _questions(path: Path) -> Iterator[tuple[Paragraph, dict, str]]:
         for place, question in enumerate(field(record, "questions", list, where), start=1):
             at = f"{where}, question {place}"
             field(question, "question", str, at)
-            if (
-                field(question.get("answer"), "type", str, f"{at}, field 'answer'")
-                not in UNANSWERED
-            ):
-                yield passage, question, at
+            kind = field(question.get("answer"), "type", str, f"{at}, field 'answer'")
+            if kind not in UNANSWERED:
+                yield _Asked(passage, question, at)
 
 
 def _read_question(
-    passage: Paragraph, record: dict, where: str, pages: Mapping[str, Sequence[Paragraph]]
+    asked: _Asked, pages: Mapping[str, Sequence[Paragraph]], released: bool
 ) -> Question:
+    passage, record, where = asked
     text = record["question"].strip()
-    id = (
-        field(record, "qid", str, where)
-        if record.get("qid") is not None
-        else f"iirc-{digest(f'{passage.id} {text}', 16)}"
-    )
-    kind, answers = _answers(record["answer"], f"{where}, field 'answer'")
+    if record.get("qid") is not None:
+        id = field(record, "qid", str, where)
+    else:
+        id = f"iirc-{digest(f'{passage.id} {text}', 16)}"
+    answers = _read_answers(record["answer"], f"{where}, field 'answer'", released)
     gold = {}
     for context in record["context"]:
         page = _page(context, where)
+        snippet = field(context, "text", str, f"{where}, field 'context'")
         if page != MAIN:
-            gold[
-                _gold(
-                    page, pages[page], field(context, "text", str, f"{where}, field 'context'")
-                ).id
-            ] = None
-    return Question(id, text, answers, tuple(gold) or (passage.id,), "iirc", kind, passage)
+            gold[_find_gold(page, pages[page], snippet).id] = None
+    gold = tuple(gold) or (passage.id,)
+    return Question(id, text, answers, gold, "iirc", record["answer"]["type"], passage)
 
 
 def _page(context: object, where: str) -> str:
     return field(context, "passage", str, f"{where}, field 'context'").strip().lower()
 
 
-def _gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:
+def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:
     """The first paragraph of a page that contains a snippet, but for white space, else the one most
     like it (released program).
     """
@@ -191,30 +123,76 @@ def _gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph
     return paragraphs[best]
 
 
-def _answers(answer: dict, where: str) -> tuple[str, tuple[str, ...]]:
-    """The type of an answer, and its texts: one, and for a value with a unit another."""
-    match kind := answer["type"]:
+def _read_answers(answer: dict, where: str, released: bool) -> tuple[str, ...]:
+    """The texts of an answer: one, and for a value with a unit another."""
+    mend = _mend if released else str
+    match answer["type"]:
         case "span":
-            texts = [
-                field(span, "text", str, f"{where}, field 'answer_spans'")
-                for span in field(answer, "answer_spans", list, where)
-            ]
-            spans = [text.strip() for text in texts if text.strip()]
-            if not spans:
-                raise ValueError(
-                    f"{where}, field 'answer_spans': expected at least one span with a text, found {shown(texts)}"
-                )
-            return kind, (spans[0] if len(spans) == 1 else json.dumps(spans, ensure_ascii=False),)
-        case "value" | "binary":
-            value, unit = (
-                field(answer, "answer_value", str, where).strip(),
-                answer.get("answer_unit") or "",
-            )
-            return kind, (
-                value,
-                f"{value} {unit.strip()}",
-            ) if kind == "value" and unit.strip() else (value,)
-        case _:
+            spans = [mend(span) for span in _read_spans(answer, where)]
+            return (spans[0] if len(spans) == 1 else json.dumps(spans, ensure_ascii=False),)
+        case "value":
+            value = field(answer, "answer_value", str, where).strip()
+            unit = (answer.get("answer_unit") or "").strip()
+            return (value, f"{value} {unit}") if unit and not released else (mend(value),)
+        case "binary":
+            return (mend(field(answer, "answer_value", str, where).strip()),)
+        case kind:
             raise ValueError(
-                f"{where}, field 'type': expected one of span, value, binary, none, found {kind!r}: is it IIRC's file?"
+                f"{where}, field 'type': expected one of span, value, binary, none, found"
+                f" {kind!r}: is it IIRC's file?"
             )
+
+
+def _read_spans(answer: dict, where: str) -> list[str]:
+    spans = field(answer, "answer_spans", list, where)
+    where = f"{where}, field 'answer_spans'"
+    texts = [field(span, "text", str, where) for span in spans]
+    if not any(text.strip() for text in texts):
+        raise ValueError(f"{where}: expected at least one span with a text, found {excerpt(texts)}")
+    return [text.strip() for text in texts if text.strip()]
+
+
+def _mend(text: str) -> str:
+    """A text with its encoding mended and its quotation marks straight, as by ftfy (released
+    program: answers and predictions, before they are scored).
+    """
+    from ftfy import fix_text  # which takes a while to import, and few runs need
+
+    return fix_text(text)
+
+
+def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> float:
+    """A score of a prediction that was cut and mended as in IRCoT's released program, which cuts a
+    list at every comma, JSON or not.
+    """
+    listed = prediction.strip().startswith("[") or prediction.strip().endswith("]")
+    bare = prediction.translate(str.maketrans("", "", '"[]'))
+    spans = bare.split(",") if listed else [prediction]
+    return score(json.dumps([_mend(span) for span in spans]), answers)
+
+
+_SCORES = {"f1": drop_f1, "em": drop_exact_match}
+_PAPER = Dataset(
+    name="iirc",
+    title="IIRC",
+    files=("dev.json",),
+    source=SOURCE,
+    read=read_iirc,
+    scores=_SCORES,
+    full=FullCorpus(
+        name="iirc",
+        files=(ARTICLES,),
+        source=f"{SOURCE} (in https://iirc-dataset.s3.us-west-2.amazonaws.com/"
+        "context_articles.tar.gz)",
+        count=1_882_415,
+        read=read_articles,
+    ),
+    paragraphs=lambda path: read_articles(_find_articles(path)),
+    order=4,
+)
+_RELEASED = replace(
+    _PAPER,
+    read=partial(read_iirc, released=True),
+    scores={name: partial(score_as_released, score) for name, score in _SCORES.items()},
+)
+DATASET = replace(_PAPER, released=_RELEASED)

@@ -1,10 +1,14 @@
 """MuSiQue's official files (Trivedi et al. 2022), https://github.com/StonyBrookNLP/musique"""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, read_jsonl
+from ircotlib.datasets import Dataset, FullCorpus
+from ircotlib.datasets.downloads import read_lines
 from ircotlib.datasets.fields import field
 from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.metrics import exact_match, squad_f1
 
 
 def read_musique(path: Path) -> list[tuple[Question, tuple[Paragraph, ...]]]:
@@ -20,6 +24,17 @@ def read_musique(path: Path) -> list[tuple[Question, tuple[Paragraph, ...]]]:
     ]
 
 
+def read_paragraphs(path: Path) -> Iterator[Paragraph]:
+    """The paragraphs of MuSiQue's questions, answerable or not, with or without answers."""
+    for record, where in read_lines(path):
+        for number, entry in enumerate(field(record, "paragraphs", list, where)):
+            place = f"{where}, paragraph {number}"
+            yield make_paragraph(
+                field(entry, "title", str, place),
+                field(entry, "paragraph_text", str, place).strip(),
+            )
+
+
 def _read_record(record: dict, where: str) -> tuple[Question, tuple[Paragraph, ...]]:
     context, gold = [], {}
     for number, entry in enumerate(field(record, "paragraphs", list, where)):
@@ -32,7 +47,8 @@ def _read_record(record: dict, where: str) -> tuple[Question, tuple[Paragraph, .
             gold[paragraph.id] = None
     if not gold:
         raise ValueError(
-            f"{where}, field 'paragraphs': expected paragraphs with is_supporting true, found none among {len(context)}"
+            f"{where}, field 'paragraphs': expected paragraphs with is_supporting true, found none"
+            f" among {len(context)}"
         )
     id = field(record, "id", str, where)
     answers = dict.fromkeys(
@@ -46,3 +62,29 @@ def _read_record(record: dict, where: str) -> tuple[Question, tuple[Paragraph, .
         "musique",
         id.split("__")[0],
     ), tuple(context)
+
+
+SOURCE = "https://github.com/StonyBrookNLP/musique"
+DATASET = Dataset(
+    name="musique",
+    title="MuSiQue",
+    files=("musique_ans_v1.0_dev.jsonl", "dev_210.jsonl"),
+    source=SOURCE,
+    read=read_musique,
+    scores={"f1": squad_f1, "em": exact_match},
+    # the authors' program pools the answerable and the full variant: the number in the paper is of
+    # these six files
+    full=FullCorpus(
+        name="musique",
+        files=tuple(
+            f"musique_{variant}_v1.0_{split}.jsonl"
+            for variant in ("ans", "full")
+            for split in ("dev", "test", "train")
+        ),
+        source=f"{SOURCE} (in musique_v1.0.zip)",
+        count=139_416,
+        read=read_paragraphs,
+        once=True,
+    ),
+    order=3,
+)

@@ -4,6 +4,7 @@ App. A, §4).
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 from ircotlib.data import Paragraph, Question
@@ -14,13 +15,19 @@ def digest(text: str, digits: int) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()[:digits]
 
 
-def make_paragraph(title: str, text: str) -> Paragraph:
-    """A paragraph whose id is made of its title, for the eye, and of 8 hexadecimal digits from
-    title and text: equal content, equal id.
+def make_id(title: str, text: str) -> str:
+    """The id of a paragraph: its title, for the eye, and 8 hexadecimal digits from title and text,
+    so that equal content has an equal id.
     """
     slug = re.sub(r"\W+", "-", title.lower()).strip("-")
     content = f"{title}\n{text}"
-    return Paragraph(f"{slug}-{digest(content, 8)}", title, text)
+    return f"{slug}-{digest(content, 8)}"
+
+
+@lru_cache(maxsize=5000)  # contexts share paragraphs
+def make_paragraph(title: str, text: str) -> Paragraph:
+    """A paragraph of a context, with the id that its content gives it."""
+    return Paragraph(make_id(title, text), title, text)
 
 
 def pool(contexts: Iterable[Sequence[Paragraph]]) -> list[Paragraph]:

@@ -5,7 +5,7 @@ more.
 included, with its last token.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 import torch
 from torch.nn.functional import pad, scaled_dot_product_attention
@@ -16,12 +16,12 @@ from transformers.modeling_outputs import BaseModelOutput
 
 @torch.inference_mode()
 def decode_greedily(
-    model, prompts: Sequence[torch.Tensor], ends: Callable[[int, list[int]], bool]
-) -> list[list[int]]:
-    """The tokens written after each prompt, the most probable one at a time, until `ends(row,
-    tokens so far)`.
+    model, prompts: Sequence[Sequence[int]], ends: Callable[[int, list[int]], bool]
+) -> Iterator[tuple[int, list[int]]]:
+    """Write after each prompt, the most probable token at a time, until `ends(row, tokens so far)`;
+    yield the row and its tokens when it ends.
 
-    `prompts`: one tensor of token ids each. The other prompts of its batch change a text only where
+    `prompts`: the token ids of each row. The other prompts of its batch change a text only where
     two tokens are so nearly equally probable that the rounding of sums decides: rare in float32,
     less so in bfloat16.
     """
@@ -32,14 +32,16 @@ def decode_greedily(
     while True:
         for row, token in zip(live, tokens, strict=True):
             written[row].append(token)
-        kept = [place for place, row in enumerate(live) if not ends(row, written[row])]
+        ended = [row for row in live if ends(row, written[row])]
+        yield from ((row, written[row]) for row in ended)
+        kept = [place for place, row in enumerate(live) if row not in ended]
         live = [live[place] for place in kept]
         if not live:
-            return written
+            return
         tokens = decoder.send(kept)
 
 
-def _seq2seq(model, prompts: Sequence[torch.Tensor]) -> Generator[list[int], list[int], None]:
+def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Generator[list[int], list[int], None]:
     """Yield the next token of every row; be sent the places of the rows to go on with."""
     ids, mask = _padded(model, prompts, "right")
     encoded = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
@@ -55,7 +57,7 @@ def _seq2seq(model, prompts: Sequence[torch.Tensor]) -> Generator[list[int], lis
             cache.batch_select_indices(torch.tensor(kept, device=ids.device))
 
 
-def _causal(model, prompts: Sequence[torch.Tensor]) -> Generator[list[int], list[int], None]:
+def _causal(model, prompts: Sequence[Sequence[int]]) -> Generator[list[int], list[int], None]:
     """Yield the next token of every row; be sent the places of the rows to go on with."""
     ids, mask = _padded(model, prompts, "left")
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
@@ -77,12 +79,13 @@ def _causal(model, prompts: Sequence[torch.Tensor]) -> Generator[list[int], list
         mask, positions = pad(mask, (0, 1), value=1), positions[:, -1:] + 1
 
 
-def _padded(model, prompts: Sequence[torch.Tensor], side: str) -> tuple[torch.Tensor, torch.Tensor]:
+def _padded(
+    model, prompts: Sequence[Sequence[int]], side: str
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Token ids and mask, rows by longest; what stands in the padding is never read."""
-    ids = pad_sequence(prompts, batch_first=True, padding_side=side)
-    mask = pad_sequence(
-        [torch.ones_like(prompt) for prompt in prompts], batch_first=True, padding_side=side
-    )
+    rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
+    ids = pad_sequence(rows, batch_first=True, padding_side=side)
+    mask = pad_sequence([torch.ones_like(row) for row in rows], True, padding_side=side)
     return ids.to(model.device), mask.to(model.device)
 
 

@@ -1,37 +1,18 @@
 """The paragraphs around a question of the laboratory: gold ones, distractors that resemble them,
-and how well BM25 finds the gold ones.
+and how well a retriever finds the gold ones.
 """
 
-import json
 import random
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from ircotlib.data import Question
-from ircotlib.laboratory.encyclopedia import Passage, World, titles_by_word
-from ircotlib.laboratory.questions import Riddle
-from ircotlib.program import Retrieve
-from ircotlib.retrieval.bm25 import BM25
+from ircotlib.laboratory.records import Passage, Riddle, World
 
 # of the distractors are pages that a gold paragraph mentions; the others share a word with it or
 # with such a page
 MENTIONED = 1 / 3
-
-
-@dataclass(frozen=True, slots=True)
-class Rank:
-    """Where BM25 ranks a gold paragraph: 1 is first.
-
-    `by_thought`: for the sentence of the gold chain that first names its title, before the one that
-    needs it; None where there is none, because the question (or IIRC's main passage) names it.
-    """
-
-    question: str
-    kind: str
-    paragraph: str
-    by_question: int
-    by_thought: int | None
 
 
 def gold_passages(world: World, riddle: Riddle) -> list[Passage]:
@@ -50,72 +31,91 @@ def draw_contexts(
     Of the distractors that would do, those that stood in the fewest contexts so far are taken:
     together the contexts cover the encyclopedia.
     """
-    contexts, used, by_word = [], Counter(), titles_by_word(world)
+    contexts, used = [], dict.fromkeys(sorted(world.pages), 0)
     for riddle in riddles:
         gold = gold_passages(world, riddle)
-        titles = _draw_distractors(world, gold, count - len(gold), by_word, used, rng)
+        titles = _draw_distractors(world, gold, count - len(gold), used, rng)
         context = [*gold, *(rng.choice(world.pages[title]) for title in titles)]
-        used.update(passage.title for passage in context)
+        for passage in context:
+            used[passage.title] += 1
         contexts.append(rng.sample(context, len(context)))
     return contexts
 
 
 def _draw_distractors(
-    world: World, gold: list[Passage], count: int, by_word: dict, used: Counter, rng: random.Random
+    world: World, gold: list[Passage], count: int, used: dict[str, int], rng: random.Random
 ) -> list[str]:
+    """`used`: how often each title was, in their alphabetical order."""
     own = {passage.title for passage in gold}
     values = [passage.text[span.start : span.end] for passage in gold for span in passage.spans]
     mentioned = [
         value for value in dict.fromkeys(values) if value in world.pages and value not in own
     ]
     drawn = rng.sample(mentioned, min(round(MENTIONED * count), len(mentioned)))
-    alike = {
-        title for name in (*own, *mentioned) for word in name.split() for title in by_word[word]
-    }
-    for candidates, up_to in ((alike, count - 1), (world.pages, count)):
-        left = sorted(set(candidates) - own - set(drawn))
+    names = (*own, *mentioned)
+    alike = {title for name in names for word in name.split() for title in world.by_word[word]}
+    for candidates, up_to in ((sorted(alike), count - 1), (used, count)):
+        taken = own.union(drawn)
+        left = [title for title in candidates if title not in taken]
         rng.shuffle(left)
-        drawn += sorted(left, key=used.__getitem__)[: up_to - len(drawn)]
+        drawn += nsmallest(up_to - len(drawn), left, key=used.__getitem__)
     return drawn
 
 
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """Where a retriever ranks a gold paragraph: 1 is first.
+
+    `by_thought`: for the sentence of the gold chain that first names its title, before the one that
+    needs it; None where there is none, because the question (or IIRC's main passage) names it.
+    """
+
+    question: str
+    kind: str
+    paragraph: str
+    by_question: int
+    by_thought: int | None
+
+
 def ranks_of_gold(
-    questions: Iterable[Question], riddles: Iterable[Riddle], retriever: BM25
+    questions: Iterable[Question], riddles: Iterable[Riddle], retriever
 ) -> list[Rank]:
     """The ranks of gold paragraphs, those about the entity that a question starts from left out:
     why retrieval goes on (IRCoT §3).
 
     Ranks are over the whole corpus. `questions`: some or all of those that the riddles were written
-    out as.
+    out as. `retriever`: has a `corpus`, and `search`, as the backends of ircotlib.retrieval.
     """
     by_text, found = {riddle.text: riddle for riddle in riddles}, []
     for question in questions:
         riddle = by_text[question.text]
-        for id in question.gold:
-            title = retriever.corpus[retriever.corpus.position_of(id)].title
-            if title.lower() != riddle.facts[0][0].lower():
-                thought = _naming_thought(riddle, title)
-                by_thought = _rank(thought, id, retriever) if thought else None
-                found.append(
-                    Rank(
-                        question.id,
-                        riddle.kind,
-                        id,
-                        _rank(question.text, id, retriever),
-                        by_thought,
-                    )
-                )
+        titles = {id: _title(id, retriever.corpus) for id in question.gold}
+        later = [id for id in titles if titles[id].lower() != riddle.facts[0].subject.lower()]
+        for id in later:
+            thought = _naming_thought(riddle, titles[id])
+            by_question = _rank(question.text, id, retriever)
+            by_thought = _rank(thought, id, retriever) if thought else None
+            found.append(Rank(question.id, riddle.kind, id, by_question, by_thought))
     return found
 
 
-def _rank(query: str, id: str, retriever: BM25) -> int:
+def _title(id: str, corpus) -> str:
+    return corpus[corpus.position_of(id)].title
+
+
+def _rank(query: str, id: str, retriever) -> int:
     """The rank of a paragraph for a query, 1 or more; the size of the corpus when it is not found
     at all.
     """
-    [reply] = retriever.answer([Retrieve(query, len(retriever.corpus))])
-    positions = [position for position, _ in json.loads(reply)]
-    wanted = retriever.corpus.position_of(id)
-    return positions.index(wanted) + 1 if wanted in positions else len(retriever.corpus)
+    k, size = 0, len(retriever.corpus)
+    while k < size:
+        k = min(size, max(15, 8 * k))
+        ids = [paragraph.id for paragraph, _ in retriever.search(query, k)]
+        if id in ids:
+            return ids.index(id) + 1
+        if len(ids) < k:
+            break
+    return size
 
 
 def _naming_thought(riddle: Riddle, title: str) -> str | None:
@@ -123,7 +123,7 @@ def _naming_thought(riddle: Riddle, title: str) -> str | None:
     names it.
     """
     for thought in riddle.thoughts:
-        if thought.fact and thought.fact[0].lower() == title.lower():
+        if thought.fact and thought.fact.subject.lower() == title.lower():
             return None
         if title.lower() in thought.text.lower():
             return thought.text

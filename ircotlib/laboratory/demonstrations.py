@@ -1,38 +1,46 @@
-"""Demonstrations about a miniature encyclopedia, as prompt files in the authors' format and under
-their names (prompts/README.md).
+"""Demonstrations about an encyclopedia, as prompt files in the authors' format and under their
+names (prompts/README.md).
 """
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, product, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from ircotlib.data import Demonstration, Paragraph
 from ircotlib.laboratory.contexts import draw_contexts, gold_passages
-from ircotlib.laboratory.encyclopedia import Passage, World
-from ircotlib.laboratory.questions import STYLES, TRIES, Fact, Riddle, draw_riddle
-from ircotlib.prompts import STYLES as FORMS
-from ircotlib.prompts import Style, render_demonstration
-from ircotlib.systems.iirc import ASK_FOR_TITLES
+from ircotlib.laboratory.questions import DATASETS, TRIES, draw_riddle
+from ircotlib.laboratory.records import Passage, Riddle, World
+from ircotlib.prompts import STYLES, Style, Template, read_template, render_demonstration
 
 DEMONSTRATIONS, SETS, SET_SIZE = 20, 3, 15  # IRCoT §4.1
 
 
+class Worked(NamedTuple):
+    """A question to be shown as a demonstration, among the paragraphs that it may be shown with."""
+
+    id: str
+    riddle: Riddle
+    context: list[Passage]
+
+
 def draw_demonstrations(
-    world: World, riddles: Sequence[Riddle], style: str, seed: int
+    world: World, riddles: Sequence[Riddle], dataset: str, seed: int
 ) -> list[Riddle]:
     """Draw 20 questions that are not among `riddles`, the kinds in turn; not the same in other
     words either: same facts and same answer.
 
     Raises ValueError when the world has no others.
     """
-    rng, kinds = random.Random(f"demonstrations {style} {seed}"), list(STYLES[style])
-    taken, drawn = {_meaning(riddle) for riddle in riddles}, []
+    rng, kinds = random.Random(f"demonstrations {dataset} {seed}"), list(DATASETS[dataset])
+    taken, drawn = {riddle.meaning for riddle in riddles}, []
     for _ in range(TRIES):
-        riddle = draw_riddle(world, rng, style, kinds[len(drawn) % len(kinds)])
-        if _meaning(riddle) not in taken:
-            taken.add(_meaning(riddle))
+        riddle = draw_riddle(world, rng, dataset, kinds[len(drawn) % len(kinds)])
+        if riddle.meaning not in taken:
+            taken.add(riddle.meaning)
             drawn.append(riddle)
         if len(drawn) == DEMONSTRATIONS:
             return drawn
@@ -40,12 +48,8 @@ def draw_demonstrations(
     raise ValueError(f"{found}, expected {DEMONSTRATIONS}: make the world larger")
 
 
-def _meaning(riddle: Riddle) -> tuple[frozenset[Fact], str]:
-    return frozenset(riddle.facts), riddle.answer
-
-
 def write_demonstrations(
-    folder: Path, world: World, riddles: Sequence[Riddle], style: str, seed: int
+    folder: Path, world: World, riddles: Sequence[Riddle], dataset: str, seed: int
 ) -> tuple[list[Path], list[list[str]]]:
     """Write the prompt files of one data set; return them, and the ids of the three fixed sets,
     each with its kinds in turn.
@@ -54,71 +58,77 @@ def write_demonstrations(
     paragraphs; for IIRC, whose main passage is always shown, also the titles of the other pages
     that are needed (IRCoT App. B).
     """
-    drawn = draw_demonstrations(world, riddles, style, seed)
-    ids = {f"{style}-{seed}-{number:02d}": riddle for number, riddle in enumerate(drawn, start=1)}
-    contexts = draw_contexts(world, drawn, 10, random.Random(f"distractors {style} {seed}"))
-    texts = {}
-    for (family, form), m in product(FORMS.items(), (1, 2, 3, 0)):
-        name = f"gold_with_{m}_distractors_context" if m else "no_context"
-        shown = [
-            _shown(world, riddle, context, m, form)
-            for riddle, context in zip(drawn, contexts, strict=True)
-        ]
-        for reader, instruction in (("cot", form.chain_of_thought), ("direct", form.direct)):
-            answers = [riddle.chain if reader == "cot" else riddle.answer for riddle in drawn]
-            questions = [riddle.text for riddle in drawn]
-            texts[f"{name}_{reader}_qa_{family}.txt"] = _render(
-                ids, shown, questions, answers, instruction
-            )
-        if style == "iirc" and not m:
-            titles = [riddle.linked for riddle in drawn]
-            questions = [
-                ASK_FOR_TITLES.format(question=riddle.text, n=len(needed))
-                for riddle, needed in zip(drawn, titles, strict=True)
-            ]
-            texts[f"no_context_open_llm_retrieval_{family}.txt"] = _render(
-                ids, shown, questions, map(", ".join, titles), form.direct
-            )
+    drawn = draw_demonstrations(world, riddles, dataset, seed)
+    contexts = draw_contexts(world, drawn, 10, random.Random(f"distractors {dataset} {seed}"))
+    ids = [f"{dataset}-{seed}-{number:02d}" for number in range(1, len(drawn) + 1)]
+    worked = [Worked(*one) for one in zip(ids, drawn, contexts, strict=True)]
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in texts], draw_sets(ids, style, seed)
+    paths = []
+    for name, text in _write_prompts(world, worked, dataset):
+        paths.append(folder / name)
+        paths[-1].write_text(text, encoding="utf-8")
+    return paths, draw_sets(dict(zip(ids, drawn, strict=True)), dataset, seed)
 
 
-def draw_sets(ids: dict[str, Riddle], style: str, seed: int) -> list[list[str]]:
+def draw_sets(ids: dict[str, Riddle], dataset: str, seed: int) -> list[list[str]]:
     """Draw three sets of 15 ids, the kinds in turn: whichever are dropped because the window is
     short, all kinds are shown.
     """
-    rng, sets = random.Random(f"sets {style} {seed}"), []
+    rng, sets = random.Random(f"sets {dataset} {seed}"), []
     for _ in range(SETS):
-        by_kind = [
-            rng.sample(same := [id for id, riddle in ids.items() if riddle.kind == kind], len(same))
-            for kind in STYLES[style]
-        ]
+        by_kind = []
+        for kind in DATASETS[dataset]:
+            same = [id for id, riddle in ids.items() if riddle.kind == kind]
+            by_kind.append(rng.sample(same, len(same)))
         in_turn = [id for id in chain(*zip_longest(*by_kind)) if id]
         sets.append(in_turn[:SET_SIZE])
     return sets
 
 
-def _shown(
-    world: World, riddle: Riddle, context: list[Passage], m: int, form: Style
-) -> list[Passage]:
+def _write_prompts(world: World, worked: list[Worked], dataset: str) -> Iterator[tuple[str, str]]:
+    """The names and the texts of a data set's prompt files."""
+    for (family, style), m in product(STYLES.items(), (1, 2, 3, 0)):
+        name = f"gold_with_{m}_distractors_context" if m else "no_context"
+        shown = [_show(world, one, m, style) for one in worked]
+        chains = [(one.riddle.text, one.riddle.chain) for one in worked]
+        answers = [(one.riddle.text, one.riddle.answer) for one in worked]
+        yield f"{name}_cot_qa_{family}.txt", _render(shown, chains, style.template("cot"))
+        yield f"{name}_direct_qa_{family}.txt", _render(shown, answers, style.template("direct"))
+        if dataset == "iirc" and not m:
+            titles = [_ask_for_titles(one.riddle) for one in worked]
+            yield (
+                f"{name}_open_llm_retrieval_{family}.txt",
+                _render(shown, titles, style.template("titles")),
+            )
+
+
+def _ask_for_titles(riddle: Riddle) -> tuple[str, str]:
+    question = read_template("ircot", "titles").ask(riddle.text, n=len(riddle.linked))
+    return question, ", ".join(riddle.linked)
+
+
+def _show(world: World, worked: Worked, m: int, style: Style) -> Demonstration:
     """The gold paragraphs and m distractors in the context's order, the main passage last or first;
-    m 0: that passage alone, if there is one.
+    m 0: that passage alone, if there is one. Question and answer are left out.
     """
+    id, riddle, context = worked
     gold, main = gold_passages(world, riddle), [world.passage(*riddle.main)] if riddle.main else []
     wanted = [*gold, *[passage for passage in context if passage not in gold][:m]] if m else []
     others = [passage for passage in context if passage in wanted and passage not in main]
-    return form.arrange(main, others)
+    paragraphs = tuple(
+        Paragraph(f"{id}/{number}", passage.title, passage.text)
+        for number, passage in enumerate(style.arrange(main, others), start=1)
+    )
+    return Demonstration(id, paragraphs, "", "")
 
 
-def _render(ids, shown, questions, answers, instruction: str | None) -> str:
+def _render(
+    shown: Iterable[Demonstration], asked: Iterable[tuple[str, str]], template: Template
+) -> str:
+    """A prompt file; `asked`: questions and answers."""
     texts = []
-    for id, passages, question, answer in zip(ids, shown, questions, answers, strict=True):
-        paragraphs = tuple(
-            Paragraph(f"{id}/{number}", passage.title, passage.text)
-            for number, passage in enumerate(passages, start=1)
-        )
-        text = render_demonstration(Demonstration(id, paragraphs, question, answer), instruction)
-        texts.append(f"# METADATA: {json.dumps({'qid': id})}\n{text}")
+    for demonstration, (question, answer) in zip(shown, asked, strict=True):
+        whole = replace(demonstration, question=question, answer=answer)
+        metadata = f"# METADATA: {json.dumps({'qid': whole.id})}"
+        texts.append(f"{metadata}\n{render_demonstration(whole, template)}")
     return "\n\n\n".join(texts) + "\n"

@@ -1,41 +1,53 @@
-"""The laboratory: a miniature encyclopedia written out as four data sets in their official raw
-formats, and demonstrations for them.
+"""The laboratory: an encyclopedia written out as four data sets in their official raw formats, and
+demonstrations for them.
 
-    python -m ircotlib.laboratory.make FOLDER [--seed N] [--size N] [--questions N] python -m
-    ircotlib.laboratory.make --prompts       the demonstrations of the default laboratory, into
-    prompts/laboratory
+    python -m ircotlib.laboratory.make FOLDER [--seed N] [--size N] [--questions N]
+    python -m ircotlib.laboratory.make --prompts
+
+The second writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
 import argparse
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock
 
 from ircotlib.data import write_jsonl
 from ircotlib.laboratory.contexts import draw_contexts
 from ircotlib.laboratory.demonstrations import write_demonstrations
-from ircotlib.laboratory.encyclopedia import World, make_world
+from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.official import (
     alias_rows,
     hotpotqa_record,
-    iirc_articles,
-    iirc_records,
     musique_record,
     number_entities,
     number_facts,
     twowiki_record,
 )
-from ircotlib.laboratory.questions import STYLES, Riddle, make_riddles
+from ircotlib.laboratory.official_iirc import iirc_articles, iirc_records
+from ircotlib.laboratory.questions import DATASETS, make_riddles
+from ircotlib.laboratory.records import Riddle, World
 from ircotlib.paths import PROMPTS, write_folder
 
 SEED, SIZE, QUESTIONS = 0, 2400, 600
 # of a question's context, as in the data sets
 PARAGRAPHS = {"hotpotqa": 10, "2wikimultihopqa": 10, "musique": 20}
 ABOUT = "laboratory.json"
+
+
+class Made(NamedTuple):
+    """A data set of a laboratory: the encyclopedia as it has it, and the questions that are written
+    out there, in their order.
+    """
+
+    world: World
+    riddles: Sequence[Riddle]
 
 
 def make_laboratory(
@@ -48,10 +60,10 @@ def make_laboratory(
     and the others wait. Raises ValueError when the world is too small for so many questions, or
     when the folder holds something else.
     """
-    folder, about = (
-        Path(folder),
-        {"seed": seed, "size": size, "questions": questions, "generator": _generator()},
-    )
+    if questions < 1:
+        raise ValueError(f"found {questions} questions of each data set, expected 1 or more")
+    folder = Path(folder)
+    about = {"seed": seed, "size": size, "questions": questions, "generator": _hash_generator()}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
         if _read_about(folder) != about:
@@ -59,72 +71,62 @@ def make_laboratory(
     return folder
 
 
+@lru_cache(maxsize=2 * len(DATASETS))
+def make_dataset(
+    dataset: str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS
+) -> Made:
+    """One data set of a laboratory; those of the last two laboratories are kept in memory."""
+    world = make_world(seed, size, dataset)
+    return Made(world, tuple(make_riddles(world, questions, dataset, seed)))
+
+
 def _write(folder: Path, about: dict) -> None:
-    made = {
-        style: make_dataset(style, about["seed"], about["size"], about["questions"])
-        for style in STYLES
-    }
+    seed, size, questions = about["seed"], about["size"], about["questions"]
+    made = {dataset: make_dataset(dataset, seed, size, questions) for dataset in DATASETS}
     with write_folder(folder, ABOUT, "laboratory") as partial:
-        for style, (world, riddles) in made.items():
-            _write_dataset(partial / style, world, riddles, style, about["seed"])
-        write_all_demonstrations(partial / "prompts", made, about["seed"])
+        for dataset, one in made.items():
+            _write_dataset(partial / dataset, one, dataset, seed)
+        write_all_demonstrations(partial / "prompts", made, seed)
         _write_json(partial / ABOUT, about)
 
 
-def make_dataset(
-    style: str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS
-) -> tuple[World, list[Riddle]]:
-    """The encyclopedia of a laboratory as one data set has it, and the questions that are written
-    out there, in their order.
-    """
-    world = make_world(seed, size, style)
-    return world, make_riddles(world, questions, style, seed)
-
-
 def write_all_demonstrations(
-    folder: Path, made: dict[str, tuple[World, list[Riddle]]], seed: int = SEED
+    folder: Path, made: Mapping[str, Made], seed: int = SEED
 ) -> list[Path]:
     """Write the prompt files of a laboratory's data sets, and which demonstrations make up their
     three fixed sets (IRCoT §4.1).
-
-    `made`: by style, what make_dataset gives.
     """
     paths, sets = [], {}
-    for style, (world, riddles) in made.items():
-        written, sets[style] = write_demonstrations(folder / style, world, riddles, style, seed)
+    for dataset, (world, riddles) in made.items():
+        written, sets[dataset] = write_demonstrations(
+            folder / dataset, world, riddles, dataset, seed
+        )
         paths += written
     _write_json(folder / "demonstration_sets.json", sets)
     return [*paths, folder / "demonstration_sets.json"]
 
 
-def _write_dataset(
-    folder: Path, world: World, riddles: list[Riddle], style: str, seed: int
-) -> None:
+def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
     folder.mkdir(parents=True)
-    if style == "iirc":
+    world, riddles = made
+    if dataset == "iirc":
         _write_json(folder / "dev.json", iirc_records(world, riddles))
         _write_json(folder / "context_articles.json", iirc_articles(world))
         return
-    rng = random.Random(f"contexts {style} {seed}")
-    pairs = list(zip(riddles, draw_contexts(world, riddles, PARAGRAPHS[style], rng), strict=True))
-    if style == "hotpotqa":
-        _write_json(
-            folder / "hotpot_dev_distractor_v1.json",
-            [hotpotqa_record(world, riddle, context, seed) for riddle, context in pairs],
-        )
-    elif style == "2wikimultihopqa":
+    rng = random.Random(f"contexts {dataset} {seed}")
+    contexts = draw_contexts(world, riddles, PARAGRAPHS[dataset], rng)
+    asked = [(world, *pair) for pair in zip(riddles, contexts, strict=True)]
+    if dataset == "hotpotqa":
+        records = [hotpotqa_record(*one, seed) for one in asked]
+        _write_json(folder / "hotpot_dev_distractor_v1.json", records)
+    elif dataset == "2wikimultihopqa":
         ids = number_entities(world)
-        _write_json(
-            folder / "dev.json",
-            [twowiki_record(world, riddle, context, seed, ids) for riddle, context in pairs],
-        )
+        _write_json(folder / "dev.json", [twowiki_record(*one, seed, ids) for one in asked])
         write_jsonl(folder / "id_aliases.json", alias_rows(world, ids))
     else:
         numbers = number_facts(world)
-        write_jsonl(
-            folder / "musique_ans_v1.0_dev.jsonl",
-            [musique_record(world, riddle, context, numbers) for riddle, context in pairs],
-        )
+        records = [musique_record(*one, numbers) for one in asked]
+        write_jsonl(folder / "musique_ans_v1.0_dev.jsonl", records)
 
 
 def _write_json(path: Path, content: dict | list) -> None:
@@ -138,21 +140,14 @@ def _write_json(path: Path, content: dict | list) -> None:
     path.write_text(f"{opening}\n" + ",\n".join(lines) + f"\n{closing}\n", encoding="utf-8")
 
 
-def _generator() -> str:
-    """A hash of the program that makes laboratories, so that one of an older program is made anew."""
+def _hash_generator() -> str:
+    """A hash of the programs and tables that make laboratories, so that one of older ones is made
+    anew.
+    """
     content = blake2b(digest_size=8)
-    for name in (
-        "names",
-        "relations",
-        "encyclopedia",
-        "wording",
-        "questions",
-        "contexts",
-        "official",
-        "demonstrations",
-        "make",
-    ):
-        content.update(Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8").encode())
+    here = Path(__file__).parent
+    for path in sorted([*here.glob("*.py"), *here.glob("*.csv")]):
+        content.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
     return content.hexdigest()
 
 
@@ -161,9 +156,9 @@ def _read_about(folder: Path) -> dict | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def _main(arguments: Iterable[str] | None = None) -> None:
+def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        description="Write a laboratory, or the demonstrations of the default one into prompts/laboratory."
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--seed", type=int, default=SEED)
@@ -174,15 +169,14 @@ def _main(arguments: Iterable[str] | None = None) -> None:
     if options.prompts == bool(options.folder):
         parser.error("give either a folder or --prompts")
     if options.prompts:
-        print(
-            *write_all_demonstrations(
-                PROMPTS / "laboratory", {style: make_dataset(style) for style in STYLES}
-            ),
-            sep="\n",
-        )
-    else:
+        made = {dataset: make_dataset(dataset) for dataset in DATASETS}
+        print(*write_all_demonstrations(PROMPTS / "laboratory", made), sep="\n")
+        return
+    try:
         print(make_laboratory(options.folder, options.seed, options.size, options.questions))
+    except ValueError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":
-    _main()
+    main()

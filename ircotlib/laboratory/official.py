@@ -1,22 +1,25 @@
-"""Questions of the laboratory as records in the official raw formats of HotpotQA, 2WikiMultihopQA,
-MuSiQue and IIRC.
+"""Questions of the laboratory as records in the official raw formats of HotpotQA, 2WikiMultihopQA
+and MuSiQue.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from ircotlib.datasets.pooled import digest
 from ircotlib.laboratory.contexts import gold_passages
-from ircotlib.laboratory.encyclopedia import Passage, World
-from ircotlib.laboratory.questions import Fact, Riddle, find_relation, value_of
-from ircotlib.laboratory.relations import KINDS, LISTS
+from ircotlib.laboratory.names import LISTS
+from ircotlib.laboratory.records import Fact, Passage, Riddle, World
+from ircotlib.laboratory.relations import KINDS
 
 SENTENCE = re.compile(r"[^.]+\.")  # with the space before it; no name has a full stop
 PROPERTIES = {  # Wikidata's names for relations, where they are others
-    "birth": "date of birth", "birthplace": "place of birth", "death": "place of death", "release": "publication date",
-    "opening": "inception", "school": "educated at",
-}  # fmt: skip
-UNITS = {"age": "years", "count": ""}
+    "birth": "date of birth",
+    "birthplace": "place of birth",
+    "death": "place of death",
+    "release": "publication date",
+    "opening": "inception",
+    "school": "educated at",
+}
 
 
 def aliases(world: World, answer: str) -> tuple[str, ...]:
@@ -32,7 +35,9 @@ def aliases(world: World, answer: str) -> tuple[str, ...]:
     match kind:
         case "person":
             namesakes = [
-                name for name in world.entities if name.endswith(f" {last}") and name[0] == first[0]
+                name
+                for name in world.by_word[last]
+                if name[0] == first[0] and name.endswith(f" {last}")
             ]
             return (f"{first[0]}. {last}",) if namesakes == [answer] else ()
         case "film" | "novel" | "album" | "band":
@@ -60,8 +65,8 @@ def find_sentence(passage: Passage, relation: str) -> tuple[int, re.Match]:
 
 def _supporting_facts(world: World, riddle: Riddle) -> list:
     return [
-        [subject, find_sentence(world.passage(subject, relation), relation)[0]]
-        for subject, relation in riddle.facts
+        [fact.subject, find_sentence(world.passage(*fact), fact.relation)[0]]
+        for fact in riddle.facts
     ]
 
 
@@ -93,29 +98,27 @@ def twowiki_record(
     evidences with a year no ids.
     """
     evidences = [
-        [subject, PROPERTIES.get(relation, relation), value_of(world, (subject, relation))]
-        for subject, relation in riddle.facts
+        [fact.subject, PROPERTIES.get(fact.relation, fact.relation), world.value(*fact)]
+        for fact in riddle.facts
     ]
     all_named = all(value in ids for _, _, value in evidences)
+    by_id = [[ids[a], relation, ids[value]] for a, relation, value in evidences if all_named]
     return {
         "_id": digest(f"2wikimultihopqa {seed} {riddle.text}", 32),
         "type": riddle.kind,
         "question": riddle.text,
-        "context": [
-            [passage.title, [sentence.strip() for sentence in SENTENCE.findall(passage.text)]]
-            for passage in context
-        ],
+        "context": [[passage.title, _stripped_sentences(passage)] for passage in context],
         "entity_ids": "_".join(ids[passage.title] for passage in gold_passages(world, riddle)),
         "supporting_facts": _supporting_facts(world, riddle),
         "evidences": evidences,
         "answer": riddle.answer,
-        "evidences_id": [
-            [ids[subject], relation, ids[value]] for subject, relation, value in evidences
-        ]
-        if all_named
-        else [],
+        "evidences_id": by_id,
         "answer_id": ids.get(riddle.answer),
     }
+
+
+def _stripped_sentences(passage: Passage) -> list[str]:
+    return [sentence.strip() for sentence in SENTENCE.findall(passage.text)]
 
 
 def alias_rows(world: World, ids: dict[str, str]) -> list[dict]:
@@ -131,7 +134,7 @@ def number_facts(world: World) -> dict[Fact, int]:
     for it.
     """
     facts = (
-        (name, relation) for name, entity in world.entities.items() for relation in entity.facts
+        Fact(name, relation) for name, entity in world.entities.items() for relation in entity.facts
     )
     return {fact: number for number, fact in enumerate(facts, start=1)}
 
@@ -142,29 +145,19 @@ def musique_record(
     """A question as MuSiQue's files have it (Trivedi et al. 2022); #1 in a decomposition is the
     answer of its first question.
     """
-    gold, steps = gold_passages(world, riddle), []
-    for n, fact in enumerate(riddle.facts):
-        asked = find_relation(world, *fact).questions[1].format(x=f"#{n}" if n else fact[0])
-        place = context.index(world.passage(*fact))
-        steps.append(
-            {
-                "id": numbers[fact],
-                "question": asked,
-                "answer": value_of(world, fact),
-                "paragraph_support_idx": place,
-            }
-        )
+    gold, steps = gold_passages(world, riddle), list(_steps(world, riddle, context, numbers))
+    paragraphs = [
+        {
+            "idx": number,
+            "title": passage.title,
+            "paragraph_text": passage.text,
+            "is_supporting": passage in gold,
+        }
+        for number, passage in enumerate(context)
+    ]
     return {
         "id": f"{riddle.kind}__{'_'.join(str(step['id']) for step in steps)}",
-        "paragraphs": [
-            {
-                "idx": number,
-                "title": passage.title,
-                "paragraph_text": passage.text,
-                "is_supporting": passage in gold,
-            }
-            for number, passage in enumerate(context)
-        ],
+        "paragraphs": paragraphs,
         "question": riddle.text,
         "question_decomposition": steps,
         "answer": riddle.answer,
@@ -173,97 +166,15 @@ def musique_record(
     }
 
 
-def iirc_records(world: World, riddles: Iterable[Riddle]) -> list[dict]:
-    """IIRC's passages, each with the questions about it (Ferguson et al. 2020); places are in the
-    main passage or the page's plain text.
-    """
-    by_main = {}
-    for number, riddle in enumerate(riddles):
-        by_main.setdefault(world.passage(*riddle.main), []).append(
-            _iirc_question(world, riddle, f"q_{number}")
-        )
-    return [
-        {
-            "pid": f"p_{number}",
-            "title": main.title,
-            "text": main.text,
-            "links": _links(world, main),
-            "questions": questions,
+def _steps(
+    world: World, riddle: Riddle, context: Sequence[Passage], numbers: dict[Fact, int]
+) -> Iterator[dict]:
+    """The single-hop questions that a question of MuSiQue is made of."""
+    for n, fact in enumerate(riddle.facts):
+        asked = world.relation(*fact).questions[1]
+        yield {
+            "id": numbers[fact],
+            "question": asked.format(x=f"#{n}" if n else fact.subject),
+            "answer": world.value(*fact),
+            "paragraph_support_idx": context.index(world.passage(*fact)),
         }
-        for number, (main, questions) in enumerate(by_main.items())
-    ]
-
-
-def _links(world: World, passage: Passage) -> list[dict]:
-    named = [
-        (passage.text[span.start : span.end], [span.start, span.end]) for span in passage.spans
-    ]
-    return [
-        {"target": value, "indices": place} for value, place in named if value in world.entities
-    ]
-
-
-def _iirc_question(world: World, riddle: Riddle, id: str) -> dict:
-    main = world.passage(*riddle.main)
-    needed = (passage.title for passage in gold_passages(world, riddle) if passage != main)
-    return {
-        "qid": id,
-        "question": riddle.text,
-        "answer": _iirc_answer(world, riddle, main),
-        "context": [_iirc_sentence(world, fact, main) for fact in riddle.facts],
-        "question_links": list(dict.fromkeys(needed)),
-    }
-
-
-def _iirc_answer(world: World, riddle: Riddle, main: Passage) -> dict:
-    if riddle.kind in UNITS:
-        return {"type": "value", "answer_value": riddle.answer, "answer_unit": UNITS[riddle.kind]}
-    subject, relation = riddle.facts[-1]
-    passage = world.passage(subject, relation)
-    where, offset = _place(world, passage, main)
-    span = passage.span(relation)
-    place = {
-        "text": riddle.answer,
-        "passage": where,
-        "start": offset + span.start,
-        "end": offset + span.end,
-    }
-    return {"type": "span", "answer_spans": [place]}
-
-
-def _iirc_sentence(world: World, fact: Fact, main: Passage) -> dict:
-    passage = world.passage(*fact)
-    where, offset = _place(world, passage, main)
-    _, found = find_sentence(passage, fact[1])
-    text = found[0].strip()
-    return {
-        "text": text,
-        "passage": where,
-        "indices": [offset + found.end() - len(text), offset + found.end()],
-    }
-
-
-def _place(world: World, passage: Passage, main: Passage) -> tuple[str, int]:
-    """What IIRC calls the text that a paragraph is in, and where the paragraph begins in it."""
-    if passage == main:
-        return "main", 0
-    page = world.pages[passage.title]
-    return passage.title.lower(), sum(len(other.text) + 1 for other in page[: page.index(passage)])
-
-
-def iirc_articles(world: World) -> dict[str, str]:
-    """IIRC's context_articles.json: every page by its lower-case title, one paragraph a line, with
-    links to the pages it mentions.
-    """
-    return {
-        title.lower(): "\n".join(_with_links(world, passage) for passage in page)
-        for title, page in world.pages.items()
-    }
-
-
-def _with_links(world: World, passage: Passage) -> str:
-    text = passage.text
-    for link in sorted(_links(world, passage), key=lambda link: link["indices"], reverse=True):
-        start, end = link["indices"]
-        text = f'{text[:start]}<a href="{link["target"].replace(" ", "%20")}">{link["target"]}</a>{text[end:]}'
-    return text

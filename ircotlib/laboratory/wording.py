@@ -1,38 +1,29 @@
-"""How the four data-set styles word their questions and their chains; the templates of what follows
-from facts.
+"""How the four data sets word their questions and their chains; the templates of what follows from
+facts.
 """
 
 import re
+from typing import NamedTuple
 
-from ircotlib.laboratory.encyclopedia import Entity, mention
+from ircotlib.laboratory.pages import mention
+from ircotlib.laboratory.records import Entity
 from ircotlib.laboratory.relations import Relation
+from ircotlib.laboratory.tables import read_table
 
-COMPARISONS = {
-    "hotpotqa": {
-        "birth": ("Who was born {when}, {a} or {b}?", "Thus, {x} was born {when}."),
-        "release": ("Which {noun} came out {when}, {a} or {b}?", "Thus, {x} came out {when}."),
-        "opening": (
-            "Which {noun} was founded {when}, {a} or {b}?",
-            "Thus, {x} was founded {when}.",
-        ),
-    },
-    "2wikimultihopqa": {
-        "birth": (
-            "Which person has the {when} date of birth, {a} or {b}?",
-            "Thus, {x} has the {when} date of birth.",
-        ),
-        "release": (
-            "Which {noun} has the {when} release date, {a} or {b}?",
-            "Thus, {x} has the {when} release date.",
-        ),
-        "opening": (
-            "Which {noun} has the {when} opening date, {a} or {b}?",
-            "Thus, {x} has the {when} opening date.",
-        ),
-    },
-}
+
+class Wording(NamedTuple):
+    """The templates of a question, and of the thought that concludes its chain."""
+
+    question: str
+    thought: str
+
+
+COMPARISONS: dict[str, dict[str, Wording]] = {}  # data set -> relation -> its wording
+for _row in read_table("comparisons"):
+    _of_dataset = COMPARISONS.setdefault(_row["dataset"], {})
+    _of_dataset[_row["relation"]] = Wording(_row["question"], _row["thought"])
 WHEN = {"hotpotqa": ("first", "last"), "2wikimultihopqa": ("earlier", "later")}
-BRIDGE = (
+BRIDGE = Wording(
     "Which {noun} has the {role} who was born {when}, {a} or {b}?",
     "Thus, {x} has the {role} who was born {when}.",
 )
@@ -42,41 +33,42 @@ SAME_THOUGHTS = {
     "no": "Thus, {a} and {b} are in different countries.",
 }
 RELATIVES = {("father", "father"): "grandfather", ("spouse", "father"): "father-in-law"}
-INFERENCE = ("Who is the {role} of {a}?", "Thus, the {role} of {a} is {x}.")
-AGE = ("How old was {role} when {a} {event}?", "Thus, {x} was {n} years old.")
+INFERENCE = Wording("Who is the {role} of {a}?", "Thus, the {role} of {a} is {x}.")
+AGE = Wording("How old was {role} when {a} {event}?", "Thus, {x} was {n} years old.")
 EVENTS = {"release": "came out", "opening": "was founded"}
-COUNT = (
+COUNT = Wording(
     "How many of the three members of {a} were born in {place}?",
     "Thus, {those} {were} born in {place}.",
-    "{n} of them",
 )
+NOBODY = "{n} of them"
 # before a name; they do not tell what is asked of it
 SMALL_WORDS = ("the", "of", "in", "through", "behind", "is", "was")
 ANSWER = "So the answer is: {answer}."
 
 
-def describe(style: str, relation: Relation, x: str) -> str:
-    """The noun phrase for a relation's value in a style's questions: "the director of X", "the X
+def describe(dataset: str, relation: Relation, x: str) -> str:
+    """The noun phrase for a relation's value in a data set's questions: "the director of X", "the X
     director", "X's director".
     """
     noun = re.fullmatch(r"the (\S+) of \{x\}", relation.phrase)
-    if noun and style == "musique" and not x.startswith("the "):
+    if noun and dataset == "musique" and not x.startswith("the "):
         return f"the {x} {noun[1]}"
-    if noun and style == "iirc":
+    if noun and dataset == "iirc":
         return f"{x}'s {noun[1]}"
     return relation.phrase.format(x=x)
+
+
+def ask(dataset: str, relation: Relation, x: str) -> str:
+    """The question for a relation's value in a data set."""
+    if dataset == "2wikimultihopqa":
+        who = "Who" if relation.value in ("person", "man") else "What"
+        return f"{who} is {describe(dataset, relation, x)}?"
+    return relation.questions[dataset == "musique"].format(x=x)
 
 
 def list_names(names: list[str]) -> str:
     """ "X", "X and Y" or "X, Y and Z"; nothing for no names."""
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
-
-
-def ask(style: str, relation: Relation, x: str) -> str:
-    """The question for a relation's value in a style."""
-    if style == "2wikimultihopqa":
-        return f"{'Who' if relation.value in ('person', 'man') else 'What'} is {describe(style, relation, x)}?"
-    return relation.questions[style == "musique"].format(x=x)
 
 
 def find_telling_word(text: str, x: str) -> int:
@@ -86,15 +78,13 @@ def find_telling_word(text: str, x: str) -> int:
     start = text.index(x)
     end = start + len(x)
     after = [end + word.start() for word in re.finditer(r"\w+", text[end:])]
-    before = [
-        word.start() for word in re.finditer(r"\w+", text[:start]) if word[0] not in SMALL_WORDS
-    ]
-    return (after or before)[-1]
+    words = re.finditer(r"\w+", text[:start])
+    return (after or [word.start() for word in words if word[0] not in SMALL_WORDS])[-1]
 
 
 def word_thought(dialect: str, relation: Relation, subject: Entity, value: str) -> str:
-    """The sentence of a chain that states the value of a relation, in the dialect of a style's
-    chains.
+    """The sentence of a chain that states the value of a relation; `dialect`: the data set whose
+    chains word it so.
     """
     if dialect == "2wikimultihopqa":
         phrase = relation.phrase.format(x=subject.name)

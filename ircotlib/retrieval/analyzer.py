@@ -14,10 +14,12 @@ import regex
 
 from ircotlib.retrieval.porter import STEP_2, STEP_3, STEP_4, stem
 
-STOP_WORDS = frozenset((
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or", "such",
-    "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
-))  # fmt: skip
+STOP_WORDS = frozenset(
+    """
+    a an and are as at be but by for if in into is it no not of on or such that the their then there
+    these they this to was will with
+    """.split()
+)
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
 MOST = 1 << 17  # chunks remembered, and as many older ones: 50 MB
 # of a word, in UTF-16 code units; what is longer is cut there and goes on as the next word
@@ -26,18 +28,22 @@ MAX_LENGTH = 255
 # Characters that Unicode made part of words, or combining, after version 12.1. Lucene's tokenizer
 # does not know them.
 LATER = """
-    B8 2E5-2EB 558 55A 55F 58A-58C 5C8-5C9 870-89F 8B5 8BE-8D2 B53-B55 C3C C5C-C5D CDC-CDD CF3 D04 D81 ECE 170D 1715-171F 180F 1ABF-1AF0
-    1B4C 1C89-1C8A 1DFA 208F 209D-209F 2C2F 2C5F 31BB-31BF 4DB6-4DBF 9FF0-9FFF A708-A716 A7C0-A7C1 A7C7-A7F6 A82C AB68-AB6D 10570-105F3
-    10780-107BF 10940-10959 10D40-10EFF 10F70-10FC4 11070-11075 110C2 11147 111CE-111CF 1123F-11241 11380-113E2 11460-11461 116D0-116E3
-    11740-11746 11900-11959 11AB0-11ABF 11B0A-11BF9 11DB0-11DF1 11F00-11FB0 1246F-1247F 12550-12FF0 1342F 13439-143FA 16100-16139
-    16A70-16AC9 16D40-16D79 16EA0-16ED3 16FE2 16FE4-1AFFE 1B11F-1B132 1B155 1B168 1CCF0-1D128 1D250-1D281 1D6A6 1DF00-1DFFF 1E030-1E08F
-    1E290-1E2AE 1E4D0-1E7FE 1FBF0-1FBF9 2A6D7-2A6DF 2B735-2B73F 2B81E 2CEA2-2CEAD 2EBF0-2EE5D 30000-33479
+    B8 2E5-2EB 558 55A 55F 58A-58C 5C8-5C9 870-89F 8B5 8BE-8D2 B53-B55 C3C C5C-C5D CDC-CDD CF3 D04
+    D81 ECE 170D 1715-171F 180F 1ABF-1AF0 1B4C 1C89-1C8A 1DFA 208F 209D-209F 2C2F 2C5F 31BB-31BF
+    4DB6-4DBF 9FF0-9FFF A708-A716 A7C0-A7C1 A7C7-A7F6 A82C AB68-AB6D 10570-105F3 10780-107BF
+    10940-10959 10D40-10EFF 10F70-10FC4 11070-11075 110C2 11147 111CE-111CF 1123F-11241 11380-113E2
+    11460-11461 116D0-116E3 11740-11746 11900-11959 11AB0-11ABF 11B0A-11BF9 11DB0-11DF1 11F00-11FB0
+    1246F-1247F 12550-12FF0 1342F 13439-143FA 16100-16139 16A70-16AC9 16D40-16D79 16EA0-16ED3 16FE2
+    16FE4-1AFFE 1B11F-1B132 1B155 1B168 1CCF0-1D128 1D250-1D281 1D6A6 1DF00-1DFFF 1E030-1E08F
+    1E290-1E2AE 1E4D0-1E7FE 1FBF0-1FBF9 2A6D7-2A6DF 2B735-2B73F 2B81E 2CEA2-2CEAD 2EBF0-2EE5D
+    30000-33479
 """
 SIGNS_BELOW = "600-605 6DD 70F 8E2 110BD 110CD"  # format characters then, digits and letters since
 # Pictographs of version 12.1 that were taken back since.
 PICTOGRAPHS = """
-    2388 2605 2607-2612 2616-2685 2690-2704 270E-2711 2765-2767 1F000-1F0F5 1F10D-1F10F 1F12F 1F16C-1F16F 1F1AD-1F1AE 1F260-1F3F6 1F4FE
-    1F546-1F5F9 1F6C6-1F6F2 1F774-1F77F 1F7D5-1F7FF 1F8B0-1F8D8 1FA00-1FBFF
+    2388 2605 2607-2612 2616-2685 2690-2704 270E-2711 2765-2767 1F000-1F0F5 1F10D-1F10F 1F12F
+    1F16C-1F16F 1F1AD-1F1AE 1F260-1F3F6 1F4FE 1F546-1F5F9 1F6C6-1F6F2 1F774-1F77F 1F7D5-1F7FF
+    1F8B0-1F8D8 1FA00-1FBFF
 """
 
 
@@ -112,10 +118,8 @@ def _cut_words(chunk: str) -> Iterator[str]:
     start = 0
     while match := WORD.search(chunk, start):
         if _length(match[0]) > MAX_LENGTH:
-            first, window = (
-                match.start(),
-                match[0].encode("utf-16-le")[: 2 * MAX_LENGTH].decode("utf-16-le", "ignore"),
-            )
+            first, units = match.start(), match[0].encode("utf-16-le")[: 2 * MAX_LENGTH]
+            window = units.decode("utf-16-le", "ignore")
             match = WORD.match(chunk, first, first + len(window))
         if match:
             yield match[0]
@@ -137,19 +141,21 @@ def _word_pattern() -> str:
     the rules come the words without a rule: emoji, flags, and, one by one, Han and Hiragana
     characters, and runs of South-East Asian ones.
     """
-    later, below = _members(LATER), _members(SIGNS_BELOW)
+    later, below, pictures = _members(LATER), _members(SIGNS_BELOW), _members(PICTOGRAPHS)
+    wide_digit = r"[\p{InHalfwidth_And_Fullwidth_Forms}&&\p{Nd}]"
     extend = rf"[\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{below}]--[{later}]"
     sets = {
         "x": f"[{extend}]*+",
         "y": f"[{extend}--[\\uFE0E\\uFE0F]]*",
         "letter": rf"[[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}]--[{later}{below}]]",
         "hebrew": r"\p{WB=Hebrew_Letter}",
-        "digit": rf"[[\p{{WB=Numeric}}[\p{{InHalfwidth_And_Fullwidth_Forms}}&&\p{{Nd}}]]--[\u19DA{later}{below}]]",
+        "digit": rf"[[\p{{WB=Numeric}}{wide_digit}]--[\u19DA{later}{below}]]",
         "katakana": rf"[\p{{WB=Katakana}}--[{later}]]",
         "joins_letters": rf"[[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}']--[{later}]]",
         "joins_digits": r"[\p{WB=MidNum}\p{WB=MidNumLet}'\uFE10\uFE14]",
         "joins_all": r"\p{WB=ExtendNumLet}",
-        "pictograph": rf"[[\p{{Extended_Pictographic}}{_members(PICTOGRAPHS)}]--[\p{{WB=ALetter}}\p{{Emoji_Modifier}}]]",
+        "pictograph": rf"[[\p{{Extended_Pictographic}}{pictures}]"
+        r"--[\p{WB=ALetter}\p{Emoji_Modifier}]]",
         "tone": r"\p{Emoji_Modifier}",
         "flag": r"\p{WB=Regional_Indicator}",
         "alone": rf"[[\p{{Script=Han}}\p{{Script=Hiragana}}]--[{later}]]",
@@ -179,10 +185,13 @@ def _word_pattern() -> str:
 
 def _fingerprint() -> str:
     words = (
-        "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 a_b U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 #\ufe0f\u20e3 "
-        + 300 * "x"
+        "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 a_b U.S. ראב\"י İΑΣ 漢字 ไทย "
+        "👩\u200d👧 🇫🇷 #\ufe0f\u20e3 " + 300 * "x"
     )
-    stems = "revved apology possibly hopping agreed flies as tying national relational adjustment adoption cease controlling rates"
+    stems = (
+        "revved apology possibly hopping agreed flies as tying national relational adjustment "
+        "adoption cease controlling rates"
+    )
     parts = (
         WORD.pattern,
         ASCII_WORD.pattern,

@@ -11,20 +11,28 @@ from hashlib import sha256
 from pathlib import Path
 
 import tantivy
-from filelock import FileLock
 
 from ircotlib.data import Paragraph
-from ircotlib.paths import write_folder
+from ircotlib.paths import hold_lock, write_folder
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.documents import count_processes, make_documents
-
-SCORING = (
-    "BM25(title) + BM25(text), OR of terms, k1 1.2, b 0.75, scores to 3 decimals, ties by position"
+from ircotlib.retrieval.ranking import (
+    SCORING,
+    Hits,
+    Refused,
+    Search,
+    Searching,
+    decode,
+    group,
+    nearest_titles,
+    retrieve,
+    searching_of,
 )
+
 ABOUT = "index.json"
-SPARE = 10  # hits fetched beyond k, to see whether a tie crosses k
+ANEW = "delete the folder, and open_index builds it anew"
 THREADS = min(8, os.cpu_count() or 1)
 
 
@@ -42,28 +50,28 @@ class BM25:
     def __init__(self, corpus: Corpus, folder: Path | str):
         expected, found = _about(corpus), _read_about(Path(folder))
         if found != expected:
-            raise ValueError(
-                f"{folder}: found an index of {found}, expected {expected}; open_index builds it anew"
-            )
+            differ = f"found an index of {found}, expected {expected}"
+            raise ValueError(f"{folder}: {differ}; open_index builds it anew")
         self.corpus = corpus
         self.fingerprint = sha256(json.dumps([SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
         self._searcher = _open(Path(folder), len(corpus))
 
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> list[str]:
-        """One reply a request, best first: JSON of [[position in corpus, score], ...] or [title,
-        ...]; ValueError for a k or n below 1.
+    def answer(
+        self, requests: Sequence[Retrieve | NearestTitle]
+    ) -> Iterator[tuple[int, str | Refused]]:
+        """Yield the place of each request and its reply, best first: JSON of [[position in corpus,
+        score], ...] or [title, ...]; for a k or n below 1 the error in place of a reply.
         """
-        distinct = list(dict.fromkeys(requests))
+        places = group(requests)
+        searchings = [searching_of(self, request) for request in places]
         with ThreadPoolExecutor(THREADS) as pool:
-            replies = dict(zip(distinct, pool.map(self._reply, distinct)))
-        return [replies[request] for request in requests]
+            for equal, reply in zip(places.values(), pool.map(self._reply, searchings)):
+                yield from ((place, reply) for place in equal)
 
     def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
         """The paragraphs or titles of a reply, best first."""
-        return tuple(
-            hit if isinstance(hit, str) else self.corpus[hit[0]] for hit in json.loads(reply)
-        )
+        return decode(self.corpus, reply)
 
     def search(
         self, query: str, k: int = 15, titles: Iterable[str] | None = None
@@ -71,52 +79,51 @@ class BM25:
         """The k best paragraphs with their scores, best first; none when no word of the query is in
         the index.
         """
-        hits = self._rank(self._query(query, titles), k)
+        hits = self._play(retrieve(self, Retrieve(query, k, titles)))
         return [(self.corpus[position], score) for position, score in hits]
 
     def nearest_titles(self, title: str, n: int = 1) -> list[str]:
-        """The n titles of the corpus nearest to a title (IRCoT App. B), best first: the same title,
-        then in any case, then by BM25.
+        """The n titles of the corpus nearest to a title (ranking.nearest_titles), best first."""
+        return self._play(nearest_titles(self, NearestTitle(title, n)))
 
-        Differs from the released program: it has BM25 alone, which does not find a title of stop
-        words ("It") and may put others first.
-        """
-        same, any_case = (
-            self._term(field, text)
-            for field, text in (("whole_title", title), ("lower_title", title.lower()))
-        )
-        titles: dict[str, None] = {}
-        for query in (same, any_case, self._any(self._weigh("title", Counter(analyze(title))))):
-            titles |= dict.fromkeys(self._titles(query, n))
-            if len(titles) >= n:
-                break
-        return list(titles)[:n]
-
-    def _titles(self, query: tantivy.Query, n: int) -> list[str]:
-        """The titles of the best paragraphs, each once: at least n, where there are as many."""
-        k = n
-        while True:
-            hits = self._rank(query, k)
-            titles = list(dict.fromkeys(self.corpus[position].title for position, _ in hits))
-            if len(titles) >= n or len(hits) < k:
-                return titles
-            k *= 4
-
-    def _reply(self, request: Retrieve | NearestTitle) -> str:
-        if isinstance(request, NearestTitle):
-            return json.dumps(self.nearest_titles(request.title, request.n))
-        return json.dumps(
-            self._rank(self._query(request.query, request.titles), request.k), separators=(",", ":")
-        )
-
-    def _query(self, text: str, titles: Iterable[str] | None) -> tantivy.Query:
+    def query_of(self, text: str, titles: Iterable[str] | None) -> tantivy.Query:
+        """Any term of a text, in titles and texts; within allowed titles unless None."""
         terms = Counter(analyze(text))
-        scored = self._any([*self._weigh("title", terms), *self._weigh("text", terms)])
+        scored = _any([*self._weigh("title", terms), *self._weigh("text", terms)])
         if titles is None:
             return scored
         return tantivy.Query.boolean_query(
             [(tantivy.Occur.Must, scored), (tantivy.Occur.Must, self._allow(titles))]
         )
+
+    def queries_of_title(self, title: str) -> list[tantivy.Query]:
+        """The same title, the same in any case, any of its terms in titles."""
+        return [
+            self._term("whole_title", title),
+            self._term("lower_title", title.lower()),
+            _any(self._weigh("title", Counter(analyze(title)))),
+        ]
+
+    def _reply(self, searching: Searching[str]) -> str | Refused:
+        try:
+            return self._play(searching)
+        except Refused as error:
+            return error
+
+    def _play(self, searching: Searching):
+        """Play a searching to its end; what it returns."""
+        hits = None
+        while True:
+            try:
+                search = searching.send(hits)
+            except StopIteration as end:
+                return end.value
+            hits = self._search(search)
+
+    def _search(self, search: Search) -> Hits:
+        found = self._searcher.search(search.query, search.size, count=False).hits
+        positions = self._searcher.fast_field_values("position", [address for _, address in found])
+        return list(zip(positions, (round(score, 3) for score, _ in found)))
 
     def _weigh(self, field: str, terms: Counter) -> Iterator[tantivy.Query]:
         """One query a term, as heavy as the term is frequent in the question."""
@@ -127,29 +134,14 @@ class BM25:
     def _term(self, field: str, term: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, field, term, "freq")
 
-    def _any(self, queries: Iterable[tantivy.Query]) -> tantivy.Query:
-        return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
-
     def _allow(self, titles: Iterable[str]) -> tantivy.Query:
         return tantivy.Query.const_score_query(
             tantivy.Query.term_set_query(self._schema, "whole_title", list(titles)), 0.0
         )
 
-    def _rank(self, query: tantivy.Query, k: int) -> list[tuple[int, float]]:
-        """The k best positions and scores; equal scores (to 3 decimals) in the order of the corpus,
-        whatever the index.
-        """
-        if k < 1:
-            raise ValueError(f"k is {k}: ask for at least 1 paragraph")
-        limit = k + SPARE
-        while True:
-            hits = self._searcher.search(query, min(limit, len(self.corpus)), count=False).hits
-            scores = [round(score, 3) for score, _ in hits]
-            if len(hits) < limit or scores[-1] < scores[k - 1]:
-                break
-            limit *= 4
-        positions = self._searcher.fast_field_values("position", [address for _, address in hits])
-        return sorted(zip(positions, scores), key=lambda hit: (-hit[1], hit[0]))[:k]
+
+def _any(queries: Iterable[tantivy.Query]) -> tantivy.Query:
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
 
 
 def open_index(
@@ -174,7 +166,7 @@ def build_index(
     if _read_about(folder) == _about(corpus):
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
+    with hold_lock(Path(f"{folder}.lock"), f"the index {folder}"):
         if _read_about(folder) == _about(corpus):
             return
         _build(corpus, folder, progress)
@@ -202,13 +194,10 @@ def _open(folder: Path, count: int) -> tantivy.Searcher:
     try:
         searcher = tantivy.Index.open(str(folder)).searcher()
     except ValueError as error:
-        raise ValueError(
-            f"{folder}: this index cannot be read ({error}); delete the folder, and open_index builds it anew"
-        ) from error
+        raise ValueError(f"{folder}: this index cannot be read ({error}); {ANEW}") from error
     if searcher.num_docs != count:
-        raise ValueError(
-            f"{folder}: found {searcher.num_docs} paragraphs, expected {count}; delete the folder, and open_index builds it anew"
-        )
+        found = f"found {searcher.num_docs} paragraphs, expected {count}"
+        raise ValueError(f"{folder}: {found}; {ANEW}")
     return searcher
 
 

@@ -4,19 +4,24 @@ once, whatever its size.
 
 import json
 import mmap
+import shutil
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from filecmp import cmpfiles
 from hashlib import blake2b, sha256
 from itertools import islice
 from operator import index
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from ircotlib.data import Paragraph
+from ircotlib.paths import hold_lock
 
 PARAGRAPHS, OFFSETS, IDS, ABOUT = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
+LOCK, PARTIAL = "corpus.lock", "partial-"  # in the folder too: a lock, and what is being written
 
 
 class Corpus:
@@ -33,14 +38,12 @@ class Corpus:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._offsets = np.load(self.folder / OFFSETS, mmap_mode="r")
         self._ids = np.load(self.folder / IDS, mmap_mode="r")
-        found, expected = (
-            (len(self._offsets) - 1, len(self._ids), len(self._lines)),
-            (about["count"], about["count"], about["bytes"]),
-        )
-        if found != expected:
-            raise ValueError(
-                f"{self.folder}: found {found} (offsets, ids, bytes), expected {expected}; write the corpus again"
-            )
+        count, size = about["count"], about["bytes"]
+        offsets, ids, found = len(self._offsets) - 1, len(self._ids), len(self._lines)
+        if offsets != count or ids != count or found != size:
+            found = f"found {offsets} offsets, {ids} ids and {found} bytes"
+            expected = f"expected those of {count} paragraphs in {size} bytes"
+            raise ValueError(f"{self.folder}: {found}, {expected}; write the corpus again")
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -63,6 +66,10 @@ class Corpus:
             for line in islice(file, stop - start):
                 yield Paragraph(**json.loads(line))
 
+    def find(self, id: str) -> Paragraph:
+        """The paragraph with this id; KeyError when there is none."""
+        return self[self.position_of(id)]
+
     def position_of(self, id: str) -> int:
         """Where the paragraph with this id stands; KeyError when there is none."""
         hashes, wanted = self._ids["hash"], _hash(id)
@@ -75,29 +82,76 @@ class Corpus:
         raise KeyError(f"no paragraph has the id {id!r} in {self.folder}")
 
 
+def open_corpus(
+    folder: Path | str, made_of: dict | str, paragraphs: Callable[[], Iterable[Paragraph]]
+) -> Corpus:
+    """Open the corpus of a folder; only if it is not there, or is made of something else, write
+    what `paragraphs()` gives.
+
+    `made_of`: says where the paragraphs come from, and differs whenever they could: sizes and times
+    of the raw files, or their hashes. It is recorded in the folder, as JSON. Of several processes
+    one writes and the others wait. Errors: see write_corpus.
+    """
+    folder, made_of = Path(folder), json.loads(json.dumps(made_of))
+    if corpus := _find_corpus(folder, made_of):
+        return corpus
+    with _hold(folder):
+        return _find_corpus(folder, made_of) or _write(folder, paragraphs(), {"made_of": made_of})
+
+
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
     """Write paragraphs as a corpus, in their order, and open it; ValueError when there are none or
     two share an id.
 
-    A corpus that is already there stays as it is until the new one is complete. A process killed at
-    the end of writing leaves no corpus, never half of one.
+    A corpus that is already there stays as it is until the new one is complete, and for good if it
+    is the same. A process killed at the end of writing leaves no corpus, never half of one. Of
+    several processes one writes and the others wait.
     """
-    folder = Path(folder)
+    with _hold(Path(folder)):
+        return _write(Path(folder), paragraphs, {})
+
+
+def _hold(folder: Path):
     folder.mkdir(parents=True, exist_ok=True)
+    return hold_lock(folder / LOCK, f"the corpus {folder}")
+
+
+def _find_corpus(folder: Path, made_of: object) -> Corpus | None:
+    """The corpus of a folder if it is whole and made of this."""
     try:
-        _write_partial(folder, paragraphs)
-        (folder / ABOUT).unlink(missing_ok=True)
-        for name in (PARAGRAPHS, OFFSETS, IDS, ABOUT):
-            _partial(folder, name).replace(folder / name)
-    finally:
-        for name in (PARAGRAPHS, OFFSETS, IDS, ABOUT):
-            _partial(folder, name).unlink(missing_ok=True)
+        return Corpus(folder) if _read_about(folder).get("made_of") == made_of else None
+    except (OSError, EOFError, ValueError):
+        return None
+
+
+def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpus:
+    for left_over in folder.glob(f"{PARTIAL}*"):  # by a process that was killed
+        shutil.rmtree(left_over)
+    with TemporaryDirectory(prefix=PARTIAL, dir=folder) as partial:
+        about = _write_paragraphs(Path(partial), paragraphs) | origin
+        (Path(partial) / ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
+        _replace(folder, Path(partial))
     return Corpus(folder)
 
 
-def _write_partial(folder: Path, paragraphs: Iterable[Paragraph]) -> None:
+def _replace(folder: Path, partial: Path) -> None:
+    """Put new files in the place of those that differ; corpus.json comes last, and is not there
+    while others change.
+    """
+    names = (PARAGRAPHS, OFFSETS, IDS, ABOUT)
+    same, *_ = cmpfiles(folder, partial, names, shallow=False)
+    changed = [name for name in names if name not in same]
+    if changed not in ([], [ABOUT]):
+        (folder / ABOUT).unlink(missing_ok=True)
+        changed = names
+    for name in changed:
+        (partial / name).replace(folder / name)
+
+
+def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
+    """Write all but corpus.json; return what that says."""
     offsets, hashes, fingerprint = array("q", [0]), array("Q"), sha256()
-    with _partial(folder, PARAGRAPHS).open("wb") as file:
+    with (folder / PARAGRAPHS).open("wb") as file:
         for paragraph in paragraphs:
             line = _line(paragraph)
             file.write(line)
@@ -105,17 +159,12 @@ def _write_partial(folder: Path, paragraphs: Iterable[Paragraph]) -> None:
             offsets.append(offsets[-1] + len(line))
             hashes.append(_hash(paragraph.id))
     if not hashes:
-        raise ValueError(
-            f"no paragraphs to write to {folder}: a corpus has at least one; look at where they were to come from"
-        )
-    _save(_partial(folder, OFFSETS), np.asarray(offsets, dtype=np.int64))
-    _save(_partial(folder, IDS), _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
-    about = {
-        "count": len(hashes),
-        "bytes": offsets[-1],
-        "fingerprint": fingerprint.hexdigest()[:16],
-    }
-    _partial(folder, ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
+        needed = "a corpus has at least one; look at where they were to come from"
+        raise ValueError(f"no paragraphs to write to {folder.parent}: {needed}")
+    np.save(folder / OFFSETS, np.asarray(offsets, dtype=np.int64))
+    np.save(folder / IDS, _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
+    digest = fingerprint.hexdigest()[:16]
+    return {"count": len(hashes), "bytes": offsets[-1], "fingerprint": digest}
 
 
 def _line(paragraph: Paragraph) -> bytes:
@@ -130,16 +179,12 @@ def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:
     order = np.argsort(hashes, kind="stable")
     ids = np.empty(len(hashes), dtype=[("hash", np.uint64), ("position", np.int64)])
     ids["hash"], ids["position"] = hashes[order], order
-    with _partial(folder, PARAGRAPHS).open("rb") as file:
+    with (folder / PARAGRAPHS).open("rb") as file:
         for place in np.flatnonzero(ids["hash"][1:] == ids["hash"][:-1]):
-            first, second = (
-                _read_id(file, offsets[position]) for position in order[place : place + 2]
-            )
-            if first == second:
-                raise ValueError(
-                    f"two paragraphs have the id {first!r}: positions {order[place]} and {order[place + 1]}; "
-                    "ids are unique in a corpus: drop the duplicate or number them"
-                )
+            first, second = order[place : place + 2]
+            if (id := _read_id(file, offsets[first])) == _read_id(file, offsets[second]):
+                found = f"two paragraphs have the id {id!r}: positions {first} and {second}"
+                raise ValueError(f"{found}; ids are unique in a corpus: drop one or number them")
     return ids
 
 
@@ -152,19 +197,9 @@ def _hash(id: str) -> int:
     return int.from_bytes(blake2b(id.encode("utf-8"), digest_size=8).digest(), "big")
 
 
-def _partial(folder: Path, name: str) -> Path:
-    return folder / f"{name}.partial"
-
-
-def _save(path: Path, values: np.ndarray) -> None:
-    with path.open("wb") as file:
-        np.save(file, values)
-
-
 def _read_about(folder: Path) -> dict:
     path = folder / ABOUT
     if not path.is_file():
-        raise FileNotFoundError(
-            f"{path} not found: no corpus there, or its writing was broken off; write it with write_corpus"
-        )
+        missing = f"{path} not found: no corpus there, or its writing was broken off"
+        raise FileNotFoundError(f"{missing}; write it with write_corpus")
     return json.loads(path.read_text(encoding="utf-8"))

@@ -65,9 +65,10 @@ def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
             maker = makers[position // TURN % processes]
             document = maker.stdout.readline()
             if not document.endswith("\n"):
+                status = f"with status {maker.wait()}, expected {len(corpus)} paragraphs"
                 raise ChildProcessError(
-                    f"the analysis of {corpus.folder} broke off at paragraph {position} with status {maker.wait()}, expected {len(corpus)} "
-                    "paragraphs; see what stands above, and whether the memory is enough, then build again"
+                    f"the analysis of {corpus.folder} broke off at paragraph {position} {status}; "
+                    "see what stands above, and whether the memory is enough, then build again"
                 )
             yield document
 

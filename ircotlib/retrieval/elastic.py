@@ -3,40 +3,43 @@ as the embedded one (IRCoT §4.1).
 """
 
 import json
-from collections.abc import Collection, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
+from typing import TypeVar
 
 import numpy as np
 
 from ircotlib.data import Paragraph
 from ircotlib.program import NearestTitle, Retrieve
-from ircotlib.retrieval.bm25 import SCORING, SPARE
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.elastic_client import Away, Server, connect, is_away, reason_of
+from ircotlib.retrieval.ranking import (
+    SCORING,
+    Hits,
+    Refused,
+    Search,
+    Searching,
+    decode,
+    group,
+    nearest_titles,
+    retrieve,
+    searching_of,
+)
 
-# searches in one request; what was answered by earlier ones is in the call cache when a server
-# fails
-BATCH = 64
+BATCH = 64  # searches in one request
 ANALYZER = "english"
-PROBE = "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 revved apology possibly hopping tying relational"
+PROBE = (
+    "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 "
+    "revved apology possibly hopping tying relational"
+)
 # as if all shards were one
 HEADER = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}
-WANTED = "responses.status,responses.error,responses._shards,responses.timed_out,responses.hits.hits.sort"
-
-
-@dataclass(frozen=True)
-class Search:
-    """One search: its text, for errors, its query in Elasticsearch's language, and how many hits."""
-
-    text: str
-    query: dict
-    size: int
-
-
-Hits = list[tuple[int, float]]  # position in the corpus, score to 3 decimals
-Searching = Generator[Search, Hits, list]
+WANTED = ",".join(
+    f"responses.{part}" for part in ("status", "error", "_shards", "timed_out", "hits.hits.sort")
+)
+LOAD = "load it with open_elasticsearch"
+T = TypeVar("T")
 
 
 class Elasticsearch:
@@ -71,25 +74,24 @@ class Elasticsearch:
         """The places of the next batch: the first 64."""
         return list(range(len(requests)))[:BATCH]
 
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> list[str]:
-        """One reply a request, best first: JSON of [[position in corpus, score], ...] or [title,
-        ...].
+    def answer(
+        self, requests: Sequence[Retrieve | NearestTitle]
+    ) -> Iterator[tuple[int, str | Refused]]:
+        """Yield the place of each request and its reply, best first: JSON of [[position in corpus,
+        score], ...] or [title, ...]; for a k or n below 1, or a search that the server refuses, the
+        error in place of a reply.
 
-        Raises ValueError for a k or n below 1 or a search that the server refuses, ConnectionError
-        when the server stays away.
+        Raises ConnectionError when the server stays away.
         """
-        distinct = list(dict.fromkeys(requests))
-        replies: dict[Retrieve | NearestTitle, str] = {}
-        for start in range(0, len(distinct), BATCH):
-            batch = distinct[start : start + BATCH]
-            replies |= zip(batch, self._play([self._reply(request) for request in batch]))
-        return [replies[request] for request in requests]
+        places = group(requests)
+        searchings = [(request, searching_of(self, request)) for request in places]
+        for start in range(0, len(searchings), BATCH):
+            for request, reply in self._play(dict(searchings[start : start + BATCH])):
+                yield from ((place, reply) for place in places[request])
 
     def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
         """The paragraphs or titles of a reply, best first."""
-        return tuple(
-            hit if isinstance(hit, str) else self.corpus[hit[0]] for hit in json.loads(reply)
-        )
+        return decode(self.corpus, reply)
 
     def search(
         self, query: str, k: int = 15, titles: Collection[str] | None = None
@@ -97,74 +99,52 @@ class Elasticsearch:
         """The k best paragraphs with their scores, best first; none when no word of the query is in
         the index.
         """
-        (hits,) = self._play([self._rank(query, _scored(query, titles), k)])
+        hits = self._play_one(retrieve(self, Retrieve(query, k, titles)))
         return [(self.corpus[position], score) for position, score in hits]
 
     def nearest_titles(self, title: str, n: int = 1) -> list[str]:
-        """The n titles of the corpus nearest to a title (IRCoT App. B), best first: the same title,
-        then in any case, then by BM25.
-        """
-        return self._play([self._nearest(title, n)])[0]
+        """The n titles of the corpus nearest to a title (ranking.nearest_titles), best first."""
+        return self._play_one(nearest_titles(self, NearestTitle(title, n)))
 
-    def _reply(self, request: Retrieve | NearestTitle) -> Searching:
-        if isinstance(request, NearestTitle):
-            return json.dumps((yield from self._nearest(request.title, request.n)))
-        hits = yield from self._rank(
-            request.query, _scored(request.query, request.titles), request.k
-        )
-        return json.dumps(hits, separators=(",", ":"))
+    def query_of(self, text: str, titles: Iterable[str] | None) -> dict:
+        """Any term of a text, in titles and texts; within allowed titles unless None."""
+        query = _any(text, "title", "text")
+        if titles is not None:
+            query["bool"]["filter"] = _equal("title.whole", titles)
+        return query
 
-    def _nearest(self, title: str, n: int) -> Searching:
+    def queries_of_title(self, title: str) -> list[dict]:
+        """The same title, the same in any case, any of its terms in titles."""
         same, any_case = _equal("title.whole", [title]), _equal("lower_title", [title.lower()])
-        titles: dict[str, None] = {}
-        for query in (
-            {"bool": {"filter": same}},
-            {"bool": {"filter": any_case}},
-            _any(title, "title"),
-        ):
-            titles |= dict.fromkeys((yield from self._titles(title, query, n)))
-            if len(titles) >= n:
-                break
-        return list(titles)[:n]
+        return [{"bool": {"filter": same}}, {"bool": {"filter": any_case}}, _any(title, "title")]
 
-    def _titles(self, title: str, query: dict, n: int) -> Searching:
-        """The titles of the best paragraphs, each once: at least n, where there are as many."""
-        k = n
-        while True:
-            hits = yield from self._rank(title, query, k)
-            titles = list(dict.fromkeys(self.corpus[position].title for position, _ in hits))
-            if len(titles) >= n or len(hits) < k:
-                return titles
-            k *= 4
+    def _play_one(self, searching: Searching):
+        ((_, result),) = self._play({0: searching})
+        if isinstance(result, Refused):
+            raise result
+        return result
 
-    def _rank(self, text: str, query: dict, k: int) -> Searching:
-        """The k best positions and scores; equal scores (to 3 decimals) in the order of the corpus,
-        on however many shards.
+    def _play(self, searchings: Mapping[T, Searching]) -> Iterator[tuple[T, object]]:
+        """Play searchings to their ends, each round of searches in one request; yield what they
+        return, or why it was refused.
         """
-        if k < 1:
-            raise ValueError(f"k is {k}: ask for at least 1 paragraph")
-        size = k + SPARE
-        while True:
-            hits = yield Search(text, query, min(size, len(self.corpus)))
-            if len(hits) < size or hits[-1][1] < hits[k - 1][1]:
-                return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:k]
-            size *= 4
-
-    def _play(self, searchings: Sequence[Searching]) -> list:
-        """Play searchings to their ends, each round of searches in one request; what they return."""
-        results, sent = {}, dict.fromkeys(range(len(searchings)))
+        sent: dict[T, Hits | Refused | None] = dict.fromkeys(searchings)
         while sent:
-            asked = {}
-            for place, hits in sent.items():
+            asked, ended = {}, {}
+            for name, hits in sent.items():
                 try:
-                    asked[place] = searchings[place].send(hits)
+                    if isinstance(hits, Refused):
+                        raise hits
+                    asked[name] = searchings[name].send(hits)
                 except StopIteration as end:
-                    results[place] = end.value
+                    ended[name] = end.value
+                except Refused as error:
+                    ended[name] = error
+            yield from ended.items()
             sent = dict(zip(asked, self._search(list(asked.values()))))
-        return [results[place] for place in range(len(searchings))]
 
-    def _search(self, searches: Sequence[Search]) -> list[Hits]:
-        found: dict[int, Hits] = {}
+    def _search(self, searches: Sequence[Search]) -> list[Hits | Refused]:
+        found: dict[int, Hits | Refused] = {}
 
         def ask_for_the_rest() -> None:
             places = [place for place in range(len(searches)) if place not in found]
@@ -174,12 +154,12 @@ class Elasticsearch:
             )
             failures = []
             for place, answer in zip(places, response["responses"], strict=True):
-                if failure := _failure(answer, searches[place]):
+                try:
+                    found[place] = _read(answer, searches[place])
+                except Away as failure:
                     failures.append(failure)
-                else:
-                    found[place] = _hits(answer)
             if failures:
-                raise Away(failures[0])
+                raise failures[0]
 
         if searches:
             self._server.ask(ask_for_the_rest)
@@ -200,16 +180,14 @@ def find_index(server: Server, name: str, corpus: Corpus) -> str:
     )
     count = 0 if response.meta.status == 404 else len(response)
     if count != 1:
-        raise ValueError(
-            f"found {count} indices named {name!r} at {', '.join(server.urls)}, expected one; load it with open_elasticsearch"
-        )
+        urls = ", ".join(server.urls)
+        raise ValueError(f"found {count} indices named {name!r} at {urls}, expected one; {LOAD}")
     ((index, made),) = response.items()
     found = made["mappings"].get("_meta", {})
     expected = about(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
     if found != expected:
-        raise ValueError(
-            f"index {index!r}: found one of {found}, expected {expected}; load it with open_elasticsearch, or take another name"
-        )
+        differ = f"found one of {found}, expected {expected}"
+        raise ValueError(f"index {index!r}: {differ}; {LOAD}, or take another name")
     return index
 
 
@@ -217,31 +195,16 @@ def probe_analyzer(server: Server, index: str) -> str:
     """A digest of the terms that the index makes of a text of many scripts; it changes with the
     analyzer and its version.
     """
-    title, text = (
-        partial(server.client.indices.analyze, index=index, field=field, text=PROBE)
-        for field in ("title", "text")
-    )
-    terms = [
-        [token["token"] for token in server.ask(analyze_probe)["tokens"]]
-        for analyze_probe in (title, text)
-    ]
+    terms = []
+    for field in ("title", "text"):
+        ask = partial(server.client.indices.analyze, index=index, field=field, text=PROBE)
+        terms.append([token["token"] for token in server.ask(ask)["tokens"]])
     return sha256(json.dumps(terms).encode()).hexdigest()[:16]
 
 
-def _scored(text: str, titles: Collection[str] | None) -> dict:
-    query = _any(text, "title", "text")
-    if titles is not None:
-        query["bool"]["filter"] = _equal("title.whole", titles)
-    return query
-
-
 def _any(text: str, *fields: str) -> dict:
-    return {
-        "bool": {
-            "should": [{"match": {field: text}} for field in fields],
-            "minimum_should_match": 1,
-        }
-    }
+    matches = [{"match": {field: text}} for field in fields]
+    return {"bool": {"should": matches, "minimum_should_match": 1}}
 
 
 def _equal(field: str, texts: Iterable[str]) -> dict:
@@ -264,23 +227,23 @@ def _body(search: Search) -> dict:
     }
 
 
-def _failure(answer: dict, search: Search) -> str | None:
-    """Why a search has no answer for now; None when it has one, ValueError when it will never have
-    one.
+def _read(answer: dict, search: Search) -> Hits | Refused:
+    """The hits of a search, or why it will never have any; raises Away when it has none for now,
+    ValueError when no search can have any.
+
+    A score is read back as the 32-bit number that the server wrote in as few digits as tell it from
+    others.
     """
-    if answer["status"] == 200 and not answer["timed_out"] and not answer["_shards"]["failed"]:
-        return None
+    status, found = answer["status"], answer.get("hits", {}).get("hits", ())
+    if status == 200 and not answer["timed_out"] and not answer["_shards"]["failed"]:
+        hits = [hit["sort"] for hit in found]
+        return [(position, round(float(np.float32(score)), 3)) for score, position in hits]
     text = search.text if len(search.text) <= 200 else search.text[:200] + "…"
-    reason = f"status {answer['status']}, {reason_of(answer.get('error') or answer['_shards'])}"
+    reason = f"status {status}, {reason_of(answer.get('error') or answer['_shards'])}"
     failure = f"the search {text!r} ({len(search.text)} characters, {search.size} hits): {reason}"
-    if answer["status"] == 200 or is_away(answer["status"]):
-        return failure
-    raise ValueError(f"Elasticsearch refused {failure}")
-
-
-def _hits(answer: dict) -> Hits:
-    """Positions and scores; a score is read back as the 32-bit number that the server wrote in as
-    few digits as tell it from others.
-    """
-    hits = [hit["sort"] for hit in answer.get("hits", {}).get("hits", ())]
-    return [(position, round(float(np.float32(score)), 3)) for score, position in hits]
+    if status == 200 or is_away(status):
+        raise Away(failure)
+    refusal = Refused(f"Elasticsearch refused {failure}")
+    if status != 400:  # not for what this search is: the index is gone, or closed to this user
+        raise ValueError(str(refusal))
+    return refusal

@@ -32,7 +32,7 @@ logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
 
 
 class Away(Exception):
-    """A server that does not answer, or answers that it cannot at the moment: worth asking again."""
+    """A server that does not answer, or answers that it cannot for now: worth asking again."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,9 @@ class Server:
                 left = end - time.monotonic()
                 if left <= 0:
                     raise ConnectionError(
-                        f"no answer from Elasticsearch at {', '.join(self.urls)} for {self.patience:.0f} s ({error}); "
-                        "start it again, then run the same again: it goes on with what was answered or loaded before"
+                        f"no answer from Elasticsearch at {', '.join(self.urls)} "
+                        f"for {self.patience:.0f} s ({error}); start it again, then run the same "
+                        "again: it goes on with what was answered or loaded before"
                     ) from error
             time.sleep(min(pause, left))
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -96,9 +97,8 @@ def connect(url: str, patience: float = 60.0) -> Server:
             "start one (docker compose -f docker/compose-one.yml up -d), or correct the address"
         ) from error
     except elasticsearch.UnsupportedProductError as error:
-        raise ValueError(
-            f"{', '.join(urls)}: what answers there is not Elasticsearch ({error}); correct the address"
-        ) from error
+        other = f"what answers there is not Elasticsearch ({error})"
+        raise ValueError(f"{', '.join(urls)}: {other}; correct the address") from error
     check_version(found["number"], elasticsearch.__versionstr__)
     return Server(urls, patience, found.get("lucene_version", "unknown"), client)
 
@@ -114,7 +114,8 @@ def check_version(server: str, client: str) -> None:
         )
     if int(client.split(".")[0]) not in (major, major - 1):
         raise ValueError(
-            f"found Elasticsearch {server} and its Python client {client}, expected a client of the server's major version or one lower; "
+            f"found Elasticsearch {server} and its Python client {client}, expected a client of "
+            "the server's major version or one lower; "
             f"pip install 'elasticsearch>={major},<{major + 1}'"
         )
 
@@ -126,9 +127,8 @@ def once(call: Callable[[], T]) -> T:
     try:
         return call()
     except elastic_transport.TlsError as error:
-        raise ConnectionError(
-            f"no safe connection ({error.message}); set ELASTICSEARCH_CA to the file of the server's certificate"
-        ) from error
+        advice = "set ELASTICSEARCH_CA to the file of the server's certificate"
+        raise ConnectionError(f"no safe connection ({error.message}); {advice}") from error
     except (elastic_transport.ConnectionError, elastic_transport.ConnectionTimeout) as error:
         raise Away(error.message) from error
     except elasticsearch.UnsupportedProductError:
@@ -164,7 +164,8 @@ def reason_of(body: object) -> str:
 def _addresses(url: str) -> tuple[str, ...]:
     if "@" in url:  # not shown: it may hold a password
         raise ValueError(
-            f"an address of Elasticsearch must not hold a user or a password; leave them out and set {CREDENTIALS}"
+            "an address of Elasticsearch must not hold a user or a password; "
+            f"leave them out and set {CREDENTIALS}"
         )
     urls = tuple(dict.fromkeys(part.strip().rstrip("/") for part in url.split(",")))
     for part in urls:
@@ -176,7 +177,8 @@ def _addresses(url: str) -> tuple[str, ...]:
             or address.query
         ):
             raise ValueError(
-                f"found the address {part!r}, expected http://host:9200 or https://host:9200, of a cluster several with commas"
+                f"found the address {part!r}, expected http://host:9200 or https://host:9200, "
+                "of a cluster several with commas"
             )
     return urls
 
@@ -189,14 +191,12 @@ def _credentials(environment: Mapping[str, str], urls: tuple[str, ...]) -> dict:
         environment.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER", "PASSWORD", "CA")
     )
     if bool(user) != bool(password) or (key and password):
-        raise ValueError(
-            f"found half of the credentials of Elasticsearch, or two kinds of them; set either {CREDENTIALS}"
-        )
+        found = "found half of the credentials of Elasticsearch, or two kinds of them"
+        raise ValueError(f"{found}; set either {CREDENTIALS}")
     if certificate and not (
         Path(certificate).is_file() and all(url.startswith("https:") for url in urls)
     ):
-        raise ValueError(
-            f"found ELASTICSEARCH_CA={certificate!r} for {', '.join(urls)}, expected the file of a certificate, and https addresses"
-        )
+        found = f"found ELASTICSEARCH_CA={certificate!r} for {', '.join(urls)}"
+        raise ValueError(f"{found}, expected the file of a certificate, and https addresses")
     given = {"api_key": key} if key else {"basic_auth": (user, password)} if user else {}
     return given | ({"ca_certs": certificate} if certificate else {})

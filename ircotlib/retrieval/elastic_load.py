@@ -103,8 +103,11 @@ def _load(
     start, failure = -1, None
     while (missing := server.ask(lambda: _first_missing(server, index))) < len(corpus):
         if missing == start:
-            raise ConnectionError(f"index {index!r}: nothing could be added after {start:,} of {len(corpus):,} paragraphs ({failure}); "
-                                  "see to the server, then run the same again: it goes on from there")  # fmt: skip
+            raise ConnectionError(
+                f"index {index!r}: nothing could be added after {start:,} of {len(corpus):,} "
+                f"paragraphs ({failure}); see to the server, then run the same again: it goes on "
+                "from there"
+            )
         start = missing
         try:
             once(partial(_send, server, index, corpus, progress(range(start, len(corpus)))))
@@ -129,9 +132,8 @@ def _send(server: Server, index: str, corpus: Corpus, positions: Iterable[int]) 
             reason = f"status {result['status']}, {reason_of(result)}"
             if is_away(result["status"]):
                 raise Away(reason)
-            raise ValueError(
-                f"Elasticsearch refused paragraph {corpus[int(result['_id'])].id!r} of index {index!r}: {reason}"
-            )
+            refused = f"paragraph {corpus[int(result['_id'])].id!r} of index {index!r}"
+            raise ValueError(f"Elasticsearch refused {refused}: {reason}")
 
 
 def _documents(index: str, corpus: Corpus, positions: Iterable[int]) -> Iterator[dict]:
@@ -174,9 +176,8 @@ def _complete(server: Server, index: str, corpus: Corpus) -> None:
     """Check that as many paragraphs are there as the corpus has, and record it."""
     found = server.ask(lambda: _count_below(server, index, None))
     if found != len(corpus):
-        raise ValueError(
-            f"index {index!r}: found {found:,} paragraphs, expected {len(corpus):,}; delete the index, then load it again"
-        )
+        counts = f"found {found:,} paragraphs, expected {len(corpus):,}"
+        raise ValueError(f"index {index!r}: {counts}; delete the index, then load it again")
     made = about(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
     server.ask(lambda: server.client.indices.flush(index=index))
     server.ask(
@@ -195,7 +196,8 @@ def _give_name(server: Server, index: str, name: str) -> None:
         return
     if not having and server.ask(lambda: server.client.indices.exists(index=name)):
         raise ValueError(
-            f"{name!r} is an index at {', '.join(server.urls)}, expected a free name or an alias; take another name"
+            f"{name!r} is an index at {', '.join(server.urls)}, expected a free name or an alias; "
+            "take another name"
         )
     actions = [{"remove": {"index": other, "alias": name}} for other in having] + [
         {"add": {"index": index, "alias": name}}

@@ -5,10 +5,28 @@
 # Step 2 and step 3: the first suffix that the word ends in is replaced when the measure of what
 # precedes it is above 0.
 STEP_2 = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("bli", "ble"), ("alli", "al"),
-    ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"),
-    ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"), ("logi", "log"),
-)  # fmt: skip
+    ("ational", "ate"),
+    ("tional", "tion"),
+    ("enci", "ence"),
+    ("anci", "ance"),
+    ("izer", "ize"),
+    ("bli", "ble"),
+    ("alli", "al"),
+    ("entli", "ent"),
+    ("eli", "e"),
+    ("ousli", "ous"),
+    ("ization", "ize"),
+    ("ation", "ate"),
+    ("ator", "ate"),
+    ("alism", "al"),
+    ("iveness", "ive"),
+    ("fulness", "ful"),
+    ("ousness", "ous"),
+    ("aliti", "al"),
+    ("iviti", "ive"),
+    ("biliti", "ble"),
+    ("logi", "log"),
+)
 STEP_3 = (
     ("icate", "ic"),
     ("ative", ""),
@@ -20,9 +38,9 @@ STEP_3 = (
 )
 # Step 4: the first suffix that the word ends in goes when the measure of what precedes it is above
 # 1 ("ion" only after s or t).
-STEP_4 = (
-    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize",
-)  # fmt: skip
+STEP_4 = tuple(
+    "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
+)
 SUFFIXES_2, SUFFIXES_3 = (tuple(suffix for suffix, _ in rules) for rules in (STEP_2, STEP_3))
 
 
@@ -47,7 +65,7 @@ def stem(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """One letter per character: v for a vowel, c for a consonant; y is a vowel after a consonant."""
+    """One letter per character: v for a vowel, c for a consonant; so is y after a consonant."""
     shape = ""
     for letter in word:
         shape += "v" if letter in "aeiou" or (letter == "y" and shape.endswith("c")) else "c"

@@ -1,0 +1,76 @@
+"""The systems that answer questions: one file each, named as in its paper.
+
+Such a file holds a program and ends with `SYSTEMS`, a tuple of records: all that tuning, tables,
+figures and notebooks need to know. Adding a system is adding a file (docs/systems.md).
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from ircotlib.paths import list_modules
+from ircotlib.program import Program
+
+ANSWER, RECALL = "answer", "recall"
+
+
+@dataclass(frozen=True)
+class System:
+    """A system under its paper's name.
+
+    `program(question, ...)` is given by keyword what it asks for: `prompts`, its prompt writers by
+    stage; `read(question, paragraphs)`, the reader; its setting; and what a bench has for all
+    (`Bench.ambient`). `stages`: its templates, prompts/<module>/<stage>.txt. `grid`: what is
+    tuned, with the paper's values; "m" is the number of distractors in demonstrations. `tuned_by`:
+    RECALL for a system that returns paragraphs only. `better_than`: the systems that its paper
+    says it beats, in the same measure. `reported`: its names in data/reported.csv. Figures draw
+    systems by `order`, in `color`.
+    """
+
+    name: str
+    program: Callable[..., Program]
+    stages: tuple[str, ...] = ()
+    grid: Mapping[str, Sequence] = field(default_factory=dict)
+    tuned_by: str = ANSWER
+    better_than: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    color: str = "#7d6bb0"
+    order: int = 1000
+
+    @property
+    def module(self) -> str:
+        """The name of its file, which its prompts and the parameters of its grid bear too."""
+        return self.program.__module__.rpartition(".")[2]
+
+    def takes(self, name: str) -> bool:
+        """Whether its program is to be given a keyword: one it names, or, if it passes any on to
+        another program, all but the reader.
+        """
+        parameters = inspect.signature(self.program).parameters
+        passes_on = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+        return name in parameters or (passes_on and name != "read")
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether it writes: its outcome then depends on the demonstrations shown."""
+        return bool(self.stages) or self.takes("read")
+
+
+def all_systems() -> dict[str, System]:
+    """The systems of this folder by name, in the order of tables and figures."""
+    modules = [import_module(f"{__name__}.{name}") for name in list_modules(tuple(__path__))]
+    systems = [system for module in modules for system in getattr(module, "SYSTEMS", ())]
+    ordered = {system.name: system for system in sorted(systems, key=lambda s: (s.order, s.name))}
+    if len(ordered) < len(systems):
+        names = sorted(system.name for system in systems)
+        raise ValueError(f"found two systems of one name among {', '.join(names)}: rename one")
+    return ordered
+
+
+def choose_systems(names: Sequence[str] = ()) -> list[System]:
+    """The systems of these names, all of them for none; ValueError for a name that no file has."""
+    systems = all_systems()
+    if unknown := [name for name in names if name not in systems]:
+        raise ValueError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")
+    return [system for system in systems.values() if not names or system.name in names]

@@ -1,36 +1,50 @@
-"""What IIRC asks of every system: its main passage, and the pages within which is retrieved (IRCoT
-App. B).
+"""What IIRC asks of every system: its main passage, and retrieval within pages that the model names
+first (IRCoT App. B).
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
-from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Generate, NearestTitle, Program
+from ircotlib.data import Prediction, Question
+from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
 from ircotlib.systems.readers import WritePrompt
 
-ASK_FOR_TITLES = "The question is: '{question}'. Generate titles of {n} Wikipedia pages that have relevant information to answer this question."
 
+def with_main_passage(
+    question: Question,
+    program: Program,
+    ask_for_titles: Callable[[], WritePrompt],
+    *,
+    max_paragraphs: int = 15,
+    max_tokens: int = 200,
+) -> Program:
+    """Play any program on a question that has a main passage (IRCoT App. B).
 
-def main_passage(question: Question) -> tuple[Paragraph, ...]:
-    """The paragraphs that a system has before it retrieves: the question's main passage, if it has
-    one (IRCoT App. B).
+    Before its first retrieval the model names pages; it then retrieves within these. The main
+    passage is the first of all paragraphs it finds, and counts towards the 15.
+    `ask_for_titles()`: the prompt writer, opened only when a program retrieves.
     """
-    return () if question.passage is None else (question.passage,)
+    reply, titles = None, ()
+    while True:
+        try:
+            request = program.send(reply)
+        except StopIteration as end:
+            return _with_passage(question, end.value)
+        if not isinstance(request, Retrieve):
+            reply = yield request
+            continue
+        if titles == ():
+            titles = yield from find_pages(question, ask_for_titles(), max_tokens=max_tokens)
+        found = yield replace(request, titles=titles)
+        reply = (question.passage, *found)[:max_paragraphs]
 
 
-def beside_passage(
-    question: Question, found: Sequence[Paragraph], max_paragraphs: int = 15
-) -> tuple[Paragraph, ...]:
-    """What was found, after the main passage, which counts towards the 15 paragraphs (IRCoT App.
-    B); without one, all that was found.
-    """
-    return (
-        tuple(found)
-        if question.passage is None
-        else (question.passage, *found[: max_paragraphs - 1])
-    )
+def _with_passage(question: Question, prediction: Prediction) -> Prediction:
+    """The prediction with the main passage among its paragraphs, though nothing was retrieved."""
+    if question.passage in prediction.paragraphs:
+        return prediction
+    return replace(prediction, paragraphs=(question.passage, *prediction.paragraphs))
 
 
 def find_pages(
@@ -40,30 +54,14 @@ def find_pages(
     corpus (IRCoT App. B).
 
     Returns None, that is the whole corpus, when no title was written or none has a word in common
-    with a title of the corpus. Differs from the released program: it finds nothing then; the paper
-    is silent.
+    with a title of the corpus.
+    Differs from the released program: it finds nothing then; the paper is silent.
     """
-    asked = replace(question, text=ASK_FOR_TITLES.format(question=question.text, n=n))
     pages = []
-    for title in read_titles(
-        (yield Generate(prompt(asked, main_passage(question)), stop=LINE, max_tokens=max_tokens))
-    ):
+    written = yield Generate(prompt(question, n=n), stop=LINE, max_tokens=max_tokens)
+    for title in read_titles(written):
         pages += yield NearestTitle(title)
     return tuple(dict.fromkeys(pages)) or None
-
-
-def within_pages(
-    question: Question,
-    prompt: WritePrompt,
-    system: Callable[..., Program],
-    *,
-    max_tokens: int = 200,
-) -> Program:
-    """Play `system(question, titles=...)`, whose retrieval is limited to the pages that the model
-    names first (IRCoT App. B).
-    """
-    titles = yield from find_pages(question, prompt, max_tokens=max_tokens)
-    return (yield from system(question, titles=titles))
 
 
 def read_titles(text: str) -> list[str]:

@@ -1,65 +1,67 @@
 """IRCoT: interleaving retrieval with chain-of-thought (IRCoT §3.1, Figure 2)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
-from ircotlib.systems.iirc import main_passage
+from ircotlib.systems import RECALL, System
 from ircotlib.systems.readers import WritePrompt
-from ircotlib.text import gives_answer, last_sentence
+from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from
 
 
 def ircot(
     question: Question,
-    prompt: WritePrompt,
     *,
+    prompts: Mapping[str, WritePrompt],
     k: int,  # one of 2, 4, 6, 8, the best on the dev set (§4.1)
     max_steps: int = 8,  # sentences (§3.1, footnote 4); the released program has 10
     max_paragraphs: int = 15,  # footnote 5
     max_tokens: int = 200,  # of one generation (released program; 300 for GPT-3)
-    # retrieve within these pages only (App. B); None: the whole corpus
-    titles: tuple[str, ...] | None = None,
-    write_query: Callable[[Sequence[str], str], str] = last_sentence,
+    released: bool = False,
 ) -> Program:
     """Interleave reason and retrieve steps; return the collected paragraphs and the chain (IRCoT
     §3.1).
 
-    `write_query(thoughts, question)`: the paper's last sentence, or `ircotlib.text.query_from` as
-    in the released program. An empty sentence ends the loop (released program). Nothing is
-    retrieved after the last sentence. The question's main passage is there from the start (App. B).
+    An empty sentence ends the loop (released program). Nothing is retrieved after the last
+    sentence. `released`: as the authors' program where the paper says otherwise: the query of
+    `query_from`, the question's too; the end of `gives_answer`; no equal texts among the k.
     """
-    paragraphs, thoughts = (
-        collect(main_passage(question), (yield Retrieve(question.text, k, titles)), max_paragraphs),
-        [],
-    )
+    write_query = query_from if released else last_sentence
+    found = yield Retrieve(write_query((), question.text), k, distinct=released)
+    paragraphs, thoughts = collect((), found, max_paragraphs), []
     for step in range(1, max_steps + 1):
-        # reason
-        sentence = yield Generate(
-            prompt(question, paragraphs, thoughts), stop=SENTENCE, max_tokens=max_tokens
-        )
+        prompt = prompts["cot"](question, paragraphs, thoughts)
+        sentence = yield Generate(prompt, stop=SENTENCE, max_tokens=max_tokens)  # reason
         if not sentence:
             break
         thoughts.append(sentence)
-        if gives_answer(sentence) or step == max_steps:
+        if gives_answer(sentence, released=released) or step == max_steps:
             break
-        found = yield Retrieve(write_query(thoughts, question.text), k, titles)  # retrieve
+        query = write_query(thoughts, question.text)
+        found = yield Retrieve(query, k, distinct=released)  # retrieve
         paragraphs = collect(paragraphs, found, max_paragraphs)
     return Prediction(paragraphs=paragraphs, thoughts=tuple(thoughts))
 
 
-def ircot_qa(
-    question: Question, prompt: WritePrompt, reader_prompt: WritePrompt, reader, **setting
-) -> Program:
+def ircot_qa(question: Question, *, read, **setting) -> Program:
     """Retrieve with IRCoT, then read all collected paragraphs from scratch: the chain is not shown
-    (IRCoT §3.2).
-
-    `setting`: that of `ircot`.
+    (IRCoT §3.2). `setting`: that of `ircot`.
     """
-    found = yield from ircot(question, prompt, **setting)
-    answer, reading = yield from reader(question, found.paragraphs, reader_prompt)
+    found = yield from ircot(question, **setting)
+    answer, reading = yield from read(question, found.paragraphs)
     return Prediction(answer, found.paragraphs, found.thoughts, reading)
+
+
+def ircot_without_reader(question: Question, **setting) -> Program:
+    """Take the answer from the retrieval chain itself, the whole chain where it gives none (IRCoT
+    App. F). `setting`: that of `ircot`.
+    """
+    found = yield from ircot(question, **setting)
+    chain = " ".join(found.thoughts)
+    answer = answer_from_chain(chain)
+    return Prediction(chain if answer is None else answer, found.paragraphs, found.thoughts)
 
 
 def collect(
@@ -72,11 +74,8 @@ def collect(
     """
     collected = list(paragraphs)
     for paragraph in found:
-        if (
-            len(collected) < max_paragraphs
-            and _is_short(paragraph)
-            and not any(_is_near(paragraph, other) for other in collected)
-        ):
+        full = len(collected) >= max_paragraphs
+        if not full and _is_short(paragraph) and not any(_is_near(paragraph, p) for p in collected):
             collected.append(paragraph)
     return tuple(collected)
 
@@ -87,7 +86,41 @@ def _is_short(paragraph: Paragraph, max_words: int = 600) -> bool:
 
 def _is_near(a: Paragraph, b: Paragraph, ratio: float = 90) -> bool:
     """Whether title and text are both at least 90% alike (released program: rapidfuzz ratio)."""
-    return (
-        fuzz.ratio(a.title, b.title, score_cutoff=ratio) > 0
-        and fuzz.ratio(a.text, b.text, score_cutoff=ratio) > 0
-    )
+    pairs = ((a.title, b.title), (a.text, b.text))
+    return all(fuzz.ratio(*pair, score_cutoff=ratio) > 0 for pair in pairs)
+
+
+GRID = {"k": (2, 4, 6, 8), "m": (1, 2, 3)}
+BLUE, PALE = "#3b6fb6", "#a9c1e0"
+SYSTEMS = (
+    System(
+        "IRCoT",
+        ircot,
+        stages=("cot",),
+        grid=GRID,
+        tuned_by=RECALL,
+        better_than=("OneR",),
+        reported=("IRCoT",),
+        color=BLUE,
+        order=30,
+    ),
+    System(
+        "IRCoT QA w/o reader",
+        ircot_without_reader,
+        stages=("cot",),
+        grid=GRID,
+        reported=("IRCoT QA w/o reader",),
+        color=PALE,
+        order=31,
+    ),
+    System(
+        "IRCoT QA",
+        ircot_qa,
+        stages=("cot",),
+        grid=GRID,
+        better_than=("NoR QA", "OneR QA"),
+        reported=("IRCoT QA",),
+        color=BLUE,
+        order=32,
+    ),
+)

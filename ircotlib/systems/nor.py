@@ -2,13 +2,13 @@
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program
-from ircotlib.systems.iirc import main_passage
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import System
 
 
-def nor_qa(question: Question, prompt: WritePrompt, reader) -> Program:
-    """Answer without any paragraph but the main passage, where the question has one (IRCoT §4.1,
-    "Open-Domain QA models"; App. B).
-    """
-    answer, reading = yield from reader(question, main_passage(question), prompt)
-    return Prediction(answer, main_passage(question), reading=reading)
+def nor_qa(question: Question, *, read) -> Program:
+    """Answer without retrieved paragraphs (IRCoT §4.1, "Open-Domain QA models")."""
+    answer, reading = yield from read(question, ())
+    return Prediction(answer, reading=reading)
+
+
+SYSTEMS = (System("NoR QA", nor_qa, reported=("NoR QA",), color="#9aa5b1", order=10),)

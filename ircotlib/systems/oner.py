@@ -2,29 +2,43 @@
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program, Retrieve
-from ircotlib.systems.iirc import beside_passage
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import RECALL, System
+from ircotlib.text import remove_question_words
 
 
-def oner(question: Question, *, k: int, titles: tuple[str, ...] | None = None) -> Program:
-    """Retrieve k paragraphs with the question (IRCoT §4.1; K is one of 5, 7, 9, 11, 13, 15, the
-    best on the dev set).
-
-    `titles`: within these pages only; None: in the whole corpus (App. B).
-    """
-    found = yield Retrieve(question.text, k, titles)
-    return Prediction(paragraphs=beside_passage(question, found))
-
-
-def oner_qa(
+def oner(
     question: Question,
-    prompt: WritePrompt,
-    reader,
     *,
-    k: int,
-    titles: tuple[str, ...] | None = None,
+    k: int,  # one of 5, 7, 9, 11, 13, 15, the best on the dev set (§4.1)
+    released: bool = False,
 ) -> Program:
+    """Retrieve k paragraphs with the question (IRCoT §4.1).
+
+    `released`: as the authors' program, without question words and equal texts.
+    """
+    query = remove_question_words(question.text) if released else question.text
+    found = yield Retrieve(query, k, distinct=released)
+    return Prediction(paragraphs=found)
+
+
+def oner_qa(question: Question, *, read, k: int, released: bool = False) -> Program:
     """Retrieve once, then read (IRCoT §4.1)."""
-    found = yield from oner(question, k=k, titles=titles)
-    answer, reading = yield from reader(question, found.paragraphs, prompt)
+    found = yield from oner(question, k=k, released=released)
+    answer, reading = yield from read(question, found.paragraphs)
     return Prediction(answer, found.paragraphs, reading=reading)
+
+
+K = (5, 7, 9, 11, 13, 15)
+ORANGE = "#e08e45"
+SYSTEMS = (
+    System("OneR", oner, grid={"k": K}, tuned_by=RECALL, color=ORANGE, order=20),
+    System(
+        "OneR QA",
+        oner_qa,
+        grid={"k": K, "m": (1, 2, 3)},
+        better_than=("NoR QA",),
+        reported=("OneR QA",),
+        color=ORANGE,
+        order=21,
+    ),
+)

@@ -6,15 +6,14 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.text import answer_from_chain
 
-# prompt(question, paragraphs, thoughts=()) -> text; see ircotlib.prompts.Prompt
-WritePrompt = Callable[..., str]
+WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=()) -> text
 
 
 def cot_reader(
     question: Question,
     paragraphs: Sequence[Paragraph],
-    prompt: WritePrompt,
     *,
+    prompt: WritePrompt,
     max_tokens: int = 200,
 ) -> Program:
     """Write a chain of thought from scratch and take its answer (IRCoT §3.2); return (answer, what
@@ -30,10 +29,18 @@ def cot_reader(
 def direct_reader(
     question: Question,
     paragraphs: Sequence[Paragraph],
-    prompt: WritePrompt,
     *,
+    prompt: WritePrompt,
     max_tokens: int = 200,
 ) -> Program:
-    """Write the answer at once (IRCoT §3.2); return (answer, what was written), which are the same."""
+    """Write the answer at once (IRCoT §3.2); return (answer, what was written), which are the
+    same.
+    """
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
     return reading, reading
+
+
+READERS = {
+    "cot": cot_reader,
+    "direct": direct_reader,
+}  # App. E: Flan-T5 reads directly, GPT3 by CoT

@@ -1,0 +1,223 @@
+"""A bench: all that a run needs. Its data set, retriever, model, prompts and remembered calls."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+from ircotlib.calls import Calls
+from ircotlib.data import Question
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.pooled import sample_dev_test
+from ircotlib.demonstrations import find_demonstrations
+from ircotlib.laboratory.make import make_laboratory
+from ircotlib.parameters import MAIN, Parameters
+from ircotlib.paths import DATA
+from ircotlib.program import Program
+from ircotlib.progress import track
+from ircotlib.prompts import GPT3, STYLES, Prompt, read_template
+from ircotlib.retrieval.bm25 import open_index
+from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.systems import System
+from ircotlib.systems.iirc import with_main_passage
+from ircotlib.systems.readers import READERS
+
+IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
+IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A data set's dev and test questions with the index of its corpus, a model (None: retrieval
+    only), and the call cache; open_bench makes one.
+
+    `experiment`: the notebook whose runs these are. `shown`: the data set whose demonstrations are
+    shown, None: its own (IRCoT §5, OOD). `grid_of`: whose values are tuned, MAIN, SCALE or OOD.
+    """
+
+    parameters: Parameters
+    dataset: str
+    experiment: str
+    dev: Sequence[Question]
+    test: Sequence[Question]
+    retriever: object
+    calls: Calls
+    model: object = None
+    shown: str | None = None
+    grid_of: str = MAIN
+
+    @property
+    def runs(self) -> Path:
+        """The folder of this bench's runs."""
+        place = runs_folder(self.parameters, self.experiment, self.shown, self.grid_of)
+        return place / self.dataset
+
+    @property
+    def backends(self) -> list:
+        """What answers the requests of its programs."""
+        return [backend for backend in (self.retriever, self.model) if backend is not None]
+
+    @property
+    def demonstrated(self) -> bool:
+        """Whether prompts show demonstrations."""
+        return bool(self.parameters.demonstrations and self.grid_values("", "m", ()))
+
+    @property
+    def ambient(self) -> dict:
+        """What programs are told beside their own setting, if they ask for it."""
+        written = STYLES[self.parameters.style].generation_tokens
+        told = {"max_tokens": written, "max_steps": self.parameters.max_steps}
+        return told | {"released": self.parameters.released}
+
+    def grid_values(self, module: str, name: str, paper: Sequence) -> list:
+        """The values of a system's parameter that are tried on this bench."""
+        return self.parameters.grid(module, name, list(paper), self.grid_of)
+
+    def grid(self, system: System) -> dict[str, list]:
+        """What is tuned of a system; no M where there are no demonstrations."""
+        grid = {name: self.grid_values(system.module, name, v) for name, v in system.grid.items()}
+        return {name: values for name, values in grid.items() if values}
+
+    def prompt(
+        self, stage: str, m: int | None = 0, demonstration_set: int = 0, system: str = "ircot"
+    ) -> Prompt:
+        """The prompt writer of a stage of a system, with M distractors in the demonstrations; 0:
+        demonstrations without paragraphs; None: no demonstrations.
+        """
+        if self.model is None:
+            found = f"found no model on the bench of {self.dataset}"
+            raise ValueError(f"{found}, expected one to write for: open the bench with a model")
+        p, style, chosen = self.parameters, STYLES[self.parameters.style], []
+        if m is not None:
+            place = p.demonstrations, self.shown or self.dataset, stage, style.name
+            chosen = find_demonstrations(*place, m, demonstration_set)
+        limit = (p.context_tokens or style.context_tokens) - style.generation_tokens
+        template = read_template(system, stage, style.name)
+        return Prompt(chosen, self.model.count_tokens, template, limit, style.passage_last)
+
+
+def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
+    """Every parameter that decides the outcome of a bench's runs, grids included."""
+    extra = p.model_extra or {}
+    grids = {name: extra[name] for name in sorted(extra)} | {"distractors": p.distractors}
+    named = {name: getattr(p, name) for name in IDENTITY}
+    others = {"scale_distractors": p.scale_distractors, "ood_distractors": p.ood_distractors}
+    return named | grids | others | {"shown": shown, "grid_of": grid_of}
+
+
+def runs_folder(
+    p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
+) -> Path:
+    """The folder of an experiment's runs with these parameters: the notebook's name and a hash."""
+    canonical = json.dumps(identity(p, shown, grid_of), sort_keys=True)
+    digest = hashlib.blake2b(canonical.encode(), digest_size=4).hexdigest()
+    return DATA / "runs" / p.profile / f"{experiment}-{digest}"
+
+
+def open_bench(
+    p: Parameters,
+    dataset: str,
+    experiment: str,
+    *,
+    with_model: bool = True,
+    shown: str | None = None,
+    grid_of: str = MAIN,
+) -> Bench:
+    """Open all that an experiment on one data set needs (IRCoT §4). See Bench for the rest."""
+    opened = open_dataset(p, dataset)
+    model = _model(p.model, p.dtype) if with_model else None
+    calls = _calls(DATA / "calls.sqlite")
+    return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of)
+
+
+def open_benches(p: Parameters, experiment: str, **how) -> list[Bench]:
+    """A bench for each data set; see open_bench."""
+    return [open_bench(p, dataset, experiment, **how) for dataset in p.datasets]
+
+
+def change_model(p: Parameters, name: str) -> Parameters:
+    """The parameters with another model; a causal one is prompted as GPT3 was (IRCoT §4.1)."""
+    causal = not _model(name, p.dtype).is_encoder_decoder
+    return p.change(model=name, style=GPT3.name if causal else p.style)
+
+
+def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
+    """Sample a data set's dev and test questions (IRCoT §4), and open the index of its corpus, made
+    where there is none.
+    """
+    questions, retriever = _opened(DATA, dataset, p.data_dir, p.corpus, p.retriever, p.released)
+    return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
+
+
+@cache
+def _opened(
+    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
+) -> tuple[list[Question], object]:
+    """Questions and retriever, opened once in a process."""
+    folder = data_dir or make_laboratory(data / "laboratory")
+    questions, paragraphs = read_dataset(dataset, folder, corpus, released)
+    if corpus == "full":
+        return questions, open_retriever(paragraphs, paragraphs.folder.name, retriever)
+    name = f"{Path(folder).resolve().name}-{dataset}"
+    stored = write_corpus(data / "corpora" / name, paragraphs)
+    return questions, open_retriever(stored, name, retriever)
+
+
+def open_retriever(corpus, name: str, retriever: str = "embedded") -> object:
+    """The index of a corpus: "embedded", or on an Elasticsearch at an address; of a cluster several
+    with commas between them: its index then has as many shards as there are addresses, each twice.
+    Credentials come from the environment (elastic_client.connect).
+    """
+    progress = partial(track, label=f"index of {name}")
+    if retriever == "embedded":
+        return open_index(corpus, DATA / "indexes" / name, progress)
+    from ircotlib.retrieval.elastic_load import open_elasticsearch  # its client is an extra
+
+    nodes = len(retriever.split(","))
+    shards = {"shards": nodes, "replicas": min(1, nodes - 1)}
+    return open_elasticsearch(corpus, retriever, f"ircot-{name}".lower(), progress, **shards)
+
+
+@cache
+def _model(name: str, dtype: str) -> object:
+    from ircotlib.generation.local import open_model
+
+    return open_model(name, dtype=dtype)
+
+
+@cache
+def _calls(path: Path) -> Calls:
+    return Calls(path)
+
+
+def program_of(
+    bench: Bench, system: System, *, demonstration_set: int = 0, **setting
+) -> Callable[[Question], Program]:
+    """The program of a system for one question, with its setting (IRCoT §4.1: K, M).
+
+    Where a question has a main passage, any program is played within pages that the model names
+    first (IRCoT App. B).
+    """
+    m = setting.pop("m", 0 if bench.demonstrated else None)
+    prompt = cache(partial(bench.prompt, m=m, demonstration_set=demonstration_set))
+    prompts = {stage: prompt(stage, system=system.module) for stage in system.stages}
+    reader, max_tokens = bench.parameters.reader, bench.ambient["max_tokens"]
+
+    def read(question, paragraphs):
+        asked = prompt(reader)
+        return READERS[reader](question, paragraphs, prompt=asked, max_tokens=max_tokens)
+
+    offered = {"prompts": prompts, "read": read, **bench.ambient}
+    told = {name: value for name, value in offered.items() if system.takes(name)}
+    play = partial(system.program, **told, **setting)
+
+    def program(question: Question) -> Program:
+        if question.passage is None:
+            return play(question)
+        ask_for_titles = partial(prompt, "titles")
+        return with_main_passage(question, play(question), ask_for_titles, max_tokens=max_tokens)
+
+    return program

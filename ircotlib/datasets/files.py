@@ -1,0 +1,91 @@
+"""Questions and corpus of a data set, from the official files in a user's folder."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.datasets import Asked, Dataset, find_dataset
+from ircotlib.datasets.full import make_full_corpus
+from ircotlib.datasets.pooled import pool
+from ircotlib.paths import DATA, ROOT
+from ircotlib.retrieval.corpus import Corpus
+
+
+def read_dataset(
+    name: str, data_dir: str | Path, corpus: str = "pooled", released: bool = False
+) -> tuple[list[Question], Iterable[Paragraph]]:
+    """The development questions of a data set, and its corpus: "pooled" from their contexts, or
+    "full" as in the paper (IRCoT §4, App. A).
+
+    `data_dir`: absolute, or relative to the repository. IIRC's pooled corpus is all of its pages,
+    and can be gone through once, as it is read. A full corpus is a Corpus, made in data/corpora
+    where there is none (make_full_corpus). `released`: as IRCoT's released program reads, where it
+    differs.
+
+    Raises ValueError for an unknown data set, one without such a corpus, a damaged file or an id
+    that occurs twice, FileNotFoundError for a file that is not there. Differs from the paper,
+    unless "full": its corpora are of all splits, and HotpotQA's is the whole of Wikipedia's
+    abstracts.
+    """
+    dataset = find_dataset(name, released)
+    _check_corpus(dataset, corpus)
+    path = find_questions(dataset, ROOT / data_dir)
+    if corpus == "full":
+        full = open_full_corpus(dataset, data_dir)
+        examples = dataset.read(path) if dataset.read_in is None else dataset.read_in(path, full)
+        return _questions(examples, path), full
+    examples = list(dataset.read(path))
+    return _questions(examples, path), _paragraphs(dataset, examples, path)
+
+
+def open_full_corpus(dataset: Dataset, data_dir: str | Path) -> Corpus:
+    """The corpus that a data set has in the papers, made in data/corpora where there is none."""
+    return make_full_corpus(dataset.full, data_dir, DATA / "corpora" / f"{dataset.full.name}-full")
+
+
+def find_questions(dataset: Dataset, data_dir: Path) -> Path:
+    """The file of a data set's development questions: in `data_dir`/<its name> or in `data_dir`,
+    under its official name or a sample's.
+    """
+    folders = (Path(data_dir) / dataset.name, Path(data_dir))
+    for path in (folder / file for folder in folders for file in dataset.files):
+        if path.is_file():
+            return path
+    raise FileNotFoundError(
+        f"no questions of {dataset.name}: looked for {' and '.join(dataset.files)} in"
+        f" {' and '.join(map(str, folders))}; get {dataset.files[0]} from {dataset.source} and put"
+        " it there"
+    )
+
+
+def _check_corpus(dataset: Dataset, corpus: str) -> None:
+    if corpus not in ("pooled", "full"):
+        raise ValueError(f"found corpus {corpus!r}, expected pooled or full")
+    if corpus == "full" and dataset.full is None:
+        raise ValueError(
+            f"found no full corpus of {dataset.name}, expected one in its record: open it with"
+            " corpus pooled"
+        )
+
+
+def _questions(examples: Iterable[Asked], path: Path) -> list[Question]:
+    questions = [question for question, _ in examples]
+    for id, count in Counter(question.id for question in questions).items():
+        if count > 1:
+            raise ValueError(
+                f"{path}: expected every question once, found {count} questions with the id {id!r}"
+            )
+    return questions
+
+
+def _paragraphs(dataset: Dataset, examples: Sequence[Asked], path: Path) -> Iterable[Paragraph]:
+    if dataset.paragraphs is not None:
+        return dataset.paragraphs(path)
+    pooled = pool(context for _, context in examples)
+    if not pooled:
+        raise ValueError(
+            f"{path}: expected contexts to pool a corpus from, found {len(examples)} questions"
+            " without any: open it with corpus full"
+        )
+    return pooled

@@ -1,0 +1,159 @@
+"""Demonstrations: prompt files in the format of IRCoT's release, and the three sets of each data
+set (IRCoT §3.1, §4.1; prompts/README.md).
+"""
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from ircotlib.data import Demonstration, Paragraph
+from ircotlib.paths import PROMPTS, resolve
+from ircotlib.prompts import STYLES, TITLE
+
+METADATA = re.compile(r"# METADATA:(.*)\n?")
+
+
+def find_demonstrations(
+    folder: Path | str, dataset: str, stage: str, style: str, m: int, demonstration_set: int
+) -> list[Demonstration]:
+    """The demonstrations of one of the three sets of a data set, with M distractors; 0: without
+    paragraphs (IRCoT §4.1).
+
+    `folder`: see prompt_path. Raises FileNotFoundError where there is no such file.
+    """
+    path = prompt_path(folder, dataset, stage, style, m)
+    return demonstration_sets(read_demonstrations(path), dataset, folder=path.parents[1])[
+        demonstration_set
+    ]
+
+
+def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int) -> Path:
+    """The prompt file of a stage, "cot", "direct" or "titles", named as in the authors' release.
+
+    `folder`: absolute, or relative to the repository. `m`: distractors; 0: no paragraphs at all.
+    The file of the stage "titles", for IIRC, has no distractors, whatever `m`.
+    """
+    context = f"gold_with_{m}_distractors_context" if m else "no_context"
+    names = {"titles": f"no_context_open_llm_retrieval_{style}.txt"}
+    path = (
+        Path(resolve(str(folder))) / dataset / names.get(stage, f"{context}_{stage}_qa_{style}.txt")
+    )
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"no prompt file {path}: set `demonstrations` to the folder that holds "
+            f"{dataset}/{path.name}, or `distractors` to an empty list for no demonstrations"
+        )
+    return path
+
+
+@cache
+def _instructions() -> frozenset[str | None]:
+    """The lines that the authors' files have above each question (IRCoT App. G)."""
+    return frozenset(i for style in STYLES.values() for i in (style.chain_of_thought, style.direct))
+
+
+def read_demonstrations(path: Path) -> list[Demonstration]:
+    """Read a prompt file in the format of the authors' release (prompts/README.md), in its order,
+    instructions removed.
+
+    Raises ValueError with the file, the line where the demonstration starts, what was found and
+    what was expected.
+    """
+    text = Path(path).read_text(encoding="utf-8-sig")
+    heads = list(METADATA.finditer(text))
+    first = heads[0].start() if heads else len(text)
+    if not heads or text[:first].strip():
+        expected = """expected a line '# METADATA: {"qid": ...}' first"""
+        raise ValueError(f"{path}, line 1: found {text[:first].strip()[:60]!r}, {expected}")
+    demonstrations: dict[str, Demonstration] = {}
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    for head, end in zip(heads, ends, strict=True):
+        line = text.count("\n", 0, head.start()) + 1
+        where = f"{path}, line {line}"
+        found = _read_one(where, head[1], text[head.end() : end].strip())
+        if found.id in demonstrations:
+            raise ValueError(
+                f"{where}: found the id {found.id!r} a second time, expected each id once in a file"
+            )
+        demonstrations[found.id] = found
+    return list(demonstrations.values())
+
+
+def _read_one(where: str, metadata: str, body: str) -> Demonstration:
+    id = _read_id(where, metadata)
+    if (marks := re.findall(r"^[QA]: ", body, re.MULTILINE)) != ["Q: ", "A: "]:
+        expected = "one line that starts with 'Q: ' and below it one that starts with 'A: '"
+        raise ValueError(
+            f"{where}: found {marks or 'neither'} in demonstration {id!r}, expected {expected}"
+        )
+    context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
+    instruction, _, rest = question.partition("\n")
+    if rest and instruction in _instructions():
+        question = rest
+    return Demonstration(id, _read_paragraphs(where, id, context.strip()), question, answer)
+
+
+def _read_id(where: str, metadata: str) -> str:
+    try:
+        return str(json.loads(metadata)["qid"])
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        found = f"found {metadata.strip()!r} after '# METADATA:'"
+        raise ValueError(
+            f'{where}: {found}, expected a JSON object with "qid" ({error})'
+        ) from error
+
+
+def _read_paragraphs(where: str, id: str, context: str) -> tuple[Paragraph, ...]:
+    if context and not context.startswith(TITLE):
+        found = f"found {context[:60]!r} at the top of demonstration {id!r}"
+        raise ValueError(f"{where}: {found}, expected {TITLE!r} or the question")
+    pieces = re.split(rf"\n\n(?={TITLE})", context) if context else []
+    split = [piece.removeprefix(TITLE).partition("\n") for piece in pieces]
+    return tuple(
+        Paragraph(f"{id}/{number}", title, text)
+        for number, (title, _, text) in enumerate(split, start=1)
+    )
+
+
+def choose_demonstrations(
+    demonstrations: Sequence[Demonstration], ids: Sequence[str]
+) -> list[Demonstration]:
+    """Return the demonstrations with these ids, in the order of `ids`; raise ValueError when one is
+    missing.
+    """
+    by_id = {demonstration.id: demonstration for demonstration in demonstrations}
+    if missing := [id for id in ids if id not in by_id]:
+        expected = f"expected ids among these {len(by_id)}: {', '.join(by_id)}"
+        raise ValueError(f"found no demonstration with id {', '.join(missing)}, {expected}")
+    return [by_id[id] for id in ids]
+
+
+def demonstration_sets(
+    demonstrations: Sequence[Demonstration],
+    dataset: str = "",
+    *,
+    folder: Path | None = None,
+    seed: int = 0,
+) -> list[list[Demonstration]]:
+    """Choose the three demonstration sets of a data set, each in its order (IRCoT §4.1: 15 of 20
+    annotated questions).
+
+    For the paper's data sets they are the authors' own (prompts/demonstration_sets.json; of
+    HotpotQA's 29 released demonstrations they use 20), unless `folder`, where the prompt files of
+    all data sets lie, has a demonstration_sets.json of its own. For others 15 are drawn three
+    times, or three quarters of fewer than 20; the draw depends on the seed and on which ids there
+    are, not on their order. Raises ValueError when there is none, or when one of a fixed set is
+    missing.
+    """
+    paths = [Path(place) / "demonstration_sets.json" for place in (folder, PROMPTS) if place]
+    fixed = json.loads(next(path for path in paths if path.is_file()).read_text())
+    if dataset in fixed:
+        return [choose_demonstrations(demonstrations, ids) for ids in fixed[dataset]]
+    ids = sorted(demonstration.id for demonstration in demonstrations)
+    if not ids:
+        raise ValueError("found no demonstrations, expected at least one to draw from")
+    draw, size = random.Random(seed), min(15, max(1, len(ids) * 3 // 4))
+    return [choose_demonstrations(demonstrations, draw.sample(ids, size)) for _ in range(3)]

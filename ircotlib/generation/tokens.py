@@ -1,0 +1,94 @@
+"""A model's tokenizer. Where tokenizer.json says all, transformers is not imported to use it."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from ircotlib.generation.folder import CONFIG, PLAIN, files, read_json
+from ircotlib.program import Message
+
+CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")  # one class under its two names
+SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token")
+HARMLESS = {"backend", "chat_template", "is_local", "local_files_only", "model_max_length",
+            "padding_side", "tokenizer_class"}  # fmt: skip
+
+
+class Tokens:
+    """The tokenizer of a model's folder."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._plain = _read_plain(folder)
+
+    @cached_property
+    def tokenizer(self):
+        """The tokenizer as transformers reads it, read when first used."""
+        from transformers import AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(self.folder)
+
+    @cached_property
+    def by_word(self) -> bool:
+        """Whether no word can be written directly after a full stop, as in "Amazon.com"."""
+        return "n.com" not in self.decode(self.encode("Amazon.com", special=False)).lower()
+
+    def encode(self, text: str, special: bool = True) -> list[int]:
+        """The tokens of a text; `special`: with those that the tokenizer puts around a prompt."""
+        if self._plain is not None:
+            return self._plain.encode(text, add_special_tokens=special).ids
+        return self.tokenizer(text, add_special_tokens=special, verbose=False).input_ids
+
+    def encode_prompt(self, prompt: str | tuple[Message, ...]) -> list[int]:
+        """The tokens of a prompt; messages are written as the tokenizer's chat template wants them.
+
+        Raises ValueError for messages where there is no template, or none for such messages.
+        """
+        if isinstance(prompt, str):
+            return self.encode(prompt)
+        if self.tokenizer.chat_template is None:
+            raise ValueError(
+                f"{self.folder.name}: found a prompt of {len(prompt)} messages, but the tokenizer "
+                "has no chat template; give the prompt as one text, or take a chat model"
+            )
+        return self.encode(self._render(prompt), special=False)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens, without special ones."""
+        return (self._plain or self.tokenizer).decode(tokens, skip_special_tokens=True)
+
+    def _render(self, messages: tuple[Message, ...]) -> str:
+        from jinja2 import TemplateError
+
+        chat = [{"role": message.role, "content": message.text} for message in messages]
+        try:
+            return self.tokenizer.apply_chat_template(
+                chat, add_generation_prompt=True, tokenize=False
+            )
+        except TemplateError as error:
+            roles = ", ".join(message.role for message in messages)
+            raise ValueError(
+                f"{self.folder.name}: found messages of {roles}, which the chat template refuses "
+                f"({error}); give messages that it takes"
+            ) from error
+
+
+def _read_plain(folder: Path) -> Tokenizer | None:
+    """The tokenizer of tokenizer.json, if nothing beside that file changes it."""
+    about = read_json(folder, "tokenizer_config.json")
+    if (
+        about.get("tokenizer_class") not in CLASSES
+        or read_json(folder, CONFIG).get("model_type") not in PLAIN
+        or set(about) - HARMLESS - set(SPECIAL)
+        or files(folder, "special_tokens_map.json", "added_tokens.json")
+        or not files(folder, "tokenizer.json")
+    ):
+        return None
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    added = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    if not {about[name] for name in SPECIAL if about.get(name)} <= added:
+        return None
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

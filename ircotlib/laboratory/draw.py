@@ -1,0 +1,58 @@
+"""What every kind of question is drawn with."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ircotlib.laboratory.encyclopedia import make_popular
+from ircotlib.laboratory.records import Fact, Riddle, Thought, World
+from ircotlib.laboratory.relations import KINDS
+from ircotlib.laboratory.wording import ANSWER, word_thought
+
+POPULAR_SHARE = 0.1  # of the questions start from a popular entity
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A question of a kind to be drawn, worded as in a data set; `dialect`: the data set whose
+    chains its chain is worded like.
+    """
+
+    world: World
+    rng: random.Random
+    dataset: str
+    kind: str
+    dialect: str
+
+    def start(self, kinds: Iterable[str] = KINDS) -> str:
+        """Where a question starts: an entity of one of these kinds, sometimes a popular one."""
+        popular = self.rng.random() < POPULAR_SHARE
+        names = list(make_popular()) if popular else self.world.names
+        while True:
+            name = self.rng.choice(names)
+            if self.world.entities[name].kind in kinds:
+                return name
+
+    def facts(self, name: str) -> dict[str, str]:
+        """The facts of an entity, with their values."""
+        return self.world.entities[name].facts
+
+    def noun(self, name: str) -> str:
+        """The noun for an entity's kind."""
+        return KINDS[self.world.entities[name].kind].noun
+
+    def state(self, fact: Fact) -> Thought:
+        """The sentence of the chain that states a fact."""
+        relation, subject = self.world.relation(*fact), self.world.entities[fact.subject]
+        return Thought(
+            word_thought(self.dialect, relation, subject, subject.facts[relation.name]), fact
+        )
+
+    def riddle(
+        self, text: str, answer: str, facts: Iterable[Fact], thus: str = "", **more
+    ) -> Riddle:
+        """The question whose chain states these facts, concludes, and ends in the answer."""
+        thoughts = [self.state(fact) for fact in facts]
+        ending = [thus, ANSWER.format(answer=answer)] if thus else [ANSWER.format(answer=answer)]
+        thoughts += map(Thought, ending)
+        return Riddle(self.dataset, self.kind, text, answer, tuple(thoughts), **more)

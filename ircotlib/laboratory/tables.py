@@ -1,0 +1,10 @@
+"""Reading the tables that lie beside the programs."""
+
+import csv
+from pathlib import Path
+
+
+def read_table(name: str) -> list[dict[str, str]]:
+    """The rows of <name>.csv, by the names of their columns."""
+    with Path(__file__).with_name(f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,186 @@
+"""The parameters of the notebooks: their types, ranges and choices, checked before any work begins.
+
+A profile (profiles/NAME.yaml) sets them; `changes` replace some of them.
+"""
+
+import difflib
+import json
+import re
+import shlex
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ircotlib.datasets import all_datasets
+from ircotlib.paths import PROFILES
+from ircotlib.prompts import STYLES
+from ircotlib.systems import all_systems
+
+MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+def _different(values: list) -> list:
+    if len(set(map(str, values))) < len(values):
+        raise ValueError("expected each value once")
+    return values
+
+
+def _without_credentials(address: str) -> str:
+    if "@" in address:
+        raise ValueError(
+            "expected an address without user and password, for notebooks keep their parameters; "
+            "set ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
+        )
+    if address != "embedded" and not re.match(r"https?://\S+$", address):
+        raise ValueError('expected "embedded" or the address of an Elasticsearch, http://host:9200')
+    return address
+
+
+Count = Annotated[int, Field(ge=1, strict=True)]
+Number = Annotated[int, Field(ge=0, strict=True)]
+Values = Annotated[list[Count], Field(min_length=1), AfterValidator(_different)]
+Distractors = Annotated[list[Count], AfterValidator(_different)]
+Names = Annotated[list[str], AfterValidator(_different)]
+SomeNames = Annotated[Names, Field(min_length=1)]
+
+
+class Parameters(BaseModel):
+    """All parameters, frozen. Beside those below, `<system's file>_<parameter>` is the grid of a
+    system, for example `ircot_k`; with "scale_" or "ood_" before it, that of 06_scale or 07_ood.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", str_strip_whitespace=True)
+
+    profile: str  # a file of profiles/
+    # what is asked, and what is searched
+    datasets: SomeNames
+    data_dir: str  # folder of the official raw files, "": the laboratory
+    corpus: Literal["pooled", "full"] = "pooled"  # of the contexts, or the paper's (IRCoT App. A)
+    retriever: Annotated[str, AfterValidator(_without_credentials)] = "embedded"
+    dev: Number  # questions to tune on (IRCoT §4: 100)
+    test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
+    seed: Annotated[int, Field(strict=True)] = 0  # of the draw of dev and test questions
+    # who reads and writes
+    model: str  # a local folder or a hub id
+    models: SomeNames  # those of 06_scale
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    style: str  # how the model is prompted (IRCoT App. G)
+    reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
+    demonstrations: str  # folder of prompt files in the authors' format (prompts/README.md)
+    context_tokens: Count | None  # the model's window; None: the paper's for this style
+    # what is compared
+    systems: Names = []  # some systems by name; empty: all
+    distractors: Distractors = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
+    scale_distractors: Distractors | None = None  # None: as distractors
+    ood_distractors: Distractors | None = None
+    released: bool = False  # as IRCoT's program where it differs from the paper
+    max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
+    # single notebooks
+    k: Count = 4  # paragraphs of each retrieval in 00_tour and 05_laboratory
+    recall_k: Values = [5, 7, 9, 11, 13, 15]  # of 02_index (IRCoT §4.1)
+    worlds: list[tuple[int, Count, Count]] = [(0, 2400, 600), (7, 1200, 200)]  # of 05_laboratory:
+    # seed, pages, questions a data set
+    measured: Count = 20  # questions of each data set that 05_laboratory measures on
+
+    @model_validator(mode="after")
+    def _check(self):
+        if not NAME.fullmatch(self.profile):
+            raise ValueError(f"profile: found {self.profile!r}, expected letters and digits")
+        if self.style not in STYLES:
+            raise ValueError(f"style: found {self.style!r}, expected {' or '.join(STYLES)}")
+        written = STYLES[self.style].generation_tokens
+        if self.context_tokens is not None and self.context_tokens <= written:
+            found = f"context_tokens: found {self.context_tokens}, expected more than {written}"
+            raise ValueError(f"{found}, which {self.style} keeps for what is written")
+        self._check_names()
+        self._check_grids()
+        return self
+
+    def _check_names(self) -> None:
+        """The data sets and systems are there."""
+        for name, found, known in (
+            ("datasets", self.datasets, list(all_datasets())),
+            ("systems", self.systems, list(all_systems())),
+        ):
+            if unknown := [one for one in found if one not in known]:
+                raise ValueError(f"{name}: found {unknown[0]!r}, expected some of {_list(known)}")
+
+    def _check_grids(self) -> None:
+        """Every other parameter is the grid of a system."""
+        known = grid_names()
+        for name, values in (self.model_extra or {}).items():
+            if name not in known:
+                near = difflib.get_close_matches(name, [*type(self).model_fields, *known], 1)
+                names = f"some of {_list(parameter_names())}"
+                expected = f"another: did you mean {near[0]}?" if near else names
+                raise ValueError(f"found the parameter {name!r}, expected {expected}")
+            whole = isinstance(values, list) and all(type(v) is int and v >= 1 for v in values)
+            if not whole or not values or len(set(values)) < len(values):
+                expected = "expected a list of different whole numbers from 1 on, as [2, 4]"
+                raise ValueError(f"{name}: found {values!r}, {expected}")
+
+    def change(self, **changes) -> "Parameters":
+        """These parameters with some replaced, checked again."""
+        return _check(self.model_dump() | changes)
+
+    def command_line(self) -> str:
+        """The options of regenerate that give these parameters."""
+        start = read_parameters(self.profile).model_dump()
+        changed = {n: v for n, v in self.model_dump().items() if v != start.get(n)}
+        sets = [shlex.quote(f"{name}={json.dumps(value)}") for name, value in changed.items()]
+        return " ".join([f"--profile {self.profile}", *(f"--set {one}" for one in sets)])
+
+    def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
+        """The values to try for a parameter of a system's file; where none are set, the paper's."""
+        if name == "m":
+            chosen = getattr(self, f"{of}distractors")
+            return self.distractors if chosen is None else chosen
+        extra = self.model_extra or {}
+        return extra.get(f"{of}{module}_{name}", extra.get(f"{module}_{name}", list(paper)))
+
+
+def grid_names() -> list[str]:
+    """The names of parameters that are grids of systems."""
+    own = {f"{s.module}_{name}" for s in all_systems().values() for name in s.grid if name != "m"}
+    return sorted(f"{of}{name}" for of in (MAIN, SCALE, OOD) for name in own)
+
+
+def parameter_names() -> list[str]:
+    """All names that a profile may set."""
+    return sorted({*Parameters.model_fields, *grid_names()} - {"profile"})
+
+
+def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
+    """The parameters of a profile, some of them changed; ValueError for a wrong one."""
+    path = PROFILES / f"{profile}.yaml"
+    if not NAME.fullmatch(profile) or not path.is_file():
+        known = sorted(path.stem for path in PROFILES.glob("*.yaml"))
+        raise ValueError(f"found the profile {profile!r}, expected one of {', '.join(known)}")
+    return _check({"profile": profile} | yaml.safe_load(path.read_text()) | (changes or {}))
+
+
+def _check(values: dict) -> Parameters:
+    try:
+        return Parameters(**values)
+    except ValidationError as error:
+        raise ValueError("; ".join(map(_describe, error.errors()))) from None
+
+
+def _describe(error: dict) -> str:
+    """What pydantic found wrong, in the words of this project."""
+    if not error["loc"]:
+        return str(error["ctx"]["error"])
+    name, found, kind = error["loc"][0], error["input"], error["type"]
+    if kind == "missing" and len(error["loc"]) == 1:
+        return f"found no parameter {name!r}, expected the profile to set it"
+    expected = error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    expected = {"missing": "one more value", "too_short": "at least one"}.get(kind, expected)
+    expected = expected if expected.startswith("expected") else f"expected {expected}"
+    shown = "credentials" if "password" in expected else repr(found)
+    return f"{name}: found {shown}, {expected}"
+
+
+def _list(names) -> str:
+    return ", ".join(names)

@@ -1,0 +1,224 @@
+"""Runs: a system on a bench's questions, kept in a folder; tuning; comparing; replaying a run."""
+
+import json
+import platform
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from ircotlib.bench import Bench, open_bench, program_of
+from ircotlib.data import Question, write_jsonl
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.scoring import score
+from ircotlib.parameters import Parameters
+from ircotlib.program import (
+    Extract,
+    Generate,
+    NearestTitle,
+    Outcome,
+    Retrieve,
+    Sample,
+    Step,
+    unknown,
+)
+from ircotlib.progress import show_progress
+from ircotlib.scheduler import run
+from ircotlib.systems import RECALL, System, all_systems
+
+VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
+
+
+def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
+    """Run a system on the "dev" or "test" questions; write its run folder; return one row a
+    question: its scores (`metrics.score`), and what was run (`columns_of`).
+
+    `setting`: k, m and whatever else its program takes, and demonstration_set, 0 to 2. The folder:
+    predictions.jsonl, written first; scores.csv; and run.json: every parameter, versions, seconds,
+    counts.
+    """
+    questions = {"dev": bench.dev, "test": bench.test}[part]
+    build, folder = program_of(bench, system, **setting), run_folder(bench, system, part, setting)
+    started = time.monotonic()
+    label = f"{bench.dataset} {part} {system.name} {setting or ''}"
+    with show_progress(label, len(questions)) as progress:
+        programs = {q.id: build(q) for q in questions}
+        outcomes, counts = run(programs, bench.backends, bench.calls, progress)
+    shutil.rmtree(folder, ignore_errors=True)
+    write_jsonl(folder / "predictions.jsonl", (_row(id, one) for id, one in outcomes.items()))
+    released = bench.parameters.released
+    scored = [score(q, outcomes[q.id].result, released) for q in questions]
+    rows = [{"id": q.id, "kind": q.kind, **s} for q, s in zip(questions, scored, strict=True)]
+    scores = pd.DataFrame(rows)
+    scores.to_csv(folder / "scores.csv", index=False)
+    costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
+    about = _about(bench, system, part, setting) | {"questions": len(questions)} | costs
+    (folder / "run.json").write_text(json.dumps(about | _versions(bench), indent=1) + "\n")
+    return scores.assign(**columns_of(about))
+
+
+def answer(bench: Bench, system: System, question: Question, **setting) -> Outcome:
+    """Answer one question; of the setting only what is in the system's grid here counts."""
+    grid = bench.grid(system)
+    known = {name: value for name, value in setting.items() if name in grid}
+    program = program_of(bench, system, **known)(question)
+    return run({question.id: program}, bench.backends, bench.calls)[0][question.id]
+
+
+def run_folder(bench: Bench, system: System, part: str, setting: dict) -> Path:
+    """The folder of a run, in that of its experiment and parameters."""
+    named = [f"{name}={value}" for name, value in setting.items()]
+    return bench.runs / part / " ".join([system.name.replace(" ", "-").replace("/", ""), *named])
+
+
+def measure_of(system: System, dataset: str) -> str:
+    """What a system is judged by on a data set: recall, or the data set's first score."""
+    return RECALL if system.tuned_by == RECALL else next(iter(find_dataset(dataset).scores))
+
+
+def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
+    """Run every setting of a system's grid on the dev questions with demonstration set 1; return
+    the best one and all means (IRCoT §4.1).
+
+    Ties go to the earlier setting, that is to the smaller K. A grid of one setting leaves nothing
+    to choose: it is run on no question.
+    """
+    grid, metric = bench.grid(system), measure_of(system, bench.dataset)
+    settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    columns = ["dataset", "system", "metric", *dict.fromkeys(["k", "m", *grid])]
+    columns += ["value", "paragraphs"]
+    if len(settings) == 1:
+        return settings[0], pd.DataFrame(columns=columns)
+    if not bench.dev:
+        found = f"{len(settings)} settings of {system.name} and no dev question of {bench.dataset}"
+        raise ValueError(f"found {found}, expected one of the two: set dev, or a grid of one value")
+    means = [run_system(bench, system, "dev", **s).mean(numeric_only=True) for s in settings]
+    table = pd.DataFrame([{**mean, **s} for s, mean in zip(settings, means, strict=True)])
+    table["metric"], table["value"] = metric, 100 * table[metric]
+    table["dataset"], table["system"] = bench.dataset, system.name
+    return settings[int(table[metric].argmax())], table.reindex(columns=columns)
+
+
+class Compared(NamedTuple):
+    """What compare_systems found: one row a question, system and demonstration set; the means of
+    all settings tried on the dev questions; the setting chosen for each data set and system.
+    """
+
+    scores: pd.DataFrame
+    tuning: pd.DataFrame
+    chosen: pd.DataFrame
+
+
+def compare_systems(
+    benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int = 3
+) -> Compared:
+    """Tune each system on each bench's dev questions, then run its best setting on the test
+    questions with every demonstration set (IRCoT §4.1).
+
+    Runs that an earlier call left for the same systems and parameters are replaced. Where no
+    question has gold paragraphs, systems tuned by recall are left out.
+    """
+    scores, tuning, chosen = [], [], []
+    for system, bench in product(systems, benches):
+        if system.tuned_by == RECALL and not any(question.gold for question in bench.test):
+            continue
+        clear_runs(bench, system)
+        best, table = tune(bench, system)
+        tuning.append(table)
+        named = {"dataset": bench.dataset, "system": system.name}
+        chosen.append(named | {"k": None, "m": None} | best)
+        shown = bench.demonstrated and system.asks_model
+        for number in range(demonstration_sets if shown else 1):
+            setting = best | ({"demonstration_set": number} if shown else {})
+            scores.append(run_system(bench, system, "test", **setting))
+    if not scores:
+        raise ValueError("found nothing to run, expected a bench and a system that suits its data")
+    tried = [table for table in tuning if len(table)] or tuning[:1]
+    tables = (pd.concat(rows, ignore_index=True) for rows in (scores, tried))
+    return Compared(*tables, pd.DataFrame(chosen))
+
+
+def clear_runs(bench: Bench, system: System) -> None:
+    """Remove a system's runs on a bench before they are made anew; remembered calls stay."""
+    for path in bench.runs.glob("*/*/run.json"):
+        if json.loads(path.read_text())["system"] == system.name:
+            shutil.rmtree(path.parent)
+
+
+def replay(folder: Path) -> dict[str, Outcome]:
+    """The outcomes of a run by question, traces with their prompts, replayed from its folder and
+    the call cache; what the cache has lost is computed again.
+    """
+    about = json.loads((Path(folder) / "run.json").read_text())
+    how = {name: about[name] for name in ("shown", "grid_of")}
+    bench = open_bench(
+        Parameters(**about["parameters"]), about["dataset"], about["experiment"], **how
+    )
+    build = program_of(bench, all_systems()[about["system"]], **about["setting"])
+    questions = {"dev": bench.dev, "test": bench.test}[about["part"]]
+    return run({q.id: build(q) for q in questions}, bench.backends, bench.calls)[0]
+
+
+def _about(bench: Bench, system: System, part: str, setting: dict) -> dict:
+    """What a run is: enough to find it, to tell it from others, and to replay it."""
+    named = {"experiment": bench.experiment, "dataset": bench.dataset, "part": part}
+    named |= {"system": system.name, "setting": setting}
+    named |= {"metric": measure_of(system, bench.dataset)}
+    named |= {"shown": bench.shown, "grid_of": bench.grid_of}
+    return named | {"parameters": bench.parameters.model_dump(mode="json")}
+
+
+def columns_of(about: dict) -> dict:
+    """What a row of scores says of its run, from run.json."""
+    p, named = about["parameters"], ("dataset", "system")
+    columns = {name: p[name] for name in ("profile", "model", "style", "reader")}
+    columns |= {name: about[name] for name in named}
+    columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
+    setting = {"k": None, "m": None, "demonstration_set": None} | about["setting"]
+    return columns | setting
+
+
+def _versions(bench: Bench) -> dict:
+    model = {"model_fingerprint": bench.model.fingerprint} if bench.model else {}
+    fingerprints = {**model, "retriever_fingerprint": bench.retriever.fingerprint}
+    return fingerprints | _installed()
+
+
+@cache
+def _installed() -> dict:
+    versions = {name: version(name) for name in VERSIONS}
+    return {"python": platform.python_version()} | versions
+
+
+def _row(id: str, outcome: Outcome) -> dict:
+    """One line of predictions.jsonl: what the system said, and its trace without the prompts."""
+    row = asdict(outcome.result)
+    row["paragraphs"] = [paragraph["id"] for paragraph in row["paragraphs"]]
+    return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
+
+
+def _line(step: Step) -> dict:
+    """One step of a trace; replay shows the prompts."""
+    tokens = {"prompt_tokens": step.prompt_tokens, "tokens": step.tokens}
+    match step.request:
+        case Retrieve(query, k, titles):
+            within = {} if titles is None else {"titles": titles}
+            found = [paragraph.id for paragraph in step.reply]
+            return {"retrieve": query, "k": k, **within, "found": found}
+        case NearestTitle(title):
+            return {"nearest title": title, "found": step.reply}
+        case Extract(query, paragraph):
+            return {"extract": query, "from": paragraph.id, **step.reply._asdict()}
+        case Generate(stop=stop):
+            return {"generate": step.reply, "stop": stop, **tokens}
+        case Sample(stop=stop, temperature=temperature):
+            drawn = [text._asdict() for text in step.reply]
+            return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
+    raise unknown(step.request)

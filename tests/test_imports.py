@@ -1,0 +1,52 @@
+"""What is imported when: the core is light, and a replay from the call cache needs no torch."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ircotlib.paths import ROOT
+
+CORE = "data text metrics program calls scheduler prompts demonstrations systems datasets".split()
+MODELS = ["torch", "transformers", "elasticsearch"]
+HEAVY = [*MODELS, "pandas", "matplotlib", "scipy", "tantivy", "IPython"]
+
+REPLAY = """
+import sys
+from ircotlib.bench import open_bench
+from ircotlib.parameters import read_parameters
+from ircotlib.runs import run_system
+from ircotlib.systems import all_systems
+p = read_parameters("mini", {"model": "data/models/mini-base", "dev": 0, "test": 3})
+bench = open_bench(p, "musique", "try")
+run_system(bench, all_systems()["IRCoT QA"], k=2, m=1)
+print([name for name in ("torch", "transformers", "elasticsearch") if name in sys.modules])
+"""
+
+
+def run(code: str, **environment: str) -> str:
+    env = os.environ | {"PYTHONPATH": str(ROOT), "IRCOT_BATCH": "1"} | environment
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("modules", "absent"),
+    [
+        ([f"ircotlib.{name}" for name in CORE], HEAVY),
+        (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
+        (["ircotlib.analysis", "ircotlib.figures", "ircotlib.show"], MODELS),
+        (["ircotlib.regenerate"], [*MODELS, "pandas", "matplotlib"]),
+    ],
+    ids=["core", "models", "tables", "regenerate"],
+)
+def test_what_is_imported_is_light(modules, absent):
+    code = f"import sys, {', '.join(modules)}; print([n for n in {absent} if n in sys.modules])"
+    assert run(code) == "[]"
+
+
+def test_only_what_is_not_remembered_imports_a_model(tmp_path):
+    assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "['torch', 'transformers']"
+    assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "[]"

@@ -1,0 +1,89 @@
+"""Parameters: each wrong one is a single line that says what was found and expected."""
+
+import pytest
+
+from ircotlib.parameters import MAIN, OOD, SCALE, grid_names, parameter_names, read_parameters
+from ircotlib.systems import all_systems
+
+WRONG = [
+    ({"test": -5}, "test: found -5, expected"),
+    ({"test": 0}, "test: found 0, expected"),
+    ({"test": "abc"}, "test: found 'abc', expected"),
+    ({"test": 4.0}, "test: found 4.0, expected"),
+    ({"test": True}, "test: found True, expected"),
+    ({"dev": -1}, "dev: found -1, expected"),
+    ({"seed": "x"}, "seed: found 'x', expected"),
+    ({"datasets": "hotpotqa"}, "datasets: found 'hotpotqa', expected"),
+    ({"datasets": []}, r"datasets: found \[\], expected"),
+    ({"datasets": ["musique", "musique"]}, "datasets: found .*, expected each value once"),
+    ({"datasets": ["x"]}, "datasets: found 'x', expected some of hotpotqa, "),
+    ({"systems": ["x"]}, "systems: found 'x', expected some of NoR QA, OneR, "),
+    ({"models": "x"}, "models: found 'x', expected"),
+    ({"style": "gpt"}, "style: found 'gpt', expected flan_t5 or codex"),
+    ({"reader": "foo"}, "reader: found 'foo', expected 'cot' or 'direct'"),
+    ({"dtype": "int8"}, "dtype: found 'int8', expected 'float32'"),
+    ({"corpus": "all"}, "corpus: found 'all', expected 'pooled' or 'full'"),
+    ({"retriever": "es"}, "retriever: found 'es', expected \"embedded\" or the address"),
+    ({"context_tokens": 50}, "context_tokens: found 50, expected more than 200"),
+    ({"oner_k": 5}, "oner_k: found 5, expected a list"),
+    ({"oner_k": []}, r"oner_k: found \[\], expected a list"),
+    ({"ircot_k": "[2"}, "ircot_k: found '.2', expected a list"),
+    ({"ircot_k": [2, 2]}, r"ircot_k: found \[2, 2\], expected a list of different"),
+    ({"ircot_k": [2, True]}, "ircot_k: found .*, expected a list"),
+    ({"ircott_k": [2]}, "found the parameter 'ircott_k', expected another: did you mean ircot_k"),
+    ({"learning": 1}, "found the parameter 'learning', expected some of context_tokens, "),
+    ({"worlds": [[1, 2]]}, r"worlds: found .*, expected"),
+    ({"data_dir": 5}, "data_dir: found 5, expected"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG, ids=[str(wrong) for wrong, _ in WRONG])
+def test_a_wrong_parameter_is_one_line(changes, message):
+    with pytest.raises(ValueError, match=message) as error:
+        read_parameters("mini", changes)
+    assert "\n" not in str(error.value)
+    with pytest.raises(ValueError, match=message):
+        read_parameters("mini").change(**changes)
+
+
+def test_several_wrong_parameters_are_all_said():
+    with pytest.raises(ValueError, match="dev: found -1, .*; test: found 0, "):
+        read_parameters("mini", {"test": 0, "dev": -1})
+
+
+def test_a_password_is_neither_accepted_nor_shown():
+    with pytest.raises(ValueError, match="without user and password") as error:
+        read_parameters("mini", {"retriever": "http://me:secret@host:9200"})
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("profile", ["maxi", "", "../mini", "mini.yaml", "/etc/passwd"])
+def test_a_profile_that_is_not_there(profile):
+    with pytest.raises(ValueError, match="found the profile .*, expected one of mini, paper, rel"):
+        read_parameters(profile)
+
+
+def test_a_grid_is_that_of_the_profile_else_that_of_the_paper():
+    mini, paper = read_parameters("mini"), read_parameters("paper")
+    assert mini.grid("ircot", "k", [1]) == [2, 4] and mini.grid("ircot", "k", [1], SCALE) == [2]
+    assert mini.grid("oner", "m", [1]) == [1, 2] and mini.grid("oner", "m", [1], OOD) == [1]
+    assert mini.grid("mine", "k", (3, 4), MAIN) == [3, 4]
+    for system in all_systems().values():
+        for name, values in system.grid.items():
+            assert paper.grid(system.module, name, values) == list(values)
+            assert paper.grid(system.module, name, values, SCALE) == list(values)
+    assert {"ircot_k", "scale_oner_k", "ood_ircot_k"} <= set(grid_names()) < set(parameter_names())
+
+
+def test_a_run_as_the_released_program_is_a_profile():
+    released, paper = read_parameters("released"), read_parameters("paper")
+    assert (released.released, released.max_steps) == (True, 10)
+    assert (paper.released, paper.max_steps) == (False, 8)
+    same = {"released": False, "max_steps": 8, "profile": "paper"}
+    assert released.change(**same) == paper
+
+
+def test_the_command_that_gives_parameters_says_only_what_was_changed():
+    assert read_parameters("mini").command_line() == "--profile mini"
+    changed = read_parameters("mini", {"ircot_k": [4], "data_dir": "a b"})
+    assert changed.command_line() == "--profile mini --set 'data_dir=\"a b\"' --set 'ircot_k=[4]'"

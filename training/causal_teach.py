@@ -1,0 +1,71 @@
+"""The losses that teach the causal model to read.
+
+What a T5's encoder learns of a whole paragraph must be known here from the words before.
+"""
+
+import torch
+from torch import nn
+
+from ircotlib.laboratory.relations import RELATION_NAMES
+from training.causal import weights_at
+from training.causal_encode import DecidedAt
+from training.teach import OUTCOMES, looking_loss, naming_loss
+
+MIDDLE = 4  # layers after which a state must name what it is about
+COMPARING = 2  # the layer whose head 1 looks from one compared value back to the other
+
+
+class CausalTeacher(nn.Module):
+    """The heads used in training only: from a state they read the words of the subject and the
+    value, the relation, and how values compare.
+    """
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.words = nn.Linear(width, 2 * width)
+        self.value = nn.Linear(width, width)
+        self.relation = nn.Linear(width, len(RELATION_NAMES))
+        self.outcome = nn.Linear(width, OUTCOMES)
+
+
+def causal_loss(
+    model, teacher: CausalTeacher, batch: dict[str, torch.Tensor]
+) -> tuple[torch.Tensor, dict[str, float]]:
+    """The loss of a batch, and its parts by name (teach.total_loss)."""
+    out = model.gpt_neox(batch["input_ids"], output_hidden_states=True, use_cache=False)
+    attentions = [layer.attention for layer in model.gpt_neox.layers]
+    embedding, states = model.get_input_embeddings().weight, out.hidden_states[MIDDLE]
+    row, at, token = batch["written"].T
+    written = model.lm_head(out.last_hidden_state[row, at]).float()
+    losses = {"writing": nn.functional.cross_entropy(written, token)}
+    if len(places := batch["sources"]):
+        weights = [weights_at(attention, 0, *places.T) for attention in attentions[-2:]]
+        losses["looking"] = looking_loss(weights)
+    for name in ("stated", "decided"):
+        if len(places := batch[name]):
+            losses[name] = 0.5 * _knowing_loss(teacher, states, places, embedding)
+    if len(places := batch["compared"]):
+        losses["comparing"] = 0.5 * _comparing_loss(teacher, attentions, states, places)
+    return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
+
+
+def _knowing_loss(
+    teacher: CausalTeacher, states: torch.Tensor, places: torch.Tensor, embedding: torch.Tensor
+) -> torch.Tensor:
+    """Subject and relation, and the value where it is given, must be told."""
+    here, heads = states[places[:, 0], places[:, 1]], (teacher.words, teacher.relation)
+    loss = naming_loss(*heads, here, places[:, 2:4], places[:, 4], embedding)
+    if places.shape[1] == len(DecidedAt._fields):
+        return loss
+    value = teacher.value(here) @ embedding.T
+    return loss + nn.functional.cross_entropy(value.float(), places[:, 5])
+
+
+def _comparing_loss(
+    teacher: CausalTeacher, attentions: list, states: torch.Tensor, compared: torch.Tensor
+) -> torch.Tensor:
+    """From a value, the one before must be looked at, and the outcome told."""
+    row, at, other, outcome = compared.T
+    looking = looking_loss([weights_at(attentions[COMPARING], 1, row, at, other)])
+    told = teacher.outcome(states[row, at]).float()
+    return looking + nn.functional.cross_entropy(told, outcome)
