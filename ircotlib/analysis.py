@@ -52,6 +52,12 @@ def find_runs(
     return folders
 
 
+def has_runs(p: Parameters, experiment: str, part: str = "test", **how) -> bool:
+    """Whether read_runs finds these runs, of every data set."""
+    place = runs_folder(p, experiment, **how)
+    return all(any((place / name / part).glob("*/run.json")) for name in p.datasets)
+
+
 def _read_run(folder: Path) -> pd.DataFrame:
     about = json.loads((folder / "run.json").read_text())
     return pd.read_csv(folder / "scores.csv", dtype={"id": str}).assign(**columns_of(about))
@@ -65,7 +71,8 @@ def _in_order(systems: pd.Series) -> pd.Series:
 
 def read_costs(p: Parameters, experiment: str) -> pd.DataFrame:
     """What an experiment's test runs ask for, on average over demonstration sets: retrievals,
-    generations, and their tokens, whether computed or remembered.
+    generations, and their tokens, whether computed or remembered; and of all requests how many were
+    computed when the run was last made, and how many saved: remembered, or shared by programs.
     """
     rows = []
     for folder in find_runs(p, experiment):
@@ -75,9 +82,12 @@ def read_costs(p: Parameters, experiment: str) -> pd.DataFrame:
         row = {name: about[name] for name in ("dataset", "system", "questions")}
         row |= {"retrievals": asked["requests"], "generations": written.get("requests", 0)}
         row |= {"prompt tokens": written.get("prompt_tokens", 0)}
-        rows.append(row | {"tokens written": written.get("tokens", 0)})
+        row |= {"tokens written": written.get("tokens", 0)}
+        row |= {"requests": sum(kind["requests"] for kind in counts.values())}
+        rows.append(row | {"computed": sum(kind["computed"] for kind in counts.values())})
     table = pd.DataFrame(rows).sort_values("system", key=_in_order, kind="stable")
     means = table.groupby(["dataset", "system"], sort=False).mean().round().astype(int)
+    means["saved"] = means["requests"] - means["computed"]
     order = {dataset: place for place, dataset in enumerate(p.datasets)}
     return means.reset_index().sort_values(
         "dataset", key=lambda column: column.map(order), kind="stable", ignore_index=True
@@ -161,6 +171,25 @@ def _difference(better: pd.DataFrame, worse: pd.DataFrame) -> dict:
     told = found.p < 0.05 and (found.low > 0 or found.high < 0)
     verdict = ("holds" if found.mean > 0 else "does not hold") if told else "cannot tell"
     return {"metric": metric, **found._asdict(), "n": len(pair), "verdict": verdict}
+
+
+def name_edges(chosen: pd.DataFrame, tuning: pd.DataFrame) -> pd.DataFrame:
+    """The chosen settings with a column `edge`: the parameters whose best value is the first or the
+    last of more than two that were tried, so that one beyond might be better still.
+
+    Not where a value between does as well; and of two values each is an edge, which says nothing.
+    """
+    edges = []
+    for setting in chosen.to_dict("records"):
+        named = [setting.pop("dataset"), setting.pop("system")]
+        rows = tuning[(tuning[["dataset", "system"]] == named).all(axis=1)]
+        edges.append(", ".join(name for name in setting if _on_edge(rows, name)))
+    return chosen.assign(edge=edges)
+
+
+def _on_edge(rows: pd.DataFrame, name: str) -> bool:
+    best = rows.groupby(name)["value"].max()  # by value of the parameter, in their order
+    return len(best) > 2 and best.iloc[1:-1].max() < best.max()
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:

@@ -2,18 +2,17 @@
 as CSV.
 """
 
+from itertools import product
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from ircotlib.datasets import all_datasets
+from ircotlib.drawing import color_of, draw_bars, finish, subplots, title_of
 from ircotlib.paths import FIGURES
-from ircotlib.systems import all_systems
 
-OURS = {"font.sans-serif": ["DejaVu Sans"], "lines.markeredgewidth": 1}
-LOOK = ["seaborn-v0_8-whitegrid", "seaborn-v0_8-paper", OURS]
 BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
+CAUSES = ("#9aa5b1", "#c9b458", "#e08e45", "#a63d57")  # of wrong answers, in their order
 SCALE = {
     "build, CPU": "seconds",
     "build, peak memory": "MB",
@@ -35,64 +34,27 @@ def draw_with_reported(
     ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
     datasets, models = list(dict.fromkeys(ours["dataset"])), list(dict.fromkeys(papers["model"]))
     widths = [max(1.2, len(datasets)), *[3.2] * len(models)]
-    figure, axes = _subplots(
-        1,
-        1 + len(models),
-        figsize=(2.4 + 1.5 * sum(widths), 3.6),
-        width_ratios=widths,
-        squeeze=False,
-    )
-    _draw_bars(axes[0, 0], ours, "mean", label)
+    shape = {"figsize": (2.4 + 1.5 * sum(widths), 3.6), "width_ratios": widths}
+    figure, axes = subplots(1, 1 + len(models), squeeze=False, **shape)
+    draw_bars(axes[0, 0], ours, "mean", label)
     axes[0, 0].set_title("measured here", fontsize="medium")
     for axis, model in zip(axes[0, 1:], models, strict=True):
-        _draw_bars(axis, papers[papers["model"] == model], "reported", reported_label or label)
+        draw_bars(axis, papers[papers["model"] == model], "reported", reported_label or label)
         axis.set_title(f"paper, {model}", fontsize="medium")
     if not reported_label:
         for axis in axes[0, 1:]:
             axis.set_ylim(axes[0, 0].set_ylim(0, 105))
-    return _finish(figure, axes, title)
-
-
-def _subplots(*shape: int, **setting):
-    """A figure and its axes in the style of all figures."""
-    plt.style.use(LOOK)
-    return plt.subplots(*shape, **setting)
-
-
-def _draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> None:
-    """Grouped bars: data sets along the axis, one bar a system, intervals where the table has them,
-    the number above each bar.
-    """
-    datasets, systems = list(dict.fromkeys(table["dataset"])), list(dict.fromkeys(table["system"]))
-    width = 0.8 / max(1, len(systems))
-    for position, system in enumerate(systems):
-        rows = table[table["system"] == system]
-        x = [
-            datasets.index(d) + (position - (len(systems) - 1) / 2) * width for d in rows["dataset"]
-        ]
-        errors = (
-            None
-            if value == "reported"
-            else [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
-        )
-        bars = axis.bar(
-            x, rows[value], width * 0.95, color=_color(system), yerr=errors, capsize=3, label=system
-        )
-        axis.bar_label(bars, fmt="%.1f", padding=2, fontsize="x-small")
-    axis.set_xticks(range(len(datasets)), [_title(d) for d in datasets])
-    axis.set_ylabel(label)
-    axis.margins(y=0.15)
-    axis.grid(False, axis="x")
+    return finish(figure, axes, title)
 
 
 def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
     """Draw recall in percent against K, one line a data set; `table` has the columns dataset, k,
     recall, n, paragraphs.
     """
-    figure, axis = _subplots(figsize=(6, 3.6))
+    figure, axis = subplots(figsize=(6, 3.6))
     for dataset, rows in table.groupby("dataset", sort=False):
         n, paragraphs = rows["n"].iloc[0], rows["paragraphs"].iloc[0]
-        label = f"{_title(dataset)} (n = {n:,}; {paragraphs:,} paragraphs)"
+        label = f"{title_of(dataset)} (n = {n:,}; {paragraphs:,} paragraphs)"
         axis.plot(rows["k"], rows["recall"], marker="o", label=label)
     axis.set(
         title=title,
@@ -113,46 +75,25 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     `table`: columns dataset, model, parameters (millions), style, system, mean, low, high, in
     percent; models in the order of their places.
     """
-    datasets, sizes = (
-        list(dict.fromkeys(table["dataset"])),
-        table.drop_duplicates("model").set_index("model")["parameters"],
-    )
+    datasets = list(dict.fromkeys(table["dataset"]))
+    sizes = table.drop_duplicates("model").set_index("model")["parameters"]
     places = pd.Series(range(len(sizes)), sizes.index)
-    figure, axes = _subplots(
-        1,
-        len(datasets),
-        figsize=(1 + 0.9 * len(sizes) * len(datasets), 3.6),
-        sharey=True,
-        squeeze=False,
-    )
+    names = [Path(model).name.removeprefix("mini-") for model in sizes.index]
+    ticks = [f"{name}\n{size:.2g} M" for name, size in zip(names, sizes, strict=True)]
+    shape = {"figsize": (1 + 0.9 * len(sizes) * len(datasets), 3.6), "sharey": True}
+    figure, axes = subplots(1, len(datasets), squeeze=False, **shape)
     for axis, dataset in zip(axes[0], datasets, strict=True):
-        seen = set()
-        for (system, _), rows in table[table["dataset"] == dataset].groupby(
-            ["system", "style"], sort=False
-        ):
+        seen, lines = set(), table[table["dataset"] == dataset]
+        for (system, _), rows in lines.groupby(["system", "style"], sort=False):
             errors = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
-            name = {} if system in seen else {"label": system}
-            axis.errorbar(
-                places[rows["model"]],
-                rows["mean"],
-                errors,
-                marker="o",
-                capsize=3,
-                color=_color(system),
-                **name,
-            )
+            look = {"marker": "o", "capsize": 3, "color": color_of(system)}
+            look |= {} if system in seen else {"label": system}
+            axis.errorbar(places[rows["model"]], rows["mean"], errors, **look)
             seen.add(system)
-        axis.set(title=_title(dataset), xlim=(-0.5, len(sizes) - 0.5), ylim=(0, 102))
-        axis.set_xticks(
-            places,
-            [
-                f"{Path(model).name.removeprefix('mini-')}\n{size:.2g} M"
-                for model, size in sizes.items()
-            ],
-            fontsize="small",
-        )
+        axis.set(title=title_of(dataset), xlim=(-0.5, len(sizes) - 0.5), ylim=(0, 102))
+        axis.set_xticks(places, ticks, fontsize="small")
     axes[0, 0].set_ylabel(label)
-    return _finish(figure, axes, title)
+    return finish(figure, axes, title)
 
 
 def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
@@ -162,50 +103,97 @@ def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.F
     `table`: columns dataset, demonstrations, system, mean, low, high, in percent.
     """
     datasets = list(dict.fromkeys(table["dataset"]))
-    figure, axes = _subplots(
+    figure, axes = subplots(
         1, len(datasets), figsize=(1 + 3.6 * len(datasets), 3.6), sharey=True, squeeze=False
     )
     for axis, dataset in zip(axes[0], datasets, strict=True):
-        rows = (
-            table[table["dataset"] == dataset]
-            .drop(columns="dataset")
-            .rename(columns={"demonstrations": "dataset"})
-        )
-        _draw_bars(axis, rows, "mean", label if axis is axes[0, 0] else "")
-        axis.set(
-            title=f"questions of {_title(dataset)}",
-            ylim=(0, 110),
-            xlabel="demonstrations of",
-        )
-    return _finish(figure, axes, title)
+        rows = table[table["dataset"] == dataset].drop(columns="dataset")
+        rows = rows.rename(columns={"demonstrations": "dataset"})
+        draw_bars(axis, rows, "mean", label if axis is axes[0, 0] else "")
+        about = f"questions of {title_of(dataset)}"
+        axis.set(title=about, ylim=(0, 110), xlabel="demonstrations of")
+    return finish(figure, axes, title)
 
 
-def _finish(figure: plt.Figure, axes, title: str) -> plt.Figure:
-    """Title above, legend below all panels."""
+def draw_factual_errors(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
+    """Draw shares with intervals, one panel below the other for each of those who judged, with the
+    number of chains (IRCoT Figure 7).
+
+    `table`: columns judged_by, dataset, system, mean, low, high, n, in percent; it may be empty.
+    """
+    who = list(dict.fromkeys(table["judged_by"])) or ["nobody yet"]
+    figure, axes = subplots(len(who), 1, figsize=(8, 1 + 2.6 * len(who)), squeeze=False)
+    for axis, name in zip(axes[:, 0], who, strict=True):
+        rows = table[table["judged_by"] == name]
+        draw_bars(axis, rows, "mean", label)
+        counts = " to ".join(dict.fromkeys(map(str, sorted(rows["n"])[:: max(1, len(rows) - 1)])))
+        axis.set(title=f"judged by: {name}, {counts or 'no'} chains a bar", ylim=(0, 110))
+    return finish(figure, axes, title)
+
+
+def draw_tuning(table: pd.DataFrame, title: str) -> plt.Figure:
+    """Draw the mean of each setting on the dev questions, one panel a data set and system: K to the
+    right, M upwards; the best one, the first of equals, is framed (IRCoT §4.1).
+
+    `table`: columns dataset, system, k, m, value, in percent; m is empty where it is not tuned.
+    """
+    systems, datasets = table["system"].unique(), table["dataset"].unique()
+    shape = {"figsize": (1 + 2.3 * len(datasets), 0.6 + 1.2 * len(systems))}
+    figure, axes = subplots(len(systems), len(datasets), squeeze=False, **shape)
+    for row, system in zip(axes, systems, strict=True):
+        for axis, dataset in zip(row, datasets, strict=True):
+            rows = table[(table["system"] == system) & (table["dataset"] == dataset)]
+            axis.set_title(f"{system}, {title_of(dataset)}", fontsize="small")
+            axis.set_axis_off() if rows.empty else _draw_heat(axis, rows.fillna({"k": 0, "m": 0}))
     figure.suptitle(title, y=1.0)
-    figure.tight_layout(rect=(0, 0.07, 1, 1))
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, loc="lower center", ncols=min(6, len(labels)))
+    figure.supxlabel("K, paragraphs of a retrieval", fontsize="medium")
+    figure.supylabel("M, distractors in demonstrations", fontsize="medium")
+    figure.tight_layout()
     return figure
 
 
-def _color(system: str) -> str:
-    """The color of a system's record; black for one whose file is gone."""
-    systems = all_systems()
-    return systems[system].color if system in systems else "black"
+def _draw_heat(axis: plt.Axes, rows: pd.DataFrame) -> None:
+    """One panel; all have one scale of colours. Of another parameter the best value counts."""
+    heat = rows.pivot_table("value", "m", "k", aggfunc="max")
+    axis.imshow(heat, cmap="Blues", vmin=0, vmax=180, origin="lower", aspect="auto")
+    for y, x in product(*map(range, heat.shape)):
+        axis.text(x, y, f"{heat.iat[y, x]:.1f}", ha="center", va="center", fontsize="small")
+    best = rows.iloc[rows["value"].argmax()]
+    corner = heat.columns.get_loc(best["k"]) - 0.48, heat.index.get_loc(best["m"]) - 0.48
+    axis.add_patch(plt.Rectangle(corner, 0.96, 0.96, fill=False, linewidth=1.5))
+    axis.set_xticks(range(len(heat.columns)), [f"{k:.0f}" if k else "–" for k in heat])
+    axis.set_yticks(range(len(heat)), [f"{m:.0f}" if m else "–" for m in heat.index])
+    axis.grid(False)
 
 
-def _title(dataset: str) -> str:
-    """A data set as the papers print its name."""
-    datasets = all_datasets()
-    return datasets[dataset].title if dataset in datasets else dataset
+def draw_census(table: pd.DataFrame, title: str) -> plt.Figure:
+    """Draw the shares of wrong answers by cause, one panel a data set, one stacked bar a system.
+
+    `table`: that of `explore.census`; its causes are stacked in their order, the first at the
+    bottom.
+    """
+    datasets = list(dict.fromkeys(table["dataset"]))
+    size = (1 + 3.2 * len(datasets), 3.8)
+    figure, axes = subplots(1, len(datasets), figsize=size, sharey=True, squeeze=False)
+    for axis, dataset in zip(axes[0], datasets, strict=True):
+        rows = table[table["dataset"] == dataset]
+        shares = rows.pivot_table("share", "system", "cause", sort=False)
+        below = 0 * shares.iloc[:, 0]
+        for cause, color in zip(shares, CAUSES, strict=False):
+            axis.bar(shares.index, shares[cause], 0.7, below, color=color, label=cause)
+            below = below + shares[cause]
+        axis.set(title=title_of(dataset), ylim=(0, 100))
+        axis.set_xticks(range(len(shares)), shares.index, rotation=20, ha="right")
+        axis.grid(False, axis="x")
+    axes[0, 0].set_ylabel("wrong answers, %")
+    return finish(figure, axes, title)
 
 
 def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
     """Draw how the miniature models learned to read: the share of answers that are right by minutes
     of training; `curves` has a column model.
     """
-    figure, axis = _subplots(figsize=(6, 3.6))
+    figure, axis = subplots(figsize=(6, 3.6))
     for model, rows in curves.groupby("model", sort=False):
         axis.plot(rows["seconds"] / 60, 100 * rows["answer"], marker="o", markersize=3, label=model)
     axis.set(title=title, xlabel="minutes", ylabel="answers exactly right, %", ylim=(0, 102))
@@ -221,19 +209,14 @@ def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
     `table`: columns backend, paragraphs, measure, value, unit, of which the measures of SCALE are
     drawn.
     """
-    figure, axes = _subplots(1, len(SCALE), figsize=(1 + 3 * len(SCALE), 3.4), squeeze=False)
+    figure, axes = subplots(1, len(SCALE), figsize=(1 + 3 * len(SCALE), 3.4), squeeze=False)
     for axis, (measure, label) in zip(axes[0], SCALE.items(), strict=True):
         for backend, rows in table[table["measure"] == measure].groupby("backend", sort=False):
             rows = rows.sort_values("paragraphs")
-            axis.plot(
-                rows["paragraphs"],
-                rows["value"],
-                marker="o",
-                color=BACKENDS.get(backend),
-                label=backend,
-            )
+            look = {"marker": "o", "color": BACKENDS.get(backend), "label": backend}
+            axis.plot(rows["paragraphs"], rows["value"], **look)
         axis.set(title=measure, xlabel="paragraphs", ylabel=label, xscale="log", yscale="log")
-    return _finish(figure, axes, "retrieval by the size of the corpus")
+    return finish(figure, axes, "retrieval by the size of the corpus")
 
 
 def save_figure(

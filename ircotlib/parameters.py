@@ -83,6 +83,7 @@ class Parameters(BaseModel):
     worlds: list[tuple[int, Count, Count]] = [(0, 2400, 600), (7, 1200, 200)]  # of 05_laboratory:
     # seed, pages, questions a data set
     measured: Count = 20  # questions of each data set that 05_laboratory measures on
+    judged: Count = 40  # questions of each data set whose chains 08_factuality judges (IRCoT §5)
 
     @model_validator(mode="after")
     def _check(self):

@@ -4,7 +4,7 @@ import json
 import platform
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
@@ -31,9 +31,12 @@ from ircotlib.program import (
 )
 from ircotlib.progress import show_progress
 from ircotlib.scheduler import run
-from ircotlib.systems import RECALL, System, all_systems
+from ircotlib.systems import RECALL, System, choose_systems
 
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
+ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
+ABOUT += ("parameters", "questions")  # of run.json, what it takes to read and to replay a run
+AGAIN = "run its notebook again: remembered calls cost nothing"
 
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
@@ -152,18 +155,39 @@ def clear_runs(bench: Bench, system: System) -> None:
             shutil.rmtree(path.parent)
 
 
-def replay(folder: Path) -> dict[str, Outcome]:
+def read_about(folder: Path) -> dict:
+    """run.json of a run's folder; ValueError, in one line, where there is none or it is damaged."""
+    path = Path(folder) / "run.json"
+    if not path.is_file():
+        found = "found no run.json: the run goes on, or was broken off"
+        raise ValueError(f"{folder}: {found}, expected a finished one; {AGAIN}")
+    try:
+        about = json.loads(path.read_text())
+        missing = [name for name in ABOUT if name not in about]
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: found no JSON ({error}), expected an object; {AGAIN}") from None
+    if missing:
+        raise ValueError(f"{path}: found no {missing[0]!r}, expected {', '.join(ABOUT)}; {AGAIN}")
+    return about
+
+
+def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome]:
     """The outcomes of a run by question, traces with their prompts, replayed from its folder and
-    the call cache; what the cache has lost is computed again.
+    the call cache; what the cache has lost is computed again. `ids`: of these questions only.
     """
-    about = json.loads((Path(folder) / "run.json").read_text())
+    about = read_about(folder)
     how = {name: about[name] for name in ("shown", "grid_of")}
     bench = open_bench(
         Parameters(**about["parameters"]), about["dataset"], about["experiment"], **how
     )
-    build = program_of(bench, all_systems()[about["system"]], **about["setting"])
-    questions = {"dev": bench.dev, "test": bench.test}[about["part"]]
-    return run({q.id: build(q) for q in questions}, bench.backends, bench.calls)[0]
+    [system] = choose_systems([about["system"]])
+    build = program_of(bench, system, **about["setting"])
+    questions = {q.id: q for q in {"dev": bench.dev, "test": bench.test}[about["part"]]}
+    if unknown := [id for id in ids or () if id not in questions]:
+        expected = f"expected some of its {len(questions)} questions"
+        raise ValueError(f"{folder}: found no question {unknown[0]!r}, {expected}")
+    wanted = questions if ids is None else ids
+    return run({id: build(questions[id]) for id in wanted}, bench.backends, bench.calls)[0]
 
 
 def _about(bench: Bench, system: System, part: str, setting: dict) -> dict:

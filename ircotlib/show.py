@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
 from html import escape as escape_html
 
 import ipywidgets
@@ -23,7 +22,14 @@ from ircotlib.program import (
     unknown,
 )
 
-escape = partial(escape_html, quote=False)  # what models, queries and titles say is no markup
+MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n"})
+
+
+def escape(text: str) -> str:
+    """What models, queries and pages say, as text: nothing in it is HTML or Markdown, and an empty
+    line in a prompt ends no <pre>.
+    """
+    return escape_html(text, quote=False).translate(MARKS)
 
 
 def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:

@@ -19,8 +19,10 @@ from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.hotpotqa import read_hotpotqa
 from ircotlib.datasets.musique import read_musique
+from ircotlib.datasets.own import write_own
 from ircotlib.datasets.scoring import score
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.paths import ROOT
 
 GRAVITY = ["Lost Gravity", ["Lost Gravity is a roller coaster.", " It was made by Mack Rides. "]]
 MACK = ["Mack Rides", ["Mack Rides is a German company."]]
@@ -273,18 +275,71 @@ def test_a_file_cut_off_or_of_another_kind_is_named(tmp_path):
         read_musique(path)
 
 
+# A user's own
+
+OWN = {"id": "1", "question": "Who?", "answers": ["Ann", "A.", "Ann"], "paragraphs": []}
+SAYS = {"title": "A", "text": "It is Ann."}
+
+
+def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
+    (tmp_path / "own").mkdir()
+    two = [SAYS | {"is_supporting": True}, {"title": "B", "text": "b", "is_supporting": False}]
+    rows = [OWN | {"paragraphs": two, "kind": "2hop"}, OWN | {"id": "2", "paragraphs": [SAYS]}]
+    write(tmp_path / "own/questions.jsonl", rows)
+    [one, other], paragraphs = read_dataset("own", tmp_path)
+    assert [paragraph.title for paragraph in paragraphs] == ["A", "B"]
+    assert (one.answers, one.gold, one.kind) == (("Ann", "A."), (paragraphs[0].id,), "2hop")
+    assert (other.gold, other.kind, other.dataset) == ((), "", "own")
+    assert score(one, Prediction("a.", (paragraphs[0],)))["recall"] == 1
+    assert math.isnan(score(other, Prediction("x", (paragraphs[0],)))["recall"])
+    again = write_own(
+        tmp_path / "again", find_dataset("own").read(tmp_path / "own/questions.jsonl")
+    )
+    assert read_dataset("own", again) == ([one, other], paragraphs)
+
+
+def test_the_line_of_the_docs_is_read(tmp_path):
+    page = (ROOT / "docs/data.md").read_text(encoding="utf-8")
+    (tmp_path / "questions.jsonl").write_text(re.search(r"```jsonl\n(.+\n)```", page)[1])
+    [question], [paragraph] = read_dataset("own", tmp_path)
+    assert (question.answers, question.gold) == (("Ann", "A."), (paragraph.id,))
+
+
+WRONG_OWN = [
+    (OWN | {"answers": []}, r"line 1, field 'answers': expected texts, found \[\]"),
+    (OWN | {"answers": ["Ann", 5]}, r"field 'answers': expected texts, found \['Ann', 5\]"),
+    (OWN | {"answers": "Ann"}, "field 'answers': expected a list, found 'Ann'"),
+    (OWN | {"id": 1}, "field 'id': expected a text, found 1"),
+    (OWN | {"kind": 2}, "field 'kind': expected a text, found 2"),
+    (OWN | {"paragraphs": ["A"]}, "paragraph 1: expected a JSON object with a field 'title'"),
+    (OWN | {"paragraphs": [SAYS, {"title": "B"}]}, "paragraph 2, field 'text': expected a text"),
+    (
+        OWN | {"paragraphs": [SAYS | {"is_supporting": "no"}]},
+        "paragraph 1, field 'is_supporting': expected true or false, found 'no'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("row", "message"), WRONG_OWN)
+def test_a_wrong_line_of_own_questions_is_told(row, message, tmp_path):
+    path = write(tmp_path / "questions.jsonl", [row])
+    with pytest.raises(ValueError, match=message) as error:
+        read_dataset("own", tmp_path)
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
 # The records
 
 
 def test_the_folder_lists_its_data_sets_in_their_order():
-    assert [*all_datasets()] == ["hotpotqa", "2wikimultihopqa", "musique", "iirc"]
+    assert [*all_datasets()] == ["hotpotqa", "2wikimultihopqa", "musique", "iirc", "own"]
     for name, dataset in all_datasets().items():
-        assert dataset.name == name and dataset.full.name == name
-        assert [*dataset.scores] == ["f1", "em"]
+        assert dataset.name == name and [*dataset.scores] == ["f1", "em"]
+        assert dataset.full.name == name if name != "own" else dataset.full is None
     with pytest.raises(FrozenInstanceError):
         dataset.title = "Other"
     with pytest.raises(FrozenInstanceError):
-        dataset.full.count = 1
+        find_dataset("musique").full.count = 1
 
 
 MINE = '''"""My questions, as JSON lines of question, answers and paragraphs."""

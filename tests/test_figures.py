@@ -108,6 +108,47 @@ def test_means_by_whose_demonstrations_are_shown():
     )
 
 
+def test_a_panel_of_tuning_has_a_cell_a_setting_and_frames_the_first_of_the_best():
+    rows = [("hotpotqa", "OneR", 5, None, 40.0), ("hotpotqa", "OneR", 9, None, 50.0)]
+    values = {(2, 1): 30.0, (2, 2): 70.0, (4, 1): 10.0, (4, 2): 70.0}
+    rows += [("musique", "IRCoT", k, m, value) for (k, m), value in values.items()]
+    table = pd.DataFrame(rows, columns=["dataset", "system", "k", "m", "value"])
+    figure = figures.draw_tuning(table, "t")
+    oner, without, other, ircot = figure.axes
+    assert [axis.axison for axis in figure.axes] == [True, False, False, True]
+    assert (oner.get_title(), ircot.get_title()) == ("OneR, HotpotQA", "IRCoT, MuSiQue")
+    assert oner.images[0].get_array().tolist() == [[40.0, 50.0]]
+    assert ircot.images[0].get_array().tolist() == [[30.0, 10.0], [70.0, 70.0]]
+    assert [text.get_text() for text in ircot.texts] == ["30.0", "10.0", "70.0", "70.0"]
+    assert [label.get_text() for label in ircot.get_xticklabels()] == ["2", "4"]
+    assert [label.get_text() for label in ircot.get_yticklabels()] == ["1", "2"]
+    assert [label.get_text() for label in oner.get_yticklabels()] == ["–"]
+    assert [axis.patches[0].get_center().round().tolist() for axis in (oner, ircot)] == [
+        [1, 0],
+        [0, 1],
+    ]
+    assert figure.get_suptitle() == "t"
+
+
+def test_causes_of_wrong_answers_are_stacked():
+    rows = [
+        ("musique", "OneR QA", "not retrieved", 60.0),
+        ("musique", "OneR QA", "retrieved, misread", 10.0),
+        ("musique", "IRCoT QA", "not retrieved", 0.0),
+        ("musique", "IRCoT QA", "retrieved, misread", 5.5),
+        ("iirc", "NoR QA", "not retrieved", 80.0),
+        ("iirc", "NoR QA", "retrieved, misread", 0.0),
+    ]
+    table = pd.DataFrame(rows, columns=["dataset", "system", "cause", "share"])
+    musique, iirc = figures.draw_census(table, "t").axes
+    assert [axis.get_title() for axis in (musique, iirc)] == ["MuSiQue", "IIRC"]
+    assert heights(musique) == [60, 0, 10, 5.5] and heights(iirc) == [80, 0]
+    assert [patch.get_y() for patch in musique.patches] == [0, 0, 60, 0]
+    assert [label.get_text() for label in musique.get_xticklabels()] == ["OneR QA", "IRCoT QA"]
+    legend = musique.figure.legends[0].get_texts()
+    assert [text.get_text() for text in legend] == ["not retrieved", "retrieved, misread"]
+
+
 def test_curves_of_trainings_by_minutes():
     curves = pd.DataFrame(
         {

@@ -37,7 +37,7 @@ def run(code: str, **environment: str) -> str:
     [
         ([f"ircotlib.{name}" for name in CORE], HEAVY),
         (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
-        (["ircotlib.analysis", "ircotlib.figures", "ircotlib.show"], MODELS),
+        (["ircotlib.analysis", "ircotlib.figures", "ircotlib.explore_box"], MODELS),
         (["ircotlib.regenerate"], [*MODELS, "pandas", "matplotlib"]),
     ],
     ids=["core", "models", "tables", "regenerate"],

@@ -20,8 +20,10 @@ from ircotlib.regenerate import all_notebooks, made_by, reads_runs
 PART = {
     "04_ircot": {"datasets": ["musique"]},
     "05_laboratory": {"systems": ["OneR QA"]},
-    "06_scale": {"datasets": ["hotpotqa"]},
+    "06_scale": {"datasets": ["musique"]},
     "07_ood": {"datasets": ["2wikimultihopqa", "musique"]},
+    "08_factuality": {"datasets": ["musique"]},
+    "09_explorer": {"datasets": ["musique"]},
     "99_figures": {"datasets": ["musique"]},
 }
 WHOLE = [name for name in all_notebooks() if name not in PART]
@@ -47,18 +49,14 @@ def executed(tmp_path_factory):
     return folder
 
 
-def test_marked_cells_reproduce(executed):
-    """nbval has compared those of WHOLE; of 05_laboratory none depends on the systems."""
-    kept, made = (
-        nbformat.read(path, as_version=4).cells
-        for path in (
-            NOTEBOOKS / "05_laboratory.ipynb",
-            executed / "data/executed/mini/05_laboratory.ipynb",
-        )
-    )
+@pytest.mark.parametrize(("name", "count"), [("05_laboratory", 4), ("09_explorer", 1)])
+def test_marked_cells_reproduce(executed, name, count):
+    """nbval has compared those of WHOLE; none of these depends on what the notebook is run for."""
+    places = NOTEBOOKS / f"{name}.ipynb", executed / f"data/executed/mini/{name}.ipynb"
+    kept, made = (nbformat.read(path, as_version=4).cells for path in places)
     made = [cell for cell in made if "injected-parameters" not in cell.metadata.get("tags", [])]
     marked = [cell for cell in kept if "NBVAL_CHECK_OUTPUT" in cell.source]
-    assert len(marked) == 4
+    assert len(marked) == count
     for cell in marked:
         (again,) = [other for other in made if other.source == cell.source]
         assert [_text(output) for output in again.outputs] == [_text(o) for o in cell.outputs]
@@ -71,7 +69,7 @@ def _text(output) -> str:
 @pytest.mark.parametrize("notebook", all_notebooks())
 def test_kept_figures_are_those_of_the_notebooks(executed, notebook):
     """Figures from models may differ by a rounding on another processor; they are compared with a
-    tolerance, and verdicts by what they are about.
+    tolerance, of two questions among the dev questions, and verdicts by what they are about.
     """
     for path in made_by(notebook, "mini"):
         now = executed / "figures" / path.name
@@ -79,7 +77,8 @@ def test_kept_figures_are_those_of_the_notebooks(executed, notebook):
         if path.suffix == ".csv":
             kept, made = _rows(path, notebook), _rows(now, notebook)
             assert len(made) > 0
-            pandas.testing.assert_frame_equal(kept, made, check_exact=False, atol=6)
+            atol = 14 if path.stem in ("ircot_tuning", "own_answers") else 6  # 15 questions
+            pandas.testing.assert_frame_equal(kept, made, check_exact=False, atol=atol)
 
 
 def _rows(path, notebook: str) -> pandas.DataFrame:
@@ -90,7 +89,7 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
             table = table[table[column].isin(PART[notebook]["datasets"])]
     if "profile" in table:
         table = table[table["profile"] != "paper"]
-    judged = [name for name in ("p", "verdict") if name in table]
+    judged = [name for name in ("p", "p_holm", "verdict") if name in table]
     return table.drop(columns=judged).reset_index(drop=True)
 
 

@@ -76,10 +76,10 @@ def interval(row: dict) -> list[float]:
 
 
 def verdicts(rows: list[dict], claim: str) -> list[int]:
-    """How often a claim holds, does not hold, and cannot be told."""
+    """How often a claim holds, does not hold, and cannot be told; nothing where it is not made."""
     found = Counter(row["verdict"] for row in rows if row["claim"] == claim)
-    assert set(found) <= set(VERDICTS) and found
-    return [found[verdict] for verdict in VERDICTS]
+    assert set(found) <= set(VERDICTS)
+    return [found[verdict] for verdict in VERDICTS] if found else []
 
 
 def points(row: dict) -> float:
@@ -138,27 +138,32 @@ def test_the_setting_is_that_of_the_figures():
         assert block("setting").startswith(f"{Path(row['model']).name}, ")
 
 
-def test_claims_are_the_verdicts_of_the_paired_bootstrap():
-    main, scale, ood = (read(f"ircot_{name}differences", None) for name in ("", "scale_", "ood_"))
-    tables = [
-        main,
-        [row for row in scale if " against " not in row["model"]],
-        [row for row in scale if " against " in row["model"]],
-        [row for row in ood if row["dataset"] != row["demonstrations"]],
+def test_claims_are_the_verdicts_of_the_table_of_claims():
+    rows = read("ircot_claims", None)
+    where = [
+        ("§5, Figure 3", "§5, Figure 4", "§5, App. E", "App. F, Table 6"),
+        ("§5, Figure 8", "§5, Figure 9"),
+        ("§5, Figure 9: 3B against a 58 times larger GPT3",),
+        ("§5, Figure 5", "§5, Figure 6"),
     ]
+    tables = [[row for row in rows if row["source"] in sources] for sources in where]
+    assert sum(map(len, tables)) == len(rows) and quoted("tested") == [len(rows)]
     claims = labels("verdicts")
-    assert sorted(claims) == sorted({row["claim"] for row in main + scale + ood})
-    expected = [x for claim in claims for table in tables for x in verdicts(table, claim)]
-    assert quoted("verdicts") == expected
+    assert claims == list(dict.fromkeys(row["claim"] for row in rows))
+    expected = [
+        [" / ".join(map(str, verdicts(table, claim))) or "–" for table in tables]
+        for claim in claims
+    ]
+    lines = [f"| {claim} | {' | '.join(cells)} |" for claim, cells in zip(claims, expected)]
+    assert below_head("verdicts").splitlines() == lines
     [pair] = {row["model"] for row in tables[2]}
     names = " against ".join(Path(model).name for model in pair.split(" against "))
     assert f"| {names} |" in block("verdicts").splitlines()[1]
     said = ("IRCoT > OneR", "IRCoT QA > OneR QA", "OneR QA > NoR QA")
-    counts = [verdicts(main, claim) for claim in said]
+    counts = [verdicts(tables[0], claim) for claim in said]
     assert not any(against for _, against, _ in counts), "the README says nothing of these"
-    expected = [x for holds, _, _ in counts for x in (holds, len(NAMES))] + [counts[-1][2]]
-    assert quoted("claims") == expected
-    assert [holds for holds, _, _ in counts[:2]] == [len(NAMES)] * 2, "it says: on the other"
+    assert quoted("claims") == [x for holds, _, _ in counts for x in (holds, len(NAMES))]
+    assert "](figures/ircot_claims.md)" in PAGES["README.md"]
 
 
 def is_causal(model: str) -> bool:

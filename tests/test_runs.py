@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ircotlib import analysis, bench, runs
-from ircotlib.analysis import compare, read_costs, read_runs, summarise
+from ircotlib.analysis import compare, has_runs, name_edges, read_costs, read_runs, summarise
 from ircotlib.bench import change_model, open_bench, program_of, runs_folder
 from ircotlib.data import Prediction
 from ircotlib.laboratory.make import make_laboratory
@@ -249,6 +249,27 @@ def test_tuning_takes_the_best_and_of_equals_the_smaller(parameters):
     assert best == {"k": 7} and table.empty
 
 
+@pytest.mark.parametrize(
+    ("values", "edge"),
+    [
+        ({(5, 1): 60, (9, 1): 50, (15, 1): 40, (5, 2): 60, (9, 2): 50, (15, 2): 60}, "k"),
+        ({(5, 1): 50, (9, 1): 60, (15, 1): 60}, ""),  # a value between does as well
+        ({(2, 1): 50, (4, 1): 60, (2, 2): 50, (4, 2): 70}, ""),  # each of two is an edge
+        ({(5, 1): 1, (9, 1): 2, (15, 1): 3, (5, 2): 1, (5, 3): 9}, "k, m"),
+        ({(5, None): 60, (9, None): 50, (15, None): 70}, "k"),
+        ({}, ""),  # nothing to tune
+    ],
+)
+def test_a_best_value_on_the_edge_of_its_grid_is_named(values, edge):
+    named = {"dataset": "d", "system": "s"}
+    rows = [{"k": k, "m": m, "value": value} for (k, m), value in values.items()]
+    tuning = pd.DataFrame(rows, columns=["k", "m", "value"]).assign(**named)
+    other = pd.DataFrame({"k": [1, 2, 3], "m": None, "value": [1, 2, 3], "system": "t"})
+    tuning = pd.concat([tuning, other.assign(dataset="d")], ignore_index=True)
+    chosen = pd.DataFrame([named | {"k": 5, "m": 1}])
+    assert list(name_edges(chosen, tuning)["edge"]) == [edge]
+
+
 def test_tuning_without_dev_questions_is_an_error(parameters):
     opened = open_bench(parameters.change(dev=0), "hotpotqa", "04_ircot")
     with pytest.raises(ValueError, match="found 3 settings of OneR and no dev question of hotpot"):
@@ -263,6 +284,9 @@ def test_systems_are_tuned_and_run_with_every_demonstration_set(parameters):
     assert dict(sets) == {"NoR QA": 3, "OneR": 0, "IRCoT QA": 3}
     assert set(found.tuning["system"]) == {"OneR", "IRCoT QA"}
     assert list(found.chosen["system"]) == ["NoR QA", "OneR", "IRCoT QA"]
+    assert has_runs(opened.parameters, "04_ircot")
+    assert not has_runs(opened.parameters.change(seed=1), "04_ircot")
+    assert not has_runs(opened.parameters.change(datasets=["hotpotqa", "musique"]), "04_ircot")
     read = read_runs(parameters.change(ircot_k=[2], oner_k=[1, 3]), "04_ircot")
     columns = ["system", "id", "demonstration_set", "f1", "recall", "metric"]
     both = [
@@ -287,6 +311,11 @@ def test_costs_are_what_the_runs_asked_for(parameters, plain):
     assert (nor["system"], nor["retrievals"], nor["generations"]) == ("NoR QA", 0, 4)
     assert (oner["system"], oner["retrievals"], oner["generations"]) == ("OneR QA", 4, 4)
     assert oner["prompt tokens"] > nor["prompt tokens"] > 0 and oner["tokens written"] > 0
+    made = [(row["requests"], row["computed"], row["saved"]) for row in (nor, oner)]
+    assert made == [(4, 4, 0), (8, 8, 0)]
+    run_system(short, S["OneR QA"], k=3)
+    (_, again) = read_costs(plain.parameters, "04_ircot").to_dict("records")
+    assert (again["requests"], again["computed"], again["saved"]) == (8, 0, 8)
 
 
 def test_without_gold_paragraphs_what_is_tuned_by_recall_is_left_out(plain, monkeypatch):

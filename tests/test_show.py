@@ -1,5 +1,8 @@
 """Traces as text, and the box to ask a question of one's own, without a browser."""
 
+import html
+import re
+
 import ipywidgets
 import pytest
 from IPython.display import Markdown
@@ -21,6 +24,12 @@ from ircotlib.program import (
     Step,
 )
 
+
+def unescape(text: str) -> str:
+    """Markdown's own marks as they were; HTML stays escaped."""
+    return re.sub(r"&#(\d+);", lambda mark: chr(int(mark[1])), text)
+
+
 QUESTION = Question("q", "Who made <it>?", ("Mack",), ("mack",), "test")
 MACK, PARK = Paragraph("mack", "Mack Rides", "A company."), Paragraph("park", "Walibi", "A park.")
 
@@ -39,7 +48,7 @@ def test_a_trace_shows_every_prompt_retrieval_and_sentence():
         Step(NearestTitle("Mack Ride", 2), ("mack rides", "mack"), cached=False),
         Step(NearestTitle("Nothing"), (), cached=False),
     )
-    text = show.trace_as_markdown(trace, QUESTION)
+    text = unescape(show.trace_as_markdown(trace, QUESTION))
     assert "**1.** *retrieve 2 with* “Who made &lt;it&gt;?”" in text
     assert "Mack Rides ★ · Walibi" in text
     assert "<summary>prompt, 9 tokens</summary><pre>Q: Who made &lt;it&gt;?\nA:</pre>" in text
@@ -63,12 +72,23 @@ def test_chats_samples_and_spans_are_shown_and_nothing_in_them_is_markup():
         Step(Extract("who?", Paragraph("p", "<i>P", "Ada.")), Extracted("Ada", 2.25), False),
         Step(Extract("who?", PARK), Extracted("", -1.0), False),
     )
-    text = show.trace_as_markdown(trace, QUESTION)
+    text = unescape(show.trace_as_markdown(trace, QUESTION))
     assert "*draw 2 at temperature 0.5, stop at '\\n'*" in text
     assert "<pre>user: &lt;img onerror=x&gt;\n\nassistant: Yes.</pre>" in text
     assert "→ **&lt;b&gt;a**<br>nothing" in text
     assert "*read* &lt;i&gt;P *for* “who?”\n\n&nbsp;&nbsp;→ **Ada** (2.25)" in text
     assert text.endswith("*read* Walibi *for* “who?”\n\n&nbsp;&nbsp;→ nothing")
+
+
+def test_nothing_that_is_said_is_markdown_and_a_prompt_stays_in_its_fold():
+    said = "# [a](b) *c* _d_ `e` \\<f>\n\n1. g"
+    text = show.escape(said)
+    assert not set("*_`[]\\\n<>") & set(text) and html.unescape(text) == said
+    trace = show.trace_as_markdown([Step(Generate(said), said, False)], QUESTION)
+    prompt, reply = trace.split("\n\n")[1:]
+    assert prompt.startswith("<details>") and prompt.endswith("</pre></details>")
+    assert html.unescape(re.search("<pre>(.*)</pre>", prompt)[1]) == said
+    assert reply == f"&nbsp;&nbsp;→ **{text}**"
 
 
 def test_what_is_no_request_is_an_error():

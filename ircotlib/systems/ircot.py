@@ -118,7 +118,7 @@ SYSTEMS = (
         ircot_qa,
         stages=("cot",),
         grid=GRID,
-        better_than=("NoR QA", "OneR QA"),
+        better_than=("NoR QA", "OneR QA", "IRCoT QA w/o reader"),
         reported=("IRCoT QA",),
         color=BLUE,
         order=32,

@@ -1,0 +1,163 @@
+"""The claims of IRCoT's abstract and §5 that runs can test, in one table: the paper's numbers, our
+differences, and verdicts that are corrected for testing many claims at once.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.analysis import compare, read_reported, read_runs
+from ircotlib.bench import runs_folder
+from ircotlib.parameters import OOD, SCALE, Parameters
+from ircotlib.prompts import GPT3
+
+FOUND, ANSWERED = "IRCoT > OneR", "IRCoT QA > OneR QA"
+KNOWN, READER = "IRCoT QA > NoR QA", "IRCoT QA > IRCoT QA w/o reader"
+# where the paper makes each claim: of all data sets; of every size of the model; of a smaller model
+# against a larger one; of demonstrations of another data set
+MAIN = {FOUND: "§5, Figure 3", ANSWERED: "§5, Figure 4", KNOWN: "§5, Figure 4"}
+MAIN |= {"OneR QA > NoR QA": "§5, App. E", READER: "App. F, Table 6"}
+SIZES = {FOUND: "§5, Figure 8", ANSWERED: "§5, Figure 9"}
+ACROSS = {name: "§5, Figure 9: 3B against a 58 times larger GPT3" for name in (ANSWERED, KNOWN)}
+OTHERS = {FOUND: "§5, Figure 5", ANSWERED: "§5, Figure 6", KNOWN: "§5, Figure 6"}
+
+AGAINST = " against "  # between the names of two models
+READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}  # those of the paper's §5 (App. E)
+WHERE = ["dataset", "model", "demonstrations"]
+COLUMNS = ["claim", *WHERE, "source", "paper", "metric", "ours", "low", "high"]
+COLUMNS += ["p", "p_holm", "verdict", "n"]
+
+
+class Claimed(NamedTuple):
+    """The runs that the claims are about, of 04_ircot, 06_scale and 07_ood; and why those that are
+    not there are left out.
+    """
+
+    main: pd.DataFrame
+    sizes: pd.DataFrame
+    others: pd.DataFrame
+    left_out: list[str]
+
+
+def read_claimed(p: Parameters) -> Claimed:
+    """Read the runs that the claims are about. Those of 06_scale and 07_ood may be missing: their
+    claims are then left out, and `left_out` has the commands that make them.
+    """
+    found, left_out = [read_runs(p, "04_ircot")], []
+    datasets = [name for name in p.datasets if name != "iirc"]  # as in the paper
+    for read in (_read_sizes, _read_others):
+        try:
+            tables = read(p.change(datasets=datasets)) if datasets else []
+        except FileNotFoundError as error:
+            tables = []
+            left_out.append(str(error))
+        found.append(pd.concat(tables, ignore_index=True) if tables else pd.DataFrame())
+    return Claimed(*found, left_out)
+
+
+def _read_sizes(p: Parameters) -> list[pd.DataFrame]:
+    """The runs of 06_scale by model; their folders say how each was prompted."""
+    tables, how = [], {"experiment": "06_scale", "grid_of": SCALE}
+    for name in p.models:
+        asked = [p.change(model=name, style=style) for style in (p.style, GPT3.name)]
+        made = [one for one in asked if runs_folder(one, **how).is_dir()]
+        tables.append(read_runs((made or asked)[0], **how))
+    return tables
+
+
+def _read_others(p: Parameters) -> list[pd.DataFrame]:
+    """The runs of 07_ood with demonstrations of another data set."""
+    p = p.change(dev=0)
+    tables = [read_runs(p, "07_ood", shown=shown, grid_of=OOD) for shown in p.datasets]
+    return [runs[runs["dataset"] != runs["demonstrations"]] for runs in tables]
+
+
+def judge_claims(claimed: Claimed) -> pd.DataFrame:
+    """The table of claims: the paper's numbers, our paired differences in points with their 95%
+    interval, and verdicts by p after Holm's correction over all rows: below 0.05 the claim "holds"
+    or "does not hold", by the sign; else "cannot tell".
+    """
+    main, sizes, others = claimed[:3]
+    style = main["style"].iloc[0]
+    by_size, model = compare_sizes(sizes, style), ("dataset", "model")
+    across = by_size["model"].str.contains(AGAINST, regex=False)
+    first = _models(sizes, style)[:-1][:1]  # the smallest of several, which Figure 9 excepts
+    smallest = by_size["model"].isin(first) & (by_size["claim"] == ANSWERED)
+    tables = [
+        _named(compare(main, model), MAIN),
+        _named(by_size[~across & ~smallest], SIZES),
+        _named(by_size[across], ACROSS),
+        _named(compare(others, WHERE) if len(others) else others, OTHERS),
+    ]
+    tables = [table for table in tables if len(table)]
+    if not tables:
+        return pd.DataFrame(columns=COLUMNS)
+    table = pd.concat(tables, ignore_index=True).rename(columns={"mean": "ours"})
+    table[["ours", "low", "high"]] += 0.0  # no -0.0
+    table["p_holm"] = holm(table["p"]).round(4)
+    told = table["p_holm"] < 0.05
+    signs = np.where(table["ours"] > 0, "holds", "does not hold")
+    table["verdict"] = np.where(told, signs, "cannot tell")
+    return table[COLUMNS]
+
+
+def compare_sizes(scores: pd.DataFrame, style: str) -> pd.DataFrame:
+    """Paired differences for each model, then those of the last but one model of a style against
+    the last, where it has two (IRCoT Figures 8 and 9).
+    """
+    if not len(scores):
+        return pd.DataFrame(columns=["dataset", "model", "claim"], dtype=str)
+    tables, last = [compare(scores, ("dataset", "model"))], _models(scores, style)[-2:]
+    if len(last) > 1:
+        second, largest = (scores[scores["model"] == name] for name in last)
+        tables.append(compare(second, against=largest).assign(model=AGAINST.join(last)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _models(scores: pd.DataFrame, style: str) -> list[str]:
+    """The models of a style in the order of their runs: from small to large."""
+    return list(scores[scores["style"] == style]["model"].unique()) if len(scores) else []
+
+
+def _named(table: pd.DataFrame, sources: dict[str, str]) -> pd.DataFrame:
+    """The claims that the paper makes, in its order, with their source and the paper's numbers."""
+    if not len(table):
+        return table
+    order = {name: place for place, name in enumerate(sources)}
+    table = table[table["claim"].isin(sources)]
+    table = table.sort_values("claim", key=lambda names: names.map(order), kind="stable")
+    table["source"] = table["claim"].map(sources)
+    table["demonstrations"] = table.get("demonstrations", table["dataset"])
+    pairs = zip(table["claim"], table["dataset"], strict=True)
+    printed = sources is MAIN
+    table["paper"] = [paper_says(*pair) if printed else "no number printed" for pair in pairs]
+    return table
+
+
+def paper_says(claim: str, dataset: str) -> str:
+    """The differences that the paper prints for a claim on a data set, or that its tables give, of
+    its two models (IRCoT §5, Tables 4 and 6).
+    """
+    better, worse = claim.split(" > ")
+    gains = read_reported(source="§5 text", metric="recall_gain", dataset=dataset, system=better)
+    found = dict(zip(gains["model"], gains["value"], strict=True))
+    if not found:
+        table = read_reported(source="Table 6" if claim == READER else "Table 4", dataset=dataset)
+        read = table["note"].fillna("")
+        table = table[(read == "") | (read == table["model"].map(READERS))]
+        value = table.set_index(["model", "system"])["value"].unstack("system")
+        found = dict(value[better] - value[worse]) if {better, worse} <= set(value) else {}
+    said = [f"{found[model]:+.1f} with {model}" for model in READERS if model in found]
+    return ", ".join(said) or "no number printed"
+
+
+def holm(p: Sequence[float]) -> np.ndarray:
+    """p-values corrected for testing all of them at once (Holm 1979): the smallest times their
+    number m, the next times m - 1, and so on; none below the one before, none above 1.
+    """
+    p = np.asarray(p, dtype=float)
+    order, corrected = p.argsort(kind="stable"), np.empty_like(p)
+    corrected[order] = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)).clip(max=1)
+    return corrected

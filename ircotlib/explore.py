@@ -1,0 +1,171 @@
+"""Runs looked at question by question: what was collected, written and answered, where two runs
+differ, and why answers are wrong. `explore_box` puts these functions into a box.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.bench import open_dataset
+from ircotlib.data import Question
+from ircotlib.datasets import all_datasets
+from ircotlib.paths import DATA
+from ircotlib.predictions import CAUSES, parameters_of, read_predictions
+from ircotlib.runs import read_about, replay
+from ircotlib.show import escape, trace_as_markdown
+from ircotlib.systems import RECALL, all_systems
+from ircotlib.text import normalise_answer
+
+CELL = 'width="50%" style="text-align: left; vertical-align: top"'
+COUNTED = ["profile", "dataset", "model", "system"]  # what a row of the census is about
+
+
+def find_folders(place: Path = DATA / "runs") -> list[Path]:
+    """The folders of all finished runs below a folder."""
+    return sorted(path.parent for path in Path(place).rglob("run.json"))
+
+
+def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
+    """What runs are: one row a folder."""
+    rows = []
+    for folder in map(Path, folders):
+        about = read_about(folder)
+        row = {name: about[name] for name in ("experiment", "dataset", "part", "system")}
+        setting = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
+        model = Path(about["parameters"]["model"]).name
+        row |= {"setting": setting, "model": model, "questions": about["questions"]}
+        rows.append(row | {"folder": folder})
+    return pd.DataFrame(rows)
+
+
+def census(folders: Iterable[Path]) -> pd.DataFrame:
+    """The causes of wrong answers (`cause_of`): one row a data set, system and cause, with how many
+    of the `answers` (one a question and demonstration set) it has, and their share in percent.
+
+    Runs that return paragraphs only are left out.
+    """
+    runs = pd.concat(map(read_predictions, folders), ignore_index=True)
+    runs = runs[runs["metric"] != RECALL]
+    if runs.empty:
+        raise ValueError("found only runs that return paragraphs, expected one that answers")
+    for name, known in (("dataset", all_datasets()), ("system", all_systems())):
+        order = list(dict.fromkeys([*known, *runs[name]]))
+        runs = runs.assign(**{name: pd.Categorical(runs[name], order)})
+    rows = []
+    for group, causes in runs.groupby(COUNTED, observed=True)["cause"]:
+        named, counts = dict(zip(COUNTED, group, strict=True)), causes.value_counts()
+        rows += [named | {"cause": cause, "n": int(counts.get(cause, 0)), "answers": len(causes)}
+                 for cause in CAUSES]  # fmt: skip
+    table = pd.DataFrame(rows)
+    return table.assign(share=(100 * table["n"] / table["answers"]).round(2))
+
+
+def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
+    """The questions that two runs share, one row each, with what both say: `outcome` is a "win",
+    "loss" or "tie" of the first by the measure of the data set, `disagree` whether what they say
+    differs.
+    """
+    a, b = (read_predictions(folder).set_index("id") for folder in (folder_a, folder_b))
+    judged = [(run["dataset"].iloc[0], run["metric"].iloc[0]) for run in (a, b)]
+    shared = [id for id in a.index if id in b.index]
+    if judged[0] != judged[1] or not shared:
+        found = " and ".join(f"{metric} on {dataset}" for dataset, metric in judged)
+        raise ValueError(f"found {found}, expected two runs with questions and measure in common")
+    metric, table = judged[0][1], a.loc[shared, ["question", "kind", "answers", "metric"]]
+    said = []
+    for letter, run in (("a", a.loc[shared]), ("b", b.loc[shared])):
+        named = {"answer": run["answer"], "score": run[metric], "cause": run["cause"]}
+        table = table.assign(**{f"{name}_{letter}": values for name, values in named.items()})
+        said.append(run["gold_found"] if metric == RECALL else run["answer"].map(normalise_answer))
+    difference = table["score_a"] - table["score_b"]
+    signs = [difference > 0, difference < 0, difference == 0]
+    table["outcome"] = np.select(signs, ["win", "loss", "tie"], "not scored")
+    return table.assign(disagree=said[0] != said[1]).reset_index()
+
+
+def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """By which outcomes the questions of read_predictions or compare_runs can be chosen, and which
+    rows each keeps.
+    """
+    every = pd.Series(True, table.index)
+    if "outcome" not in table:
+        causes = {cause: table["cause"] == cause for cause in CAUSES}
+        wrong = table["cause"] != ""
+        return {"all": every, "right answers": ~wrong, "wrong answers": wrong} | causes
+    wrong = (table[["cause_a", "cause_b"]] != "").any(axis=1)
+    kept = {"wins": "win", "losses": "loss", "ties": "tie"}
+    kept = {name: table["outcome"] == outcome for name, outcome in kept.items()}
+    return {"all": every} | kept | {"disagreements": table["disagree"], "wrong answers": wrong}
+
+
+def choose_questions(
+    table: pd.DataFrame, outcome: str = "all", kind: str = "", text: str = ""
+) -> pd.DataFrame:
+    """The rows of read_predictions or compare_runs with an outcome (`outcomes_of`), of a kind, and
+    with a text in question or answers, in any case; "" for any.
+    """
+    outcomes = outcomes_of(table)
+    if outcome not in outcomes:
+        raise ValueError(f"found the outcome {outcome!r}, expected one of {', '.join(outcomes)}")
+    kept = outcomes[outcome] & (table["kind"].eq(kind) if kind else True)
+    said = [name for name in table if name in ("question", "answer", "answer_a", "answer_b")]
+    texts = table[said].agg(" ".join, axis=1) + table["answers"].map(lambda a: " " + " ".join(a))
+    return table[kept & texts.str.casefold().str.contains(text.strip().casefold(), regex=False)]
+
+
+def show_question(folder: Path, id: str, other: Path | None = None) -> str:
+    """One question of a run as Markdown: gold answers and paragraphs, what the system answers, and
+    every step with its exact prompt, gold hits with a star, replayed from the call cache.
+
+    `other`: a second run with this question, in a column beside.
+    """
+    folders = [Path(each) for each in (folder, other) if each is not None]
+    rows = [_find_row(each, id) for each in folders]
+    shown = [_show_run(each, row) for each, row in zip(folders, rows, strict=True)]
+    if other is not None:
+        cells = "".join(f"<td {CELL}>\n\n{text}\n\n</td>" for text in shown)
+        shown = [f"<table><tr>{cells}</tr></table>"]
+    return "\n\n".join([_show_asked(folders[0], rows[0]), *shown])
+
+
+def _find_row(folder: Path, id: str) -> dict:
+    table = read_predictions(folder)
+    found = table[table["id"] == id]
+    if found.empty:
+        expected = f"expected one of its {len(table)}, such as {table['id'].iloc[0]!r}"
+        raise ValueError(f"{folder}: found no question {id!r}, {expected}")
+    return found.iloc[0].to_dict()
+
+
+def _show_asked(folder: Path, row: Mapping) -> str:
+    """A question with its gold answers and the text of its gold paragraphs."""
+    about = read_about(folder)
+    corpus = open_dataset(parameters_of(about), about["dataset"])[2].corpus
+    first, *others = map(escape, row["answers"])
+    also = f" (also {', '.join(others)})" if others else ""
+    lines = [f"### {escape(row['question'])}", f"{escape(row['id'])} · {escape(row['kind'])}"]
+    lines += [f"gold answer: **{first}**{also}"]
+    for gold in (*row["gold_found"], *row["gold_missed"]):
+        try:
+            paragraph = corpus.find(gold)
+            lines += [f"★ **{escape(paragraph.title)}.** {escape(paragraph.text)}"]
+        except KeyError:
+            lines += [f"★ {escape(gold)}, which the corpus does not have"]
+    return "\n\n".join(lines)
+
+
+def _show_run(folder: Path, row: Mapping) -> str:
+    """What a run answers, and every step that led to it."""
+    gold = (*row["gold_found"], *row["gold_missed"])
+    question = Question(row["id"], row["question"], row["answers"], gold, row["dataset"])
+    outcome = replay(folder, [row["id"]])[row["id"]]
+    measured = f"{row['metric']} {row[row['metric']]:.2f}"
+    found = f"{len(row['gold_found'])} of {len(gold)} gold paragraphs"
+    judged = " · ".join(filter(None, (measured, found, row["cause"])))
+    head = f"#### {escape(folder.name)}\n\nanswer: **{escape(row['answer']) or 'none'}** · {judged}"
+    if outcome.result.answer != row["answer"]:
+        head += f"\n\nReplayed, it answers **{escape(outcome.result.answer)}**: the call cache has "
+        head += "lost this run, and another version of the program or a model answers now."
+    return f"{head}\n\n{trace_as_markdown(outcome.trace, question)}"

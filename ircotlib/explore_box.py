@@ -1,0 +1,123 @@
+"""The box of 09_explorer: runs, filters, questions, and a view of one; thin over `explore`."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pandas as pd
+from IPython.display import Markdown, display
+from ipywidgets import Button, Dropdown, HBox, Output, Select, Text, VBox
+
+from ircotlib.explore import choose_questions, compare_runs, outcomes_of, show_question
+from ircotlib.predictions import read_predictions
+from ircotlib.show import escape
+
+WIDE = {"width": "95%"}
+
+
+def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
+    """Show a box to choose a run, and another beside it, to filter their questions, and to look at
+    them one by one; silent in batch. `start`: the run to begin with.
+    """
+    if os.environ.get("IRCOT_BATCH"):
+        return
+    if not folders:
+        raise ValueError("found no run to look at, expected one: run 04_ircot first")
+    display(_Box([*map(Path, folders)], Path(start or folders[0])).whole)
+
+
+class _Box:
+    """The widgets, and what follows from a choice in each: run, run beside, filters, question."""
+
+    def __init__(self, folders: Sequence[Path], start: Path):
+        self.folders, self.table = folders, None
+        self.run, self.beside = (Dropdown(description=n, layout=WIDE) for n in ("run", "beside"))
+        self.outcome, self.kind = (Dropdown(description=name) for name in ("which", "kind"))
+        self.text = Text(description="text", continuous_update=False)
+        self.questions = Select(description="question", rows=8, layout=WIDE)
+        self.output = Output()
+        previous, following = Button(description="previous"), Button(description="next")
+        self.text.observe(self.narrow, "value")
+        previous.on_click(lambda _: self.step(-1))
+        following.on_click(lambda _: self.step(1))
+        filters, buttons = HBox([self.outcome, self.kind, self.text]), HBox([previous, following])
+        shown = [self.run, self.beside, filters, self.questions, buttons, self.output]
+        self.whole = VBox(shown)
+        _offer(self.run, [(_name(folder), folder) for folder in folders], self.choose)
+        if self.run.value == start:
+            self.choose()
+        self.run.value = start
+
+    def choose(self, _=None) -> None:
+        """A run was chosen: others of its data set and part can stand beside it."""
+        chosen = self.run.value
+        like = [one for one in self.folders if one.parts[-3:-1] == chosen.parts[-3:-1]]
+        others = [(_name(one), one) for one in like if one != chosen]
+        _offer(self.beside, [("nothing", None), *others], self.read)
+        self.read()
+
+    def read(self, _=None) -> None:
+        """The runs are known: read them, and offer what their questions can be filtered by."""
+        self.table = None
+        try:
+            self.table = _read(self.run.value, self.beside.value)
+        except (OSError, ValueError) as error:
+            _offer(self.questions, [], self.view)
+            return self.say(escape(str(error)))
+        _offer(self.outcome, [(name, name) for name in outcomes_of(self.table)], self.narrow)
+        kinds = sorted({*self.table["kind"]} - {""})
+        _offer(self.kind, [("all", ""), *((name, name) for name in kinds)], self.narrow)
+        self.narrow()
+
+    def narrow(self, _=None) -> None:
+        """A filter was chosen: list the questions that pass."""
+        if self.table is None:
+            return
+        passed = choose_questions(
+            self.table, self.outcome.value, self.kind.value, self.text.value
+        ).to_dict("records")
+        _offer(self.questions, [(_label(row), row["id"]) for row in passed], self.view)
+        self.view()
+
+    def view(self, _=None) -> None:
+        """A question was chosen: show it."""
+        if self.questions.value is None:
+            return self.say("No question is left: choose another filter.")
+        try:
+            self.say(show_question(self.run.value, self.questions.value, self.beside.value))
+        except (OSError, ValueError, RuntimeError) as error:
+            self.say(escape(str(error)))
+
+    def step(self, by: int) -> None:
+        """Go to the question before or after."""
+        if self.questions.options:
+            last = len(self.questions.options) - 1
+            self.questions.index = min(max(self.questions.index + by, 0), last)
+
+    def say(self, markdown: str) -> None:
+        self.output.clear_output()
+        with self.output:
+            display(Markdown(markdown))
+
+
+def _offer(widget, options: Sequence[tuple[str, object]], on_choice: Callable) -> None:
+    """Give a widget its options, the first chosen; `on_choice` hears of later choices only."""
+    with suppress(ValueError, KeyError):  # it is not heard yet
+        widget.unobserve(on_choice, "value")
+    widget.options = options
+    widget.index = 0 if options else None
+    widget.observe(on_choice, "value")
+
+
+def _read(folder: Path, other: Path | None) -> pd.DataFrame:
+    return read_predictions(folder) if other is None else compare_runs(folder, other)
+
+
+def _name(folder: Path) -> str:
+    """A run as the box calls it: experiment, data set, part, system and setting."""
+    return " / ".join(folder.parts[-4:])
+
+
+def _label(row: Mapping) -> str:
+    return f"{row.get('outcome') or row['cause'] or 'right'}: {row['question']}"

@@ -1,0 +1,181 @@
+"""Factual errors in chains of thought (IRCoT §5, Figure 7): the chains to be judged, and how many
+have an error.
+"""
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.analysis import compare, find_runs, read_reported, summarise
+from ircotlib.bench import open_dataset
+from ircotlib.data import Paragraph, Question, read_jsonl
+from ircotlib.datasets import all_datasets
+from ircotlib.laboratory.corruption import Checked
+from ircotlib.parameters import Parameters
+from ircotlib.systems import ANSWER, all_systems
+from ircotlib.text import gives_answer, sentences
+
+SHARE = "chains with a factual error, %"
+REDUCTION = "fewer chains with a factual error, %"
+PAIR = ("IRCoT QA", "OneR QA")  # of which the first has so many percent fewer than the second
+COLUMNS = ["dataset", "system", "metric", "mean", "low", "high", "n", "unsure"]
+COLUMNS += ["judged_by", "reported"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A chain of thought to be judged: what a system wrote for a question, what had been retrieved
+    for it, and the gold paragraphs. Who wrote it is not shown to annotators.
+
+    `facts`: so many sentences are judged, all before the one that gives the answer (IRCoT §5,
+    footnote 11).
+    """
+
+    id: str
+    dataset: str
+    system: str
+    question: Question
+    sentences: tuple[str, ...]
+    retrieved: tuple[Paragraph, ...]
+    gold: tuple[Paragraph, ...]
+
+    @property
+    def facts(self) -> int:
+        ends = (n for n, text in enumerate(self.sentences) if gives_answer(text))
+        return next(ends, len(self.sentences))
+
+
+def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
+    """The chains of an experiment's test runs with the first demonstration set: of `p.judged`
+    questions of each data set, the same for every system, all in random order (IRCoT §5).
+
+    A chain is what the reader wrote, or, if it did not write one, that of the retrieval. Systems
+    without either are left out, and those that only retrieve.
+    """
+    items = [item for folder in find_runs(p, experiment) for item in _read_run(p, folder)]
+    random.Random(f"order {p.seed}").shuffle(items)
+    return items
+
+
+def _read_run(p: Parameters, folder: Path) -> Iterator[Item]:
+    about = json.loads((folder / "run.json").read_text())
+    system = all_systems().get(about["system"])
+    first = not about["setting"].get("demonstration_set")
+    if system is None or system.tuned_by != ANSWER or not first:
+        return
+    _, test, retriever = open_dataset(p, about["dataset"])
+    drawn = random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test)))
+    rows = {row["id"]: row for row in read_jsonl(folder / "predictions.jsonl")}
+    for question in drawn:
+        row = rows[question.id]
+        if chain := chain_of(row["reading"], row["thoughts"], p.reader):
+            main = {question.passage.id: question.passage} if question.passage else {}
+            found = (row["paragraphs"], question.gold)
+            yield Item(
+                _id(question, system.name, chain),
+                about["dataset"],
+                system.name,
+                question,
+                tuple(sentences(chain)),
+                *(tuple(main.get(id) or retriever.corpus.find(id) for id in ids) for ids in found),
+            )
+
+
+def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
+    """The chain of thought behind an answer: the reader's, else the retrieval's; "" for none."""
+    return reading if reader == "cot" and reading else " ".join(thoughts)
+
+
+def _id(question: Question, system: str, chain: str) -> str:
+    """Names the chain, so that what is said of one is never taken for what is said of another."""
+    named = json.dumps([question.dataset, question.id, system, chain])
+    return blake2b(named.encode(), digest_size=6).hexdigest()
+
+
+def chains(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) -> pd.DataFrame:
+    """One row a chain that is judged: `error` 1 if a sentence is false, `factual` 1 if none is,
+    `unsure` 1 if none is false and one unsure.
+
+    A chain is judged when every sentence is, or one is false.
+    """
+    rows = []
+    for item in items:
+        said = [verdicts.get((item.id, n)) for n in range(item.facts)]
+        error = "false" in said
+        if error or None not in said:
+            row = {"dataset": item.dataset, "system": item.system, "id": item.question.id}
+            row |= {"error": float(error), "factual": float(not error)}
+            rows.append(row | {"unsure": float(not error and "unsure" in said)})
+    table = pd.DataFrame(rows, columns=["dataset", "system", "id", "error", "factual", "unsure"])
+    places = {"dataset": list(all_datasets()), "system": list(all_systems())}
+    in_order = {"key": lambda names: names.map(places[names.name].index), "kind": "stable"}
+    return table.sort_values(["dataset", "system"], ignore_index=True, **in_order)
+
+
+def claims(judged: pd.DataFrame) -> pd.DataFrame:
+    """The paper's order, IRCoT QA before OneR QA before NoR QA, tested by a paired bootstrap of the
+    share of chains without an error, in points (`analysis.compare`); `judged`: from `chains`.
+    """
+    return compare(judged.assign(metric="factual", demonstration_set=0))
+
+
+def count_errors(
+    items: Sequence[Item], judged: Mapping[str, Mapping[tuple[str, int], str]]
+) -> pd.DataFrame:
+    """The numbers of IRCoT's Figure 7, in percent, for each of those who judged, with the 95%
+    bootstrap interval over questions, and the paper's where they are known (data/reported.csv).
+
+    `n`: chains judged. `unsure`: the percentage that has no false sentence, but an unsure one.
+    Then, as the paper's text has it, how many percent fewer chains of IRCoT QA have an error than
+    of OneR QA. Differs from the paper: it gives the number of chains, out of 40.
+    """
+    ids = {item.id for item in items}
+    who = [name for name, verdicts in judged.items() if ids & {id for id, _ in verdicts}]
+    found = {name: chains(items, judged[name]) for name in who}
+    tables = [_shares(table, name) for name, table in found.items() if len(table)]
+    table = pd.concat(tables) if tables else pd.DataFrame(columns=COLUMNS)
+    names = {SHARE: "factual_error", REDUCTION: "factual_error_reduction"}
+    reported = pd.concat(read_reported(metric=name).assign(metric=m) for m, name in names.items())
+    keys = ["dataset", "system", "metric"]
+    reported = reported[[*keys, "value"]].rename(columns={"value": "reported"})
+    beside = table.drop(columns="reported", errors="ignore").merge(reported, on=keys, how="left")
+    return beside.reindex(columns=COLUMNS).astype({"n": int})
+
+
+def _shares(found: pd.DataFrame, who: str) -> pd.DataFrame:
+    """The rows of one who judged."""
+    by = ["dataset", "system"]
+    table = summarise(found.assign(metric="error", demonstration_set=0), by)
+    unsure = 100 * found.groupby(by)["unsure"].mean().rename("unsure")
+    shares = table.assign(metric=SHARE).join(unsure, on=by)
+    return pd.concat([shares, _reductions(shares)]).assign(judged_by=who)
+
+
+def _reductions(shares: pd.DataFrame) -> pd.DataFrame:
+    """How many percent fewer chains of the first of PAIR have an error than of the second."""
+    ours, others = (shares[shares["system"] == name].set_index("dataset") for name in PAIR)
+    fewer = (100 * (1 - ours["mean"] / others["mean"].where(others["mean"] > 0))).dropna().round(2)
+    rows = {"system": PAIR[0], "metric": REDUCTION, "n": ours["n"].reindex(fewer.index)}
+    return fewer.rename("mean").to_frame().assign(**rows).reset_index()
+
+
+def rate_judge(checked: Mapping[str, Sequence[Checked]]) -> pd.DataFrame:
+    """How often the judge is right by data set: of all sentences, the false ones, and whole chains,
+    in percent.
+    """
+    rows = []
+    for dataset, judged in checked.items():
+        table = pd.DataFrame(judged)
+        table["right"] = 100.0 * (
+            table["said"] == table["true"].map({True: "true", False: "false"})
+        )
+        row = {"dataset": dataset, "chains": table["chain"].nunique(), "sentences": len(table)}
+        row |= {"false": int((~table["true"]).sum()), "right, %": table["right"].mean()}
+        row |= {"right of the false, %": table[~table["true"]]["right"].mean()}
+        rows.append(row | {"chains right, %": table.groupby("chain")["right"].min().mean()})
+    return pd.DataFrame(rows).round(1)

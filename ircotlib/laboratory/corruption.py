@@ -1,0 +1,124 @@
+"""Gold chains with an error put in, to measure the judge: which sentence is false is known, for it
+was made so.
+"""
+
+import random
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ircotlib.laboratory.encyclopedia import draw_value, names_by_kind
+from ircotlib.laboratory.judge import judge, value_of
+from ircotlib.laboratory.make import Made
+from ircotlib.laboratory.records import Fact, Riddle, World
+from ircotlib.laboratory.relations import RELATIONS
+from ircotlib.laboratory.wording import ANSWER, COUNT, NOBODY, SAME_THOUGHTS, word_thought
+
+WAYS = ("nothing", "value", "subject", "relation", "conclusion", "answer")
+AMISS = (-9, -2, -1, 1, 2, 9)  # years that a false age is off
+
+
+class Checked(NamedTuple):
+    """A sentence of a chain, whether it is true, and what the judge says of it."""
+
+    way: str
+    chain: int
+    sentence: str
+    true: bool
+    said: str
+
+
+def check_judge(made: Made, count: int = 100, seed: int = 0) -> list[Checked]:
+    """What the judge says of every sentence of `count` gold chains of a data set, one sentence of
+    each made false, in the ways of WAYS in turn.
+    """
+    rng, (world, riddles) = random.Random(f"corrupt {seed}"), made
+    checked = []
+    for number, riddle in enumerate(rng.sample(riddles, count)):
+        way = WAYS[number % len(WAYS)]
+        place, text = corrupt(riddle, world, way, rng)
+        for n, thought in enumerate(riddle.thoughts):
+            sentence = text if n == place else thought.text
+            said = judge(sentence, riddle.text, (riddle.answer,), world.entities)
+            checked.append(Checked(way, number, sentence, n != place, said))
+    return checked
+
+
+def corrupt(riddle: Riddle, world: World, way: str, rng: random.Random) -> tuple[int | None, str]:
+    """One sentence of a gold chain made false: its place and its new text; None for "nothing".
+
+    Where a way cannot be gone, the value of a fact is swapped.
+    """
+    facts = [(n, thought.fact) for n, thought in enumerate(riddle.thoughts) if thought.fact]
+    last = len(riddle.thoughts) - 1
+    place, fact = rng.choice(facts)
+    if way == "nothing":
+        return None, ""
+    if way == "answer":
+        other = _other_value(world, facts[-1][1], rng, {riddle.answer})
+        return last, ANSWER.format(answer=other)
+    if way == "conclusion" and (text := _false_conclusion(riddle, world, rng)):
+        return last - 1, text
+    made = {"subject": _swap_subject, "relation": _swap_relation}.get(way, _swap_value)
+    return place, made(riddle, world, fact, rng) or _swap_value(riddle, world, fact, rng)
+
+
+def _other_value(world: World, fact: Fact, rng: random.Random, without: Iterable[str]) -> str:
+    by_kind = names_by_kind(world.entities)
+    while True:
+        value = draw_value(world.relation(*fact), fact.subject, by_kind, rng)
+        if value not in without:
+            return value
+
+
+def _swap_value(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str:
+    value = _other_value(world, fact, rng, {world.value(*fact)})
+    entity = world.entities[fact.subject]
+    return word_thought(riddle.dataset, world.relation(*fact), entity, value)
+
+
+def _swap_subject(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str | None:
+    """Another subject of the same kind, of which this is not stated."""
+    value = world.value(*fact)
+    others = [
+        entity
+        for entity in world.by_kind[world.entities[fact.subject].kind]
+        if entity.name not in (fact.subject, value) and entity.facts.get(fact.relation) != value
+    ]
+    return word_thought(riddle.dataset, world.relation(*fact), rng.choice(others), value)
+
+
+def _swap_relation(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str | None:
+    """Another relation to a value of the same kind, where the subject has another value or none."""
+    entity, value, kind = world.entities[fact.subject], world.value(*fact), world.relation(*fact)
+    others = [
+        one
+        for one in RELATIONS[entity.kind]
+        if one.value == kind.value and value_of(entity.name, one.name, world.entities) != value
+    ]
+    if not others:
+        return None
+    return word_thought(riddle.dataset, rng.choice(others), entity, value)
+
+
+def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str | None:
+    """The last sentence before the answer with what it concludes swapped; None where the chain
+    concludes nothing.
+    """
+    thought = riddle.thoughts[-2]
+    if thought.fact:
+        return None
+    match riddle.kind:
+        case "age":
+            return thought.text.replace(riddle.answer, str(int(riddle.answer) + rng.choice(AMISS)))
+        case "count":
+            wrong = rng.choice([n for n in range(4) if str(n) != riddle.answer])
+            those = NOBODY.format(n=wrong)
+            return COUNT.thought.format(those=those, were="were", place=riddle.sought)
+        case "inference":
+            other = _other_value(world, riddle.facts[-1], rng, {riddle.answer})
+            return thought.text.replace(riddle.answer, other)
+    if riddle.answer in SAME_THOUGHTS:
+        (a, _), (b, _) = riddle.facts
+        return SAME_THOUGHTS["no" if riddle.answer == "yes" else "yes"].format(a=a, b=b)
+    asked = [name for name, _ in riddle.facts if name in riddle.text and name != riddle.answer]
+    return thought.text.replace(riddle.answer, asked[0])

@@ -1,0 +1,199 @@
+"""A judge of chains about the laboratory, where every fact is known: what it says of a sentence is
+"true", "false" or "unsure" (IRCoT §5, Figure 7, where people judge).
+
+It reads the sentences of all data sets' chains and pages, and what concludes a chain. The world is
+closed: what no page states is false.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ircotlib.laboratory.encyclopedia import MEMBERS
+from ircotlib.laboratory.records import Entity
+from ircotlib.laboratory.relations import RELATIONS
+from ircotlib.laboratory.wording import (
+    AGE,
+    ANSWER,
+    BRIDGE,
+    COMPARISONS,
+    COUNT,
+    EVENTS,
+    INFERENCE,
+    RELATIVES,
+    SAME_THOUGHTS,
+    WHEN,
+)
+from ircotlib.text import normalise_answer
+
+Entities = Mapping[str, Entity]
+SIDES = {when: side for whens in WHEN.values() for side, when in enumerate(whens)}  # 0: earlier
+WORDS = {"when": "|".join(SIDES), "n": r"\d+", "event": "|".join(EVENTS.values())}
+NO_NAMES = ("He", "She", "It", "They", "The", "This", "That")
+
+
+class Reading(NamedTuple):
+    """One way to read a sentence: that a relation of a subject has a value."""
+
+    subject: str
+    relation: str
+    value: str
+
+
+def judge(sentence: str, question: str, answers: Sequence[str], entities: Entities) -> str:
+    """Whether a sentence of a chain is true in a world; "unsure" where it cannot be read.
+
+    `question`: what a conclusion is about. `answers`: the gold ones, for "So the answer is".
+    """
+    readings = read_facts(sentence)
+    found = [_holds(*reading, entities) for reading in readings]
+    found += [
+        decide(match.groupdict(), question, answers, entities)
+        for pattern, decide in CONCLUSIONS.items()
+        if (match := pattern.fullmatch(sentence))
+    ]
+    told = [one for one in found if one is not None]
+    return ("true" if any(told) else "false") if told else "unsure"
+
+
+def read_facts(sentence: str) -> list[Reading]:
+    """The facts that a sentence may state of something it names, in the wording of any data set."""
+    matches = ((name, pattern.fullmatch(sentence)) for name, pattern in _fact_patterns())
+    found = [Reading(match["s"], name, match["o"]) for name, match in matches if match]
+    return [
+        one for one in found if one.subject.istitle() and one.subject.split()[0] not in NO_NAMES
+    ]
+
+
+@cache
+def _fact_patterns() -> tuple[tuple[str, re.Pattern], ...]:
+    patterns = {}
+    for one in (one for relations in RELATIONS.values() for one in relations):
+        phrase = one.phrase.replace("{x}", "{s}")
+        stated = f"{phrase[0].upper()}{phrase[1:]} is {{o}}."
+        for wording in (one.thought, stated, *one.wordings):
+            wording = wording.replace("{P}", "{s}'s").replace("{S}", "{s}")
+            patterns[one.name, _pattern(wording).pattern] = one.name, _pattern(wording)
+    return tuple(patterns.values())
+
+
+def _pattern(template: str) -> re.Pattern:
+    """What a template gives for any words in its fields."""
+    fields = re.split(r"\{(\w+)\}", template)
+    seen, parts = set(), []
+    for place, part in enumerate(fields):
+        if place % 2 == 0:
+            parts.append(re.escape(part))
+        else:
+            parts.append(f"(?P={part})" if part in seen else f"(?P<{part}>{WORDS.get(part, '.+')})")
+            seen.add(part)
+    return re.compile("".join(parts))
+
+
+def value_of(subject: str, relation: str, entities: Entities) -> str | None:
+    """The value of a relation; of a couple one page says so, and both are married."""
+    value = entities[subject].facts.get(relation) if subject in entities else None
+    if value is None and relation == "spouse":
+        return next((e.name for e in entities.values() if e.facts.get(relation) == subject), None)
+    return value
+
+
+def _holds(subject: str, relation: str, value: str, entities: Entities) -> bool:
+    return value_of(subject, relation, entities) == value
+
+
+def _year(subject: str | None, relation: str, entities: Entities) -> int | None:
+    year = value_of(subject, relation, entities)
+    return int(year) if year else None
+
+
+def _first_or_last(
+    names: Sequence[str], years: Sequence[int | None], when: str, x: str
+) -> bool | None:
+    """Whether x is the one of two names with the earlier or later year; None: not known."""
+    if None in years or years[0] == years[1]:
+        return None
+    by_year = sorted(zip(years, names, strict=True))
+    return by_year[SIDES[when]][1] == x
+
+
+def _compared(relation: str, asked: re.Pattern):
+    def decide(said, question, answers, entities):
+        if not (found := asked.fullmatch(question)):
+            return None
+        names = found["a"], found["b"]
+        years = [_year(name, relation, entities) for name in names]
+        return _first_or_last(names, years, said["when"], said["x"])
+
+    return decide
+
+
+def _bridge(said, question, answers, entities) -> bool | None:
+    if not (found := _pattern(BRIDGE.question).fullmatch(question)):
+        return None
+    names = found["a"], found["b"]
+    makers = [value_of(name, said["role"], entities) for name in names]
+    years = [_year(maker, "birth", entities) for maker in makers]
+    return _first_or_last(names, years, said["when"], said["x"])
+
+
+def _same(wanted: bool):
+    def decide(said, question, answers, entities):
+        countries = [value_of(said[name], "country", entities) for name in "ab"]
+        return None if None in countries else (countries[0] == countries[1]) == wanted
+
+    return decide
+
+
+def _relative(said, question, answers, entities) -> bool | None:
+    way = next((way for way, role in RELATIVES.items() if role == said["role"]), None)
+    if way is None:
+        return None
+    middle = value_of(said["a"], way[0], entities)
+    return value_of(middle, way[1], entities) == said["x"]
+
+
+def _age(said, question, answers, entities) -> bool | None:
+    """`n` years old in the year that the question names: AGE.question."""
+    found = re.fullmatch(rf"How old was .+ when (.+) ({WORDS['event']})\?", question)
+    if not found:
+        return None
+    dated = next(relation for relation, event in EVENTS.items() if event == found[2])
+    year, born = _year(found[1], dated, entities), _year(said["x"], "birth", entities)
+    if year is None:
+        return None
+    return born is not None and year - born == int(said["n"])
+
+
+def _count(said, question, answers, entities) -> bool | None:
+    """Those named were all born there; or so many of the members that the question asks about."""
+    if number := re.fullmatch(r"(\d+) of them", said["those"]):
+        if not (found := _pattern(COUNT.question).fullmatch(question)):
+            return None
+        members = [value_of(found["a"], role, entities) for role in MEMBERS]
+        born = [value_of(member, "birthplace", entities) for member in members]
+        return born.count(said["place"]) == int(number[1])
+    names = re.split(r", | and ", said["those"])
+    return all(_holds(name, "birthplace", said["place"], entities) for name in names)
+
+
+def _answer(said, question, answers, entities) -> bool:
+    return normalise_answer(said["answer"]) in map(normalise_answer, answers)
+
+
+def _conclusions() -> dict[re.Pattern, object]:
+    """What concludes a chain: its pattern, and what decides whether it is true."""
+    rows = [(relation, w) for of in COMPARISONS.values() for relation, w in of.items()]
+    found = {
+        _pattern(wording.thought): _compared(relation, _pattern(wording.question))
+        for relation, wording in rows
+    }
+    found |= {_pattern(BRIDGE.thought): _bridge, _pattern(INFERENCE.thought): _relative}
+    found |= {_pattern(text): _same(said == "yes") for said, text in SAME_THOUGHTS.items()}
+    for were in ("was", "were"):
+        found[_pattern(COUNT.thought.replace("{were}", were))] = _count
+    return found | {_pattern(AGE.thought): _age, _pattern(ANSWER): _answer}
+
+
+CONCLUSIONS = _conclusions()

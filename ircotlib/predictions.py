@@ -1,0 +1,130 @@
+"""What a run said of each question, with its data set and scores; why answers are wrong."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.bench import open_dataset
+from ircotlib.data import Question, read_jsonl
+from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.runs import AGAIN, columns_of, read_about
+from ircotlib.text import normalise_answer
+
+CAUSES = ("not retrieved", "not parsed / empty", "wrong conclusion", "retrieved, misread")
+SAID = ("answer", "paragraphs", "thoughts", "reading")  # of a line of predictions.jsonl
+
+
+def read_predictions(folder: Path) -> pd.DataFrame:
+    """The questions of a run, one row each: question, gold `answers`, `answer`, `thoughts`,
+    `reading`, ids of the paragraphs `collected`, `gold_found` and `gold_missed`, the scores of
+    scores.csv, whether it is `right`, the `cause` if not, and what was run (`columns_of`).
+
+    Raises ValueError, in one line, for a folder that is not whole or not of this data.
+    """
+    about, folder = read_about(folder), Path(folder)
+    said, scores = _read_said(folder, about), _read_scores(folder, about)
+    questions, ran = _read_questions(folder, about, said), columns_of(about)
+    if missing := [id for id in said if id not in scores]:
+        found = f"found no row of the question {missing[0]!r}, which predictions.jsonl has"
+        raise ValueError(f"{folder / 'scores.csv'}: {found}, expected {len(said)} rows; {AGAIN}")
+    return pd.DataFrame([_row(questions[id], said[id], scores[id], ran) for id in said])
+
+
+def _read_said(folder: Path, about: Mapping) -> dict[str, dict]:
+    """What was said of each question of a run, all of them."""
+    path = folder / "predictions.jsonl"
+    expected = f"expected {about['questions']} questions as in run.json"
+    try:
+        rows = {row["id"]: {name: row[name] for name in SAID} for row in read_jsonl(path)}
+    except FileNotFoundError:
+        raise ValueError(f"{path}: found no such file, {expected}; {AGAIN}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        found = f"found a line that is damaged or cut off ({reason})"
+        raise ValueError(f"{path}: {found}, {expected}; {AGAIN}") from None
+    if len(rows) != about["questions"]:
+        raise ValueError(f"{path}: found {len(rows)} questions, {expected}; {AGAIN}")
+    return rows
+
+
+def _read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
+    """The scores of each question of a run."""
+    path, expected = folder / "scores.csv", f"expected a table of id, kind and {about['metric']}"
+    try:
+        table = pd.read_csv(path, dtype={"id": str}).set_index("id").drop(columns="kind")
+        table[about["metric"]].astype(float)
+    except FileNotFoundError:
+        raise ValueError(f"{path}: found no such file, {expected}; {AGAIN}") from None
+    except (ValueError, KeyError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path}: found no such table ({reason}), {expected}; {AGAIN}") from None
+    return table[~table.index.duplicated()].to_dict("index")
+
+
+def parameters_of(about: Mapping) -> Parameters:
+    """The parameters of a run, checked again, from its run.json."""
+    return read_parameters(about["parameters"]["profile"], about["parameters"])
+
+
+def _read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[str, Question]:
+    """The questions of a run by id, from its data set."""
+    p = parameters_of(about)
+    dev, test, _ = open_dataset(p, about["dataset"])
+    questions = {question.id: question for question in (*dev, *test)}
+    if unknown := [id for id in ids if id not in questions]:
+        found = f"found the question {unknown[0]!r}, which {about['dataset']} does not have"
+        expected = f"expected one of data_dir {p.data_dir!r}, which has changed since"
+        raise ValueError(f"{folder}: {found}, {expected}; {AGAIN}")
+    return questions
+
+
+def _row(question: Question, said: Mapping, scores: dict, ran: Mapping) -> dict:
+    found = set(said["paragraphs"])
+    row = {"id": question.id, "question": question.text, "kind": question.kind}
+    row |= {"answers": question.answers, "answer": said["answer"]}
+    row |= {"thoughts": tuple(said["thoughts"]), "reading": said["reading"]}
+    row |= {"collected": tuple(said["paragraphs"])}
+    row |= {"gold_found": tuple(id for id in question.gold if id in found)}
+    row |= {"gold_missed": tuple(id for id in question.gold if id not in found)}
+    row |= scores | ran | {"right": not scores[ran["metric"]] < 1}
+    return row | {"cause": cause_of(row)}
+
+
+def cause_of(row: Mapping) -> str:
+    """Why the answer of a row of read_predictions is wrong, that is, why the measure of its data
+    set is below 1: the first of four rules that applies, in the order in which a system works. ""
+    for a right answer.
+
+    - "not retrieved": a gold paragraph is missing from what was collected. So is every error of a
+      system that retrieves nothing; none of a question without gold paragraphs.
+    - "not parsed / empty": the answer is empty, or it is the whole text that was written, for that
+      text names no answer. A direct reader writes nothing but the answer, which is never this.
+    - "wrong conclusion": a gold answer stands in the chain (thoughts and reading), word by word
+      after the scorer's normalisation, but the final answer is another. A comparison, whose chain
+      names both candidates, is often this.
+    - "retrieved, misread": the chain holds no gold answer, though all that was needed was there.
+    """
+    if row["right"]:
+        return ""
+    if row["gold_missed"]:
+        return "not retrieved"
+    written = row["reading"] or " ".join(row["thoughts"])
+    direct = bool(row["reading"]) and row["reader"] == "direct"
+    if not normalise_answer(row["answer"]) or (row["answer"] == written and not direct):
+        return "not parsed / empty"
+    chain = " ".join([*row["thoughts"], row["reading"]])
+    concluded = any(_stands_in(answer, chain) for answer in row["answers"])
+    return "wrong conclusion" if concluded else "retrieved, misread"
+
+
+def _stands_in(answer: str, chain: str) -> bool:
+    """Whether a chain has the words of an answer, or of each span of a JSON list (IIRC)."""
+    try:
+        spans = json.loads(answer)
+    except json.JSONDecodeError:
+        spans = answer
+    spans = spans if isinstance(spans, list) else [answer]
+    words = f" {normalise_answer(chain)} "
+    return all(f" {normalise_answer(str(span))} " in words for span in spans)

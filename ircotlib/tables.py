@@ -1,0 +1,132 @@
+"""The tables of IRCoT with our numbers beside the paper's, and how a table is kept."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.analysis import read_reported, summarise
+from ircotlib.claims import AGAINST
+from ircotlib.datasets import all_datasets
+from ircotlib.paths import FIGURES
+from ircotlib.systems import RECALL, all_systems
+
+ALL, WHERE = "all", ["dataset", "questions"]
+# what data/reported.csv has as data sets of their own: the questions of one kind in a data set
+KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", "2hop")}
+MEASURES = {"em": "EM", "f1": "F1"}
+
+
+def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
+    """EM and F1, in percent, of the systems that the paper compares, with ours beside, on the same
+    kinds of question (IRCoT Tables 1 and 3: the `source`). Ours that it does not name come after.
+    """
+    papers = _published(source)
+    found = {name: number for number, name in enumerate(dict.fromkeys(runs["dataset"]))}
+    papers = papers[papers["dataset"].isin(found)]
+    parts = papers[WHERE].drop_duplicates()  # in the order of the paper's columns
+    parts["part"] = 2 * parts["dataset"].map(found) + (parts["questions"] == ALL)
+    papers = papers.merge(parts, on=WHERE).assign(place=range(len(papers)))
+    table = papers.merge(_measured(runs, parts), on=["part", *WHERE, "name"], how="outer")
+    table["system"] = table["system"].fillna(table["name"])
+    table = table.sort_values(["part", "place", "order"], kind="stable").round(1)
+    for m in MEASURES.values():
+        table[f"difference {m}"] = table[f"ours {m}"] - table[f"paper {m}"]
+    columns = [f"{of} {m}" for of in ("paper", "ours", "difference") for m in MEASURES.values()]
+    return _tidy(table[[*WHERE, "system", "model", *columns, "n"]])
+
+
+def _published(source: str) -> pd.DataFrame:
+    """The rows of a table of the paper; `name`: what the system is called here."""
+    rows = read_reported(source=source)
+    kinds = [KINDS.get(name, (name, ALL)) for name in rows["dataset"]]
+    rows[WHERE] = pd.DataFrame(kinds, index=rows.index)
+    keys = [*WHERE, "system", "model"]
+    table = rows.drop_duplicates(keys)[keys]
+    for metric, m in MEASURES.items():
+        values = rows[rows["metric"] == metric].rename(columns={"value": f"paper {m}"})
+        table = table.merge(values[[*keys, f"paper {m}"]], on=keys, how="left")
+    return table.assign(name=table["system"].replace(_names()))
+
+
+def _names() -> dict[str, str]:
+    """Our names of systems by those in data/reported.csv."""
+    return {theirs: name for name, system in all_systems().items() for theirs in system.reported}
+
+
+def _measured(runs: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
+    """EM and F1 of our systems that answer, on each part: the questions of one kind, or all."""
+    rows = []
+    for part in parts.to_dict("records"):
+        answers = runs[(runs["dataset"] == part["dataset"]) & (runs["metric"] != RECALL)]
+        if part["questions"] != ALL:
+            answers = answers[answers["kind"] == part["questions"]]
+        for name, of_one in answers.groupby("system", sort=False):
+            means = [summarise(of_one.assign(metric=m), ("system",)).loc[0] for m in MEASURES]
+            both = {f"ours {m}": mean["mean"] for m, mean in zip(MEASURES.values(), means)}
+            rows.append(part | {"name": name, "order": len(rows), "n": means[0]["n"]} | both)
+    columns = [*WHERE, "part", "name", "order", "n", *(f"ours {m}" for m in MEASURES.values())]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def compare_readers(
+    runs: pd.DataFrame, source: str, keys: Sequence[str] = ("dataset", "system", "reader")
+) -> pd.DataFrame:
+    """Answer F1 by data set, system and reader, with the sample deviation over demonstration sets,
+    the paper's and ours (IRCoT Tables 4 and 6: the `source`). `keys`: what has to be the same.
+    """
+    papers = read_reported(source=source, metric="f1").drop(columns="paper")
+    papers = papers.rename(columns={"value": "paper", "deviation": "paper deviation"})
+    papers = papers.rename(columns={"note": "reader"})
+    asked = (runs["metric"] != RECALL) & runs["dataset"].isin(papers["dataset"])
+    ours = summarise(runs[asked].assign(metric="f1"), (*keys, "system"))
+    ours = ours.rename(columns={"mean": "ours", "deviation": "ours deviation"})
+    table = papers.assign(theirs=papers["system"], system=papers["system"].replace(_names()))
+    ours = ours.reindex(columns=[*keys, "ours", "ours deviation", "n"])
+    ours = ours.astype(dict.fromkeys(keys, str))
+    table = table.merge(ours, on=list(keys), how="left").round(1)
+    table = table.assign(system=table["theirs"], difference=table["ours"] - table["paper"])
+    order = {name: place for place, name in enumerate(dict.fromkeys(runs["dataset"]))}
+    table = table[table["dataset"].isin(order)]
+    table = table.sort_values("dataset", key=lambda names: names.map(order), kind="stable")
+    columns = ["dataset", "system", "reader", "model", "paper", "paper deviation"]
+    return _tidy(table[[*columns, "ours", "ours deviation", "difference", "n"]])
+
+
+def _tidy(table: pd.DataFrame) -> pd.DataFrame:
+    return table.round(1).astype({"n": "Int64"}).reset_index(drop=True)
+
+
+def save_table(table: pd.DataFrame, name: str, caption: str, profile: str = "mini") -> None:
+    """Write figures/NAME.csv and, with its caption, figures/NAME.md in GitHub's Markdown; of
+    another profile than mini, NAME_PROFILE.
+    """
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    name = name if profile == "mini" else f"{name}_{profile}"
+    table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
+    text = f"{caption}\n\n{as_markdown(table)}\n"
+    (FIGURES / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def as_markdown(table: pd.DataFrame) -> str:
+    """A table in GitHub's Markdown, with data sets as the papers print them, models without their
+    folders, and the numbers of a column with the same decimals.
+    """
+    cells = {str(name): _cells(str(name), table[name]) for name in table}
+    heads = [*cells], ["---"] * len(cells)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (*heads, *zip(*cells.values())))
+
+
+def _cells(name: str, column: pd.Series) -> list[str]:
+    if pd.api.types.is_float_dtype(column):
+        digits = max(
+            (len(f"{x:.4f}".rstrip("0").partition(".")[2]) for x in column.dropna()), default=0
+        )
+        return ["" if pd.isna(value) else f"{value:.{digits}f}" for value in column]
+    titles = {dataset: record.title for dataset, record in all_datasets().items()}
+    texts = ["" if pd.isna(value) else str(value) for value in column]
+    if name in ("dataset", "demonstrations"):
+        texts = [titles.get(text, text) for text in texts]
+    if name == "model":
+        texts = [AGAINST.join(Path(one).name for one in text.split(AGAINST)) for text in texts]
+    return [text.replace("|", "\\|") for text in texts]
