@@ -12,7 +12,7 @@ from ircotlib.bench import runs_folder
 from ircotlib.metrics import bootstrap_interval, paired_difference
 from ircotlib.parameters import MAIN, Parameters
 from ircotlib.paths import REPORTED
-from ircotlib.runs import columns_of
+from ircotlib.runs import columns_of, read_about
 from ircotlib.systems import all_systems
 
 BY = ("profile", "dataset", "model", "system", "metric")
@@ -59,8 +59,8 @@ def has_runs(p: Parameters, experiment: str, part: str = "test", **how) -> bool:
 
 
 def _read_run(folder: Path) -> pd.DataFrame:
-    about = json.loads((folder / "run.json").read_text())
-    return pd.read_csv(folder / "scores.csv", dtype={"id": str}).assign(**columns_of(about))
+    columns = columns_of(read_about(folder))
+    return pd.read_csv(folder / "scores.csv", dtype={"id": str}).assign(**columns)
 
 
 def _in_order(systems: pd.Series) -> pd.Series:
@@ -76,7 +76,7 @@ def read_costs(p: Parameters, experiment: str) -> pd.DataFrame:
     """
     rows = []
     for folder in find_runs(p, experiment):
-        about = json.loads((folder / "run.json").read_text())
+        about = read_about(folder)
         counts = about["counts"]
         asked, written = counts["Retrieve"], counts.get("Generate", {})
         row = {name: about[name] for name in ("dataset", "system", "questions")}

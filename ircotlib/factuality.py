@@ -17,6 +17,7 @@ from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import all_datasets
 from ircotlib.laboratory.corruption import Checked
 from ircotlib.parameters import Parameters
+from ircotlib.runs import read_about
 from ircotlib.systems import ANSWER, all_systems
 from ircotlib.text import gives_answer, sentences
 
@@ -63,7 +64,7 @@ def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
 
 
 def _read_run(p: Parameters, folder: Path) -> Iterator[Item]:
-    about = json.loads((folder / "run.json").read_text())
+    about = read_about(folder)
     system = all_systems().get(about["system"])
     first = not about["setting"].get("demonstration_set")
     if system is None or system.tuned_by != ANSWER or not first:
