@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -48,8 +49,9 @@ def reads_runs(notebook: str) -> bool:
     return "the runs of `" in _top(notebook)
 
 
+@cache
 def _top(notebook: str) -> str:
-    """The words at the top of a notebook, in one line."""
+    """The words at the top of a notebook, in one line, read once."""
     top = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells[0].source
     return " ".join(top.split())
 
@@ -149,16 +151,15 @@ def save_executed(notebook: str, executed: Path) -> None:
 
 
 def regenerate(
-    profile: str, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
+    p: Parameters, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
     """Run notebooks, `jobs` at a time, and say what each took; executed copies go to
-    data/executed/PROFILE.
+    data/executed/PROFILE. `p`: the profile's parameters with the changes.
     """
-    p = read_parameters(profile, changes)
     check_places(p)
     os.environ["IRCOT_BATCH"] = "1"
     logging.getLogger("papermill").setLevel(logging.ERROR)
-    executed = {name: DATA / "executed" / profile / f"{name}.ipynb" for name in notebooks}
+    executed = {name: DATA / "executed" / p.profile / f"{name}.ipynb" for name in notebooks}
     done = run_notebooks(
         notebooks, lambda name: run_notebook(name, p, changes, executed[name]), jobs
     )
@@ -166,7 +167,7 @@ def regenerate(
     for notebook, seconds in bar:
         bar.set_description(notebook)
         tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed[notebook]}")
-        for path in made_by(notebook, profile):
+        for path in made_by(notebook, p.profile):
             tqdm.write(f"{'':<14} wrote      {path}")
         if save:
             save_executed(notebook, executed[notebook])
@@ -216,10 +217,10 @@ def main() -> int:
             raise ValueError("found --save with another profile or --set, expected mini alone")
         if options.jobs < 1:
             raise ValueError(f"found --jobs {options.jobs}, expected at least 1")
-        read_parameters(options.profile, changes)
-        makes = {name: made_by(name, options.profile) for name in all_notebooks()}
+        p = read_parameters(options.profile, changes)
+        makes = {name: made_by(name, p.profile) for name in all_notebooks()}
         notebooks = choose_notebooks(options.only, makes)
-        regenerate(options.profile, notebooks, changes, options.save, options.jobs)
+        regenerate(p, notebooks, changes, options.save, options.jobs)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
