@@ -3,6 +3,7 @@ stop. The models are tiny and random.
 """
 
 import hashlib
+import itertools
 import json
 import random
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from threading import Event
 
 import huggingface_hub.constants
 import pytest
@@ -31,6 +33,7 @@ from transformers import (
 from ircotlib.calls import Calls
 from ircotlib.generation.folder import hash_files, is_encoder_decoder
 from ircotlib.generation.local import open_model
+from ircotlib.generation.threads import count_cores, side_by_side
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import MODELS
 from ircotlib.program import LINE, SENTENCE, Generate, Message, Retrieve
@@ -267,6 +270,7 @@ def test_the_batch_changes_nothing(folder):
 @pytest.mark.parametrize("stop", STOPS)
 def test_no_row_is_computed_after_its_stop(folder, stop):
     local, rows = open_model(folder, batch_rows=10), []
+    local.threads = 1
     local.model.register_forward_hook(
         lambda module, inputs, output: rows.append(len(output.logits))
     )
@@ -295,7 +299,7 @@ def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
     ours = open_model(folders["t5"]).model.encoder
     theirs = T5ForConditionalGeneration.from_pretrained(folders["t5"]).eval().encoder
     assert (ours.config._attn_implementation, theirs.config._attn_implementation) == (
-        "padding_column",
+        "row_by_row",
         "sdpa",
     )
     ids = torch.randint(3, 300, (5, 40), generator=torch.Generator().manual_seed(0))
@@ -326,6 +330,7 @@ def test_other_dtypes(folder, dtype):
 
 def test_batches_are_the_shortest_prompts_that_fit(folders):
     local = open_model(folders["t5"], batch_tokens=40, batch_rows=3)
+    local.threads = 1
     lengths = [9, 4, 50, 4, 11, 4]
     requests = [Generate(" ".join(["ka"] * (length - 1))) for length in lengths]
     assert [local.count_tokens(request.prompt) + 1 for request in requests] == lengths
@@ -333,6 +338,44 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
     assert local.take(requests[:3] + requests[4:5]) == [1, 0, 3]  # 3 x 11 tokens
     assert local.take(requests[:1] + requests[2:3] + requests[4:5]) == [0, 2]
     assert local.take(requests[2:3]) == [0]  # longer than a batch: alone
+
+
+def test_each_core_answers_a_batch_of_a_small_model(folders):
+    local = open_model(folders["t5"], batch_rows=3)
+    assert local.threads == count_cores()
+    requests = [Generate(" ".join(["ka"] * length)) for length in (3, 1, 4, 1, 5, 9, 2)]
+    local.threads = 2
+    assert local.take(requests) == [1, 3, 6, 0, 2, 4]
+    assert local.take(requests[:3]) == [1, 0, 2]  # a batch of two, one of one
+    together = answers(local, requests)
+    local.threads = 1
+    assert answers(local, requests) == together
+
+
+def test_work_side_by_side_is_yielded_as_it_comes_and_fails_as_it_would_alone():
+    gate = Event()
+
+    def first():
+        yield "a"
+        gate.wait(10)
+        yield "c"
+
+    def second():
+        yield "b"
+        gate.set()
+
+    assert sorted(found := list(side_by_side([first(), second()], 2))) == ["a", "b", "c"]
+    assert found[-1] == "c"
+
+    def broken():
+        yield "d"
+        raise ValueError("torn")
+
+    with pytest.raises(ValueError, match="torn"):
+        list(side_by_side([broken(), iter("ef")], 2))
+    endless = side_by_side([itertools.count(), itertools.count()], 2)
+    assert next(endless) == 0
+    endless.close()  # ends the threads, or this test hangs
 
 
 def test_tokens_are_counted_without_special_ones(folders):
@@ -499,6 +542,7 @@ def test_another_request_is_an_error(folders):
 def test_a_reply_is_given_when_its_row_ends(folder):
     """Not when the whole batch has ended."""
     local, passes = open_model(folder), []
+    local.threads = 1
     local.model.register_forward_hook(lambda *_: passes.append(1))
     requests = [Generate(prompt, None, tokens) for prompt, tokens in zip(prompts(3), (9, 2, 30))]
     replies = local.answer(requests)

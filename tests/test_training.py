@@ -20,7 +20,6 @@ torch = pytest.importorskip("torch")
 from transformers import T5ForConditionalGeneration
 from transformers.models.t5.modeling_t5 import eager_attention_forward
 
-from ircotlib.generation.greedy import padding_column
 from ircotlib.generation.local import open_model
 from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.names import is_held_out
@@ -29,7 +28,7 @@ from ircotlib.paths import MODELS
 from ircotlib.program import Generate
 from ircotlib.prompts import FLAN_T5, GPT3
 from training import recipe, train
-from training.attention import teaching_attention
+from training.attention import padding_column, teaching_attention
 from training.causal import make_causal_model
 from training.causal_encode import encode_causal
 from training.draws import Plan, draw_conclusion, draw_example

@@ -8,8 +8,6 @@ The bias is one matrix for all rows.
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
 
-from ircotlib.generation.greedy import padding_column
-
 
 class _Attention(torch.autograd.Function):
     """Attention with a position bias, heads x queries x keys, and a padding column, rows x 1 x
@@ -55,6 +53,19 @@ def teaching_attention(
         *(part.bfloat16() for part in (query, key, value)), position_bias, mask
     )
     return states.to(query.dtype).transpose(1, 2).contiguous(), module.weights
+
+
+def padding_column(
+    *, attention_mask: torch.Tensor | None = None, dtype: torch.dtype = torch.float32, **_
+) -> torch.Tensor | None:
+    """What is added to the scores of each key, rows x 1 x longest: 0 for a token, very low for
+    padding; None: no padding.
+    """
+    if attention_mask is None or attention_mask.all():
+        return None
+    return torch.zeros_like(attention_mask, dtype=dtype).masked_fill(
+        attention_mask == 0, torch.finfo(dtype).min / 2
+    )[:, None, :]
 
 
 AttentionInterface.register("teaching", teaching_attention)

@@ -94,40 +94,37 @@ def _start_token(model) -> int:
     return model.config.decoder_start_token_id if start is None else start
 
 
-def padding_column_attention(
-    module, query, key, value, mask, *, scaling=None, position_bias=None, **_
+def row_by_row_attention(
+    module, query, key, value, lengths, *, scaling=None, position_bias=None, **_
 ) -> tuple[torch.Tensor, None]:
-    """Attention of a T5 encoder in which padding is masked by one more column of the queries (1)
-    and keys (the mask), not by a matrix.
+    """Attention of a T5 encoder, each row by itself and without its padding.
 
     The numbers are those of "sdpa", which adds bias and mask up in a matrix of rows x heads x
     longest x longest in every layer: in a small model on a CPU that takes more time than all else.
-    The bias alone is one matrix for all rows. `mask`: from `padding_column`; None: no padding.
-    Eight columns, not one: GPU kernels want multiples of eight.
+    The bias alone is one matrix for all rows. `lengths`: of the rows, in tokens; None: no padding.
     """
-    width = value.shape[-1]
-    if mask is not None:
-        query, key, value = pad(query, (0, 8)), pad(key, (0, 8)), pad(value, (0, 8))
-        query[..., width] = 1 / scaling
-        key[..., width] = mask
-    states = scaled_dot_product_attention(
-        query, key, value, attn_mask=position_bias.contiguous(), scale=scaling
-    )
-    return states[..., :width].transpose(1, 2).contiguous(), None
+    if lengths is None:
+        states = scaled_dot_product_attention(
+            query, key, value, attn_mask=position_bias.contiguous(), scale=scaling
+        )
+        return states.transpose(1, 2).contiguous(), None
+    states = query.new_zeros(query.transpose(1, 2).shape)
+    for row, length in enumerate(lengths.tolist()):
+        own = slice(row, row + 1), slice(None), slice(length)
+        bias = position_bias[:, :, :length, :length]
+        found = scaled_dot_product_attention(
+            query[own], key[own], value[own], attn_mask=bias, scale=scaling
+        )
+        states[row, :length] = found[0].transpose(0, 1)
+    return states, None
 
 
-def padding_column(
-    *, attention_mask: torch.Tensor | None = None, dtype: torch.dtype = torch.float32, **_
-) -> torch.Tensor | None:
-    """What is added to the scores of each key, rows x 1 x longest: 0 for a token, very low for
-    padding; None: no padding.
-    """
+def row_lengths(*, attention_mask: torch.Tensor | None = None, **_) -> torch.Tensor | None:
+    """The tokens of each row, from a mask that is 1 for a token; None: no padding."""
     if attention_mask is None or attention_mask.all():
         return None
-    return torch.zeros_like(attention_mask, dtype=dtype).masked_fill(
-        attention_mask == 0, torch.finfo(dtype).min / 2
-    )[:, None, :]
+    return attention_mask.sum(-1)
 
 
-AttentionInterface.register("padding_column", padding_column_attention)
-AttentionMaskInterface.register("padding_column", padding_column)
+AttentionInterface.register("row_by_row", row_by_row_attention)
+AttentionMaskInterface.register("row_by_row", row_lengths)

@@ -15,6 +15,7 @@ from ircotlib.generation.folder import (
     hash_files,
     is_encoder_decoder,
 )
+from ircotlib.generation.threads import count_cores, side_by_side
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import resolve
 from ircotlib.program import Generate
@@ -26,6 +27,9 @@ DECODER_VERSION, LOOKING_AHEAD = 1, 2
 DTYPES = ("float32", "bfloat16", "float16")
 # no text has stopped before one of them is written; the last one stands for part of a character
 WATCHED = STOP_CHARACTERS | {"\ufffd"}
+# parameters; below, a second core gains a batch a fifth on an idle machine, and halves its speed on
+# a busy one
+SMALL = 10_000_000
 
 
 def open_model(
@@ -44,8 +48,9 @@ def open_model(
     branch, tag or commit on the hub. `batch_tokens`, `batch_rows`: at most so many prompt tokens,
     padding included, and prompts are read at once; a longer prompt is read alone. The defaults suit
     small models on a CPU; on a GPU raise both until it is busy, and lower `batch_tokens` if its
-    memory runs out. The weights are read when the first request comes that is not in the cache.
-    Raises FileNotFoundError when there is no such model.
+    memory runs out. A small model on a CPU answers a batch on each core. The weights are read when
+    the first request comes that is not in the cache. Raises FileNotFoundError when there is no such
+    model.
     """
     if dtype not in DTYPES:
         raise ValueError(f"found dtype {dtype!r}, expected one of {', '.join(DTYPES)}")
@@ -86,7 +91,8 @@ class LocalModel:
         """The model itself, read when first used. Raises ValueError when its weights do not fit."""
         from ircotlib.generation.weights import read_model
 
-        return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+        small = self.parameters < SMALL
+        return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype, small)
 
     @cached_property
     def parameters(self) -> int:
@@ -107,17 +113,17 @@ class LocalModel:
             self._counted[content] = len(self.tokens.encode(text, special=False))
         return self._counted[content]
 
-    def take(self, requests: Sequence[Generate]) -> list[int]:
-        """The places of the next batch: the shortest prompts, as many as `batch_rows` and
-        `batch_tokens` allow, at least one.
+    @cached_property
+    def threads(self) -> int:
+        """How many batches are answered side by side: one for each core where a single batch gains
+        nothing from a second core.
         """
-        lengths = [self._length(request) for request in requests]
-        taken: list[int] = []
-        for place in sorted(range(len(requests)), key=lengths.__getitem__)[: self.batch_rows]:
-            if taken and (len(taken) + 1) * lengths[place] > self.batch_tokens:
-                break
-            taken.append(place)
-        return taken
+        alone = self.parameters >= SMALL or self.model.device.type != "cpu"
+        return 1 if alone else count_cores()
+
+    def take(self, requests: Sequence[Generate]) -> list[int]:
+        """The places of the next batches, one for each thread: the shortest prompts."""
+        return [place for batch in self._cut(requests)[: self.threads] for place in batch]
 
     def answer(self, requests: Sequence[Generate]) -> Iterator[tuple[int, str | ValueError]]:
         """Yield the place of each request and its reply as soon as that has ended.
@@ -129,20 +135,34 @@ class LocalModel:
         """
         faults = {place: self._fault(request) for place, request in enumerate(requests)}
         yield from ((place, fault) for place, fault in faults.items() if fault)
-        waiting = [place for place, fault in faults.items() if not fault]
-        while waiting:
-            batch = [waiting[at] for at in self.take([requests[place] for place in waiting])]
-            for row, reply in self._answer_batch([requests[place] for place in batch]):
-                yield batch[row], reply
-            waiting = [place for place in waiting if place not in set(batch)]
+        sound = [place for place, fault in faults.items() if not fault]
+        batches = self._cut([requests[place] for place in sound])
+        batches = [{sound[at]: requests[sound[at]] for at in batch} for batch in batches]
+        yield from side_by_side(map(self._answer_batch, batches), self.threads)
+
+    def _cut(self, requests: Sequence[Generate]) -> list[list[int]]:
+        """The places of requests in batches, the shortest prompts first: each as many as
+        `batch_rows` and `batch_tokens` allow, at least one; no more than there are to a thread.
+        """
+        lengths = [self._length(request) for request in requests]
+        rows = min(self.batch_rows, -(-len(requests) // self.threads))
+        batches: list[list[int]] = []
+        for place in sorted(range(len(requests)), key=lengths.__getitem__):
+            full = batches and len(batches[-1]) == rows
+            if full or not batches or (len(batches[-1]) + 1) * lengths[place] > self.batch_tokens:
+                batches.append([])
+            batches[-1].append(place)
+        return batches
 
     def decode(self, reply: str) -> str:
         """The text of a reply, stripped."""
         return json.loads(reply)["text"]
 
-    def _answer_batch(self, requests: Sequence[Generate]) -> Iterator[tuple[int, str]]:
+    def _answer_batch(self, batch: dict[int, Generate]) -> Iterator[tuple[int, str]]:
+        """The replies to one batch, by place."""
         from ircotlib.generation.greedy import decode_greedily
 
+        places, requests = list(batch), list(batch.values())
         prompts = [self._encoded(request) for request in requests]
         for request in requests:
             self._prompts.pop(request.prompt, None)
@@ -152,7 +172,7 @@ class LocalModel:
                 "prompt_tokens": len(prompts[row]),
                 "tokens": len(written),
             }
-            yield row, json.dumps(reply, ensure_ascii=False)
+            yield places[row], json.dumps(reply, ensure_ascii=False)
 
     def _ends(self, requests: Sequence[Generate]) -> Callable[[int, list[int]], bool]:
         """Whether a row has ended, asked once after each of its tokens."""

@@ -9,21 +9,21 @@ from transformers.utils import logging
 # attention of the encoder: registered under its name by greedy.py
 import ircotlib.generation.greedy  # noqa: F401
 
-# parameters; below, a second thread gains a fifth on an idle machine and loses a half on a busy one
-SMALL = 10_000_000
 
-
-def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
-    """The model of a folder, ready to write; `device` None: the GPU if there is one.
+def read_model(
+    folder: Path, encoder_decoder: bool, device: str | None, dtype: str, small: bool = False
+):
+    """The model of a folder, ready to write; `device` None: the GPU if there is one. torch uses one
+    core for each batch of a small one on the CPU.
 
     Raises ValueError when weights are missing, superfluous or of another shape.
     """
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     model = _read_whole(folder, encoder_decoder, getattr(torch, dtype)).to(device).eval()
-    if device == "cpu" and model.num_parameters() < SMALL:
+    if device == "cpu" and small:
         torch.set_num_threads(1)
     if model.config.model_type == "t5":
-        model.get_encoder().set_attn_implementation("padding_column")
+        model.get_encoder().set_attn_implementation("row_by_row")
     return model
 
 

@@ -1,0 +1,63 @@
+"""Batches side by side, one on each core."""
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Event
+from typing import NamedTuple
+
+
+class _Ended(NamedTuple):
+    """One iterator has come to its end, or to an error."""
+
+    error: BaseException | None = None
+
+
+def count_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def side_by_side(works: Iterable[Iterator], threads: int) -> Iterator:
+    """Yield what iterators yield, as it comes; at most `threads` of them are at work at once.
+
+    An error of one of them is raised here; then, and when nobody asks for more, the others stop
+    after what they are at.
+    """
+    works = list(works)
+    if threads == 1 or len(works) < 2:
+        for work in works:
+            yield from work
+        return
+    found, stopped = SimpleQueue(), Event()
+    with ThreadPoolExecutor(threads, "batch") as pool:
+        for work in works:
+            pool.submit(_play, work, found, stopped)
+        try:
+            yield from _until_all_ended(found, len(works))
+        finally:
+            stopped.set()
+
+
+def _play(work: Iterator, found: SimpleQueue, stopped: Event) -> None:
+    error = None
+    try:
+        for item in () if stopped.is_set() else work:
+            found.put(item)
+            if stopped.is_set():
+                break
+    except BaseException as raised:
+        error = raised
+    found.put(_Ended(error))
+
+
+def _until_all_ended(found: SimpleQueue, count: int) -> Iterator:
+    while count:
+        item = found.get()
+        if not isinstance(item, _Ended):
+            yield item
+        elif item.error is not None:
+            raise item.error
+        else:
+            count -= 1
