@@ -69,7 +69,7 @@ def _read_sizes(p: Parameters) -> list[pd.DataFrame]:
 
 def _read_others(p: Parameters) -> list[pd.DataFrame]:
     """The runs of 07_ood with demonstrations of another data set."""
-    p = p.change(dev=0)
+    p = p.out_of_distribution()
     tables = [read_runs(p, "07_ood", shown=shown, grid_of=OOD) for shown in p.datasets]
     return [runs[runs["dataset"] != runs["demonstrations"]] for runs in tables]
 

@@ -61,6 +61,7 @@ class Parameters(BaseModel):
     retriever: Annotated[str, AfterValidator(_without_credentials)] = "embedded"
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
+    ood_test: Count | None = None  # those of 07_ood; None: as test
     seed: Annotated[int, Field(strict=True)] = 0  # of the draw of dev and test questions
     # who reads and writes
     model: str  # a local folder or a hub id
@@ -125,6 +126,11 @@ class Parameters(BaseModel):
     def change(self, **changes) -> "Parameters":
         """These parameters with some replaced, checked again."""
         return _check(self.model_dump() | changes)
+
+    def out_of_distribution(self) -> "Parameters":
+        """Those of 07_ood (IRCoT §5): without IIRC, as in the paper, and nothing is tuned."""
+        datasets = [name for name in self.datasets if name != "iirc"]
+        return self.change(datasets=datasets, dev=0, test=self.ood_test or self.test)
 
     def command_line(self) -> str:
         """The options of regenerate that give these parameters."""

@@ -20,7 +20,7 @@ from ircotlib.runs import answer, compare_systems, replay, run_system, tune
 from ircotlib.systems import all_systems
 
 S = all_systems()
-WINDOW = 1050  # as in profiles/mini.yaml
+WINDOW = 700  # as in profiles/mini.yaml
 
 
 @pytest.fixture(scope="module")
