@@ -188,7 +188,7 @@ def test_the_best_of_fewer_are_the_first_of_more(tmp_path, backend):
     tied = open_index(write_corpus(tmp_path / "corpus", repeated_paragraphs()), tmp_path / "i")
     for searched in (backend, tied):
         titles = tuple(dict.fromkeys(p.title for p in list(searched.corpus)[::3]))
-        queries = [p.text for p in list(searched.corpus)[::11]]
+        queries = [p.text for p in list(searched.corpus)[::31]]
         for distinct in (False, True):
             how = [(query, t) for query in queries for t in (None, titles)]
             most = ask(searched, [Retrieve(q, searched.depth, t, distinct) for q, t in how])
