@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from ircotlib import tables
+from ircotlib.cases import cases_as_markdown
 from ircotlib.paths import FIGURES
 from ircotlib.tables import as_markdown, compare_published, compare_readers, save_table
 
@@ -140,6 +141,13 @@ def test_the_kept_markdown_is_that_of_the_kept_csv(name):
     table = pd.read_csv(FIGURES / f"ircot_{name}.csv").astype({"n": "Int64"})
     text = (FIGURES / f"ircot_{name}.md").read_text(encoding="utf-8")
     assert text.partition("\n\n")[2] == f"{as_markdown(table)}\n"
+
+
+@pytest.mark.parametrize("name", ["table2", "table5"])
+def test_the_kept_cases_are_those_of_the_kept_csv(name):
+    table = pd.read_csv(FIGURES / f"ircot_{name}.csv", dtype=str)
+    text = (FIGURES / f"ircot_{name}.md").read_text(encoding="utf-8")
+    assert text.partition("\n\n")[2] == f"{cases_as_markdown(table)}\n"
 
 
 @pytest.mark.parametrize("name", ["table1", "table3", "table4", "table6"])
