@@ -69,13 +69,14 @@ def _in_order(systems: pd.Series) -> pd.Series:
     return systems.map(lambda name: order.get(name, len(order)))
 
 
-def read_costs(p: Parameters, experiment: str) -> pd.DataFrame:
-    """What an experiment's test runs ask for, on average over demonstration sets: retrievals,
-    generations, and their tokens, whether computed or remembered; and of all requests how many were
-    computed when the run was last made, and how many saved: remembered, or shared by programs.
+def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFrame:
+    """What an experiment's runs ask for, on average over demonstration sets or, of the "dev" part,
+    over settings: retrievals, generations, and their tokens, whether computed or remembered; and of
+    all requests how many were computed when the run was last made, and how many saved: remembered,
+    or shared by programs.
     """
     rows = []
-    for folder in find_runs(p, experiment):
+    for folder in find_runs(p, experiment, part):
         about = read_about(folder)
         counts = about["counts"]
         asked, written = counts["Retrieve"], counts.get("Generate", {})
@@ -160,11 +161,12 @@ def compare(
                 pair = runs[runs["system"] == better], others[same & (others["system"] == worse)]
                 if all(len(one) for one in pair):
                     named = dict(zip(by, group, strict=True)) | {"claim": f"{better} > {worse}"}
-                    rows.append(named | _difference(*pair))
+                    rows.append(named | difference(*pair))
     return pd.DataFrame(rows).round({"mean": 2, "low": 2, "high": 2, "p": 4})
 
 
-def _difference(better: pd.DataFrame, worse: pd.DataFrame) -> dict:
+def difference(better: pd.DataFrame, worse: pd.DataFrame) -> dict:
+    """The test of one pair of systems (see `compare`), by the metric of the first."""
     metric = better["metric"].iloc[0]
     pair = pd.concat([per_question(runs, metric) for runs in (better, worse)], axis=1, join="inner")
     found = paired_difference(*(100 * pair).to_numpy().T)

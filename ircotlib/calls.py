@@ -13,8 +13,23 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
+from ircotlib.program import Reply, Request, Retrieve
+
 SCHEMA = 1  # raised when the table changes; kept in the file as SQLite's user_version
 OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
+
+
+def deepen(request: Request, depth: int) -> Request:
+    """The request that is answered and remembered in place of one: of a retrieval that of `depth`
+    paragraphs, which serves every smaller k, for the best k come first; any other one itself.
+    """
+    shared = isinstance(request, Retrieve) and 1 <= request.k < depth
+    return dataclasses.replace(request, k=depth) if shared else request
+
+
+def cut_to(request: Request, reply: Reply) -> Reply:
+    """What was asked for of a reply to the request in its place."""
+    return reply[: request.k] if isinstance(request, Retrieve) else reply
 
 
 def key(request, fingerprint: str) -> str:

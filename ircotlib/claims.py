@@ -8,53 +8,58 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ircotlib.analysis import compare, read_reported, read_runs
+from ircotlib.analysis import compare, difference, read_reported, read_runs
 from ircotlib.bench import runs_folder
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompts import GPT3
 
 FOUND, ANSWERED = "IRCoT > OneR", "IRCoT QA > OneR QA"
 KNOWN, READER = "IRCoT QA > NoR QA", "IRCoT QA > IRCoT QA w/o reader"
-# where the paper makes each claim: of all data sets; of every size of the model; of a smaller model
-# against a larger one; of demonstrations of another data set
+# where the paper makes each claim: of all data sets; whatever the reader; of every size of the
+# model; of a smaller model against a larger one; of demonstrations of another data set
 MAIN = {FOUND: "§5, Figure 3", ANSWERED: "§5, Figure 4", KNOWN: "§5, Figure 4"}
 MAIN |= {"OneR QA > NoR QA": "§5, App. E", READER: "App. F, Table 6"}
+EITHER = dict.fromkeys((ANSWERED, "OneR QA > NoR QA"), "App. E, Table 4: the other reader")
 SIZES = {FOUND: "§5, Figure 8", ANSWERED: "§5, Figure 9"}
 ACROSS = {name: "§5, Figure 9: 3B against a 58 times larger GPT3" for name in (ANSWERED, KNOWN)}
 OTHERS = {FOUND: "§5, Figure 5", ANSWERED: "§5, Figure 6", KNOWN: "§5, Figure 6"}
 
+NO_NUMBER = "no number printed"
 AGAINST = " against "  # between the names of two models
-READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}  # those of the paper's §5 (App. E)
+READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}  # the better ones, those of §5 (App. E)
 WHERE = ["dataset", "model", "demonstrations"]
 COLUMNS = ["claim", *WHERE, "source", "paper", "metric", "ours", "low", "high"]
 COLUMNS += ["p", "p_holm", "verdict", "n"]
 
 
 class Claimed(NamedTuple):
-    """The runs that the claims are about, of 04_ircot, 06_scale and 07_ood; and why those that are
-    not there are left out.
+    """The runs that the claims are about, of 04_ircot, 06_scale and 07_ood; why those that are not
+    there are left out; and those of 04_ircot with the other reader.
     """
 
     main: pd.DataFrame
     sizes: pd.DataFrame
     others: pd.DataFrame
     left_out: list[str]
+    otherwise: pd.DataFrame = pd.DataFrame()
 
 
 def read_claimed(p: Parameters) -> Claimed:
-    """Read the runs that the claims are about. Those of 06_scale and 07_ood may be missing: their
-    claims are then left out, and `left_out` has the commands that make them.
+    """Read the runs that the claims are about. All but those of 04_ircot with the reader of `p` may
+    be missing: their claims are then left out, and `left_out` has the commands that make them.
     """
     found, left_out = [read_runs(p, "04_ircot")], []
-    datasets = [name for name in p.datasets if name != "iirc"]  # as in the paper
-    for read in (_read_sizes, _read_others):
+    three = [name for name in p.datasets if name != "iirc"]  # as in the paper
+    reading = ((_read_sizes, three), (_read_others, three), (_read_otherwise, p.datasets))
+    for read, datasets in reading:
         try:
             tables = read(p.change(datasets=datasets)) if datasets else []
         except FileNotFoundError as error:
             tables = []
             left_out.append(str(error))
         found.append(pd.concat(tables, ignore_index=True) if tables else pd.DataFrame())
-    return Claimed(*found, left_out)
+    main, sizes, others, otherwise = found
+    return Claimed(main, sizes, others, left_out, otherwise)
 
 
 def _read_sizes(p: Parameters) -> list[pd.DataFrame]:
@@ -74,22 +79,29 @@ def _read_others(p: Parameters) -> list[pd.DataFrame]:
     return [runs[runs["dataset"] != runs["demonstrations"]] for runs in tables]
 
 
+def _read_otherwise(p: Parameters) -> list[pd.DataFrame]:
+    """The runs of 04_ircot with the other reader."""
+    return [read_runs(p.other_reader(), "04_ircot")]
+
+
 def judge_claims(claimed: Claimed) -> pd.DataFrame:
     """The table of claims: the paper's numbers, our paired differences in points with their 95%
     interval, and verdicts by p after Holm's correction over all rows: below 0.05 the claim "holds"
     or "does not hold", by the sign; else "cannot tell".
     """
-    main, sizes, others = claimed[:3]
+    main, sizes, others, _, otherwise = claimed
     style = main["style"].iloc[0]
     by_size, model = compare_sizes(sizes, style), ("dataset", "model")
     across = by_size["model"].str.contains(AGAINST, regex=False)
     first = _models(sizes, style)[:-1][:1]  # the smallest of several, which Figure 9 excepts
     smallest = by_size["model"].isin(first) & (by_size["claim"] == ANSWERED)
     tables = [
-        _named(compare(main, model), MAIN),
+        _named(compare(main, model), MAIN, READERS),
+        _named(_compare(otherwise, model), EITHER, _readers_of(otherwise)),
+        compare_readings(main, otherwise),
         _named(by_size[~across & ~smallest], SIZES),
         _named(by_size[across], ACROSS),
-        _named(compare(others, WHERE) if len(others) else others, OTHERS),
+        _named(_compare(others, WHERE), OTHERS),
     ]
     tables = [table for table in tables if len(table)]
     if not tables:
@@ -101,6 +113,37 @@ def judge_claims(claimed: Claimed) -> pd.DataFrame:
     signs = np.where(table["ours"] > 0, "holds", "does not hold")
     table["verdict"] = np.where(told, signs, "cannot tell")
     return table[COLUMNS]
+
+
+def _compare(runs: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    return compare(runs, by) if len(runs) else runs
+
+
+def _readers_of(runs: pd.DataFrame) -> dict[str, str]:
+    """By the paper's model the reader that runs have."""
+    return dict.fromkeys(READERS, runs["reader"].iloc[0]) if len(runs) else {}
+
+
+def compare_readings(main: pd.DataFrame, otherwise: pd.DataFrame) -> pd.DataFrame:
+    """The claim that a model answers better with one reader than with the other, "direct" if it is
+    prompted as Flan-T5 and "cot" if as GPT3 (IRCoT App. E), of each system that was run with both.
+    """
+    if not len(otherwise):
+        return otherwise
+    rows, both = [], pd.concat([main, otherwise], ignore_index=True)
+    paper = "GPT3" if both["style"].iloc[0] == GPT3.name else "Flan-T5-XXL"
+    better = READERS[paper]
+    worse = "cot" if better == "direct" else "direct"
+    both = both[both["system"].isin(otherwise["system"])]
+    for (dataset, model, system), runs in both.groupby(["dataset", "model", "system"], sort=False):
+        pair = [runs[runs["reader"] == reader] for reader in (better, worse)]
+        if all(map(len, pair)):
+            named = {"claim": f"{system}: {better} > {worse}", "dataset": dataset, "model": model}
+            named |= {"demonstrations": dataset, "source": "App. E, Table 4"}
+            values = [_printed("Table 4", dataset, {paper: reader}) for reader in (better, worse)]
+            found = (values[0] - values[1]).get(system, pd.Series())
+            rows.append(named | {"paper": _say(found)} | difference(*pair))
+    return pd.DataFrame(rows).round({"mean": 2, "low": 2, "high": 2, "p": 4})
 
 
 def compare_sizes(scores: pd.DataFrame, style: str) -> pd.DataFrame:
@@ -121,8 +164,12 @@ def _models(scores: pd.DataFrame, style: str) -> list[str]:
     return list(scores[scores["style"] == style]["model"].unique()) if len(scores) else []
 
 
-def _named(table: pd.DataFrame, sources: dict[str, str]) -> pd.DataFrame:
-    """The claims that the paper makes, in its order, with their source and the paper's numbers."""
+def _named(
+    table: pd.DataFrame, sources: dict[str, str], readers: dict[str, str] | None = None
+) -> pd.DataFrame:
+    """The claims that the paper makes, in its order, with their source and the paper's numbers;
+    `readers`: whose these are (`paper_says`), None where it prints none.
+    """
     if not len(table):
         return table
     order = {name: place for place, name in enumerate(sources)}
@@ -131,26 +178,35 @@ def _named(table: pd.DataFrame, sources: dict[str, str]) -> pd.DataFrame:
     table["source"] = table["claim"].map(sources)
     table["demonstrations"] = table.get("demonstrations", table["dataset"])
     pairs = zip(table["claim"], table["dataset"], strict=True)
-    printed = sources is MAIN
-    table["paper"] = [paper_says(*pair) if printed else "no number printed" for pair in pairs]
+    table["paper"] = [paper_says(*pair, readers) if readers else NO_NUMBER for pair in pairs]
     return table
 
 
-def paper_says(claim: str, dataset: str) -> str:
+def paper_says(claim: str, dataset: str, readers: dict[str, str] = READERS) -> str:
     """The differences that the paper prints for a claim on a data set, or that its tables give, of
-    its two models (IRCoT §5, Tables 4 and 6).
+    its two models (IRCoT §5, Tables 4 and 6); `readers`: with which reader, by model.
     """
     better, worse = claim.split(" > ")
     gains = read_reported(source="§5 text", metric="recall_gain", dataset=dataset, system=better)
-    found = dict(zip(gains["model"], gains["value"], strict=True))
-    if not found:
-        table = read_reported(source="Table 6" if claim == READER else "Table 4", dataset=dataset)
-        read = table["note"].fillna("")
-        table = table[(read == "") | (read == table["model"].map(READERS))]
-        value = table.set_index(["model", "system"])["value"].unstack("system")
-        found = dict(value[better] - value[worse]) if {better, worse} <= set(value) else {}
+    found = gains.set_index("model")["value"]
+    if found.empty:
+        value = _printed("Table 6" if claim == READER else "Table 4", dataset, readers)
+        found = value[better] - value[worse] if {better, worse} <= set(value) else found
+    return _say(found)
+
+
+def _printed(source: str, dataset: str, readers: dict[str, str]) -> pd.DataFrame:
+    """A table of the paper: one row a model, with its reader or with none, one column a system."""
+    table = read_reported(source=source, dataset=dataset)
+    table = table[table["note"].isna() | (table["note"] == table["model"].map(readers))]
+    return table.set_index(["model", "system"])["value"].unstack("system")
+
+
+def _say(differences: pd.Series) -> str:
+    """Differences by model in words."""
+    found = differences.dropna()
     said = [f"{found[model]:+.1f} with {model}" for model in READERS if model in found]
-    return ", ".join(said) or "no number printed"
+    return ", ".join(said) or NO_NUMBER
 
 
 def holm(p: Sequence[float]) -> np.ndarray:

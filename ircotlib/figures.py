@@ -131,19 +131,24 @@ def draw_factual_errors(table: pd.DataFrame, title: str, label: str) -> plt.Figu
     return finish(figure, axes, title)
 
 
-def draw_tuning(table: pd.DataFrame, title: str) -> plt.Figure:
+def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = None) -> plt.Figure:
     """Draw the mean of each setting on the dev questions, one panel a data set and system: K to the
     right, M upwards; the best one, the first of equals, is framed (IRCoT §4.1).
 
     `table`: columns dataset, system, k, m, value, in percent; m is empty where it is not tuned.
+    `chosen`: from `analysis.name_edges`; a panel whose best value lies on an edge says so.
     """
+    named = pd.DataFrame(columns=["dataset", "system", "edge"]) if chosen is None else chosen
+    edges = named.set_index(["dataset", "system"])["edge"]
     systems, datasets = table["system"].unique(), table["dataset"].unique()
     shape = {"figsize": (1 + 2.3 * len(datasets), 0.6 + 1.2 * len(systems))}
     figure, axes = subplots(len(systems), len(datasets), squeeze=False, **shape)
     for row, system in zip(axes, systems, strict=True):
         for axis, dataset in zip(row, datasets, strict=True):
             rows = table[(table["system"] == system) & (table["dataset"] == dataset)]
-            axis.set_title(f"{system}, {title_of(dataset)}", fontsize="small")
+            edge = edges.get((dataset, system), "")
+            note = f" (best at the edge: {edge.upper()})" if edge else ""
+            axis.set_title(f"{system}, {title_of(dataset)}{note}", fontsize="small")
             axis.set_axis_off() if rows.empty else _draw_heat(axis, rows.fillna({"k": 0, "m": 0}))
     figure.suptitle(title, y=1.0)
     figure.supxlabel("K, paragraphs of a retrieval", fontsize="medium")

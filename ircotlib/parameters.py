@@ -69,6 +69,7 @@ class Parameters(BaseModel):
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     style: str  # how the model is prompted (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
+    both_readers: bool = True  # 04_ircot runs the other one too (IRCoT Table 4)
     demonstrations: str  # folder of prompt files in the authors' format (prompts/README.md)
     context_tokens: Count | None  # the model's window; None: the paper's for this style
     # what is compared
@@ -131,6 +132,10 @@ class Parameters(BaseModel):
         """Those of 07_ood (IRCoT §5): without IIRC, as in the paper, and nothing is tuned."""
         datasets = [name for name in self.datasets if name != "iirc"]
         return self.change(datasets=datasets, dev=0, test=self.ood_test or self.test)
+
+    def other_reader(self) -> "Parameters":
+        """These parameters with the reader that they do not have (IRCoT App. E)."""
+        return self.change(reader="direct" if self.reader == "cot" else "cot")
 
     def command_line(self) -> str:
         """The options of regenerate that give these parameters."""

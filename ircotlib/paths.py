@@ -35,6 +35,7 @@ NOTEBOOKS = ROOT / "notebooks"
 PROFILES = ROOT / "profiles"
 PROMPTS = ROOT / "prompts"
 REPORTED = ROOT / "data" / "reported.csv"
+REPORTED_CASES = ROOT / "data" / "reported_cases.csv"
 MODELS = ROOT / "data" / "models"  # the shipped ones
 
 

@@ -13,17 +13,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 
-from ircotlib.calls import Calls, key
-from ircotlib.program import (
-    Generate,
-    Outcome,
-    Program,
-    Reply,
-    Request,
-    Sample,
-    Step,
-    unknown,
-)
+from ircotlib.calls import Calls, cut_to, deepen, key
+from ircotlib.program import Generate, Outcome, Program, Reply, Request, Sample, Step, unknown
 
 
 @dataclass(slots=True)
@@ -57,8 +48,10 @@ def run(
     `fingerprint`, which changes whenever its replies could; `answer(requests)`, for requests of
     one class, which yields (place, reply) one by one: a JSON string, or the Exception of a request
     that failed; and `decode(string)`, what the program is sent. If it cuts batches itself it has
-    `take(requests)`, the places of those to answer next. A reply to Generate or Sample has
-    "prompt_tokens" and "tokens". `progress(ended, total)` is called after every batch.
+    `take(requests)`, the places of those to answer next. If the k best paragraphs always come
+    first among more, it may have a `depth`: a retrieval of fewer is then asked and remembered as
+    one of so many (`deepen`). A reply to Generate or Sample has "prompt_tokens" and "tokens".
+    `progress(ended, total)` is called after every batch.
 
     A request that fails costs only its question: the others are played to their ends. Then, and at
     once where a program or a whole backend fails, raises RuntimeError, naming question and
@@ -79,11 +72,12 @@ def run(
 
 @dataclass(slots=True)
 class _Play:
-    """A program on its way, and the request whose reply it waits for."""
+    """A program on its way, the request whose reply it waits for, and what is asked for that."""
 
     id: str
     program: Program
     request: Request | None = None
+    asked: Request | None = None
     key: str = ""
     trace: list[Step] = field(default_factory=list)
     ended: bool = False
@@ -120,7 +114,9 @@ def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> N
     """Take programs on until each has ended or waits for what is not in the cache."""
     while waiting := [play for play in plays if not play.ended]:
         for play in waiting:
-            play.key = key(play.request, _service_of(play, served).backend.fingerprint)
+            backend = _service_of(play, served).backend
+            play.asked = deepen(play.request, getattr(backend, "depth", 0))
+            play.key = key(play.asked, backend.fingerprint)
         stored = calls.get_many({play.key for play in waiting})
         plays = [play for play in waiting if play.key in stored]
         for play in plays:
@@ -132,7 +128,7 @@ def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list
     batch, replies, started = waiting, {}, time.perf_counter()
     try:
         batch = _take(service.backend, waiting)
-        for place, reply in service.backend.answer([play.request for play in batch]):
+        for place, reply in service.backend.answer([play.asked for play in batch]):
             if not isinstance(reply, Exception):
                 reply = calls.put_many({batch[place].key: reply})[batch[place].key]
             replies[batch[place].key] = reply
@@ -164,7 +160,7 @@ def _take(backend, waiting: list[_Play]) -> list[_Play]:
     different = list({play.key: play for play in waiting}.values())
     if not hasattr(backend, "take"):
         return different
-    taken = backend.take([play.request for play in different])
+    taken = backend.take([play.asked for play in different])
     if not taken:
         raise ValueError(f"`take` gave none of {len(different)} requests, expected at least one")
     return [different[index] for index in taken]
@@ -173,7 +169,7 @@ def _take(backend, waiting: list[_Play]) -> list[_Play]:
 def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
     """Send a program its reply, stored as a string, and keep the step and its cost."""
     try:
-        reply = service.backend.decode(stored)
+        reply = cut_to(play.request, service.backend.decode(stored))
         cost = json.loads(stored) if isinstance(play.request, Generate | Sample) else {}
         tokens = cost.get("prompt_tokens", 0), cost.get("tokens", 0)
     except Exception as error:

@@ -1,6 +1,6 @@
 """The tables of IRCoT with our numbers beside the paper's, and how a table is kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -69,22 +69,23 @@ def _measured(runs: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def compare_readers(
-    runs: pd.DataFrame, source: str, keys: Sequence[str] = ("dataset", "system", "reader")
-) -> pd.DataFrame:
+def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     """Answer F1 by data set, system and reader, with the sample deviation over demonstration sets,
-    the paper's and ours (IRCoT Tables 4 and 6: the `source`). `keys`: what has to be the same.
+    the paper's and ours with the same reader, or without one (IRCoT Tables 4 and 6: the `source`).
     """
+    keys = ["dataset", "system", "reader"]
     papers = read_reported(source=source, metric="f1").drop(columns="paper")
     papers = papers.rename(columns={"value": "paper", "deviation": "paper deviation"})
-    papers = papers.rename(columns={"note": "reader"})
+    papers = papers.rename(columns={"note": "reader"}).fillna({"reader": ""})
     asked = (runs["metric"] != RECALL) & runs["dataset"].isin(papers["dataset"])
-    ours = summarise(runs[asked].assign(metric="f1"), (*keys, "system"))
+    reading = runs["system"].isin([name for name, one in all_systems().items() if one.reads])
+    runs = runs.assign(metric="f1", reader=runs["reader"].where(reading, ""))
+    ours = summarise(runs[asked], keys)
     ours = ours.rename(columns={"mean": "ours", "deviation": "ours deviation"})
     table = papers.assign(theirs=papers["system"], system=papers["system"].replace(_names()))
     ours = ours.reindex(columns=[*keys, "ours", "ours deviation", "n"])
     ours = ours.astype(dict.fromkeys(keys, str))
-    table = table.merge(ours, on=list(keys), how="left").round(1)
+    table = table.merge(ours, on=keys, how="left").round(1).replace({"reader": {"": None}})
     table = table.assign(system=table["theirs"], difference=table["ours"] - table["paper"])
     order = {name: place for place, name in enumerate(dict.fromkeys(runs["dataset"]))}
     table = table[table["dataset"].isin(order)]
@@ -97,14 +98,20 @@ def _tidy(table: pd.DataFrame) -> pd.DataFrame:
     return table.round(1).astype({"n": "Int64"}).reset_index(drop=True)
 
 
-def save_table(table: pd.DataFrame, name: str, caption: str, profile: str = "mini") -> None:
-    """Write figures/NAME.csv and, with its caption, figures/NAME.md in GitHub's Markdown; of
-    another profile than mini, NAME_PROFILE.
+def save_table(
+    table: pd.DataFrame,
+    name: str,
+    caption: str,
+    profile: str = "mini",
+    write: Callable[[pd.DataFrame], str] | None = None,
+) -> None:
+    """Write figures/NAME.csv and, with its caption, figures/NAME.md in GitHub's Markdown, as
+    `write` says, else as_markdown; of another profile than mini, NAME_PROFILE.
     """
     FIGURES.mkdir(parents=True, exist_ok=True)
     name = name if profile == "mini" else f"{name}_{profile}"
     table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
-    text = f"{caption}\n\n{as_markdown(table)}\n"
+    text = f"{caption}\n\n{(write or as_markdown)(table)}\n"
     (FIGURES / f"{name}.md").write_text(text, encoding="utf-8")
 
 

@@ -183,6 +183,20 @@ def test_of_equal_texts_only_the_best_counts_if_asked(tmp_path, k):
     assert shortened > len(requests) / 2 or k == 1
 
 
+def test_the_best_of_fewer_are_the_first_of_more(tmp_path, backend):
+    """So one retrieval of `depth` serves every smaller k, ties, titles and repeated texts too."""
+    tied = open_index(write_corpus(tmp_path / "corpus", repeated_paragraphs()), tmp_path / "i")
+    for searched in (backend, tied):
+        titles = tuple(dict.fromkeys(p.title for p in list(searched.corpus)[::3]))
+        queries = [p.text for p in list(searched.corpus)[::31]]
+        for distinct in (False, True):
+            how = [(query, t) for query in queries for t in (None, titles)]
+            most = ask(searched, [Retrieve(q, searched.depth, t, distinct) for q, t in how])
+            for k in range(1, searched.depth):
+                fewer = ask(searched, [Retrieve(q, k, t, distinct) for q, t in how])
+                assert [json.loads(one)[:k] for one in most] == list(map(json.loads, fewer))
+
+
 def test_k_beyond_the_corpus_gives_all_that_match(backend):
     matching = [
         position

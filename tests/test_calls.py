@@ -10,7 +10,7 @@ from threading import Timer
 
 import pytest
 
-from ircotlib.calls import OWNER, SCHEMA, Calls, key
+from ircotlib.calls import OWNER, SCHEMA, Calls, cut_to, deepen, key
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
 
 
@@ -50,6 +50,15 @@ def test_a_key_never_changes():
     assert (
         key(Generate("é"), "f") == hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
     )
+
+
+def test_a_retrieval_is_remembered_as_one_of_more_paragraphs():
+    asked = Retrieve("q", 2, ("a",), distinct=True)
+    assert deepen(asked, 15) == Retrieve("q", 15, ("a",), distinct=True)
+    assert cut_to(asked, ("x", "y", "z")) == ("x", "y") and cut_to(asked, ("x",)) == ("x",)
+    for same in (Retrieve("q", 15), Retrieve("q", 40), Retrieve("q", 0), Generate("p")):
+        assert deepen(same, 15) is same and deepen(same, 0) is same
+    assert cut_to(Generate("p"), "text") == "text" and cut_to(NearestTitle("t"), ("x",)) == ("x",)
 
 
 @pytest.mark.parametrize("path", [None, ":memory:"])

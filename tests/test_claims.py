@@ -102,6 +102,26 @@ def test_sizes_but_the_smallest_a_smaller_against_a_larger_and_other_demonstrati
     assert list(table["model"]) == [*sizes["model"].unique(), "m/xl against m/xxl"]
 
 
+def test_claims_hold_whatever_the_reader_and_one_reader_is_better():
+    """App. E: Flan-T5 answers better directly, GPT3 by a chain of thought."""
+    main = pair().assign(reader="cot")
+    direct = pair((1, 1, 1, 1), (0, 0, 0, 0)).assign(reader="direct")
+    table = judge_claims(Claimed(main, NONE, NONE, [], direct))
+    columns = ["claim", "paper", "ours", "verdict"]
+    assert [tuple(row) for row in table[columns].to_numpy()][1:] == [
+        ("IRCoT QA > OneR QA", "+9.4 with Flan-T5-XXL, +9.9 with GPT3", 100.0, "holds"),
+        ("IRCoT QA: direct > cot", "+7.1 with Flan-T5-XXL", 25.0, "holds"),
+        ("OneR QA: direct > cot", "+6.6 with Flan-T5-XXL", -25.0, "does not hold"),
+    ]
+    sources = ["App. E, Table 4: the other reader", *["App. E, Table 4"] * 2]
+    assert list(table["source"][1:]) == sources
+    chat = [runs.assign(style="codex") for runs in (main, direct)]
+    table = judge_claims(Claimed(chat[0], NONE, NONE, [], chat[1]))
+    assert list(table["claim"][2:]) == ["IRCoT QA: cot > direct", "OneR QA: cot > direct"]
+    assert list(table["paper"][2:]) == ["+0.1 with GPT3", "+2.9 with GPT3"]
+    assert list(table["ours"][2:]) == [-25.0, 25.0]
+
+
 def test_a_claim_that_the_paper_does_not_make_is_not_in_its_table():
     sizes = pd.concat([scored("OneR QA", [1, 1, 1, 1]), scored("NoR QA", [0, 0, 0, 1])])
     assert list(compare(sizes)["claim"]) == ["OneR QA > NoR QA"]
@@ -115,18 +135,23 @@ def test_a_claim_that_the_paper_does_not_make_is_not_in_its_table():
 def test_runs_that_are_missing_are_left_out_with_the_command_that_makes_them(monkeypatch):
     def read(p, experiment, **how):
         asked.append((experiment, p.datasets, how.get("shown")))
+        readers.append(p.reader)
         if experiment == "06_scale":
             raise FileNotFoundError("make them: --only 06_scale")
         own = scored("OneR QA", [1, 1], dataset=p.datasets[0], of=how.get("shown"))
         return pd.concat([own, scored("OneR QA", [1], dataset="2wikimultihopqa", of="musique")])
 
-    asked = []
+    asked, readers = [], []
     monkeypatch.setattr(claims, "read_runs", read)
     p = read_parameters("mini", {"datasets": ["musique", "iirc"]})
     found = read_claimed(p)
     assert found.left_out == ["make them: --only 06_scale"] and found.sizes.empty
     assert asked[0] == ("04_ircot", ["musique", "iirc"], None)
-    assert asked[-1] == ("07_ood", ["musique"], "musique")
+    assert asked[-2:] == [
+        ("07_ood", ["musique"], "musique"),
+        ("04_ircot", ["musique", "iirc"], None),
+    ]
+    assert readers == ["cot"] * (len(asked) - 1) + ["direct"] and len(found.otherwise) == 3
     assert set(found.others["dataset"]) == {"2wikimultihopqa"}  # with its own it is no claim
     alone = read_claimed(p.change(datasets=["iirc"]))  # not in Figures 5 to 9
     assert alone.sizes.empty and alone.others.empty and alone.left_out == []

@@ -128,6 +128,11 @@ def test_a_panel_of_tuning_has_a_cell_a_setting_and_frames_the_first_of_the_best
         [0, 1],
     ]
     assert figure.get_suptitle() == "t"
+    rows = [("musique", "IRCoT", "k, m"), ("hotpotqa", "OneR", "")]
+    chosen = pd.DataFrame(rows, columns=["dataset", "system", "edge"])
+    titles = [axis.get_title() for axis in figures.draw_tuning(table, "t", chosen).axes]
+    assert titles[0] == "OneR, HotpotQA"
+    assert titles[3] == "IRCoT, MuSiQue (best at the edge: K, M)"
 
 
 def test_causes_of_wrong_answers_are_stacked():

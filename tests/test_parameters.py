@@ -31,7 +31,7 @@ WRONG = [
     ({"ircot_k": [2, 2]}, r"ircot_k: found \[2, 2\], expected a list of different"),
     ({"ircot_k": [2, True]}, "ircot_k: found .*, expected a list"),
     ({"ircott_k": [2]}, "found the parameter 'ircott_k', expected another: did you mean ircot_k"),
-    ({"learning": 1}, "found the parameter 'learning', expected some of context_tokens, "),
+    ({"learning": 1}, "found the parameter 'learning', expected some of both_readers, "),
     ({"worlds": [[1, 2]]}, r"worlds: found .*, expected"),
     ({"data_dir": 5}, "data_dir: found 5, expected"),
 ]

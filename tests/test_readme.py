@@ -343,7 +343,7 @@ def added(tmp_path_factory):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "data").mkdir()
     (copy / "data/models").symlink_to(ROOT / "data/models")
-    for name in ("pyproject.toml", "data/reported.csv"):
+    for name in ("pyproject.toml", "data/reported.csv", "data/reported_cases.csv"):
         shutil.copy(ROOT / name, copy / name)
     (copy / "ircotlib/systems/two_step.py").write_text(code_of("docs/systems.md"), encoding="utf-8")
     command = re.search(r"python (-m ircotlib.regenerate.*) --set", PAGES["docs/systems.md"])[1]
@@ -362,7 +362,15 @@ def test_an_added_system_is_tuned_and_run(added):
         json.loads(path.read_text())
         for path in added.glob("data/runs/mini/04_ircot-*/*/*/*/run.json")
     ]
-    settings = [(r["system"], r["part"], *r["setting"].values()) for r in runs]
+    by_reader = {
+        reader: [
+            (r["system"], r["part"], *r["setting"].values())
+            for r in runs
+            if r["parameters"]["reader"] == reader
+        ]
+        for reader in ("cot", "direct")
+    }
+    settings = by_reader["cot"]
     ours = sorted(one for one in settings if one[0].startswith("Two-step"))
     [best] = {one[2] for one in ours if one[:2] == ("Two-step", "test")}
     [best_qa] = {one[2] for one in ours if one[:2] == ("Two-step QA", "test")}
@@ -375,6 +383,8 @@ def test_an_added_system_is_tuned_and_run(added):
         *(("Two-step QA", "test", best_qa, 1, number) for number in range(3)),
     ]
     assert {"NoR QA", "OneR", "IRCoT QA"} <= {one[0] for one in settings}
+    reading = {"NoR QA", "OneR QA", "Two-step QA", "IRCoT QA"}  # what is run with both
+    assert {one[0] for one in by_reader["direct"]} == reading
     assert not any((ROOT / "data/runs").glob("mini/*/*/*/Two-step*"))
 
 
@@ -400,7 +410,7 @@ def test_an_added_system_is_in_tables_and_claims(added):
 
 
 def test_an_added_system_is_in_the_notebooks(added):
-    chosen, claims = (printed(added, "04_ircot", words) for words in ("found.chosen", "claims[["))
+    chosen, claims = (printed(added, "04_ircot", words) for words in ("chosen.astype", "claims[["))
     assert re.search(r"Two-step QA +[35] +1 *\n", chosen)
     assert "Two-step > OneR" in claims and "Two-step QA > OneR QA" in claims
     assert "Two-step QA > OneR QA" in printed(added, "99_figures", "compare(runs)")
@@ -412,7 +422,8 @@ def test_claims_without_runs_are_left_out_and_said(added):
         assert f"found no test runs of {notebook} on musique" in said
         assert f"python -m ircotlib.regenerate --only {notebook} --profile mini" in said
     sources = {row["source"] for row in read_table(added / "figures/ircot_claims.csv")}
-    assert sources == {"§5, Figure 3", "§5, Figure 4", "§5, App. E", "App. F, Table 6"}
+    main = {"§5, Figure 3", "§5, Figure 4", "§5, App. E", "App. F, Table 6"}
+    assert sources == main | {"App. E, Table 4: the other reader", "App. E, Table 4"}
 
 
 def printed(added, notebook: str, words: str) -> str:

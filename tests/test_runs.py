@@ -318,6 +318,36 @@ def test_costs_are_what_the_runs_asked_for(parameters, plain):
     assert (again["requests"], again["computed"], again["saved"]) == (8, 0, 8)
 
 
+def test_costs_of_tuning_are_means_over_the_settings_and_one_retrieval_serves_them(plain):
+    opened = few(plain)
+    for k in (2, 3):
+        run_system(opened, S["OneR"], "dev", k=k)
+    (row,) = read_costs(plain.parameters, "04_ircot", "dev").to_dict("records")
+    assert (row["requests"], row["computed"], row["saved"]) == (4, 2, 2)  # 4 and 0 of the two
+    (two, three) = sorted((opened.runs / "dev").iterdir())
+    assert json.loads((two / "run.json").read_text())["counts"]["Retrieve"]["computed"] == 4
+    assert json.loads((three / "run.json").read_text())["counts"]["Retrieve"]["cached"] == 4
+    texts = [(folder / "predictions.jsonl").read_text() for folder in (two, three)]
+    fewer, more = (json.loads(text.splitlines()[0])["paragraphs"] for text in texts)
+    assert (len(fewer), len(more)) == (2, 3) and more[:2] == fewer
+
+
+def test_the_other_reader_reads_the_same_chains_and_costs_its_own_requests_only(plain):
+    opened = few(plain)
+    other = few(open_bench(plain.parameters.other_reader(), "hotpotqa", "04_ircot"))
+    assert other.runs != opened.runs and other.parameters.reader == "direct"
+    assert other.parameters.other_reader() == plain.parameters
+    run_system(opened, S["IRCoT QA"], k=2)
+    run_system(other, S["IRCoT QA"], k=2)
+    (cot,), (direct,) = ((bench.runs / "test").iterdir() for bench in (opened, other))
+    counts = json.loads((direct / "run.json").read_text())["counts"]
+    assert counts["Retrieve"]["computed"] == 0 and counts["Generate"]["computed"] <= 4
+    lines = zip(*((f / "predictions.jsonl").read_text().splitlines() for f in (cot, direct)))
+    for one, two in (map(json.loads, pair) for pair in lines):
+        assert one["thoughts"] == two["thoughts"] and one["paragraphs"] == two["paragraphs"]
+        assert two["reading"] == two["answer"] and "answer is" not in two["reading"]
+
+
 def test_without_gold_paragraphs_what_is_tuned_by_recall_is_left_out(plain, monkeypatch):
     bare = [replace(question, gold=()) for question in plain.test[:3]]
     found = compare_systems([replace(plain, test=bare, dev=bare)], [S["OneR"], S["NoR QA"]])

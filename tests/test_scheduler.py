@@ -126,6 +126,30 @@ def test_one_program_from_request_to_outcome():
     assert json.loads(json.dumps(counts)) == counts  # for run.json
 
 
+def test_one_retrieval_serves_every_smaller_k():
+    def find(query, k):
+        return [paragraph.id for paragraph in (yield Retrieve(query, k))]
+
+    words, calls = Words(), Calls()
+    words.depth = 4
+    asked = {k: find("a b c d e f", k) for k in (2, 3, 4, 5)}
+    outcomes, counts = run(asked, [words], calls)
+    assert [outcome.result for outcome in outcomes.values()] == [
+        ["a", "b"],
+        ["a", "b", "c"],
+        ["a", "b", "c", "d"],
+        ["a", "b", "c", "d", "e"],
+    ]
+    assert [outcome.trace[0].request.k for outcome in outcomes.values()] == [2, 3, 4, 5]
+    assert [outcome.trace[0].cached for outcome in outcomes.values()] == [False, True, True, False]
+    made = ("requests", "cached", "computed")
+    assert [counts["Retrieve"][name] for name in made] == [4, 2, 2] and len(words.batches) == 1
+    again, counts = run({"q": find("a b c d e f", 1)}, [words], calls)
+    assert again["q"].result == ["a"] and counts["Retrieve"]["computed"] == 0
+    del words.depth  # without it each k is a retrieval of its own
+    assert run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"] == 1
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_batches_are_refilled_as_questions_end(turned):
     words, upper = Words(), Upper()

@@ -19,6 +19,7 @@ from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.documents import count_processes, make_documents
 from ircotlib.retrieval.ranking import (
+    DEPTH,
     SCORING,
     Hits,
     Refused,
@@ -46,6 +47,7 @@ class BM25:
     """
 
     answers = (Retrieve, NearestTitle)
+    depth = DEPTH
 
     def __init__(self, corpus: Corpus, folder: Path | str):
         expected, found = _about(corpus), _read_about(Path(folder))

@@ -1,6 +1,4 @@
-"""The Elasticsearch backend of Retrieve and NearestTitle, for corpora beyond one machine, ranking
-as the embedded one (IRCoT §4.1).
-"""
+"""The Elasticsearch backend, for corpora beyond one machine; it ranks as BM25 does (IRCoT §4.1)."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +13,7 @@ from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.elastic_client import Away, Server, connect, is_away, reason_of
 from ircotlib.retrieval.ranking import (
+    DEPTH,
     SCORING,
     Hits,
     Refused,
@@ -56,6 +55,7 @@ class Elasticsearch:
     """
 
     answers = (Retrieve, NearestTitle)
+    depth = DEPTH
 
     def __init__(self, corpus: Corpus, url: str, name: str, *, patience: float = 60.0):
         self.corpus = corpus

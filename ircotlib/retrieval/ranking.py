@@ -15,6 +15,7 @@ from ircotlib.retrieval.corpus import Corpus
 SCORING = (
     "BM25(title) + BM25(text), OR of terms, k1 1.2, b 0.75, scores to 3 decimals, ties by position"
 )
+DEPTH = 15  # searched at least: the most that IRCoT collects (footnote 5); serves every smaller k
 SPARE = 10  # hits fetched beyond k, to see whether a tie crosses k
 FURTHER = 4  # times as many hits are fetched when they were too few
 T = TypeVar("T")

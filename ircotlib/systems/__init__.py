@@ -52,9 +52,14 @@ class System:
         return name in parameters or (passes_on and name != "read")
 
     @property
+    def reads(self) -> bool:
+        """Whether it is given the reader: its outcome then depends on how that answers."""
+        return self.takes("read")
+
+    @property
     def asks_model(self) -> bool:
         """Whether it writes: its outcome then depends on the demonstrations shown."""
-        return bool(self.stages) or self.takes("read")
+        return bool(self.stages) or self.reads
 
 
 def all_systems() -> dict[str, System]:
