@@ -35,6 +35,7 @@ NOTEBOOKS = ROOT / "notebooks"
 PROFILES = ROOT / "profiles"
 PROMPTS = ROOT / "prompts"
 REPORTED = ROOT / "data" / "reported.csv"
+PRICES = ROOT / "data" / "prices.csv"  # of models behind servers
 MODELS = ROOT / "data" / "models"  # the shipped ones
 
 
