@@ -30,7 +30,7 @@ def most_cost(bench: Bench, generations: int) -> float | None:
 
 def say_most(bench: Bench, system: System, questions: int) -> None:
     """Say what a run may cost; nothing for a model of this machine."""
-    if bench.parameters.server:
+    if bench.parameters.server and questions:
         generations = questions * most_generations(bench, system)
         _say(bench, f"{bench.dataset}, {system.name}, {questions} questions", generations)
 

@@ -3,6 +3,7 @@ is busy or away. The client is `openai`, its own retries switched off.
 """
 
 import email.utils
+import json
 import os
 import sys
 import time
@@ -120,8 +121,8 @@ class Addresses:
 
         Asked again while the server is busy or away (Patience). An address whose connection fails
         while another is left is asked no more. Raises ConnectionError when all patience is over,
-        RuntimeError if perhaps only with this request (status 500, no JSON), PermissionError for a key or an account, LookupError for an unknown model or endpoint,
-        Refused for a request that the server does not take, BudgetSpent.
+        RuntimeError if perhaps with this request alone, PermissionError for a key or an account,
+        LookupError for an unknown model or endpoint, Refused, BudgetSpent.
         """
         pause, attempts = self.patience.first_pause, 0
         while True:
@@ -227,8 +228,6 @@ def read_usage(reply: dict) -> Usage | None:
 
 
 def _read_json(text: str) -> dict:
-    import json
-
     try:
         reply = json.loads(text)
     except ValueError:

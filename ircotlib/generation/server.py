@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from functools import cached_property
 from math import nan
+from threading import Event
 
 from ircotlib.generation.addresses import Addresses, Patience, Refused, read_addresses, read_usage
 from ircotlib.generation.asking import (
@@ -81,21 +82,30 @@ class ServerModel:
         PermissionError or LookupError nothing more is sent; what is in flight is yielded, then it
         is raised.
         """
+        over = Event()
         with ThreadPoolExecutor(self.in_flight) as pool:
-            places = {pool.submit(self._answer, one): at for at, one in enumerate(requests)}
+            places = {pool.submit(self._work, one, over): at for at, one in enumerate(requests)}
             try:
                 yield from _as_they_come(places)
             except KeyboardInterrupt:  # what is in flight is paid for
-                _cancel(places)
+                over.set()
                 yield from _as_they_come(places)
                 raise
             finally:
-                _cancel(places)
+                over.set()
 
     def decode(self, reply: str) -> str | tuple[Sampled, ...]:
         """The text of a reply, or its samples."""
         found = json.loads(reply)
         return tuple(Sampled(*s) for s in found["samples"]) if "samples" in found else found["text"]
+
+    def _work(self, request: Generate | Sample, over: Event) -> str | None:
+        """The reply to a request; None when all is over."""
+        try:
+            return None if over.is_set() else self._answer(request)
+        except ENDING:
+            over.set()
+            raise
 
     def _answer(self, request: Generate | Sample) -> str:
         check_stop(request.stop)
@@ -186,24 +196,16 @@ class ServerModel:
 
 
 def _as_they_come(places: Mapping[Future, int]) -> Iterator[tuple[int, str | Exception]]:
-    """The replies, but of what is cancelled; in the end what ends them all is raised."""
+    """The replies, but of what was not sent; in the end what ended them all is raised."""
     ended = None
     for future in as_completed(places):
-        if future.cancelled():
-            continue
         error = future.exception()
         if isinstance(error, ENDING):
-            _cancel(places)
             ended = ended or error
-        else:
+        elif error or future.result() is not None:
             yield places[future], error or future.result()
     if ended is not None:
         raise ended
-
-
-def _cancel(futures: Mapping[Future, int]) -> None:
-    for future in futures:
-        future.cancel()
 
 
 def _text(prompt: Asked) -> str:
