@@ -37,4 +37,4 @@ def find_price(model: str, prices: Sequence[float] | None = None) -> Price | Non
 
 def in_dollars(cost: float | None) -> str:
     """A cost in words; one that is not known is never 0."""
-    return "unknown cost" if cost is None else f"{cost:.4f} USD"
+    return "unknown cost" if cost is None else f"{cost:.3g} USD"

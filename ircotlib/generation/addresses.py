@@ -9,12 +9,12 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from ipaddress import ip_address
 from threading import Lock
 from urllib.parse import urlsplit
 
 from ircotlib.generation.budget import Budget, Usage
+from ircotlib.generation.replies import read_usage
 
 KEY = "OPENAI_API_KEY"
 BUSY = (408, 409, 429)  # these and all from 500 on: the same request may be answered later
@@ -60,17 +60,11 @@ class Address:
         self.url, self.patience = url, patience
         self.in_flight, self.free_at, self.lost = 0, 0.0, False
         key = os.environ.get(KEY, "")
-        self.key = key if is_safe(url) else ""
-        self.kept_back = bool(key) and not self.key
-
-    @cached_property
-    def client(self):
-        """The client, made when first used."""
-        import openai
-
-        return openai.OpenAI(
+        self.kept_back = bool(key) and not is_safe(url)
+        openai = _openai()
+        self.client = openai.OpenAI(
             base_url=self.url,
-            api_key=self.key or "none",
+            api_key=(not self.kept_back and key) or "none",
             max_retries=0,
             timeout=self.patience.timeout,
             http_client=openai.DefaultHttpxClient(follow_redirects=False),
@@ -81,8 +75,8 @@ class Address:
         as `ask` says.
         """
         import httpx2
-        import openai
 
+        openai = _openai()
         try:
             response = self.client.post(endpoint, cast_to=httpx2.Response, body=dict(body))
             return _read_json(response.text)
@@ -192,6 +186,15 @@ class Addresses:
         raise kind(f"{address.url} {over} ({away}); {again}") from away
 
 
+def _openai():
+    try:
+        import openai
+    except ModuleNotFoundError as error:
+        missing = "the client of model servers is not installed: pip install -e '.[server]'"
+        raise ModuleNotFoundError(missing) from error
+    return openai
+
+
 def read_addresses(server: str) -> tuple[str, ...]:
     """The addresses in a text, with commas between them; without a path they get "/v1".
 
@@ -218,13 +221,6 @@ def is_safe(url: str) -> bool:
         return ip_address(address.hostname).is_loopback
     except ValueError:
         return False
-
-
-def read_usage(reply: dict) -> Usage | None:
-    """The tokens that the server counted; None where it says nothing."""
-    usage = reply.get("usage")
-    counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
-    return Usage(*counts) if all(isinstance(count, int) for count in counts) else None
 
 
 def _read_json(text: str) -> dict:

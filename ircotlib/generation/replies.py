@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ircotlib.generation.budget import Usage
+
 
 class Written(NamedTuple):
     """One text as the server wrote it; `tokens`: each with its log-probability, where it has given
@@ -46,6 +48,13 @@ def _read_tokens(logprobs: Mapping) -> tuple[tuple[str, float], ...]:
     else:
         pairs = zip(logprobs.get("tokens") or (), logprobs.get("token_logprobs") or ())
     return tuple((token, value) for token, value in pairs if isinstance(value, int | float))
+
+
+def read_usage(reply: Mapping) -> Usage | None:
+    """The tokens that the server counted; None where it says nothing."""
+    usage = reply.get("usage")
+    counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
+    return Usage(*counts) if all(isinstance(count, int) for count in counts) else None
 
 
 def mean_log_probability(written: Written, kept: str) -> float | None:

@@ -12,7 +12,7 @@ from functools import cached_property
 from math import nan
 from threading import Event
 
-from ircotlib.generation.addresses import Addresses, Patience, Refused, read_addresses, read_usage
+from ircotlib.generation.addresses import Addresses, Patience, Refused, read_addresses
 from ircotlib.generation.asking import (
     Asked,
     drop_demonstrations,
@@ -23,7 +23,7 @@ from ircotlib.generation.asking import (
     write_stop,
 )
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
-from ircotlib.generation.replies import Written, mean_log_probability, read_texts
+from ircotlib.generation.replies import Written, mean_log_probability, read_texts, read_usage
 from ircotlib.program import Generate, Sample, Sampled
 from ircotlib.text import check_stop, cut, without_echo
 
@@ -82,7 +82,7 @@ class ServerModel:
         PermissionError or LookupError nothing more is sent; what is in flight is yielded, then it
         is raised.
         """
-        over = Event()
+        over, _ = Event(), self.addresses  # made once, before the threads
         with ThreadPoolExecutor(self.in_flight) as pool:
             places = {pool.submit(self._work, one, over): at for at, one in enumerate(requests)}
             try:
