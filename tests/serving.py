@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +33,9 @@ class Served:
 
 
 def copy_model(folder: Path) -> Path:
-    """mini-causal with a chat template that says nothing of its own, and two words more, which it
-    never reads or writes: transformers' stops need a line break and a test word among the words.
+    """mini-causal with a chat template that says nothing of its own; with two words more, which it
+    never reads or writes: transformers' stops need a line break and a test word among the words;
+    and with do_sample, without which `transformers serve` draws nothing.
     """
     shutil.copytree(MODELS / "mini-causal", folder)
     path = folder / "tokenizer.json"
@@ -44,6 +44,8 @@ def copy_model(folder: Path) -> Path:
     words |= {"abcdef": len(words), "\n": len(words) + 1}
     path.write_text(json.dumps(tokenizer))
     (folder / "chat_template.jinja").write_text(COPIES)
+    about = json.loads((folder / "generation_config.json").read_text())
+    (folder / "generation_config.json").write_text(json.dumps(about | {"do_sample": True}))
     return folder
 
 
