@@ -73,7 +73,8 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
     """What an experiment's runs ask for, on average over demonstration sets or, of the "dev" part,
     over settings: retrievals, generations, and their tokens, whether computed or remembered; and of
     all requests how many were computed when the run was last made, and how many saved: remembered,
-    or shared by programs.
+    or shared by programs. With a model behind a server also what all these tokens cost, NaN where
+    the price is not known.
     """
     rows = []
     for folder in find_runs(p, experiment, part):
@@ -85,14 +86,25 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
         row |= {"prompt tokens": written.get("prompt_tokens", 0)}
         row |= {"tokens written": written.get("tokens", 0)}
         row |= {"requests": sum(kind["requests"] for kind in counts.values())}
-        rows.append(row | {"computed": sum(kind["computed"] for kind in counts.values())})
+        row |= {"computed": sum(kind["computed"] for kind in counts.values())}
+        rows.append(row | _read_cost(about))
     table = pd.DataFrame(rows).sort_values("system", key=_in_order, kind="stable")
-    means = table.groupby(["dataset", "system"], sort=False).mean().round().astype(int)
+    means = table.groupby(["dataset", "system"], sort=False).mean()
+    counted = [column for column in means if "USD" not in column]
+    means[counted] = means[counted].round().astype(int)
+    means = means.astype(dict.fromkeys(counted, int))
     means["saved"] = means["requests"] - means["computed"]
     order = {dataset: place for place, dataset in enumerate(p.datasets)}
     return means.reset_index().sort_values(
         "dataset", key=lambda column: column.map(order), kind="stable", ignore_index=True
     )
+
+
+def _read_cost(about: dict) -> dict:
+    named = {"cost, USD": "usd", "a question, USD": "per_question"}
+    cost = about.get("cost", {})
+    cost = {name: float("nan") if usd is None else usd for name, usd in cost.items()}
+    return {column: cost[name] for column, name in named.items() if cost}
 
 
 def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -16,6 +16,7 @@ from ircotlib.demonstrations import find_demonstrations
 from ircotlib.laboratory.make import make_laboratory
 from ircotlib.parameters import MAIN, Parameters
 from ircotlib.paths import DATA
+from ircotlib.prices import find_price
 from ircotlib.program import Program
 from ircotlib.progress import track
 from ircotlib.prompts import GPT3, STYLES, Prompt, read_template
@@ -68,8 +69,9 @@ class Bench:
     @property
     def ambient(self) -> dict:
         """What programs are told beside their own setting, if they ask for it."""
-        written = STYLES[self.parameters.style].generation_tokens
-        told = {"max_tokens": written, "max_steps": self.parameters.max_steps}
+        style = STYLES[self.parameters.style]
+        told = {"max_tokens": style.generation_tokens, "sentence": style.sentence}
+        told |= {"max_steps": self.parameters.max_steps}
         return told | {"released": self.parameters.released}
 
     def grid_values(self, module: str, name: str, paper: Sequence) -> list:
@@ -105,7 +107,8 @@ def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> di
     grids = {name: extra[name] for name in sorted(extra)} | {"distractors": p.distractors}
     named = {name: getattr(p, name) for name in IDENTITY}
     others = {"scale_distractors": p.scale_distractors, "ood_distractors": p.ood_distractors}
-    return named | grids | others | {"shown": shown, "grid_of": grid_of}
+    served = {"server": "chat" if p.chat else "completions"} if p.server else {}
+    return named | served | grids | others | {"shown": shown, "grid_of": grid_of}
 
 
 def runs_folder(
@@ -128,7 +131,7 @@ def open_bench(
 ) -> Bench:
     """Open all that an experiment on one data set needs (IRCoT §4). See Bench for the rest."""
     opened = open_dataset(p, dataset)
-    model = _model(p.model, p.dtype) if with_model else None
+    model = open_chosen_model(p) if with_model else None
     calls = _calls(DATA / "calls.sqlite")
     return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of)
 
@@ -140,8 +143,9 @@ def open_benches(p: Parameters, experiment: str, **how) -> list[Bench]:
 
 def change_model(p: Parameters, name: str) -> Parameters:
     """The parameters with another model; a causal one is prompted as GPT3 was (IRCoT §4.1)."""
-    causal = not _model(name, p.dtype).is_encoder_decoder
-    return p.change(model=name, style=GPT3.name if causal else p.style)
+    changed = p.change(model=name)
+    causal = not open_chosen_model(changed).is_encoder_decoder
+    return changed.change(style=GPT3.name) if causal else changed
 
 
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
@@ -181,11 +185,31 @@ def open_retriever(corpus, name: str, retriever: str = "embedded") -> object:
     return open_elasticsearch(corpus, retriever, f"ircot-{name}".lower(), progress, **shards)
 
 
+def open_chosen_model(p: Parameters) -> object:
+    """The model of the parameters: on this machine, or behind a server; opened once in a process,
+    which thus has one budget.
+    """
+    if not p.server:
+        return _model(p.model, p.dtype)
+    prices = None if p.prices is None else tuple(p.prices)
+    how = {name: getattr(p, name) for name in ("timeout", "max_cost", "max_requests")}
+    return _served(p.model, p.server, p.chat, p.in_flight, prices, **how)
+
+
 @cache
 def _model(name: str, dtype: str) -> object:
     from ircotlib.generation.local import open_model
 
     return open_model(name, dtype=dtype)
+
+
+@cache
+def _served(name, server, chat, in_flight, prices, timeout, max_cost, max_requests) -> object:
+    from ircotlib.generation.server import Budget, Patience, ServerModel
+
+    budget, patience = Budget(find_price(name, prices), max_cost, max_requests), Patience(timeout)
+    how = {"chat": chat, "in_flight": in_flight, "patience": patience, "budget": budget}
+    return ServerModel(name, server, **how)
 
 
 @cache

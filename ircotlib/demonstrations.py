@@ -6,13 +6,16 @@ import json
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph
 from ircotlib.paths import PROMPTS, resolve
 from ircotlib.prompts import STYLES, TITLE
+from ircotlib.text import answer_from_chain
 
+ONE_FILE = "demonstrations.txt"  # with chains and gold paragraphs; all else is made from it
 METADATA = re.compile(r"# METADATA:(.*)\n?")
 
 
@@ -25,22 +28,39 @@ def find_demonstrations(
     `folder`: see prompt_path. Raises FileNotFoundError where there is no such file.
     """
     path = prompt_path(folder, dataset, stage, style, m)
-    return demonstration_sets(read_demonstrations(path), dataset, folder=path.parents[1])[
-        demonstration_set
-    ]
+    found = read_demonstrations(path)
+    if path.name == ONE_FILE:
+        found = [_vary(one, found, stage, m) for one in found]
+    return demonstration_sets(found, dataset, folder=path.parents[1])[demonstration_set]
+
+
+def _vary(one: Demonstration, of: Sequence[Demonstration], stage: str, m: int) -> Demonstration:
+    """A demonstration with its own paragraphs and M of the others', shuffled (IRCoT §4.1), and the
+    answer as the stage wants it; the draw depends on the question alone.
+    """
+    draw, others = random.Random(one.question), [p for other in of for p in other.paragraphs]
+    own = {paragraph.title for paragraph in one.paragraphs}
+    others = {p.title: p for p in others if p.title not in own}
+    shown = [*one.paragraphs, *draw.sample(list(others.values()), m)] if m else []
+    draw.shuffle(shown)
+    answer = one.answer if stage == "cot" else answer_from_chain(one.answer)
+    return replace(one, paragraphs=tuple(shown), answer=answer)
 
 
 def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int) -> Path:
     """The prompt file of a stage, "cot", "direct" or "titles", named as in the authors' release.
 
     `folder`: absolute, or relative to the repository. `m`: distractors; 0: no paragraphs at all.
-    The file of the stage "titles", for IIRC, has no distractors, whatever `m`.
+    The file of the stage "titles", for IIRC, has no distractors, whatever `m`. Where the folder of
+    the data set has one file for all stages, demonstrations.txt, it is that.
     """
     context = f"gold_with_{m}_distractors_context" if m else "no_context"
     names = {"titles": f"no_context_open_llm_retrieval_{style}.txt"}
     path = (
         Path(resolve(str(folder))) / dataset / names.get(stage, f"{context}_{stage}_qa_{style}.txt")
     )
+    if (one_file := path.with_name(ONE_FILE)).is_file() and stage != "titles":
+        return one_file
     if not path.is_file():
         raise FileNotFoundError(
             f"no prompt file {path}: set `demonstrations` to the folder that holds "

@@ -14,10 +14,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from ircotlib.datasets import all_datasets
 from ircotlib.paths import PROFILES
-from ircotlib.prompts import STYLES
+from ircotlib.prices import find_price
+from ircotlib.prompts import GPT3, STYLES
 from ircotlib.systems import all_systems
 
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
+# of a profile that says how its local models are prompted, a model behind a server takes these
+SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
@@ -38,8 +41,16 @@ def _without_credentials(address: str) -> str:
     return address
 
 
+def _addresses(server: str) -> str:
+    from ircotlib.generation.addresses import read_addresses
+
+    return ",".join(read_addresses(server)) if server else ""
+
+
 Count = Annotated[int, Field(ge=1, strict=True)]
 Number = Annotated[int, Field(ge=0, strict=True)]
+Cost = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
 Values = Annotated[list[Count], Field(min_length=1), AfterValidator(_different)]
 Distractors = Annotated[list[Count], AfterValidator(_different)]
 Names = Annotated[list[str], AfterValidator(_different)]
@@ -64,8 +75,16 @@ class Parameters(BaseModel):
     ood_test: Count | None = None  # those of 07_ood; None: as test
     seed: Annotated[int, Field(strict=True)] = 0  # of the draw of dev and test questions
     # who reads and writes
-    model: str  # a local folder or a hub id
+    model: str  # a local folder or a hub id; with `server` its name there
     models: SomeNames  # those of 06_scale
+    server: Annotated[str, AfterValidator(_addresses)] = ""  # of an OpenAI-compatible server
+    chat: bool = False  # ask the server by chat messages, not for completions
+    in_flight: Count = 8  # requests to the server at a time
+    timeout: Positive = 300.0  # seconds without a sign of life from the server
+    prices: Annotated[list[Cost], Field(min_length=2, max_length=2)] | None = None  # USD per
+    # million tokens read and written; None: data/prices.csv
+    max_cost: Cost | None = None  # USD that a process may spend on the server
+    max_requests: Count | None = None  # requests that a process may send to it
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     style: str  # how the model is prompted (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
@@ -97,9 +116,19 @@ class Parameters(BaseModel):
         if self.context_tokens is not None and self.context_tokens <= written:
             found = f"context_tokens: found {self.context_tokens}, expected more than {written}"
             raise ValueError(f"{found}, which {self.style} keeps for what is written")
+        self._check_costs()
         self._check_names()
         self._check_grids()
         return self
+
+    def _check_costs(self) -> None:
+        """A budget is for a server, and needs a price."""
+        if not self.server and (self.max_cost, self.max_requests) != (None, None):
+            raise ValueError("found max_cost or max_requests and no server, expected all or none")
+        if self.max_cost is not None and find_price(self.model, self.prices) is None:
+            found = f"max_cost: found {self.max_cost} and no price of {self.model!r}"
+            expected = "expected one: set prices=[USD for a million tokens read, written]"
+            raise ValueError(f"{found} in data/prices.csv, {expected}")
 
     def _check_names(self) -> None:
         """The data sets and systems are there."""
@@ -170,7 +199,9 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     if not NAME.fullmatch(profile) or not path.is_file():
         known = sorted(path.stem for path in PROFILES.glob("*.yaml"))
         raise ValueError(f"found the profile {profile!r}, expected one of {', '.join(known)}")
-    return _check({"profile": profile} | yaml.safe_load(path.read_text()) | (changes or {}))
+    values, changes = {"profile": profile} | yaml.safe_load(path.read_text()), changes or {}
+    served = SERVED | {"models": [changes.get("model", values["model"])]}
+    return _check(values | (served if changes.get("server") else {}) | changes)
 
 
 def _check(values: dict) -> Parameters:

@@ -13,6 +13,8 @@ from ircotlib.data import Paragraph
 
 SENTENCE = "sentence"  # stop at the end of the first sentence (IRCoT §3.1: the rest is discarded)
 LINE = "line"  # stop at the end of the line
+# at the end of the first sentence or of the line, whichever comes first (IRCoT, program, for GPT3)
+SENTENCE_OF_LINE = "sentence of line"
 
 # Fields with their default value are left out of the cache key (calls.key), so that a new field
 # forgets no reply. These were in the key before that rule, and stay in it.
@@ -63,8 +65,8 @@ class Extract:
 class Generate:
     """A greedy continuation of a prompt; the reply is its text, stripped.
 
-    `stop`: SENTENCE, LINE, a tuple of texts (the reply ends before the first of them), or None
-    (until the model ends). `max_tokens`: in tokens of the model.
+    `stop`: SENTENCE, LINE, SENTENCE_OF_LINE, a tuple of texts (the reply ends before the first of
+    them), or None (until the model ends). `max_tokens`: in tokens of the model.
     """
 
     prompt: str | tuple[Message, ...]

@@ -18,6 +18,7 @@ from functools import cache, cached_property
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.paths import PROMPTS
+from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
 
 TITLE = "Wikipedia Title: "
 BETWEEN_PARAGRAPHS = "\n\n"
@@ -75,15 +76,16 @@ class Style:
     """How a family of models is prompted (IRCoT App. G), and its window (IRCoT §4.1).
 
     `name`: as in the names of prompt files. `context_tokens` counts the prompt and
-    `generation_tokens`, both in tokens of the model; the latter are from the released program, the
-    paper is silent. `passage_last`: a question's main passage stands below the other paragraphs,
-    not above them (released prompts of IIRC).
+    `generation_tokens` (released program), in tokens of the model. `passage_last`: a question's
+    main passage stands below the other paragraphs (released prompts of IIRC). `sentence`: where a
+    sentence ends; GPT3's at a line break too, even one that stands first (released program).
     """
 
     name: str
     context_tokens: int
     generation_tokens: int
     passage_last: bool = False
+    sentence: str = SENTENCE
 
     def template(self, stage: str) -> Template:
         """The template of a stage of IRCoT: "cot", "direct" or "titles"."""
@@ -91,7 +93,7 @@ class Style:
 
     @property
     def chain_of_thought(self) -> str | None:
-        """The instruction for a chain of thought (IRCoT App. G); None: there is none."""
+        """The instruction for a chain of thought (IRCoT App. G), if there is one."""
         return self.template("cot").instruction
 
     @property
@@ -110,7 +112,7 @@ class Style:
 
 
 FLAN_T5 = Style(name="flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
-GPT3 = Style(name="codex", context_tokens=8000, generation_tokens=300)
+GPT3 = Style(name="codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
 STYLES = {style.name: style for style in (FLAN_T5, GPT3)}
 PLAIN = read_template("ircot", "cot")
 
@@ -229,10 +231,8 @@ class Prompt:
         if tokens > limit:
             alone = "" if question.passage is None else "main passage, "
             found = f"found {tokens} tokens in {alone}question and thoughts alone"
-            raise ValueError(
-                f"question {question.id!r}: {found}, expected at most {limit}; "
-                "raise max_prompt_tokens"
-            )
+            expected = f"expected at most {limit}; raise max_prompt_tokens"
+            raise ValueError(f"question {question.id!r}: {found}, {expected}")
         middle = example.removeprefix(beginning).removesuffix(ending)
         lines = self._counted(re.findall(r".*\n", middle))
 

@@ -98,6 +98,7 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     encrypted = Config({"KernelManager": {"transport_encryption": "required"}})
     how = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
     how |= {"config": encrypted, "shutdown_kernel": "immediate"}
+    how |= {"stderr_file": sys.stderr} if p.server else {}  # what it may cost, and what it costs
     parameters = {"profile": p.profile, "changes": changes}
     try:
         papermill.execute_notebook(NOTEBOOKS / f"{notebook}.ipynb", out, parameters, **how)

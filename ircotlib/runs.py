@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ircotlib.bench import Bench, open_bench, program_of
+from ircotlib.costs import run_cost, say_most, say_plan
 from ircotlib.data import Question, write_jsonl
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
@@ -48,6 +49,7 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     counts.
     """
     questions = {"dev": bench.dev, "test": bench.test}[part]
+    say_most(bench, system, len(questions))
     build, folder = program_of(bench, system, **setting), run_folder(bench, system, part, setting)
     started = time.monotonic()
     label = f"{bench.dataset} {part} {system.name} {setting or ''}"
@@ -56,14 +58,14 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
         outcomes, counts = run(programs, bench.backends, bench.calls, progress)
     shutil.rmtree(folder, ignore_errors=True)
     write_jsonl(folder / "predictions.jsonl", (_row(id, one) for id, one in outcomes.items()))
-    released = bench.parameters.released
-    scored = [score(q, outcomes[q.id].result, released) for q in questions]
+    scored = [score(q, outcomes[q.id].result, bench.parameters.released) for q in questions]
     rows = [{"id": q.id, "kind": q.kind, **s} for q, s in zip(questions, scored, strict=True)]
     scores = pd.DataFrame(rows)
     scores.to_csv(folder / "scores.csv", index=False)
     costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
     about = _about(bench, system, part, setting) | {"questions": len(questions)} | costs
-    (folder / "run.json").write_text(json.dumps(about | _versions(bench), indent=1) + "\n")
+    about |= run_cost(bench, outcomes) | _versions(bench)
+    (folder / "run.json").write_text(json.dumps(about, indent=1) + "\n")
     return scores.assign(**columns_of(about))
 
 
@@ -129,6 +131,7 @@ def compare_systems(
     question has gold paragraphs, systems tuned by recall are left out.
     """
     scores, tuning, chosen = [], [], []
+    say_plan(benches, systems, demonstration_sets)
     for system, bench in product(systems, benches):
         if system.tuned_by == RECALL and not any(question.gold for question in bench.test):
             continue
@@ -217,8 +220,7 @@ def _versions(bench: Bench) -> dict:
 
 @cache
 def _installed() -> dict:
-    versions = {name: version(name) for name in VERSIONS}
-    return {"python": platform.python_version()} | versions
+    return {"python": platform.python_version()} | {name: version(name) for name in VERSIONS}
 
 
 def _row(id: str, outcome: Outcome) -> dict:

@@ -4,7 +4,7 @@ import re
 import string
 from collections.abc import Sequence
 
-from ircotlib.program import LINE, SENTENCE, Stop
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Stop
 
 
 def _words(text: str) -> frozenset[str]:
@@ -27,25 +27,30 @@ OPENERS = _words(
 QUESTION_WORDS = _words("who what when where why which how does is")
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
+WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are no texts
 STOP_CHARACTERS = frozenset("\n.!?…")  # no sentence or line ends before one of them
 _STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]")
 _LIST_NUMBER = re.compile(r"\s*\d{1,2}")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
+_FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
 _ANSWER = re.compile(r".* answer is:? (.*)")
 
 
 def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> int | None:
     """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known yet.
 
-    `stop`: SENTENCE, see `sentence_end`; LINE: before the first newline; texts: before the one that
+    `stop`: SENTENCE, see `sentence_end`; LINE: before the first newline; SENTENCE_OF_LINE: as
+    SENTENCE, and nothing is kept of a text that begins with a newline; texts: before the one that
     is whole first; None: at the end. `complete`: nothing more will be written; the answer is then
     never None. `by_word`: see `sentence_end`. An index, once given, stays right for every
     continuation.
     """
     check_stop(stop)
-    if stop == SENTENCE:
+    if stop == SENTENCE_OF_LINE and "\n" in text[: len(text) - len(text.lstrip())]:
+        return 0
+    if stop in (SENTENCE, SENTENCE_OF_LINE):
         return sentence_end(text, complete, by_word)
     stops = ("\n",) if stop == LINE else stop or ()
     found = [(at + len(mark), at) for mark in stops if (at := text.find(mark)) >= 0]
@@ -57,13 +62,29 @@ def cut(text: str, stop: Stop) -> str:
     return text[: stop_end(text, stop, complete=True)].strip()
 
 
+def without_echo(text: str, prompt: str) -> str:
+    """What a chat model wrote, out of a fence or quotation marks, without bold type, and without
+    the end of the prompt where it repeats that: its last line, such as "A: It is old.", or the two
+    parts of that.
+
+    All else stays, so that the text is cut as that of a model that goes on with the prompt.
+    """
+    text = _FENCE.sub("", text).replace("**", "").lstrip(" ")
+    if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2:
+        text = text[1:-1]
+    label, colon, so_far = prompt.rstrip().rpartition("\n")[2].partition(":")
+    for repeated in (label + colon, so_far.strip()):
+        if repeated and text.lstrip().startswith(repeated):
+            text = text.lstrip().removeprefix(repeated).lstrip()
+    return text
+
+
 def check_stop(stop: Stop) -> None:
-    """Raise ValueError unless `stop` is None, SENTENCE, LINE or a tuple of texts, none empty."""
+    """Raise ValueError unless `stop` is None, one of WORDS or a tuple of texts, none empty."""
     texts = isinstance(stop, tuple) and all(isinstance(text, str) and text for text in stop)
-    if stop not in (None, SENTENCE, LINE) and not (texts and stop):
-        raise ValueError(
-            f"found stop {stop!r}, expected {SENTENCE!r}, {LINE!r}, a tuple of texts, or None"
-        )
+    if stop not in (None, *WORDS) and not (texts and stop):
+        known = ", ".join(map(repr, WORDS))
+        raise ValueError(f"found stop {stop!r}, expected {known}, a tuple of texts, or None")
 
 
 def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None:

@@ -215,11 +215,11 @@ def test_names_in_the_text_are_those_of_the_program():
         for folder in ("ircotlib", "bench")
         for path in ROOT.glob(f"{folder}/**/*.py")
     )
-    variables = set(re.findall(r"`((?:ELASTICSEARCH|IRCOT)_[A-Z_]+)", TEXT))
-    assert len(variables) == 8 and not [name for name in variables if name not in sources]
+    variables = set(re.findall(r"`((?:ELASTICSEARCH|IRCOT|OPENAI)_[A-Z_]+)", TEXT))
+    assert len(variables) == 9 and not [name for name in variables if name not in sources]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = set(re.findall(r"'\.\[(\w+)\]'", TEXT))
-    assert extras == {"browser", "elasticsearch"} <= set(project["optional-dependencies"])
+    assert extras == {"browser", "elasticsearch", "server"} <= set(project["optional-dependencies"])
     files = re.findall(
         r"\b(?:docker|tests|profiles|prompts|data|ircotlib|figures)/[\w/-]+\.\w+", TEXT
     )

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from ircotlib.program import LINE, SENTENCE
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
 from ircotlib.text import cut, first_sentence, sentence_end, sentences, stop_end
 
 # Texts with "|" at every place where a sentence ends and another begins.
@@ -179,6 +179,11 @@ def test_where_words_come_whole_an_ordinary_one_ends_a_sentence_at_once(written,
         (" Rome\nQ", LINE, 5, 5),
         ("\nRome", LINE, 0, 0),
         ("Rome", LINE, None, 4),
+        (" Rome. It", SENTENCE_OF_LINE, 6, 6),
+        ("Rome\nQ: Who", SENTENCE_OF_LINE, 4, 4),
+        ("\nQ: Who? It", SENTENCE_OF_LINE, 0, 0),
+        (" \n\nRome. It", SENTENCE_OF_LINE, 0, 0),
+        ("\n\nRome. It", SENTENCE, 7, 7),
         ("Rome\n\nQ: Who", ("\nQ:",), 5, 5),
         ("Rome\n\nQ: Who", ("\nQ:", "\n\n"), 4, 4),
         ("Rome\n\nQ: Who", ("Q: Who", ":"), 7, 7),  # ":" is whole first
@@ -194,7 +199,9 @@ def test_where_a_text_stops(text, stop, known, end):
     assert cut(text, stop) == text[:end].strip()
 
 
-@pytest.mark.parametrize("stop", [SENTENCE, LINE, ("ab", "b"), ("ba", "a ", "bab"), ("a\n",), None])
+@pytest.mark.parametrize(
+    "stop", [SENTENCE, LINE, SENTENCE_OF_LINE, ("ab", "b"), ("ba", "a ", "bab"), ("a\n",), None]
+)
 def test_an_end_once_given_stays_right_whatever_the_stop(stop):
     for characters in product("ab .\n", repeat=5):
         text = "".join(characters)
@@ -207,7 +214,7 @@ def test_other_stops_are_errors(stop):
     for complete in (True, False):
         with pytest.raises(
             ValueError,
-            match="found stop .*, expected 'sentence', 'line', a tuple of texts, or None",
+            match="found stop .*, expected 'sentence', 'line', 'sentence of line', a tuple",
         ):
             stop_end("Rome", stop, complete)
     with pytest.raises(ValueError):

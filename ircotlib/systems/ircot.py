@@ -19,6 +19,7 @@ def ircot(
     max_steps: int = 8,  # sentences (§3.1, footnote 4); the released program has 10
     max_paragraphs: int = 15,  # footnote 5
     max_tokens: int = 200,  # of one generation (released program; 300 for GPT-3)
+    sentence: str = SENTENCE,  # where one ends; for GPT3 also at a line break (released program)
     released: bool = False,
 ) -> Program:
     """Interleave reason and retrieve steps; return the collected paragraphs and the chain (IRCoT
@@ -33,11 +34,11 @@ def ircot(
     paragraphs, thoughts = collect((), found, max_paragraphs), []
     for step in range(1, max_steps + 1):
         prompt = prompts["cot"](question, paragraphs, thoughts)
-        sentence = yield Generate(prompt, stop=SENTENCE, max_tokens=max_tokens)  # reason
-        if not sentence:
+        thought = yield Generate(prompt, stop=sentence, max_tokens=max_tokens)  # reason
+        if not thought:
             break
-        thoughts.append(sentence)
-        if gives_answer(sentence, released=released) or step == max_steps:
+        thoughts.append(thought)
+        if gives_answer(thought, released=released) or step == max_steps:
             break
         query = write_query(thoughts, question.text)
         found = yield Retrieve(query, k, distinct=released)  # retrieve

@@ -1,0 +1,54 @@
+"""Requests a second of a model server, by requests in flight; nothing is remembered.
+
+python -m bench.server --model NAME --server URL [--chat] [--requests 16] [--in-flight 1 2 4 8]
+"""
+
+import argparse
+import time
+
+import pandas as pd
+
+from ircotlib.demonstrations import find_demonstrations
+from ircotlib.generation.server import ServerModel
+from ircotlib.program import SENTENCE_OF_LINE, Generate
+from ircotlib.prompts import BETWEEN_DEMONSTRATIONS, render_demonstration
+
+
+def make_requests(count: int, max_tokens: int) -> list[Generate]:
+    """Prompts with three demonstrations and a question of our own, all different."""
+    shown = find_demonstrations("prompts/own", "hotpotqa", "cot", "codex", 1, 0)[:3]
+    above = BETWEEN_DEMONSTRATIONS.join(map(render_demonstration, shown))
+    asked = [f"Q: Which of the years {n} and {n + 7} was earlier?\nA:" for n in range(count)]
+    prompts = [above + BETWEEN_DEMONSTRATIONS + one for one in asked]
+    return [Generate(prompt, SENTENCE_OF_LINE, max_tokens) for prompt in prompts]
+
+
+def measure(model: ServerModel, requests: list[Generate]) -> dict:
+    """Seconds for all requests, and how many a second."""
+    started = time.perf_counter()
+    failed = [reply for _, reply in model.answer(requests) if isinstance(reply, Exception)]
+    if failed:
+        raise failed[0]
+    seconds = time.perf_counter() - started
+    rate = len(requests) / seconds
+    return {"in flight": model.in_flight, "seconds": seconds, "requests a second": rate}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--server", required=True)
+    parser.add_argument("--chat", action="store_true")
+    parser.add_argument("--requests", type=int, default=16)
+    parser.add_argument("--max-tokens", type=int, default=30)
+    parser.add_argument("--in-flight", type=int, nargs="+", default=[1, 2, 4, 8])
+    options = parser.parse_args()
+    requests, how = make_requests(options.requests, options.max_tokens), {"chat": options.chat}
+    named = options.model, options.server
+    models = [ServerModel(*named, in_flight=n, **how) for n in options.in_flight]
+    measure(models[0], requests[:1])  # the server reads the weights
+    print(pd.DataFrame([measure(model, requests) for model in models]).round(2).to_string())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""What runs with a model behind a server may cost, said before them, and what they did cost."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from ircotlib.bench import Bench
+from ircotlib.prices import find_price, in_dollars
+from ircotlib.program import Outcome
+from ircotlib.prompts import STYLES
+from ircotlib.systems import System
+
+
+def most_generations(bench: Bench, system: System) -> int:
+    """How often a system has one question answered by the model at most: its steps, its reader, and
+    the pages to be named for a main passage.
+    """
+    steps = bench.parameters.max_steps if system.takes("max_steps") else len(system.stages)
+    named = any(question.passage for question in (*bench.dev, *bench.test))
+    return steps + system.takes("read") + named
+
+
+def most_cost(bench: Bench, generations: int) -> float | None:
+    """USD for so many generations if each fills the window; None: the price is not known."""
+    p, style = bench.parameters, STYLES[bench.parameters.style]
+    price, written = find_price(p.model, p.prices), style.generation_tokens
+    read = (p.context_tokens or style.context_tokens) - written
+    return None if price is None else generations * price.of(read, written)
+
+
+def say_most(bench: Bench, system: System, questions: int) -> None:
+    """Say what a run may cost; nothing for a model of this machine."""
+    if bench.parameters.server and questions:
+        generations = questions * most_generations(bench, system)
+        _say(bench, f"{bench.dataset}, {system.name}, {questions} questions", generations)
+
+
+def say_plan(benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int) -> None:
+    """Say what tuning and testing systems may cost; nothing for models of this machine."""
+    for bench in benches:
+        if bench.parameters.server:
+            asked = [_asked(bench, system, demonstration_sets) for system in systems]
+            _say(bench, f"{bench.dataset}, {len(systems)} systems in all", sum(asked))
+
+
+def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
+    """What a run cost, for run.json, and said; nothing for a model of this machine.
+
+    In USD, None where the price is not known. `usd`: of all its tokens, remembered ones too, so
+    that a run costs the same whenever it is made; `paid`: of those computed this time.
+    """
+    p = bench.parameters
+    if not p.server:
+        return {}
+    price = find_price(p.model, p.prices)
+    steps = [step for outcome in outcomes.values() for step in outcome.trace]
+    now = [step for step in steps if not step.cached]
+    usd, paid = (
+        price and sum(price.of(step.prompt_tokens, step.tokens) for step in of)
+        for of in (steps, now)
+    )
+    each = None if usd is None else usd / max(1, len(outcomes))
+    said = f"{bench.dataset}: {in_dollars(usd)}, {in_dollars(each)} a question"
+    print(f"{said}, of it paid now: {in_dollars(paid)}", file=sys.stderr, flush=True)
+    about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
+    return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
+
+
+def _asked(bench: Bench, system: System, demonstration_sets: int) -> int:
+    settings = prod(len(values) for values in bench.grid(system).values())
+    tuned = settings * len(bench.dev) if settings > 1 else 0
+    sets = demonstration_sets if bench.demonstrated and system.asks_model else 1
+    return (tuned + sets * len(bench.test)) * most_generations(bench, system)
+
+
+def _say(bench: Bench, what: str, generations: int) -> None:
+    most = in_dollars(most_cost(bench, generations))
+    limit = bench.parameters.max_cost
+    limits = "no max_cost is set" if limit is None else f"it stops at max_cost {limit} USD"
+    text = f"{what}: at most {generations:,} generations of {bench.parameters.model}, {most}"
+    print(f"{text}; what is remembered costs nothing; {limits}", file=sys.stderr, flush=True)

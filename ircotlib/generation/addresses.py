@@ -1,0 +1,246 @@
+"""The addresses at which a model is served: requests shared among them, and patience with one that
+is busy or away. The client is `openai`, its own retries switched off.
+"""
+
+import email.utils
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from threading import Lock
+from urllib.parse import urlsplit
+
+from ircotlib.generation.budget import Budget, Usage
+from ircotlib.generation.replies import read_usage
+
+KEY = "OPENAI_API_KEY"
+BUSY = (408, 409, 429)  # these and all from 500 on: the same request may be answered later
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds, but `attempts`: how often a request is sent at most. Between two attempts lies a
+    pause, at first `first_pause`, then twice as long each time up to `longest_pause`; or what the
+    server asks for (Retry-After) up to `longest_wait`. `timeout`: without a sign of life.
+    """
+
+    timeout: float = 300.0
+    attempts: int = 6
+    first_pause: float = 0.5
+    longest_pause: float = 30.0
+    longest_wait: float = 120.0
+
+
+class Away(Exception):
+    """No answer now, but perhaps later. `wait`: seconds that the server asks for; `lost`: the
+    connection failed; `billed`: the server may have written, and charge for it; `alone`: others
+    may well be answered.
+    """
+
+    def __init__(self, reason: str, wait=0.0, lost=False, billed=False, alone=False):
+        super().__init__(reason)
+        self.wait, self.lost, self.billed, self.alone = wait, lost, billed, alone
+
+
+class Refused(ValueError):
+    """A request that the server does not take; `code` and `field` as the server names them."""
+
+    def __init__(self, reason: str, code: object = None, field: object = None):
+        super().__init__(reason)
+        self.code, self.field = code, field
+
+
+class Address:
+    """One address, and how it does. The key goes to https and to this machine only."""
+
+    def __init__(self, url: str, patience: Patience):
+        self.url, self.patience = url, patience
+        self.in_flight, self.free_at, self.lost = 0, 0.0, False
+        key = os.environ.get(KEY, "")
+        self.kept_back = bool(key) and not is_safe(url)
+        openai = _openai()
+        self.client = openai.OpenAI(
+            base_url=self.url,
+            api_key=(not self.kept_back and key) or "none",
+            max_retries=0,
+            timeout=self.patience.timeout,
+            http_client=openai.DefaultHttpxClient(follow_redirects=False),
+        )
+
+    def post(self, endpoint: str, body: Mapping) -> dict:
+        """The reply to one request, sent once. Raises Away, Refused, LookupError or PermissionError
+        as `ask` says.
+        """
+        import httpx2
+
+        openai = _openai()
+        try:
+            response = self.client.post(endpoint, cast_to=httpx2.Response, body=dict(body))
+            return _read_json(response.text)
+        except openai.APITimeoutError as error:
+            what = f"no answer in {self.patience.timeout:g} s"
+            raise Away(what, lost=True, billed=True) from error
+        except openai.APIConnectionError as error:
+            raise Away(f"no connection: {error.__cause__ or error}", lost=True) from error
+        except openai.APIStatusError as error:
+            raise self._read_error(error) from error
+
+    def _read_error(self, error) -> Exception:
+        said = error.body if isinstance(error.body, dict) else {}
+        reason = str(said.get("message") or said.get("detail") or error)[:300]
+        reason = f"{self.url}: status {error.status_code}, {' '.join(reason.split())}"
+        if error.status_code in (401, 402, 403) or error.code == "insufficient_quota":
+            unsent = f" was not sent, for the address is not https; it {reason}"
+            return PermissionError(f"{KEY}{unsent}" if self.kept_back else f"{reason}; see {KEY}")
+        if error.status_code == 404:
+            return LookupError(f"{reason}; correct model, server or chat")
+        if error.status_code in BUSY or error.status_code >= 500:
+            failed = error.status_code in (500, 502)
+            return Away(reason, _read_wait(error.response.headers), alone=failed)
+        return Refused(reason, error.code, error.param)
+
+
+class Addresses:
+    """All addresses of a model; the least busy one is asked."""
+
+    def __init__(self, urls: tuple[str, ...], patience: Patience, budget: Budget):
+        self.all = [Address(url, patience) for url in urls]
+        self.patience, self.budget, self._lock = patience, budget, Lock()
+
+    def ask(self, endpoint: str, body: Mapping, most: Usage) -> dict:
+        """The reply to a request, as JSON. `most`: the tokens that it may cost.
+
+        Asked again while the server is busy or away (Patience). An address whose connection fails
+        while another is left is asked no more. Raises ConnectionError when all patience is over,
+        RuntimeError if perhaps with this request alone, PermissionError for a key or an account,
+        LookupError for an unknown model or endpoint, Refused, BudgetSpent.
+        """
+        pause, attempts = self.patience.first_pause, 0
+        while True:
+            address = self._choose()
+            try:
+                return self._ask_once(address, endpoint, body, most)
+            except Away as away:
+                if self._leave(address, away):
+                    continue
+                attempts += 1
+                self._check(address, away, attempts)
+                if away.wait:
+                    address.free_at = max(address.free_at, time.monotonic() + away.wait)
+                else:
+                    time.sleep(pause)
+                    pause = min(2 * pause, self.patience.longest_pause)
+
+    def _choose(self) -> Address:
+        """The least busy address that is not lost, held when it has no more to wait."""
+        with self._lock:
+            left = [one for one in self.all if not one.lost] or self.all
+            address = min(left, key=lambda one: (one.free_at > time.monotonic(), one.in_flight))
+            address.in_flight += 1
+        time.sleep(max(0.0, address.free_at - time.monotonic()))
+        return address
+
+    def _ask_once(self, address: Address, endpoint: str, body: Mapping, most: Usage) -> dict:
+        used: Usage | None = Usage(0, 0)
+        try:
+            reserved = self.budget.reserve(most)
+            try:
+                reply = address.post(endpoint, body)
+                used = read_usage(reply)
+                return reply
+            except Away as away:
+                used = None if away.billed else used
+                raise
+            finally:
+                self.budget.settle(reserved, used)
+        finally:
+            with self._lock:
+                address.in_flight -= 1
+
+    def _leave(self, address: Address, away: Away) -> bool:
+        """Whether others take over from an address whose connection failed; says so once."""
+        with self._lock:
+            left = [one for one in self.all if not one.lost and one is not address]
+            if not away.lost or not left:
+                return False
+            first, address.lost = not address.lost, True
+        if first:
+            others = ", ".join(one.url for one in left)
+            text = f"{address.url} does not answer ({away}): its requests go to {others}"
+            print(text, file=sys.stderr, flush=True)
+        return True
+
+    def _check(self, address: Address, away: Away, attempts: int) -> None:
+        """Raise ConnectionError when there is no more patience."""
+        if away.wait > self.patience.longest_wait:
+            over = f"asks to wait for {away.wait:.0f} s"
+        elif attempts >= self.patience.attempts:
+            over = f"did not answer, asked {attempts} times"
+        else:
+            return
+        again = "all replies are kept: run the same again later, it goes on"
+        kind = RuntimeError if away.alone else ConnectionError
+        raise kind(f"{address.url} {over} ({away}); {again}") from away
+
+
+def _openai():
+    try:
+        import openai
+    except ModuleNotFoundError as error:
+        missing = "the client of model servers is not installed: pip install -e '.[server]'"
+        raise ModuleNotFoundError(missing) from error
+    return openai
+
+
+def read_addresses(server: str) -> tuple[str, ...]:
+    """The addresses in a text, with commas between them; without a path they get "/v1".
+
+    Raises ValueError for one that is no address or holds a password.
+    """
+    urls = []
+    for part in dict.fromkeys(one.strip().rstrip("/") for one in server.split(",")):
+        address = urlsplit(part)
+        if "@" in part:  # not shown: it may hold a password
+            raise ValueError(f"expected addresses without user and password; set {KEY}")
+        if address.scheme not in ("http", "https") or not address.hostname or address.query:
+            example = "expected http://127.0.0.1:8000 or https://host/v1, several with commas"
+            raise ValueError(f"found {part!r}, {example}")
+        urls.append(part if address.path else f"{part}/v1")
+    return tuple(urls)
+
+
+def is_safe(url: str) -> bool:
+    """Whether a key may be sent: encrypted, or not beyond this machine."""
+    address = urlsplit(url)
+    if address.scheme == "https" or address.hostname == "localhost":
+        return True
+    try:
+        return ip_address(address.hostname).is_loopback
+    except ValueError:
+        return False
+
+
+def _read_json(text: str) -> dict:
+    try:
+        reply = json.loads(text)
+    except ValueError:
+        reply = None
+    if not isinstance(reply, dict):
+        raise Away(f"a reply that is no JSON object: {text[:80]!r}", billed=True, alone=True)
+    return reply
+
+
+def _read_wait(headers: Mapping[str, str]) -> float:
+    """The seconds of Retry-After, a number or a date; 0: none."""
+    said = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(said).timestamp() - time.time())
+    except ValueError:
+        return 0.0

@@ -1,0 +1,78 @@
+"""What a process spends on models behind servers, and where it stops."""
+
+from threading import Condition
+from typing import NamedTuple
+
+from ircotlib.prices import Price, in_dollars
+
+
+class BudgetSpent(Exception):
+    """The next request might cost more than is left."""
+
+
+class Usage(NamedTuple):
+    """Tokens read and written; for a request that is not yet answered, at most."""
+
+    prompt_tokens: int
+    tokens: int
+
+
+class Budget:
+    """Counts requests, tokens and cost over all threads; shared by all runs of a process.
+
+    `max_cost`: USD; `max_requests`: those sent, each attempt counted. None: no limit. A request is
+    sent only if what was spent, all in flight and itself, each at its most, stay within the limits.
+    """
+
+    def __init__(
+        self,
+        price: Price | None = None,
+        max_cost: float | None = None,
+        max_requests: int | None = None,
+    ):
+        if max_cost is not None and price is None:
+            raise ValueError("found max_cost and no price, expected one: set prices")
+        self.price, self.max_cost, self.max_requests = price, max_cost, max_requests
+        self.requests, self.spent, self.used = 0, 0.0, Usage(0, 0)
+        self._in_flight, self._changed = 0.0, Condition()
+
+    def reserve(self, most: Usage) -> float:
+        """Wait until a request may be sent, and return what it may cost. Raises BudgetSpent when it
+        may not, even when all in flight are answered.
+        """
+        cost = self.price.of(*most) if self.price else 0.0
+        with self._changed:
+            self._changed.wait_for(lambda: not self._allows(cost) or self._allows_now(cost))
+            if not self._allows(cost):
+                raise BudgetSpent(self._say())
+            self.requests += 1
+            self._in_flight += cost
+        return cost
+
+    def settle(self, reserved: float, used: Usage | None) -> None:
+        """Count what a request cost; None: nobody knows, so as much as was reserved for it."""
+        with self._changed:
+            self._in_flight -= reserved
+            if used is None:
+                self.spent += reserved
+            else:
+                self.spent += self.price.of(*used) if self.price else 0.0
+                self.used = Usage(*map(sum, zip(self.used, used, strict=True)))
+            self._changed.notify_all()
+
+    def _allows(self, cost: float) -> bool:
+        enough = self.max_requests is None or self.requests < self.max_requests
+        return enough and (self.max_cost is None or self.spent + cost <= self.max_cost)
+
+    def _allows_now(self, cost: float) -> bool:
+        return self._allows(cost + self._in_flight)
+
+    def _say(self) -> str:
+        most = [] if self.max_cost is None else [f"max_cost {self.max_cost} USD"]
+        most += [] if self.max_requests is None else [f"max_requests {self.max_requests}"]
+        spent = in_dollars(self.spent if self.price else None)
+        return (
+            f"spent {spent} with {self.requests} requests, {self.used.prompt_tokens} tokens read "
+            f"and {self.used.tokens} written; the next might exceed {' or '.join(most)}. All "
+            "replies are kept: run the same again to go on with the budget anew, or raise it"
+        )

@@ -1,0 +1,112 @@
+"""Real servers on loopback for tests: processes of their own."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from ircotlib.paths import MODELS
+
+COPIES = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
+
+
+@dataclass
+class Served:
+    """A server process, and where it answers."""
+
+    process: subprocess.Popen
+    url: str
+    model: str
+
+    def kill(self) -> None:
+        """A crash; nothing when it has ended."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+def copy_model(folder: Path) -> Path:
+    """mini-causal with a chat template that says nothing of its own; with two words more, which it
+    never reads or writes: transformers' stops need a line break and a test word among the words;
+    and with do_sample, without which `transformers serve` draws nothing.
+    """
+    shutil.copytree(MODELS / "mini-causal", folder)
+    path = folder / "tokenizer.json"
+    tokenizer = json.loads(path.read_text())
+    words = tokenizer["model"]["vocab"]
+    words |= {"abcdef": len(words), "\n": len(words) + 1}
+    path.write_text(json.dumps(tokenizer))
+    (folder / "chat_template.jinja").write_text(COPIES)
+    about = json.loads((folder / "generation_config.json").read_text())
+    (folder / "generation_config.json").write_text(json.dumps(about | {"do_sample": True}))
+    return folder
+
+
+def serve_model(folder: Path) -> Served:
+    """`transformers serve` of a folder; the model's name is its path."""
+    program = str(Path(sys.executable).with_name("transformers"))
+    options = ["--device", "cpu", "--dtype", "float32", "--host", "127.0.0.1"]
+    return _start([program, "serve", str(folder), *options, "--port"], str(folder))
+
+
+def serve_echo() -> Served:
+    """A server that completes every prompt with its last line, a little slowly."""
+    return _start([sys.executable, __file__], "echo")
+
+
+def _start(command: list[str], model: str) -> Served:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    process = subprocess.Popen(
+        [*command, str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env=environment,
+    )
+    served = Served(process, f"http://127.0.0.1:{port}", model)
+    for _ in range(1200):
+        try:
+            urllib.request.urlopen(f"{served.url}/health", timeout=5).close()
+            return served
+        except OSError:
+            assert process.poll() is None, f"{command} ended with {process.returncode}"
+            time.sleep(0.1)
+    served.kill()
+    raise TimeoutError(f"{command} does not answer")
+
+
+def _echo(port: int) -> None:
+    import asyncio
+
+    import uvicorn
+    from fastapi import FastAPI, Request
+
+    app, answered = FastAPI(), []
+
+    @app.get("/health")
+    async def health():
+        return {"answered": len(answered)}
+
+    @app.post("/v1/completions")
+    async def complete(request: Request):
+        prompt = (await request.json())["prompt"]
+        await asyncio.sleep(0.05)
+        answered.append(prompt)
+        usage = {"prompt_tokens": len(prompt.split()), "completion_tokens": 1}
+        return {"choices": [{"text": prompt.split("\n")[-1], "index": 0}], "usage": usage}
+
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error")
+
+
+if __name__ == "__main__":
+    _echo(int(sys.argv[1]))
