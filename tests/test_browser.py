@@ -180,7 +180,7 @@ def keep_picture(page, part, name: str, height: int) -> None:
     """A picture of a part of the page, from its top, where SCREENSHOTS names a folder."""
     if PICTURES:
         page.wait_for_timeout(1000)  # for what still moves
-        part.scroll_into_view_if_needed()
+        part.evaluate("part => part.scrollIntoView({block: 'start'})")
         place = part.bounding_box()
         clip = place | {"height": min(place["height"], height)}
         page.screenshot(path=ROOT / PICTURES / name, clip=clip)
@@ -231,15 +231,16 @@ def test_judging_by_keyboard_reloading_and_undoing(lab, folder, page):
 
 
 def test_the_page_without_code_by_keyboard(judging, folder, page):
-    where, now = folder / "data/annotations", page.locator(".ircot-page .now")
+    where = folder / "data/annotations"
 
     def said():
         return [verdict for _, verdict in read_verdicts("eve", where).items()]
 
     def begin(place: str):
-        now.wait_for()
-        page.keyboard.type("eve")  # the focus is on the name, and then on the text
+        page.locator(".ircot-name input:focus").wait_for()
+        page.keyboard.type("eve")
         page.keyboard.press("Enter")
+        page.locator(".ircot-page:focus .now").wait_for()
         page.locator(f".place:has-text('{place}')").wait_for()
 
     def press(key: str, count: int):
@@ -274,6 +275,7 @@ def test_the_page_without_code_shows_no_result(judging, page):
 
 def test_exploring_runs(lab, folder, page):
     open_notebook(page, lab("09_explorer.ipynb"))
+    page.keyboard.press("Control+b")  # no list of files beside it
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
     box = page.locator(".ircot-explore")
@@ -298,7 +300,8 @@ def test_exploring_runs(lab, folder, page):
     for choice, outcome in {"losses": "loss", "ties": "tie", "wins": "win"}.items():
         which.select_option(label=choice)
         wait_for(lambda: listed(outcome, counts[outcome]), box.inner_text)
-    box.locator("td h4").nth(1).wait_for()
+    measured = re.compile(r"· f1 (\d\.\d\d)")
+    wait_for(lambda: (f1 := measured.findall(box.inner_text())) and f1[0] > f1[1], box.inner_text)
     keep_picture(page, box, "explorer.png", 640)
     prompt = box.locator("td details").first
     assert "Wikipedia Title: " not in box.inner_text()  # folded
