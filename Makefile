@@ -1,12 +1,13 @@
 # Each target makes its own virtual environment when there is none.
 PYTHON ?= python3
 PROFILE ?= mini
+NOTEBOOK ?= notebooks/08_factuality.ipynb
 export OMP_NUM_THREADS ?= 1
 # Kernels run in notebooks/: a folder given relative to this one is made absolute for them.
 export IRCOT_DATA := $(abspath $(IRCOT_DATA))
 export IRCOT_FIGURES := $(abspath $(IRCOT_FIGURES))
 
-.PHONY: figures test lab bench notebooks
+.PHONY: figures test lab annotate bench notebooks
 READY = .venv/ready
 
 figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
@@ -18,6 +19,11 @@ test: $(READY)             ## style, unit tests, and every notebook
 
 lab: $(READY)              ## JupyterLab on the notebooks
 	.venv/bin/jupyter lab --notebook-dir=.
+
+annotate: $(READY)         ## the page for those who judge chains, without code (NOTEBOOK=… for other runs, docs/annotate.md)
+	.venv/bin/python -c "import voila" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[annotate]'
+	.venv/bin/python -m voila $(NOTEBOOK) --preheat_kernel=True \
+		--TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=results
 
 bench: $(READY)            ## the benchmarks behind the README's claims of speed
 	.venv/bin/python -m bench.batching

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import anywidget
 import traitlets
-from IPython.display import display
+from IPython.display import HTML, display
 from ipywidgets import Button, HBox, IntProgress, Label, Text, VBox
 
 from ircotlib import annotate
 from ircotlib.annotate import ANNOTATIONS, FALSE, TRUE, UNSURE
 from ircotlib.data import Paragraph
-from ircotlib.factuality import Item
+from ircotlib.factuality import FIGURE_7, Item, read_items
+from ircotlib.parameters import Parameters
 
 BUTTONS = {  # key -> what is written on its button
     "t": "True (t)",
@@ -29,46 +30,12 @@ BUTTONS = {  # key -> what is written on its button
     "ArrowDown": "chain ▶",
 }
 SAYS = {"t": TRUE, "f": FALSE, "u": UNSURE}
+MOVES = [key for key in BUTTONS if key.startswith("Arrow")]
 SIGNS = {TRUE: "✓", FALSE: "✗", UNSURE: "?", None: "·"}
 SMALL_WORDS = frozenset(
     "a an and are as at by for from had has have he her his in is it its of on or she so that the"
     " their they this thus to was were which who with".split()
 )
-SCRIPT = """
-function render({ model, el }) {
-  const page = document.createElement("div");
-  page.tabIndex = 0;
-  page.className = "ircot-page";
-  page.dataset.lmSuppressShortcuts = "true";
-  const show = () => { page.innerHTML = model.get("page"); };
-  const press = (event) => {
-    const box = el.closest(".ircot-annotate");
-    const target = event.target;
-    if (!box || !box.contains(target) || target.closest("input, textarea")) return;
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!model.get("listens").includes(event.key)) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    if (!event.repeat) model.send({ key: event.key, shown: model.get("shown") });
-  };
-  model.on("change:page", show);
-  window.addEventListener("keydown", press, true);
-  show();
-  el.append(page);
-  requestAnimationFrame(() => page.focus());
-  return () => window.removeEventListener("keydown", press, true);
-}
-export default { render };
-"""
-STYLE = """
-.ircot-page { padding: 0.5em; line-height: 1.4; }
-.ircot-page:focus { outline: 1px solid var(--jp-brand-color1, #3b6fb6); }
-.ircot-page .now { font-weight: bold; background: var(--jp-layout-color2, #eee); }
-.ircot-page .answer { opacity: 0.6; }
-.ircot-page .columns { display: flex; gap: 1em; max-height: 24em; overflow-y: auto; }
-.ircot-page .columns > div { flex: 1; }
-.ircot-page mark { background: #ffe28a; color: black; }
-"""
 
 
 class Page(anywidget.AnyWidget):
@@ -76,7 +43,7 @@ class Page(anywidget.AnyWidget):
     sent with the number of what was shown then: messages may overtake each other.
     """
 
-    _esm, _css = SCRIPT, STYLE
+    _esm, _css = (Path(__file__).with_suffix(suffix) for suffix in (".js", ".css"))
     page = traitlets.Unicode().tag(sync=True)
     shown = traitlets.Int(0).tag(sync=True)
     listens = traitlets.List(list(BUTTONS)).tag(sync=True)
@@ -89,35 +56,50 @@ class AnnotateBox(VBox):
         self.items, self.folder = items, folder
         self.places = [(i, n) for i, item in enumerate(items) for n in range(item.facts)]
         self.at, self.judged = 0, {}
-        self.name = Text(
-            annotator, description="your name", placeholder="ada", continuous_update=False
-        )
-        self.note = Text(description="note", placeholder="optional, kept with the next click")
+        self.name = Text(annotator, description="Your name", placeholder="ada, then Enter")
+        self.name.continuous_update = False
+        self.note = Text(description="Note", placeholder="optional, kept with the next click")
+        self.note.layout.width = "min(100%, 48em)"
         self.bar, self.told, self.page = IntProgress(max=len(self.places)), Label(), Page()
         self.buttons = {key: Button(description=text) for key, text in BUTTONS.items()}
-        rows = HBox([self.name, self.bar, self.told]), self.page, self.note
-        super().__init__([*rows[:2], *self._button_rows(), rows[2]])
-        self.add_class("ircot-annotate")
+        rows = [self.name, self.bar, self.told], [*self.buttons.values()], [self.note]
+        super().__init__([*map(HBox, rows), self.page])
+        self._dress()
         for key, button in self.buttons.items():
             button.on_click(lambda _, key=key: self.press(key))
         self.page.on_msg(lambda _, message, buffers: self._hear(message))
         self.name.observe(lambda _: self.resume(), names="value")
         self.resume()
 
-    def _button_rows(self) -> list[HBox]:
-        buttons = list(self.buttons.values())
-        return [HBox(buttons[:4]), HBox(buttons[4:])]
+    def _dress(self) -> None:
+        """What the style sheet and the script know the parts by."""
+        self.add_class("ircot-annotate")
+        self.name.add_class("ircot-name")
+        self.note.add_class("ircot-note")
+        for row in self.children[:-1]:
+            row.add_class("ircot-row")
+        for button in self.buttons.values():
+            button.layout.width = "auto"
+
+    @property
+    def named(self) -> bool:
+        """Whether the annotator's name can be a file's."""
+        return annotate.NAME.fullmatch(self.name.value) is not None
 
     def resume(self) -> None:
         """Read what this annotator has judged, and go to the first sentence that is not."""
         self._read()
-        place = annotate.first_open(self.items, self.judged)
-        self.at = self.places.index(place) if place else 0
+        self._go_on()
         self.show()
+        if self.named:
+            self.page.send("focus")
 
     def _read(self) -> None:
-        known = annotate.NAME.fullmatch(self.name.value)
-        self.judged = annotate.read_verdicts(self.name.value, self.folder) if known else {}
+        self.judged = annotate.read_verdicts(self.name.value, self.folder) if self.named else {}
+
+    def _go_on(self) -> None:
+        place = annotate.first_open(self.items, self.judged)
+        self.at = self.places.index(place) if place else 0
 
     def _hear(self, message: dict) -> None:
         """A key counts for the sentence that was shown when it was pressed, or not at all."""
@@ -126,9 +108,15 @@ class AnnotateBox(VBox):
 
     def press(self, key: str) -> None:
         """Do what a key or its button stands for; nothing is judged without a name."""
-        named = annotate.NAME.fullmatch(self.name.value)
-        if not self.places or key not in BUTTONS or (key in (*SAYS, "z") and not named):
-            return
+        failed = ""
+        if self.places and key in BUTTONS and (self.named or key in MOVES):
+            try:
+                self._do(key)
+            except OSError as error:
+                failed = f"NOT KEPT: {error}"
+        self.show(failed)
+
+    def _do(self, key: str) -> None:
         if key in SAYS:
             self._judge(SAYS[key])
         elif key == "z":
@@ -136,14 +124,17 @@ class AnnotateBox(VBox):
         else:
             self._move(key)
         self._read()
-        self.show()
 
     def _judge(self, verdict: str) -> None:
         i, n = self.places[self.at]
         id, note = self.items[i].id, self.note.value.strip()
         annotate.judge_sentence(self.name.value, id, n, verdict, note, self.folder)
         self.note.value = ""
-        self._move("ArrowRight")
+        self._read()
+        if self.at + 1 < len(self.places):
+            self._move("ArrowRight")
+        else:
+            self._go_on()  # to what was passed over
 
     def _undo(self) -> None:
         taken = annotate.undo(self.name.value, self.folder)
@@ -161,21 +152,30 @@ class AnnotateBox(VBox):
         else:
             self.at = min(max(self.at + step, 0), len(self.places) - 1)
 
-    def show(self) -> None:
-        """Show the sentence the annotator is at."""
+    def show(self, failed: str = "") -> None:
+        """Show the sentence the annotator is at, and how far he is, or what failed."""
         done = annotate.progress(self.items, self.judged)
         self.bar.value = done.sentences
-        self.told.value = (
-            f"{done.sentences} of {done.of_sentences} sentences, {done.chains} of"
-            f" {done.of_chains} chains"
-            if annotate.NAME.fullmatch(self.name.value)
-            else "type your name first: letters, digits, - and _"
-        )
-        if self.places:
-            i, n = self.places[self.at]
-            with self.page.hold_sync():
-                self.page.page = page_of(self.items[i], n, self.judged)
-                self.page.shown += 1
+        self.told.value = failed or self._tell(done)
+        for key, button in self.buttons.items():
+            button.disabled = not self.named and key not in MOVES
+        with self.page.hold_sync():
+            self.page.page = self._page()
+            self.page.shown += 1
+
+    def _tell(self, done: annotate.Progress) -> str:
+        if not self.named:
+            return "type your name first: letters, digits, - and _"
+        told = f"{done.sentences} of {done.of_sentences} sentences, {done.chains} of"
+        told += f" {done.of_chains} chains"
+        return told + ": all done, thank you" * (0 < done.sentences == done.of_sentences)
+
+    def _page(self) -> str:
+        if not self.places:
+            return "<p>There is nothing to judge.</p>"
+        i, n = self.places[self.at]
+        place = f"Chain {i + 1} of {len(self.items)}, sentence {n + 1} of {self.items[i].facts}"
+        return f'<p class="place">{place}</p>{page_of(self.items[i], n, self.judged)}'
 
 
 def page_of(item: Item, now: int, judged: annotate.Verdicts) -> str:
@@ -186,18 +186,23 @@ def page_of(item: Item, now: int, judged: annotate.Verdicts) -> str:
     lines = []
     for n, text in enumerate(item.sentences):
         kind = "now" if n == now else "answer" if n >= item.facts else ""
-        sign = SIGNS[judged.get((item.id, n))] if n < item.facts else ""
-        lines.append(f'<div class="{kind}">{sign} {escape(text)}</div>')
-    columns = (
-        f"<div><b>{head}</b>{''.join(_paragraph(one, words) for one in found) or ': none'}</div>"
-        for head, found in (("retrieved", item.retrieved), ("gold", item.gold))
-    )
-    question = f"<p><b>Question.</b> {escape(item.question.text)}</p>"
-    return f'{question}{"".join(lines)}<hr><div class="columns">{"".join(columns)}</div>'
+        said = judged.get((item.id, n)) if n < item.facts else None
+        sign = f'<span class="sign {said or ""}">{SIGNS[said] if n < item.facts else ""}</span>'
+        lines.append(f'<div class="sentence {kind}">{sign}<span>{escape(text)}</span></div>')
+    question = f'<p class="question">{escape(item.question.text)}</p>'
+    columns = _column("Retrieved", item.retrieved, words) + _column("Gold", item.gold, words)
+    return f'{question}{"".join(lines)}<div class="columns">{columns}</div>'
+
+
+def _column(head: str, paragraphs: Sequence[Paragraph], words: frozenset[str]) -> str:
+    shown = "".join(_paragraph(one, words) for one in paragraphs)
+    head = f"{head} paragraphs" + ": none" * (not paragraphs)
+    return f'<div><p class="head">{head}</p>{shown}</div>'
 
 
 def _paragraph(paragraph: Paragraph, words: frozenset[str]) -> str:
-    return f"<p><i>{mark(paragraph.title, words)}.</i> {mark(paragraph.text, words)}</p>"
+    title, text = mark(paragraph.title, words), mark(paragraph.text, words)
+    return f'<p class="paragraph"><b>{title}.</b> {text}</p>'
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -213,7 +218,17 @@ def mark(text: str, words: frozenset[str]) -> str:
     )
 
 
-def annotate_box(items: Sequence[Item], annotator: str = "", folder: Path = ANNOTATIONS) -> None:
-    """Show the box; silent in batch."""
-    if not os.environ.get("IRCOT_BATCH"):
-        display(AnnotateBox(items, annotator, folder))
+def annotate_box(p: Parameters, annotator: str = "", folder: Path = ANNOTATIONS) -> None:
+    """Show the box for the chains of IRCoT's Figure 7, or of the systems that the parameters name;
+    where runs are missing, what makes them; silent in batch.
+    """
+    if os.environ.get("IRCOT_BATCH"):
+        return
+    try:
+        items = read_items(p)
+    except (OSError, ValueError) as error:
+        display(HTML(f"<p>{escape(str(error))}</p>"))
+        return
+    systems = p.systems or FIGURE_7
+    chosen = [item for item in items if item.system in systems]
+    display(AnnotateBox(chosen, annotator, folder))

@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Self
 
 from ircotlib.program import Reply, Request, Retrieve
@@ -69,7 +70,9 @@ class Calls:
         self.path = ":memory:" if path is None else str(path)
         if self.path != ":memory:":
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
+        # JupyterLab runs what a widget starts in a thread of its own; one at a time has its turn.
+        how = {"isolation_level": None, "check_same_thread": False}
+        self._connection, self._turn = sqlite3.connect(self.path, timeout=timeout, **how), Lock()
         try:
             self._prepare(timeout)
         except BaseException:
@@ -92,12 +95,13 @@ class Calls:
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
         """The stored replies, by key, of those keys that have one."""
         wanted = json.dumps(list(keys))
-        return dict(
-            self._connection.execute(
-                "SELECT key, reply FROM calls WHERE key IN (SELECT value FROM json_each(?))",
-                (wanted,),
+        with self._turn:
+            return dict(
+                self._connection.execute(
+                    "SELECT key, reply FROM calls WHERE key IN (SELECT value FROM json_each(?))",
+                    (wanted,),
+                )
             )
-        )
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
         """Store replies by key in one transaction, committed when this returns; return the replies
@@ -106,7 +110,7 @@ class Calls:
         A key that has a reply keeps it, so that two processes that answer the same request go on
         with the same reply.
         """
-        with self._connection as connection:
+        with self._turn, self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany(
                 "INSERT INTO calls VALUES (?, ?) ON CONFLICT (key) DO NOTHING", replies.items()

@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pandas as pd
 from IPython.display import Markdown, display
-from ipywidgets import Button, Dropdown, HBox, Output, Select, Text, VBox
+from ipywidgets import HTML, Button, Dropdown, HBox, Output, Select, Text, VBox
 
 from ircotlib.explore import choose_questions, compare_runs, outcomes_of, show_question
 from ircotlib.predictions import read_predictions
+from ircotlib.runs import read_about
 from ircotlib.show import escape
 
 WIDE = {"width": "95%"}
+STYLE = """<style>
+.ircot-explore pre { white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; }
+.ircot-explore table tr:hover { background: transparent !important; }
+</style>"""  # prompts break between words, and a column keeps its colour under the mouse
 
 
 def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
@@ -32,28 +37,31 @@ class _Box:
 
     def __init__(self, folders: Sequence[Path], start: Path):
         self.folders, self.table = folders, None
-        self.run, self.beside = (Dropdown(description=n, layout=WIDE) for n in ("run", "beside"))
-        self.outcome, self.kind = (Dropdown(description=name) for name in ("which", "kind"))
-        self.text = Text(description="text", continuous_update=False)
-        self.questions = Select(description="question", rows=8, layout=WIDE)
-        self.output = Output()
-        previous, following = Button(description="previous"), Button(description="next")
+        self.run, self.beside = (Dropdown(description=n, layout=WIDE) for n in ("Run", "Beside"))
+        self.outcome, self.kind = (Dropdown(description=name) for name in ("Which", "Kind"))
+        self.text = Text(description="Text", placeholder="in question or answer, then Enter")
+        self.text.continuous_update = False
+        self.questions, self.output = Select(rows=8, layout=WIDE), Output()
+        previous, following = Button(description="◀ question"), Button(description="question ▶")
         self.text.observe(self.narrow, "value")
         previous.on_click(lambda _: self.step(-1))
         following.on_click(lambda _: self.step(1))
-        filters, buttons = HBox([self.outcome, self.kind, self.text]), HBox([previous, following])
+        filters = HBox([self.outcome, self.kind, self.text], layout={"flex_flow": "row wrap"})
+        buttons = HBox([previous, following], layout={"margin": "0 0 0 90px"})
         shown = [self.run, self.beside, filters, self.questions, buttons, self.output]
-        self.whole = VBox(shown)
+        self.whole = VBox([*shown, HTML(STYLE)])
+        self.whole.add_class("ircot-explore")
         _offer(self.run, [(_name(folder), folder) for folder in folders], self.choose)
         if self.run.value == start:
             self.choose()
         self.run.value = start
 
     def choose(self, _=None) -> None:
-        """A run was chosen: others of its data set and part can stand beside it."""
+        """A run was chosen: others of its data set, part and measure can stand beside it."""
         chosen = self.run.value
         like = [one for one in self.folders if one.parts[-3:-1] == chosen.parts[-3:-1]]
-        others = [(_name(one), one) for one in like if one != chosen]
+        measure = _measure(chosen)
+        others = [(_name(one), one) for one in like if one != chosen and _measure(one) == measure]
         _offer(self.beside, [("nothing", None), *others], self.read)
         self.read()
 
@@ -64,6 +72,7 @@ class _Box:
             self.table = _read(self.run.value, self.beside.value)
         except (OSError, ValueError) as error:
             _offer(self.questions, [], self.view)
+            self.questions.description = ""
             return self.say(escape(str(error)))
         _offer(self.outcome, [(name, name) for name in outcomes_of(self.table)], self.narrow)
         kinds = sorted({*self.table["kind"]} - {""})
@@ -77,6 +86,7 @@ class _Box:
         passed = choose_questions(
             self.table, self.outcome.value, self.kind.value, self.text.value
         ).to_dict("records")
+        self.questions.description = f"{len(passed)} of {len(self.table)}"
         _offer(self.questions, [(_label(row), row["id"]) for row in passed], self.view)
         self.view()
 
@@ -112,6 +122,14 @@ def _offer(widget, options: Sequence[tuple[str, object]], on_choice: Callable) -
 
 def _read(folder: Path, other: Path | None) -> pd.DataFrame:
     return read_predictions(folder) if other is None else compare_runs(folder, other)
+
+
+def _measure(folder: Path) -> str | None:
+    """What a run is measured by; None where its folder does not say."""
+    try:
+        return read_about(folder)["metric"]
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def _name(folder: Path) -> str:

@@ -23,6 +23,7 @@ from ircotlib.text import gives_answer, sentences
 
 SHARE = "chains with a factual error, %"
 REDUCTION = "fewer chains with a factual error, %"
+FIGURE_7 = ("NoR QA", "OneR QA", "IRCoT QA")  # whose chains people judged
 PAIR = ("IRCoT QA", "OneR QA")  # of which the first has so many percent fewer than the second
 COLUMNS = ["dataset", "system", "metric", "mean", "low", "high", "n", "unsure"]
 COLUMNS += ["judged_by", "reported"]

@@ -75,7 +75,9 @@ def test_a_chain_is_the_readers_else_that_of_the_retrieval():
     assert chain_of("", ["C."], "cot") == "C." and chain_of("yes", [], "direct") == ""
 
 
-def test_chains_of_a_run_are_read_with_their_paragraphs_in_random_order(tmp_path, monkeypatch):
+def test_chains_of_a_run_are_read_with_their_paragraphs_in_random_order(
+    tmp_path, monkeypatch, shown
+):
     monkeypatch.setattr(bench, "DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
     changes = {"data_dir": str(folder), "dev": 0, "test": 6, "judged": 4, "distractors": [1]}
@@ -83,6 +85,8 @@ def test_chains_of_a_run_are_read_with_their_paragraphs_in_random_order(tmp_path
     p = read_parameters("mini", changes | {"datasets": ["musique", "iirc"]})
     with pytest.raises(FileNotFoundError, match="--only 04_ircot"):
         read_items(p)
+    annotate_box.annotate_box(p)
+    assert "<p>found no test runs" in shown[0].data and "--only 04_ircot" in shown[0].data
     names = ["NoR QA", "OneR", "OneR QA", "IRCoT", "IRCoT QA"]
     benches = open_benches(p, "04_ircot")
     compare_systems(benches, choose_systems(names), demonstration_sets=2)
@@ -100,6 +104,8 @@ def test_chains_of_a_run_are_read_with_their_paragraphs_in_random_order(tmp_path
     assert len(asked) == 6 and {len(ids) for ids in asked.values()} == {4}
     assert asked["iirc", "NoR QA"] == asked["iirc", "OneR QA"] == asked["iirc", "IRCoT QA"]
     assert [one.id for one in read_items(p)] == [one.id for one in items]
+    annotate_box.annotate_box(p, "ada", tmp_path / "annotations")
+    assert shown[1].items == items and shown[1].name.value == "ada"
     by_run = sorted(items, key=lambda one: (one.dataset, one.system))
     assert [one.id for one in by_run] != [one.id for one in items]
 
@@ -340,24 +346,23 @@ def test_nobody_has_judged_yet():
 
 
 @pytest.fixture
-def open_box(tmp_path, monkeypatch):
-    """open_box(name): a box as a notebook shows it, over the same folder each time."""
+def open_box(tmp_path):
+    """open_box(name): a box over the same folder each time."""
+    return lambda name="": annotate_box.AnnotateBox(ITEMS, name, tmp_path)
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What a notebook shows."""
+    texts = []
     monkeypatch.delenv("IRCOT_BATCH", raising=False)
-    shown = []
-    monkeypatch.setattr(annotate_box, "display", shown.append)
-
-    def open_one(name: str = ""):
-        annotate_box.annotate_box(ITEMS, name, tmp_path)
-        return shown[-1]
-
-    return open_one
+    monkeypatch.setattr(annotate_box, "display", texts.append)
+    return texts
 
 
-def test_the_box_is_silent_in_batch(monkeypatch):
-    shown = []
+def test_the_box_is_silent_in_batch(shown, monkeypatch):
     monkeypatch.setenv("IRCOT_BATCH", "1")
-    monkeypatch.setattr(annotate_box, "display", shown.append)
-    annotate_box.annotate_box(ITEMS)
+    annotate_box.annotate_box(read_parameters("mini"))
     assert shown == []
 
 
@@ -371,6 +376,7 @@ def test_judging_by_clicks_resuming_and_undoing(open_box, tmp_path):
     box.note.value = " first "
     box.buttons["t"].click()
     assert (box.at, box.note.value, box.bar.value, box.bar.max) == (1, "", 1, 3)
+    assert "Chain 1 of 3, sentence 2 of 2" in box.page.page
     box.buttons["f"].click()
     assert box.told.value == "2 of 3 sentences, 2 of 3 chains" and box.places[box.at] == (2, 0)
     again = open_box("ada")
@@ -391,6 +397,34 @@ def test_the_box_moves_by_sentences_and_chains(open_box):
     box.buttons["ArrowUp"].click()
     box.buttons["ArrowUp"].click()
     assert box.at == 0
+
+
+def test_after_the_last_sentence_comes_what_was_passed_over(open_box):
+    box = open_box("ada")
+    for key in ("t", "ArrowRight", "t"):
+        box.buttons[key].click()
+    assert box.places[box.at] == (0, 1) and "thank you" not in box.told.value
+    box.buttons["f"].click()
+    assert box.told.value == "3 of 3 sentences, 3 of 3 chains: all done, thank you"
+
+
+def test_without_a_name_only_the_moves_are_offered(open_box):
+    box = open_box()
+    assert [key for key, button in box.buttons.items() if button.disabled] == ["t", "f", "u", "z"]
+    box.name.value = "ada"
+    assert not any(button.disabled for button in box.buttons.values())
+
+
+def test_a_judgement_that_cannot_be_written_is_said(open_box, tmp_path):
+    box = open_box("ada")
+    file_of("ada", tmp_path).mkdir()  # no file can be opened there
+    box.note.value = "a note"
+    box.buttons["t"].click()
+    assert box.told.value.startswith("NOT KEPT: ") and "ada.jsonl" in box.told.value
+    assert box.at == 0 and box.note.value == "a note"
+    file_of("ada", tmp_path).rmdir()
+    box.buttons["t"].click()
+    assert box.at == 1 and read_judgements("ada", tmp_path)[0].note == "a note"
 
 
 def test_keys_do_what_the_buttons_do(open_box, tmp_path):
@@ -427,8 +461,11 @@ def test_the_page_shows_all_and_escapes_what_was_written(open_box):
     page = box.page.page
     assert "&lt;script&gt;" in page and "<script" not in page and "<b>It" not in page
     assert "Who directed &lt;i&gt;Silent&lt;/i&gt; Lantern?" in page
-    assert '<div class="">✓ Ada Holm directed Silent Lantern.</div>' in page
-    assert '<div class="now">· It is' in page and '<div class="answer"> So the answer' in page
+    judged = '<span class="sign true">✓</span><span>Ada Holm directed Silent Lantern.</span>'
+    assert f'<div class="sentence ">{judged}</div>' in page
+    now = '<div class="sentence now"><span class="sign ">·</span><span>It is'
+    answer = '<div class="sentence answer"><span class="sign "></span><span>So the answer'
+    assert now in page and answer in page
     assert page.count("directed Silent Lantern. &lt;") == 2  # retrieved, and gold
     assert "OneR" not in page and "IRCoT" not in page  # who wrote it is hidden
     box.buttons["z"].click()

@@ -6,6 +6,7 @@ import hashlib
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
 
 import pytest
@@ -199,3 +200,11 @@ def test_another_schema_version_is_refused_and_left(tmp_path):
     ):
         Calls(path)
     assert path.read_bytes() == content
+
+
+def test_threads_share_a_cache_as_those_of_widgets_do(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as calls, ThreadPoolExecutor(4) as threads:
+        batches = [{f"{n}-{i}": f"reply {i}" for i in range(20)} for n in range(40)]
+        assert list(threads.map(calls.put_many, batches)) == batches
+        assert list(threads.map(calls.get_many, batches)) == batches
+        assert len(calls) == 800
