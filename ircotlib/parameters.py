@@ -19,6 +19,8 @@ from ircotlib.systems import all_systems
 
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+VECTORS = ("dense", "colbert", "hybrid")  # retrievers, before ":MODEL"
+RETRIEVER = re.compile(rf"embedded|({'|'.join(VECTORS)}):\S.*|https?://\S+")
 
 
 def _different(values: list) -> list:
@@ -27,15 +29,18 @@ def _different(values: list) -> list:
     return values
 
 
-def _without_credentials(address: str) -> str:
-    if "@" in address:
+def _a_retriever(name: str) -> str:
+    if "@" in name and name.partition(":")[0] not in VECTORS:
         raise ValueError(
             "expected an address without user and password, for notebooks keep their parameters; "
             "set ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
         )
-    if address != "embedded" and not re.match(r"https?://\S+$", address):
-        raise ValueError('expected "embedded" or the address of an Elasticsearch, http://host:9200')
-    return address
+    if not RETRIEVER.fullmatch(name):
+        raise ValueError(
+            'expected "embedded" or the address of an Elasticsearch, http://host:9200, or a model '
+            "as in dense:FOLDER, colbert:FOLDER or hybrid:FOLDER"
+        )
+    return name
 
 
 Count = Annotated[int, Field(ge=1, strict=True)]
@@ -43,6 +48,7 @@ Number = Annotated[int, Field(ge=0, strict=True)]
 Values = Annotated[list[Count], Field(min_length=1), AfterValidator(_different)]
 Distractors = Annotated[list[Count], AfterValidator(_different)]
 Names = Annotated[list[str], AfterValidator(_different)]
+Retriever = Annotated[str, AfterValidator(_a_retriever)]
 SomeNames = Annotated[Names, Field(min_length=1)]
 
 
@@ -58,7 +64,9 @@ class Parameters(BaseModel):
     datasets: SomeNames
     data_dir: str  # folder of the official raw files, "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # of the contexts, or the paper's (IRCoT App. A)
-    retriever: Annotated[str, AfterValidator(_without_credentials)] = "embedded"
+    retriever: Retriever = "embedded"
+    retrievers: Annotated[list[Retriever], AfterValidator(_different)] = []  # of 02_index; empty:
+    # `retriever` alone
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     seed: Annotated[int, Field(strict=True)] = 0  # of the draw of dev and test questions
