@@ -7,6 +7,7 @@ import difflib
 import json
 import re
 import shlex
+from pathlib import PurePath
 from typing import Annotated, Literal
 
 import yaml
@@ -148,6 +149,14 @@ class Parameters(BaseModel):
             return self.distractors if chosen is None else chosen
         extra = self.model_extra or {}
         return extra.get(f"{of}{module}_{name}", extra.get(f"{module}_{name}", list(paper)))
+
+
+def retriever_name(retriever: str) -> str:
+    """A retriever as figures name it, without the place where its model or server is."""
+    kind, _, model = retriever.partition(":")
+    if kind in VECTORS:
+        return f"{kind}: {PurePath(model).name}"
+    return "BM25" if retriever == "embedded" else "BM25, Elasticsearch"
 
 
 def grid_names() -> list[str]:

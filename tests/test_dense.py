@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,8 @@ from ircotlib.retrieval.encoder import Encoder
 from ircotlib.retrieval.ranking import Refused
 from ircotlib.retrieval.vectors import BLOCK, open_vectors, write_vectors
 
-pytest.importorskip("sentence_transformers", reason="needs the extra: pip install -e '.[dense]'")
+if not find_spec("sentence_transformers"):
+    pytest.skip("needs the extra: pip install -e '.[dense]'", allow_module_level=True)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = [start + end for start in "bcdfghjk" for end in ("ano", "oru", "ulo", "agi")]
 COUNT = 120
@@ -139,7 +141,11 @@ def test_vectors_of_the_model_are_unit_vectors_of_title_and_text(models):
 def test_many_requests_at_once_get_the_replies_of_one_at_a_time(backends, kind):
     chance, backend = np.random.default_rng(5), backends[kind]
     requests = [Retrieve(random_words(chance, 6), int(chance.integers(1, 9))) for _ in range(30)]
-    requests += [Retrieve("bano", 3, ("Bano", "bano")), requests[0], Retrieve("bano", 3, None, True)]
+    requests += [
+        Retrieve("bano", 3, ("Bano", "bano")),
+        requests[0],
+        Retrieve("bano", 3, None, True),
+    ]
     together, alone = ask(backend, requests), [ask_one(backend, one) for one in requests]
     for request, one, other in zip(requests, together, alone, strict=True):
         one, other = json.loads(one), json.loads(other)

@@ -1,8 +1,5 @@
-"""Candidates for the nearest of millions of vectors: faiss sorts the vectors into groups, each
-around a centre, and a query looks into the groups whose centres are nearest (an inverted file).
-
-The vectors in it have 8 bits a number, which is enough for candidates: dense.py scores them exactly
-with those on disk.
+"""Candidates for the nearest of millions of vectors, from usearch's graph of near neighbours (HNSW).
+They are candidates only: dense.py scores them exactly, with the vectors on disk.
 """
 
 import json
@@ -16,35 +13,34 @@ import numpy as np
 
 from ircotlib.paths import hold_lock
 
-PROBED = 64  # groups that a query looks into
-GROUPS = 4  # times the square root of the number of vectors
-TAUGHT = 40  # vectors a group from which the centres are found
-ROUNDS = 10  # of finding them (k-means)
-ROWS = 16_384  # vectors that are added together
+GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, and looked at for them
+SEARCHED = 128  # vectors that a query looks at, at least
 CANDIDATES = 2  # times as many as are asked for
+ROWS = 16_384  # vectors that are added together
 
 
 def setting() -> dict:
-    """What decides which candidates are found; ModuleNotFoundError without faiss."""
-    if not find_spec("faiss"):
-        missing = "found no faiss, expected it for a corpus of this size"
+    """What decides which candidates are found; ModuleNotFoundError without usearch."""
+    if not find_spec("usearch"):
+        missing = "found no usearch, expected it for a corpus of this size"
         raise ModuleNotFoundError(f"{missing}: pip install -e '.[dense]'")
-    named = {"probed": PROBED, "groups": GROUPS, "taught": TAUGHT, "rounds": ROUNDS}
-    return named | {"candidates": CANDIDATES, "faiss": version("faiss-cpu")}
+    searched = {"searched": SEARCHED, "candidates": CANDIDATES}
+    return GRAPH | searched | {"usearch": version("usearch")}
 
 
-def build_approximate(folder: Path, rows: np.ndarray) -> Path:
-    """The file of the index over vectors, one a row; it is made where it is not there, whole or not
-    at all, and lies in the folder of the vectors.
+def build_approximate(folder: Path, rows: np.ndarray, threads: int = 0) -> Path:
+    """The file of the index over float16 vectors, one a row; it is made where it is not there, whole
+    or not at all, and lies in the folder of the vectors.
+
+    `threads`: 0, one a core; with more than one, two indexes of the same vectors may differ a
+    little.
     """
     digest = sha256(json.dumps(setting()).encode()).hexdigest()[:8]
-    path = folder / f"approximate-{digest}.faiss"
+    path = folder / f"approximate-{digest}.usearch"
     with hold_lock(folder / "approximate.lock", f"the index {path}"):
         if not path.is_file():
-            import faiss
-
             partial = path.with_suffix(".partial")
-            faiss.write_index(_make(rows), str(partial))
+            _make(rows, threads).save(str(partial))
             partial.replace(path)
     return path
 
@@ -53,25 +49,23 @@ class Approximate:
     """The index in a file that build_approximate made, memory-mapped."""
 
     def __init__(self, path: Path):
-        import faiss
+        from usearch.index import Index
 
-        self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
-        self._index.nprobe = PROBED
+        self._index = Index.restore(str(path), view=True)
 
     def find(self, queries: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
         """Where paragraphs stand that may be the `size` nearest, for each query (1, width)."""
-        _, found = self._index.search(np.concatenate(queries), CANDIDATES * size)
-        return [np.sort(positions[positions >= 0]) for positions in found]
+        wanted, asked = CANDIDATES * size, np.concatenate(queries).astype(np.float16)
+        self._index.expansion_search = max(SEARCHED, wanted)
+        found = (self._index.search(query, wanted).keys for query in asked)
+        return [np.sort(positions).astype(np.int64) for positions in found]
 
 
-def _make(rows: np.ndarray):
-    import faiss
+def _make(rows: np.ndarray, threads: int):
+    from usearch.index import Index
 
-    groups = max(1, int(GROUPS * len(rows) ** 0.5))
-    index = faiss.index_factory(rows.shape[1], f"IVF{groups},SQ8", faiss.METRIC_INNER_PRODUCT)
-    index.cp.niter = ROUNDS
-    step = max(1, len(rows) // (TAUGHT * groups))
-    index.train(rows[::step].astype(np.float32))
+    index = Index(ndim=rows.shape[1], metric="ip", dtype="f16", **GRAPH)
     for start in range(0, len(rows), ROWS):
-        index.add(rows[start : start + ROWS].astype(np.float32))
+        keys = np.arange(start, min(start + ROWS, len(rows)))
+        index.add(keys, np.asarray(rows[keys[0] : keys[-1] + 1]), threads=threads)
     return index

@@ -74,14 +74,15 @@ def write_vectors(
             _append(folder, embed(corpus.between(block[0], block[-1] + 1)))
 
 
-def open_vectors(folder: Path, count: int) -> Vectors:
-    """The vectors of `count` paragraphs; ValueError when some are missing or their checksum is
-    another than when they were written.
+def open_vectors(folder: Path, count: int | None = None) -> Vectors:
+    """The vectors of `count` paragraphs, None: of all that are there; ValueError when some are
+    missing or their checksum is another than when they were written.
     """
     blocks = list(_read_blocks(folder))
     found = sum(len(block.counts) for block in blocks)
-    if found != count:
-        raise ValueError(f"{folder}: found vectors of {found} paragraphs, expected {count}; {ANEW}")
+    if found != (count or max(found, 1)):
+        expected = f"expected {count or 'some'}"
+        raise ValueError(f"{folder}: found vectors of {found} paragraphs, {expected}; {ANEW}")
     size, expected = (folder / VECTORS).stat().st_size, sum(block.size for block in blocks)
     if size != expected:
         raise ValueError(f"{folder}: found {size} bytes of vectors, expected {expected}; {ANEW}")
