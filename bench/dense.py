@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,12 +53,12 @@ def main() -> None:
     asked = parser.parse_args()
     torch.set_num_threads(1)
     real = read_real(asked.vectors)
-    rows = [*measure_rounding(real)]
-    rows += [row for size in asked.sizes for row in measure_dense(real, size, asked.approximate)]
-    rows += [row for size in asked.late for row in measure_late(size)]
-    table = pd.DataFrame(rows, columns=Row._fields)
-    print(table.to_string(index=False))
-    save_figure(None, table, "bench_dense")
+    dense = (measure_dense(real, size, asked.approximate) for size in asked.sizes)
+    rows = []
+    for row in chain(measure_rounding(real), *dense, *map(measure_late, asked.late)):
+        print(*row, sep=", ", flush=True)
+        rows.append(row)
+    save_figure(None, pd.DataFrame(rows, columns=Row._fields), "bench_dense")
 
 
 def read_real(folder: Path) -> np.ndarray:
@@ -87,11 +88,10 @@ def write(folder: Path, blocks: Iterator[np.ndarray]) -> np.ndarray:
 
 def measure_dense(real: np.ndarray, size: int, most: int) -> Iterator[Row]:
     """Exact search of one vector a paragraph; up to `most` paragraphs approximate search too."""
-
     row = partial(Row, MIXED, size)
     queries = list(mix(real, QUERIES, seed=0)[:, None])
     with tempfile.TemporaryDirectory() as folder:
-        sizes = [10_000] * (size // 10_000)
+        sizes = [min(10_000, size - start) for start in range(0, size, 10_000)]
         rows = write(Path(folder), (mix(real, n, i) for i, n in enumerate(sizes, start=1)))
         vectors = Vectors(rows, np.arange(len(rows) + 1))
         yield row("on disk", rows.nbytes / 1e6, "MB")

@@ -275,6 +275,17 @@ def test_two_who_embed_at_once_embed_once(models, words, tmp_path):
     assert blocks == [1]
 
 
+@pytest.mark.parametrize(
+    ("vectors", "expected"),
+    [(np.full((1, 4), 1e6), "number above 65,504"), (np.zeros((0, 4)), "text without a vector")],
+)
+def test_vectors_that_cannot_be_kept_are_refused(words, tmp_path, vectors, expected):
+    with pytest.raises(ValueError, match=f"found a .*{expected}.*, expected"):
+        write_vectors(tmp_path, words.corpus, lambda paragraphs: [vectors for _ in paragraphs])
+    with pytest.raises(ValueError, match="found vectors of 0 paragraphs, expected 120"):
+        open_vectors(tmp_path, COUNT)
+
+
 def damage(path: Path, how: str) -> None:
     content = bytearray(path.read_bytes())
     if how == "changed":
@@ -386,6 +397,19 @@ def test_what_cannot_be_used_is_one_line_that_says_what_to_do(models, words, tmp
     assert "found 120 paragraphs, expected at most 100" in complaint(f"colbert:{models['colbert']}")
     monkeypatch.setattr(encoder, "find_spec", lambda name: None)
     assert complaint("dense:any").endswith("pip install -e '.[dense]'")
+
+
+def test_the_benchmark_measures_what_it_says():
+    from bench.dense import measure_dense, measure_late, measure_rounding
+
+    real = np.random.default_rng(0).standard_normal((300, 24), dtype=np.float32)
+    found = {row.measure: row.value for row in measure_dense(real, 2000, most=2000)}
+    assert found["on disk"] == 2000 * 24 * 2 / 1e6 and len(found) == 7
+    assert 90 < found["approximate, share of the exact 15"] <= 100
+    same, change = (row.value for row in measure_rounding(real, 2000))
+    assert same > 80 and 0 < change < 0.002
+    size, speed = measure_late(100)
+    assert size.value == 100 * 100 * 128 * 2 / 1e6 and speed.value > 0
 
 
 def test_a_real_model_finds_by_meaning(tmp_path):

@@ -1,4 +1,4 @@
-"""Candidates for the nearest of millions of vectors, from usearch's graph of near neighbours (HNSW).
+"""Candidates for the nearest of millions of vectors, from usearch's graph of neighbours (HNSW).
 They are candidates only: dense.py scores them exactly, with the vectors on disk.
 """
 
@@ -29,8 +29,8 @@ def setting() -> dict:
 
 
 def build_approximate(folder: Path, rows: np.ndarray, threads: int = 0) -> Path:
-    """The file of the index over float16 vectors, one a row; it is made where it is not there, whole
-    or not at all, and lies in the folder of the vectors.
+    """The file of the index over float16 vectors, one a row; made where it is not there, whole or
+    not at all, in the folder of the vectors.
 
     `threads`: 0, one a core; with more than one, two indexes of the same vectors may differ a
     little.

@@ -98,7 +98,11 @@ def _append(folder: Path, vectors: list[np.ndarray]) -> None:
     """Write a block: first its vectors, then the line that says they are there."""
     if not all(map(len, vectors)):
         raise ValueError(f"{folder}: found a text without a vector, expected one at least")
-    rows = np.concatenate(vectors).astype(np.float16)
+    with np.errstate(over="ignore"):
+        rows = np.concatenate(vectors).astype(np.float16)
+    if not np.isfinite(rows).all():
+        found = f"{folder}: found a vector with a number above 65,504, or none at all"
+        raise ValueError(f"{found}, expected what float16 can hold; take another model")
     _add(folder / VECTORS, rows.tobytes())
     block = _Block([len(one) for one in vectors], rows.shape[1], zlib.crc32(rows.tobytes()))
     _add(folder / BLOCKS, json.dumps(block).encode() + b"\n")
