@@ -27,7 +27,7 @@ INSTALL = "pip install -e '.[dense]'"
 class Encoder:
     """A model in a folder or on the Hugging Face hub; it is loaded when a text is embedded.
 
-    `late`: one vector a token, for late interaction (ColBERTv2, as in SearChain §4.1), in place of
+    `late`: one vector a token, for late interaction (ColBERTv2, as in SearChain §4.1.3), in place of
     one a text. `fingerprint` changes with any file of the model, with how texts are embedded, and
     with sentence-transformers' minor version. Raises ModuleNotFoundError without the extra, and
     FileNotFoundError or ValueError where there is no model, or one of the other kind.
