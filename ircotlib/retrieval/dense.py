@@ -5,7 +5,7 @@ Retrieve; NearestTitle is BM25's on titles (IRCoT App. B), whatever finds the pa
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -50,9 +50,9 @@ class Dense:
         if not all(isinstance(request, Retrieve) for request in requests):
             yield from self._words.answer(requests)
             return
-        places, vectors = group(requests), {}
+        places = group(requests)
         searchings = {request: searching_of(self, request) for request in places}
-        for request, reply in play(searchings, lambda asked: self._search(asked, vectors)):
+        for request, reply in play(searchings, self._search):
             yield from ((place, reply) for place in places[request])
 
     def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
@@ -69,24 +69,22 @@ class Dense:
         """A text, and where the paragraphs with allowed titles stand; None: anywhere."""
         return text, None if titles is None else tuple(self._words.positions_of(titles))
 
-    def _search(self, searches: Sequence[Search], embedded: dict) -> list[Hits]:
-        """The hits of each search; those in the whole corpus are found together. `embedded`: the
-        vectors of the queries so far.
-        """
+    def _search(self, searches: Sequence[Search]) -> list[Hits]:
+        """The hits of each search; those in the whole corpus are found together."""
+        if not searches:
+            return []
         from ircotlib.retrieval.nearest import find_among
 
-        new = list({one.query[0]: None for one in searches if one.query[0] not in embedded})
-        embedded |= zip(new, self._encoder.embed_queries(new), strict=True) if new else {}
-        found = {}
+        queries, found = self._encoder.embed_queries([one.query[0] for one in searches]), {}
         anywhere = [place for place, one in enumerate(searches) if one.query[1] is None]
         if anywhere:
             size = max(searches[place].size for place in anywhere)
-            queries = [embedded[searches[place].query[0]] for place in anywhere]
-            found = dict(zip(anywhere, self._nearest(queries, size), strict=True))
-        for place, (_, (text, positions), size) in enumerate(searches):
+            nearest = self._nearest([queries[place] for place in anywhere], size)
+            found = dict(zip(anywhere, nearest, strict=True))
+        for place, (_, (_, positions), size) in enumerate(searches):
             if positions is not None:
                 within = np.asarray(positions, dtype=np.int64)
-                found[place] = find_among(embedded[text], self._vectors, within, size)
+                found[place] = find_among(queries[place], self._vectors, within, size)
         return [_hits(*found[place], one.size) for place, one in enumerate(searches)]
 
     def _nearest(self, queries: list[np.ndarray], size: int) -> list[tuple]:
@@ -181,13 +179,19 @@ def open_dense(
     if late and len(corpus) > LATE_MOST:
         found = f"{retriever}: found {len(corpus):,} paragraphs, expected at most {LATE_MOST:,}"
         raise ValueError(f"{found}, for all are scored; take dense: or hybrid: with another model")
-    encoder = Encoder(model, late)
+    encoder = _encoder(model, late)
     made_of = f"{corpus.fingerprint} {encoder.fingerprint}"
     digest = sha256(made_of.encode()).hexdigest()[:12]
     place = folder.with_name(f"{folder.name}-{'tokens' if late else 'vectors'}-{digest}")
     write_vectors(place, corpus, encoder.embed_paragraphs, progress)
     dense = Dense(words, encoder, place, len(corpus) if late else exact)
     return Hybrid(words, dense) if kind == "hybrid" else dense
+
+
+@cache
+def _encoder(model: str, late: bool) -> Encoder:
+    """One in a process, whatever the corpora and retrievers that use it."""
+    return Encoder(model, late)
 
 
 def search(

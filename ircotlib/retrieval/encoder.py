@@ -16,6 +16,7 @@ from ircotlib.data import Paragraph
 
 TOKENS = 256  # of a query or paragraph; what follows is not read (dense only: ColBERT has its own)
 BATCH = 32  # texts that the model reads together
+KEPT = 4096  # queries whose vectors are kept
 VERSION = 1  # of what is embedded, and how
 CONFIG = "config_sentence_transformers.json"
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -27,8 +28,8 @@ INSTALL = "pip install -e '.[dense]'"
 class Encoder:
     """A model in a folder or on the Hugging Face hub; it is loaded when a text is embedded.
 
-    `late`: one vector a token, for late interaction (ColBERTv2, as in SearChain §4.1.3), in place of
-    one a text. `fingerprint` changes with any file of the model, with how texts are embedded, and
+    `late`: one vector a token, for late interaction (ColBERTv2, SearChain §4.1.3), not one a
+    text. `fingerprint` changes with any file of the model, with how texts are embedded, and
     with sentence-transformers' minor version. Raises ModuleNotFoundError without the extra, and
     FileNotFoundError or ValueError where there is no model, or one of the other kind.
     """
@@ -37,7 +38,7 @@ class Encoder:
         if not find_spec("sentence_transformers"):
             missing = "found no sentence-transformers, expected the extra of dense retrieval"
             raise ModuleNotFoundError(f"{missing}: {INSTALL}")
-        self.folder, self.late = find_model(name), late
+        self.folder, self.late, self._kept = find_model(name), late, {}
         if is_late(self.folder) != late:
             kinds = ("one vector a text, of dense:", "one vector a token, of colbert:")
             found, expected = (kinds[kind] for kind in (not late, late))
@@ -52,8 +53,14 @@ class Encoder:
         return self._embed(self._model.encode_document, texts)
 
     def embed_queries(self, queries: Sequence[str]) -> list[np.ndarray]:
-        """The vectors of each query: an array (vectors, width) each."""
-        return self._embed(self._model.encode_query, list(queries))
+        """The vectors of each query: an array (vectors, width) each. Those of the last thousands
+        are kept, for a query comes again with another K.
+        """
+        if new := [query for query in dict.fromkeys(queries) if query not in self._kept]:
+            self._kept |= zip(new, self._embed(self._model.encode_query, new), strict=True)
+        found = [self._kept[query] for query in queries]
+        self._kept = self._kept if len(self._kept) < KEPT else {}
+        return found
 
     def _embed(self, encode, texts: list[str]) -> list[np.ndarray]:
         how = {"batch_size": BATCH, "convert_to_numpy": True, "show_progress_bar": False}
