@@ -14,8 +14,8 @@ from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.demonstrations import find_demonstrations
 from ircotlib.laboratory.make import make_laboratory
-from ircotlib.parameters import MAIN, Parameters
-from ircotlib.paths import DATA
+from ircotlib.parameters import MAIN, VECTORS, Parameters
+from ircotlib.paths import DATA, resolve
 from ircotlib.prices import find_price
 from ircotlib.program import Program
 from ircotlib.progress import track
@@ -171,13 +171,21 @@ def _opened(
 
 
 def open_retriever(corpus, name: str, retriever: str = "embedded") -> object:
-    """The index of a corpus: "embedded", or on an Elasticsearch at an address; of a cluster several
-    with commas between them: its index then has as many shards as there are addresses, each twice.
-    Credentials come from the environment (elastic_client.connect).
+    """The index of a corpus: "embedded"; by vectors, "dense:MODEL", "colbert:MODEL" or
+    "hybrid:MODEL"; or on an Elasticsearch at an address; of a cluster several with commas between
+    them: its index then has as many shards as there are addresses, each twice. Credentials come
+    from the environment (elastic_client.connect).
     """
-    progress = partial(track, label=f"index of {name}")
+    progress, folder = partial(track, label=f"index of {name}"), DATA / "indexes" / name
+    kind, _, model = retriever.partition(":")
     if retriever == "embedded":
-        return open_index(corpus, DATA / "indexes" / name, progress)
+        return open_index(corpus, folder, progress)
+    if kind in VECTORS:
+        from ircotlib.retrieval.dense import open_dense
+
+        words = open_index(corpus, folder, progress)
+        progress = partial(track, label=f"vectors of {name}", every=100)
+        return open_dense(words, f"{kind}:{resolve(model)}", folder, progress)
     from ircotlib.retrieval.elastic_load import open_elasticsearch  # its client is an extra
 
     nodes = len(retriever.split(","))

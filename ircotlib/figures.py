@@ -68,6 +68,23 @@ def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
     return figure
 
 
+def draw_recall_by_retriever(table: pd.DataFrame, title: str) -> plt.Figure:
+    """Draw recall in percent against K, one panel a data set, one line a retriever; `table` as that
+    of draw_recall_by_k, with the column retriever.
+    """
+    datasets, label = list(dict.fromkeys(table["dataset"])), "recall of gold paragraphs, %"
+    shape = {"figsize": (1 + 2.8 * len(datasets), 3.6), "sharey": True, "squeeze": False}
+    figure, axes = subplots(1, len(datasets), **shape)
+    for axis, dataset in zip(axes[0], datasets, strict=True):
+        rows = table[table["dataset"] == dataset]
+        for retriever, line in rows.groupby("retriever", sort=False):
+            axis.plot(line["k"], line["recall"], marker="o", label=retriever)
+        axis.set(title=f"{title_of(dataset)} (n = {rows['n'].iloc[0]:,})", ylim=(0, 100))
+        axis.set(xlabel="K, paragraphs retrieved", xticks=sorted(rows["k"].unique()))
+    axes[0, 0].set_ylabel(label)
+    return finish(figure, axes, title)
+
+
 def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     """Draw means with intervals by model, one panel a data set, one line a system through the
     models of a style (IRCoT Figures 8 and 9).

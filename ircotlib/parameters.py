@@ -7,6 +7,7 @@ import difflib
 import json
 import re
 import shlex
+from pathlib import PurePath
 from typing import Annotated, Literal
 
 import yaml
@@ -22,6 +23,8 @@ MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 0
 # of a profile that says how its local models are prompted, a model behind a server takes these
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+VECTORS = ("dense", "colbert", "hybrid")  # retrievers, before ":MODEL"
+RETRIEVER = re.compile(rf"embedded|({'|'.join(VECTORS)}):\S.*|https?://\S+")
 
 
 def _different(values: list) -> list:
@@ -30,15 +33,18 @@ def _different(values: list) -> list:
     return values
 
 
-def _without_credentials(address: str) -> str:
-    if "@" in address:
+def _a_retriever(name: str) -> str:
+    if "@" in name and name.partition(":")[0] not in VECTORS:
         raise ValueError(
             "expected an address without user and password, for notebooks keep their parameters; "
             "set ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
         )
-    if address != "embedded" and not re.match(r"https?://\S+$", address):
-        raise ValueError('expected "embedded" or the address of an Elasticsearch, http://host:9200')
-    return address
+    if not RETRIEVER.fullmatch(name):
+        raise ValueError(
+            'expected "embedded" or the address of an Elasticsearch, http://host:9200, or a model '
+            "as in dense:FOLDER, colbert:FOLDER or hybrid:FOLDER"
+        )
+    return name
 
 
 def _addresses(server: str) -> str:
@@ -54,6 +60,7 @@ Positive = Annotated[float, Field(gt=0)]
 Values = Annotated[list[Count], Field(min_length=1), AfterValidator(_different)]
 Distractors = Annotated[list[Count], AfterValidator(_different)]
 Names = Annotated[list[str], AfterValidator(_different)]
+Retriever = Annotated[str, AfterValidator(_a_retriever)]
 SomeNames = Annotated[Names, Field(min_length=1)]
 
 
@@ -69,7 +76,9 @@ class Parameters(BaseModel):
     datasets: SomeNames
     data_dir: str  # folder of the official raw files, "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # of the contexts, or the paper's (IRCoT App. A)
-    retriever: Annotated[str, AfterValidator(_without_credentials)] = "embedded"
+    retriever: Retriever = "embedded"
+    retrievers: Annotated[list[Retriever], AfterValidator(_different)] = []  # of 02_index; empty:
+    # `retriever` alone
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     ood_test: Count | None = None  # those of 07_ood; None: as test
@@ -180,6 +189,14 @@ class Parameters(BaseModel):
             return self.distractors if chosen is None else chosen
         extra = self.model_extra or {}
         return extra.get(f"{of}{module}_{name}", extra.get(f"{module}_{name}", list(paper)))
+
+
+def retriever_name(retriever: str) -> str:
+    """A retriever as figures name it, without the place where its model or server is."""
+    kind, _, model = retriever.partition(":")
+    if kind in VECTORS:
+        return f"{kind}: {PurePath(model).name}"
+    return "BM25" if retriever == "embedded" else "BM25, Elasticsearch"
 
 
 def grid_names() -> list[str]:

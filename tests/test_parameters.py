@@ -2,7 +2,15 @@
 
 import pytest
 
-from ircotlib.parameters import MAIN, OOD, SCALE, grid_names, parameter_names, read_parameters
+from ircotlib.parameters import (
+    MAIN,
+    OOD,
+    SCALE,
+    grid_names,
+    parameter_names,
+    read_parameters,
+    retriever_name,
+)
 from ircotlib.systems import all_systems
 
 WRONG = [
@@ -24,6 +32,9 @@ WRONG = [
     ({"dtype": "int8"}, "dtype: found 'int8', expected 'float32'"),
     ({"corpus": "all"}, "corpus: found 'all', expected 'pooled' or 'full'"),
     ({"retriever": "es"}, "retriever: found 'es', expected \"embedded\" or the address"),
+    ({"retriever": "dense:"}, "retriever: found 'dense:', expected .* as in dense:FOLDER"),
+    ({"retrievers": ["embedded", "x:y"]}, "retrievers: found 'x:y', expected \"embedded\" or"),
+    ({"retrievers": ["embedded", "embedded"]}, "retrievers: found .*, expected each value once"),
     ({"context_tokens": 50}, "context_tokens: found 50, expected more than 200"),
     ({"oner_k": 5}, "oner_k: found 5, expected a list"),
     ({"oner_k": []}, r"oner_k: found \[\], expected a list"),
@@ -55,6 +66,18 @@ def test_a_password_is_neither_accepted_nor_shown():
     with pytest.raises(ValueError, match="without user and password") as error:
         read_parameters("mini", {"retriever": "http://me:secret@host:9200"})
     assert "secret" not in str(error.value)
+
+
+def test_retrievers_are_named_without_their_places():
+    names = {
+        "embedded": "BM25",
+        "http://host:9200": "BM25, Elasticsearch",
+        "dense:/a/b/all-MiniLM-L6-v2": "dense: all-MiniLM-L6-v2",
+        "hybrid:models/x": "hybrid: x",
+        "colbert:colbert-ir/colbertv2.0": "colbert: colbertv2.0",
+    }
+    p = read_parameters("mini", {"retrievers": list(names)})
+    assert [retriever_name(retriever) for retriever in p.retrievers] == list(names.values())
 
 
 @pytest.mark.parametrize("profile", ["maxi", "", "../mini", "mini.yaml", "/etc/passwd"])

@@ -297,6 +297,29 @@ def test_one_retrieval_is_that_of_the_tables():
     assert quoted("gap") == [round(float(row["recall"]), 1) for row in last]
 
 
+def test_recall_by_retriever_is_that_of_the_table():
+    rows, shown = read("sample_oner_recall_by_retriever", None), ("5", "9", "15")
+    retrievers = list(dict.fromkeys(row["retriever"] for row in rows))
+    value = {(r["dataset"], r["retriever"], r["k"]): float(r["recall"]) for r in rows}
+    expected = [
+        f"| {NAMES[d]} | "
+        + " | ".join(" / ".join(f"{value[d, r, k]:.1f}" for k in shown) for r in retrievers)
+        + " |"
+        for d in dict.fromkeys(row["dataset"] for row in rows)
+    ]
+    head = f"| recall, %, at K = {' / '.join(shown)} | {' | '.join(retrievers)} |"
+    assert block("by retriever").splitlines()[1] == head
+    assert below_head("by retriever").splitlines() == expected
+
+
+def test_dense_retrieval_is_that_of_the_benchmark():
+    expected = []
+    for row in read("bench_dense", None):
+        value = f"{float(row['value']):,.3g} {row['unit']}".strip()
+        expected.append(f"| {int(row['paragraphs']):,} | {row['measure']} | {value} |")
+    assert below_head("dense").splitlines() == expected
+
+
 def test_speed_is_that_of_the_benchmark():
     full, one = (
         find(read("bench_batching", None), way) for way in ("full batches", "one at a time")

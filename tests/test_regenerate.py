@@ -88,7 +88,8 @@ def test_what_a_notebook_makes_bears_the_profile_but_for_mini():
         "ircot_fig09_scale_f1_paper.png",
         "ircot_fig09_scale_f1_paper.csv",
     ]
-    assert [path.name for path in made_by("02_index", "mini")] == ["mini_oner_recall.csv"]
+    made = [path.stem for path in made_by("02_index", "sample")]
+    assert made == ["sample_oner_recall", *2 * ["sample_oner_recall_by_retriever"]]
     assert made_by("05_laboratory", "mini") == []
 
 

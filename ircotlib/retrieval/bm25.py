@@ -106,6 +106,12 @@ class BM25:
             _any(self._weigh("title", Counter(analyze(title)))),
         ]
 
+    def positions_of(self, titles: Iterable[str]) -> list[int]:
+        """Where the paragraphs with one of these titles stand, in the order of the corpus."""
+        query = self._allow(titles)
+        count = self._searcher.search(query, 1, count=True).count
+        return sorted(position for position, _ in self._search(Search("", query, max(1, count))))
+
     def _reply(self, searching: Searching[str]) -> str | Refused:
         try:
             return self._play(searching)

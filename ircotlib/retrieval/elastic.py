@@ -1,7 +1,7 @@
 """The Elasticsearch backend, for corpora beyond one machine; it ranks as BM25 does (IRCoT §4.1)."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import TypeVar
@@ -22,6 +22,7 @@ from ircotlib.retrieval.ranking import (
     decode,
     group,
     nearest_titles,
+    play,
     retrieve,
     searching_of,
 )
@@ -86,7 +87,7 @@ class Elasticsearch:
         places = group(requests)
         searchings = [(request, searching_of(self, request)) for request in places]
         for start in range(0, len(searchings), BATCH):
-            for request, reply in self._play(dict(searchings[start : start + BATCH])):
+            for request, reply in play(dict(searchings[start : start + BATCH]), self._search):
                 yield from ((place, reply) for place in places[request])
 
     def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
@@ -119,29 +120,10 @@ class Elasticsearch:
         return [{"bool": {"filter": same}}, {"bool": {"filter": any_case}}, _any(title, "title")]
 
     def _play_one(self, searching: Searching):
-        ((_, result),) = self._play({0: searching})
+        ((_, result),) = play({0: searching}, self._search)
         if isinstance(result, Refused):
             raise result
         return result
-
-    def _play(self, searchings: Mapping[T, Searching]) -> Iterator[tuple[T, object]]:
-        """Play searchings to their ends, each round of searches in one request; yield what they
-        return, or why it was refused.
-        """
-        sent: dict[T, Hits | Refused | None] = dict.fromkeys(searchings)
-        while sent:
-            asked, ended = {}, {}
-            for name, hits in sent.items():
-                try:
-                    if isinstance(hits, Refused):
-                        raise hits
-                    asked[name] = searchings[name].send(hits)
-                except StopIteration as end:
-                    ended[name] = end.value
-                except Refused as error:
-                    ended[name] = error
-            yield from ended.items()
-            sent = dict(zip(asked, self._search(list(asked.values()))))
 
     def _search(self, searches: Sequence[Search]) -> list[Hits | Refused]:
         found: dict[int, Hits | Refused] = {}

@@ -1,11 +1,11 @@
 """How a request is answered by searches, whichever backend makes them (IRCoT §4.1, App. B).
 
 A searching is a generator: it yields searches, is sent the hits of each, and returns its result.
-Both backends play the same ones, so both break ties, leave out repeats and choose titles alike.
+All backends play the same ones, so all break ties, leave out repeats and choose titles alike.
 """
 
 import json
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from ircotlib.data import Paragraph
@@ -33,7 +33,7 @@ class Search(NamedTuple):
     size: int
 
 
-Hits = list[tuple[int, float]]  # position in the corpus, score to 3 decimals
+Hits = list[tuple[int, float]]  # position in the corpus, score to a few decimals
 Searching = Generator[Search, Hits, T]
 
 
@@ -72,6 +72,28 @@ def decode(corpus: Corpus, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...
     return tuple(hit if isinstance(hit, str) else corpus[hit[0]] for hit in json.loads(reply))
 
 
+def play(
+    searchings: Mapping[T, Searching], search: Callable[[list[Search]], Sequence[Hits | Refused]]
+) -> Iterator[tuple[T, object]]:
+    """Play searchings to their ends, each round of searches in one call of `search`; yield what
+    they return, or why it was refused.
+    """
+    sent: dict[T, Hits | Refused | None] = dict.fromkeys(searchings)
+    while sent:
+        asked, ended = {}, {}
+        for name, hits in sent.items():
+            try:
+                if isinstance(hits, Refused):
+                    raise hits
+                asked[name] = searchings[name].send(hits)
+            except StopIteration as end:
+                ended[name] = end.value
+            except Refused as error:
+                ended[name] = error
+        yield from ended.items()
+        sent = dict(zip(asked, search(list(asked.values()))))
+
+
 def retrieve(backend: Backend, request: Retrieve) -> Searching[Hits]:
     """The best hits, best first; of texts that differ in case only the best one if `distinct`.
 
@@ -106,7 +128,7 @@ def nearest_titles(backend: Backend, request: NearestTitle) -> Searching[list[st
 
 
 def _rank(backend: Backend, text: str, query: object, k: int) -> Searching[Hits]:
-    """The k best hits; equal scores (to 3 decimals) in the order of the corpus, whatever the index,
+    """The k best hits; equal scores, as rounded, in the order of the corpus, whatever the index,
     on however many shards.
     """
     size = k + SPARE

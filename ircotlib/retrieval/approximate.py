@@ -1,0 +1,71 @@
+"""Candidates for the nearest of millions of vectors, from usearch's graph of neighbours (HNSW).
+They are candidates only: dense.py scores them exactly, with the vectors on disk.
+"""
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from ircotlib.paths import hold_lock
+
+GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, and looked at for them
+SEARCHED = 128  # vectors that a query looks at, at least
+CANDIDATES = 2  # times as many as are asked for
+ROWS = 16_384  # vectors that are added together
+
+
+def setting() -> dict:
+    """What decides which candidates are found; ModuleNotFoundError without usearch."""
+    if not find_spec("usearch"):
+        missing = "found no usearch, expected it for a corpus of this size"
+        raise ModuleNotFoundError(f"{missing}: pip install -e '.[dense]'")
+    searched = {"searched": SEARCHED, "candidates": CANDIDATES}
+    return GRAPH | searched | {"usearch": version("usearch")}
+
+
+def build_approximate(folder: Path, rows: np.ndarray, threads: int = 0) -> Path:
+    """The file of the index over float16 vectors, one a row; made where it is not there, whole or
+    not at all, in the folder of the vectors.
+
+    `threads`: 0, one a core; with more than one, two indexes of the same vectors may differ a
+    little.
+    """
+    digest = sha256(json.dumps(setting()).encode()).hexdigest()[:8]
+    path = folder / f"approximate-{digest}.usearch"
+    with hold_lock(folder / "approximate.lock", f"the index {path}"):
+        if not path.is_file():
+            partial = path.with_suffix(".partial")
+            _make(rows, threads).save(str(partial))
+            partial.replace(path)
+    return path
+
+
+class Approximate:
+    """The index in a file that build_approximate made, memory-mapped."""
+
+    def __init__(self, path: Path):
+        from usearch.index import Index
+
+        self._index = Index.restore(str(path), view=True)
+
+    def find(self, queries: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
+        """Where paragraphs stand that may be the `size` nearest, for each query (1, width)."""
+        wanted, asked = CANDIDATES * size, np.concatenate(queries).astype(np.float16)
+        self._index.expansion_search = max(SEARCHED, wanted)
+        found = (self._index.search(query, wanted).keys for query in asked)
+        return [np.sort(positions).astype(np.int64) for positions in found]
+
+
+def _make(rows: np.ndarray, threads: int):
+    from usearch.index import Index
+
+    index = Index(ndim=rows.shape[1], metric="ip", dtype="f16", **GRAPH)
+    for start in range(0, len(rows), ROWS):
+        keys = np.arange(start, min(start + ROWS, len(rows)))
+        index.add(keys, np.asarray(rows[keys[0] : keys[-1] + 1]), threads=threads)
+    return index

@@ -1,0 +1,210 @@
+"""Retrieval by vectors: dense, late interaction, and the hybrid of BM25 and dense. They answer
+Retrieve; NearestTitle is BM25's on titles (IRCoT App. B), whatever finds the paragraphs.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from ircotlib.data import Paragraph
+from ircotlib.program import NearestTitle, Retrieve
+from ircotlib.retrieval.approximate import Approximate, build_approximate, setting
+from ircotlib.retrieval.bm25 import BM25
+from ircotlib.retrieval.encoder import Encoder
+from ircotlib.retrieval.ranking import Hits, Refused, Search, decode, group, play, searching_of
+from ircotlib.retrieval.vectors import Vectors, open_vectors, write_vectors
+
+DECIMALS = 5  # of scores; equal ones are in the order of the corpus
+EXACT = 1_000_000  # paragraphs; of more, the nearest are looked up in an approximate index
+LATE_MOST = 200_000  # paragraphs with one vector a token: 25 KB and 0.4 MFLOP each, a query
+FUSED, CONSTANT = 60, 60  # hits of either ranking, and what is added to a rank
+Reply = tuple[int, str | Refused]
+
+
+class Dense:
+    """The backend of Retrieve over the vectors of a corpus: exact search, in batches; beyond
+    `exact` paragraphs an approximate index finds candidates, which are scored exactly.
+
+    `words`: the embedded index of the same corpus, which answers NearestTitle and knows where
+    titles stand. Limited to `titles`, search is always exact. `fingerprint` changes with the
+    corpus, the model, and what follows from their versions. Raises ValueError for damaged vectors,
+    when the first request is answered. Differs from BM25: every paragraph has a score.
+    """
+
+    answers = (Retrieve, NearestTitle)
+
+    def __init__(self, words: BM25, encoder: Encoder, folder: Path, exact: int = EXACT):
+        self.corpus, self._words, self._encoder = words.corpus, words, encoder
+        self._folder, self._is_exact = folder, len(words.corpus) <= exact
+        made_of = [words.fingerprint, encoder.fingerprint, DECIMALS]
+        made_of += [] if self._is_exact else [setting()]
+        self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
+
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
+        """Yield the place of each request and its reply, as BM25 does."""
+        if not all(isinstance(request, Retrieve) for request in requests):
+            yield from self._words.answer(requests)
+            return
+        places = group(requests)
+        searchings = {request: searching_of(self, request) for request in places}
+        for request, reply in play(searchings, self._search):
+            yield from ((place, reply) for place in places[request])
+
+    def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
+        """The paragraphs or titles of a reply, best first."""
+        return decode(self.corpus, reply)
+
+    def search(
+        self, query: str, k: int = 15, titles: Iterable[str] | None = None
+    ) -> list[tuple[Paragraph, float]]:
+        """The k best paragraphs with their scores, best first."""
+        return search(self, query, k, titles)
+
+    def query_of(self, text: str, titles: Iterable[str] | None) -> tuple:
+        """A text, and where the paragraphs with allowed titles stand; None: anywhere."""
+        return text, None if titles is None else tuple(self._words.positions_of(titles))
+
+    def _search(self, searches: Sequence[Search]) -> list[Hits]:
+        """The hits of each search; those in the whole corpus are found together."""
+        if not searches:
+            return []
+        from ircotlib.retrieval.nearest import find_among
+
+        queries, found = self._encoder.embed_queries([one.query[0] for one in searches]), {}
+        anywhere = [place for place, one in enumerate(searches) if one.query[1] is None]
+        if anywhere:
+            size = max(searches[place].size for place in anywhere)
+            nearest = self._nearest([queries[place] for place in anywhere], size)
+            found = dict(zip(anywhere, nearest, strict=True))
+        for place, (_, (_, positions), size) in enumerate(searches):
+            if positions is not None:
+                within = np.asarray(positions, dtype=np.int64)
+                found[place] = find_among(queries[place], self._vectors, within, size)
+        return [_hits(*found[place], one.size) for place, one in enumerate(searches)]
+
+    def _nearest(self, queries: list[np.ndarray], size: int) -> list[tuple]:
+        """Positions and scores of the best paragraphs for each query."""
+        from ircotlib.retrieval.nearest import find_among, find_nearest
+
+        if self._is_exact:
+            return find_nearest(queries, self._vectors, size)
+        candidates = self._approximate.find(queries, size)
+        return [
+            find_among(query, self._vectors, positions, size)
+            for query, positions in zip(queries, candidates, strict=True)
+        ]
+
+    @cached_property
+    def _vectors(self) -> Vectors:
+        return open_vectors(self._folder, len(self.corpus))
+
+    @cached_property
+    def _approximate(self) -> Approximate:
+        return Approximate(build_approximate(self._folder, self._vectors.rows))
+
+
+class Hybrid:
+    """The backend of Retrieve that fuses the rankings of BM25 and Dense by their reciprocal ranks:
+    a paragraph's score is the sum of 1 / (60 + rank) over the two (Cormack et al., SIGIR 2009).
+
+    Of each ranking the best 60 count, or the best k where k is larger. `fingerprint` changes with
+    those of both. NearestTitle is BM25's.
+    """
+
+    answers = (Retrieve, NearestTitle)
+
+    def __init__(self, words: BM25, dense: Dense):
+        self.corpus, self._words, self._dense = words.corpus, words, dense
+        made_of = [words.fingerprint, dense.fingerprint, FUSED, CONSTANT]
+        self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
+
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
+        """Yield the place of each request and its reply, as BM25 does."""
+        if not all(isinstance(request, Retrieve) for request in requests):
+            yield from self._words.answer(requests)
+            return
+        deep = [replace(one, k=max(FUSED, one.k) if one.k > 0 else one.k) for one in requests]
+        by_words, by_vectors = (dict(one.answer(deep)) for one in (self._words, self._dense))
+        for place, request in enumerate(requests):
+            both = by_words[place], by_vectors[place]
+            refused = [reply for reply in both if isinstance(reply, Refused)]
+            yield place, refused[0] if refused else self._fuse(request, both)
+
+    def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
+        """The paragraphs or titles of a reply, best first."""
+        return decode(self.corpus, reply)
+
+    def search(
+        self, query: str, k: int = 15, titles: Iterable[str] | None = None
+    ) -> list[tuple[Paragraph, float]]:
+        """The k best paragraphs with their scores, best first."""
+        return search(self, query, k, titles)
+
+    def _fuse(self, request: Retrieve, rankings: Sequence[str]) -> str:
+        """The reply to a request from those of both rankings."""
+        scores: dict[int, float] = {}
+        for ranking in map(json.loads, rankings):
+            for rank, (position, _) in enumerate(ranking, start=1):
+                scores[position] = scores.get(position, 0) + 1 / (CONSTANT + rank)
+        hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+        if request.distinct:
+            texts = {}
+            for hit in hits:
+                texts.setdefault(self.corpus[hit[0]].text.lower(), hit)
+            hits = list(texts.values())
+        rounded = [(position, round(score, DECIMALS)) for position, score in hits]
+        return json.dumps(rounded[: request.k], separators=(",", ":"))
+
+
+def open_dense(
+    words: BM25,
+    retriever: str,
+    folder: Path,
+    progress: Callable[[range], Iterable[int]] = iter,
+    exact: int = EXACT,
+) -> Dense | Hybrid:
+    """The backend that "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" names, over the corpus of
+    an embedded index; its vectors are made first, in a folder of their own whose name begins as
+    `folder`. If that is broken off, the next call goes on.
+
+    Raises ValueError where one vector a token would be too many. See Encoder for the model's.
+    """
+    kind, _, model = retriever.partition(":")
+    late, corpus = kind == "colbert", words.corpus
+    if late and len(corpus) > LATE_MOST:
+        found = f"{retriever}: found {len(corpus):,} paragraphs, expected at most {LATE_MOST:,}"
+        raise ValueError(f"{found}, for all are scored; take dense: or hybrid: with another model")
+    encoder = _encoder(model, late)
+    made_of = f"{corpus.fingerprint} {encoder.fingerprint}"
+    digest = sha256(made_of.encode()).hexdigest()[:12]
+    place = folder.with_name(f"{folder.name}-{'tokens' if late else 'vectors'}-{digest}")
+    write_vectors(place, corpus, encoder.embed_paragraphs, progress)
+    dense = Dense(words, encoder, place, len(corpus) if late else exact)
+    return Hybrid(words, dense) if kind == "hybrid" else dense
+
+
+@cache
+def _encoder(model: str, late: bool) -> Encoder:
+    """One in a process, whatever the corpora and retrievers that use it."""
+    return Encoder(model, late)
+
+
+def search(
+    backend: Dense | Hybrid, query: str, k: int, titles: Iterable[str] | None
+) -> list[tuple[Paragraph, float]]:
+    """The k best paragraphs with their scores, best first; Refused for a k below 1."""
+    titles = None if titles is None else tuple(titles)
+    [(_, reply)] = backend.answer([Retrieve(query, k, titles)])
+    if isinstance(reply, Refused):
+        raise reply
+    return [(backend.corpus[position], score) for position, score in json.loads(reply)]
+
+
+def _hits(positions: np.ndarray, scores: np.ndarray, size: int) -> Hits:
+    rounded = (round(float(score), DECIMALS) for score in scores[:size])
+    return list(zip(positions[:size].tolist(), rounded))

@@ -1,0 +1,71 @@
+"""The nearest paragraphs to queries by their vectors: exactly, all of a batch of queries together.
+
+With one vector a text the score is their dot product (cosine); with one a token it is MaxSim: for
+each token of the query the best of the paragraph's, summed (ColBERT).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from ircotlib.retrieval.vectors import Vectors
+
+ROWS = 8192  # vectors of paragraphs in one matrix product
+QUERIES = 1024  # vectors of queries in it
+Nearest = tuple[np.ndarray, np.ndarray]  # positions in the corpus and scores, best first
+
+
+def find_nearest(queries: Sequence[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
+    """The k best paragraphs for each query, whose vectors are an array (vectors, width)."""
+    found, batch = [], []
+    for query in queries:
+        if batch and sum(map(len, batch)) + len(query) > QUERIES:
+            found += _find(batch, vectors, k)
+            batch = []
+        batch.append(query)
+    return found + (_find(batch, vectors, k) if batch else [])
+
+
+def find_among(query: np.ndarray, vectors: Vectors, positions: np.ndarray, k: int) -> Nearest:
+    """The k best of some paragraphs for a query."""
+    rows, starts = vectors.of(positions)
+    places, scores = _find([query], Vectors(rows, starts), k)[0]
+    return positions[places], scores
+
+
+def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
+    """The best so far are joined with the best of each block."""
+    best = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
+    asked = torch.from_numpy(np.concatenate(queries))
+    places = np.cumsum([0, *map(len, queries[:-1])])
+    for first, last in _blocks(vectors.starts):
+        scores = _score(asked, places, vectors, first, last)
+        top = scores.topk(min(k, last - first))
+        joined = torch.cat([best[0], top.values], 1), torch.cat([best[1], top.indices + first], 1)
+        chosen = joined[0].topk(min(k, joined[0].shape[1]))
+        best = chosen.values, joined[1].gather(1, chosen.indices)
+    return [(where.numpy(), score.numpy()) for score, where in zip(*best, strict=True)]
+
+
+def _score(
+    asked: torch.Tensor, places: np.ndarray, vectors: Vectors, first: int, last: int
+) -> torch.Tensor:
+    """Scores of some queries, whose vectors begin at `places`, and of paragraphs first to last."""
+    starts = vectors.starts[first : last + 1]
+    rows = torch.from_numpy(np.ascontiguousarray(vectors.rows[starts[0] : starts[-1]])).float()
+    products = asked @ rows.T
+    if len(asked) == len(places) and len(rows) == last - first:
+        return products
+    best = np.maximum.reduceat(products.numpy(), starts[:-1] - starts[0], axis=1)
+    return torch.from_numpy(np.add.reduceat(best, places, axis=0))
+
+
+def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
+    """Paragraphs from and to, with at most ROWS vectors unless it is only one."""
+    blocks, first, count = [], 0, len(starts) - 1
+    while first < count:
+        last = int(np.searchsorted(starts, starts[first] + ROWS, "right")) - 1
+        blocks.append((first, max(first + 1, min(last, count))))
+        first = blocks[-1][1]
+    return blocks

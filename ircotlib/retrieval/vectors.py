@@ -1,0 +1,152 @@
+"""The vectors of a corpus on disk: written block by block, so that embedding that was broken off
+goes on where it stopped, and memory-mapped, so that they open at once.
+
+In a folder, `vectors.f16` has one vector after the other as float16, and `blocks.jsonl` a line for
+each block that is whole: how many vectors each of its paragraphs has, and a checksum.
+"""
+
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ircotlib.data import Paragraph
+from ircotlib.paths import hold_lock
+from ircotlib.retrieval.corpus import Corpus
+
+BLOCK = 512  # paragraphs that are embedded and written together
+VECTORS, BLOCKS = "vectors.f16", "blocks.jsonl"
+ANEW = "delete the folder, and the next run embeds the corpus again"
+Embed = Callable[[Iterable[Paragraph]], list[np.ndarray]]
+
+
+class Vectors(NamedTuple):
+    """`rows`: float16, a vector a row; those of paragraph i are rows[starts[i] : starts[i + 1]]."""
+
+    rows: np.ndarray
+    starts: np.ndarray
+
+    def of(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of some paragraphs one after the other, as float16, and where each begins."""
+        counts = self.starts[positions + 1] - self.starts[positions]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        places = np.arange(starts[-1]) + np.repeat(self.starts[positions] - starts[:-1], counts)
+        return self.rows[places], starts
+
+
+class _Block(NamedTuple):
+    """A line of blocks.jsonl."""
+
+    counts: list[int]
+    width: int
+    checksum: int
+
+    @property
+    def size(self) -> int:
+        """Its bytes in vectors.f16."""
+        return sum(self.counts) * self.width * 2
+
+
+def write_vectors(
+    folder: Path,
+    corpus: Corpus,
+    embed: Embed,
+    progress: Callable[[range], Iterable[int]] = iter,
+) -> None:
+    """Embed a corpus into a folder that is its own; nothing to do when it is there.
+
+    What an earlier call wrote is kept, without a block that is not whole. `embed`: the vectors of
+    each of some paragraphs, as arrays (vectors, width). `progress`: wraps the positions to show a
+    bar. Of several processes one writes and the others wait.
+    """
+    if _count(folder) == len(corpus):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with hold_lock(folder / "vectors.lock", f"the vectors {folder}"):
+        whole = _keep_whole_blocks(folder)
+        positions = iter(progress(range(whole, len(corpus))))
+        while block := list(islice(positions, BLOCK)):
+            _append(folder, embed(corpus.between(block[0], block[-1] + 1)))
+
+
+def open_vectors(folder: Path, count: int | None = None) -> Vectors:
+    """The vectors of `count` paragraphs, None: of all that are there; ValueError when some are
+    missing or their checksum is another than when they were written.
+    """
+    blocks = list(_read_blocks(folder))
+    found = sum(len(block.counts) for block in blocks)
+    if found != (count or max(found, 1)):
+        expected = f"expected {count or 'some'}"
+        raise ValueError(f"{folder}: found vectors of {found} paragraphs, {expected}; {ANEW}")
+    size, expected = (folder / VECTORS).stat().st_size, sum(block.size for block in blocks)
+    if size != expected:
+        raise ValueError(f"{folder}: found {size} bytes of vectors, expected {expected}; {ANEW}")
+    if (sound := _count_sound(folder, blocks)) < len(blocks):
+        damaged = f"found block {sound} damaged, expected the checksum it was written with"
+        raise ValueError(f"{folder}: {damaged}; {ANEW}")
+    rows = np.memmap(folder / VECTORS, np.float16, "c").reshape(-1, blocks[0].width)
+    counts = np.concatenate([block.counts for block in blocks])
+    return Vectors(rows, np.concatenate([[0], np.cumsum(counts)]))
+
+
+def _append(folder: Path, vectors: list[np.ndarray]) -> None:
+    """Write a block: first its vectors, then the line that says they are there."""
+    if not all(map(len, vectors)):
+        raise ValueError(f"{folder}: found a text without a vector, expected one at least")
+    with np.errstate(over="ignore"):
+        rows = np.concatenate(vectors).astype(np.float16)
+    if not np.isfinite(rows).all():
+        found = f"{folder}: found a vector with a number above 65,504, or none at all"
+        raise ValueError(f"{found}, expected what float16 can hold; take another model")
+    _add(folder / VECTORS, rows.tobytes())
+    block = _Block([len(one) for one in vectors], rows.shape[1], zlib.crc32(rows.tobytes()))
+    _add(folder / BLOCKS, json.dumps(block).encode() + b"\n")
+
+
+def _add(path: Path, content: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _keep_whole_blocks(folder: Path) -> int:
+    """Cut off what follows the last sound block; of how many paragraphs there are vectors."""
+    for name in (VECTORS, BLOCKS):
+        (folder / name).touch()
+    blocks = list(_read_blocks(folder))
+    blocks = blocks[: _count_sound(folder, blocks)]
+    os.truncate(folder / VECTORS, sum(block.size for block in blocks))
+    lines = "".join(json.dumps(block) + "\n" for block in blocks)
+    partial = folder / f"{BLOCKS}.partial"
+    partial.write_text(lines)
+    partial.replace(folder / BLOCKS)
+    return sum(len(block.counts) for block in blocks)
+
+
+def _read_blocks(folder: Path) -> Iterator[_Block]:
+    """The lines of blocks.jsonl, up to one that was not written to its end."""
+    lines = (folder / BLOCKS).read_bytes().split(b"\n") if (folder / BLOCKS).is_file() else [b""]
+    for line in lines[:-1]:
+        try:
+            yield _Block(*json.loads(line))
+        except (ValueError, TypeError):
+            return
+
+
+def _count_sound(folder: Path, blocks: list[_Block]) -> int:
+    """How many blocks, from the first on, have the checksum that they were written with."""
+    with (folder / VECTORS).open("rb") as file:
+        for number, block in enumerate(blocks):
+            if zlib.crc32(file.read(block.size)) != block.checksum:
+                return number
+    return len(blocks)
+
+
+def _count(folder: Path) -> int:
+    return sum(len(block.counts) for block in _read_blocks(folder))
