@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
+from ircotlib.generation.batches import take_shortest
 from ircotlib.generation.folder import (
     count_parameters,
     find_folder,
@@ -112,12 +113,7 @@ class LocalModel:
         `batch_tokens` allow, at least one.
         """
         lengths = [self._length(request) for request in requests]
-        taken: list[int] = []
-        for place in sorted(range(len(requests)), key=lengths.__getitem__)[: self.batch_rows]:
-            if taken and (len(taken) + 1) * lengths[place] > self.batch_tokens:
-                break
-            taken.append(place)
-        return taken
+        return take_shortest(lengths, self.batch_rows, self.batch_tokens)
 
     def answer(self, requests: Sequence[Generate]) -> Iterator[tuple[int, str | ValueError]]:
         """Yield the place of each request and its reply as soon as that has ended.
