@@ -40,7 +40,7 @@ from ircotlib.text import STOP_CHARACTERS, first_sentence, sentence_end
 SYLLABLES = ["ka", "lo", "mi", "ra", "ten", "su", "vor", "del", "in", "os"]
 STOPS = [SENTENCE, LINE, (".", "ka"), None]
 LIMIT = 128
-SHIPPED = sorted(path.parent for path in MODELS.glob("*/config.json"))
+SHIPPED = sorted(path.parent for path in MODELS.glob("*/training.json"))
 
 
 def made_up_words(count=300):

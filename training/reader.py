@@ -31,7 +31,7 @@ from training.recipe import STEPS_PER_WORLD, draw_worlds
 from training.train import CHECKPOINT_SECONDS, Training
 
 CONFIDENCE = 1.5  # the threshold that best tells gold from other paragraphs (SearChain §4.1)
-EVALUATE_EVERY = 400  # steps
+EVALUATE_EVERY = 250  # steps
 CALIBRATION = 1_900_000_000  # seed of the training-name worlds that the threshold is chosen on
 
 
@@ -41,8 +41,8 @@ class ReaderRecipe:
 
     steps: int
     seed: int = 0
-    peak: float = 3e-3
-    rows: int = 48
+    peak: float = 4e-3
+    rows: int = 32
 
     def learning_rate(self, step: int) -> float:
         """100 steps of warm-up, flat to 60% of the steps, then linear to 2% of the peak."""
@@ -138,7 +138,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of model and checkpoint")
-    parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if options.steps < 1:

@@ -3,6 +3,7 @@ with a paragraph that states the answer or with one that does not.
 """
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from ircotlib.laboratory.questions import DATASETS, draw_riddle
 from ircotlib.laboratory.records import Passage, Span, World
 from ircotlib.laboratory.relations import KINDS, RELATIONS, Relation
 from ircotlib.laboratory.walks import HOPS, WORKS
-from ircotlib.laboratory.wording import ask, describe, word_thought
+from ircotlib.laboratory.wording import ask, describe, find_telling_word, word_thought
 from training.draws import draw_alike
 
 GOLD = "gold"
@@ -22,19 +23,22 @@ TRIES = 50  # draws before another kind of example is drawn
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A query and a paragraph. `span`: where its text states the answer, None: nowhere. `kind`:
-    GOLD, or what kind of other paragraph it is, one of OTHERS.
+    """A query and a paragraph, of a data set's world. `span`: where its text states the answer,
+    None: nowhere. `kind`: GOLD, or what kind of other paragraph it is, one of OTHERS.
 
     For the losses of training: `asked`, the relation of the query; `about`, whether the page is
-    that of the query's subject.
+    that of the query's subject; `telling`, where the word of the query ends that asks for the
+    relation, 0 where none does.
     """
 
+    dataset: str
     query: str
     passage: Passage
     kind: str
     asked: str
     about: bool
     span: Span | None = None
+    telling: int = 0
 
 
 class Encyclopedia:
@@ -62,7 +66,9 @@ def draw_example(book: Encyclopedia, rng: random.Random) -> Example:
 def draw_gold(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Example:
     """A query for a fact, with the paragraph that states it."""
     passage, query = book.world.passage(subject, relation), word_query(book, rng, subject, relation)
-    return Example(query, passage, GOLD, relation, True, passage.span(relation))
+    telling = _find_telling(book, query, subject)
+    span = passage.span(relation)
+    return Example(book.dataset, query, passage, GOLD, relation, True, span, telling)
 
 
 def draw_other(
@@ -73,8 +79,10 @@ def draw_other(
     if drawn is None:
         return None
     query, asked, passage = drawn
+    worded = query or word_query(book, rng, subject, asked)
+    telling = 0 if query else _find_telling(book, worded, subject)
     about = passage.title == subject
-    return Example(query or word_query(book, rng, subject, asked), passage, kind, asked, about)
+    return Example(book.dataset, worded, passage, kind, asked, about, None, telling)
 
 
 # Each returns the query ("": one for the fact), the relation asked for, and the paragraph.
@@ -170,6 +178,14 @@ def word_query(book: Encyclopedia, rng: random.Random, subject: str, relation: s
     if relation in entity.facts and rng.random() < 0.5:
         value = entity.facts[relation]
     return word_thought(dataset, one, entity, value)
+
+
+def _find_telling(book: Encyclopedia, query: str, subject: str) -> int:
+    """Where the word ends that asks for a relation of the subject; 0 in a sentence of a chain."""
+    if query.endswith("."):
+        return 0
+    start = find_telling_word(query, subject)
+    return start + len(re.match(r"\w+", query[start:])[0])
 
 
 def _questions(relation: Relation, x: str, dataset: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 tensors, and the losses that teach it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import nn
@@ -12,7 +12,7 @@ from ircotlib.laboratory.relations import RELATION_NAMES
 from training.model import list_words
 from training.reader_draws import Example
 
-WIDTH, LAYERS, HEADS = 96, 3, 3
+WIDTH, LAYERS, HEADS = 64, 3, 4
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 NOWHERE = -100  # of a span that is not there; cross_entropy leaves it out
 
@@ -36,6 +36,7 @@ def make_reader(vocabulary: int, seed: int) -> DPRReader:
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
+    config._attn_implementation = "eager"  # training reads the attention weights
     model = DPRReader(config)
     _initialise(model.span_predictor.encoder.bert_model)
     return model
@@ -75,14 +76,15 @@ def encode_examples(
     examples: Sequence[Example], tokenizer: DPRReaderTokenizerFast
 ) -> dict[str, torch.Tensor]:
     """Examples as tensors: input_ids and attention_mask [rows, length], start and end [rows] of the
-    answers in tokens, `stated` [values, 3]: row, place and relation of each value.
+    answers in tokens, `stated` [values, 3]: row, place and relation of each value; `looks`
+    [looks, 5]: layer, row, head, from where and where to a head is to look.
     """
     heads = tokenizer([e.query for e in examples], [e.passage.title for e in examples])["input_ids"]
     texts = [e.passage.text for e in examples]
     bodies = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
     ids = [head + body for head, body in zip(heads, bodies["input_ids"], strict=True)]
     batch = dict(tokenizer.pad({"input_ids": ids}, return_tensors="pt"))
-    starts, ends, stated = [], [], []
+    starts, ends, stated, looks = [], [], [], []
     for row, example in enumerate(examples):
         first, places = len(heads[row]), bodies["offset_mapping"][row]
         opening = {begin: first + n for n, (begin, _) in enumerate(places)}
@@ -92,11 +94,34 @@ def encode_examples(
         ends.append(closing[span.end] if span else NOWHERE)
         for one in example.passage.spans:
             stated.append((row, opening[one.start], RELATION_NAMES.index(one.relation)))
+        looks += [(layer, row, *look) for layer, *look in
+                  _find_looks(example, tokenizer, heads[row], opening)]  # fmt: skip
     asked = [RELATION_NAMES.index(example.asked) for example in examples]
-    named = {"start": starts, "end": ends, "stated": stated, "asked": asked}
+    named = {"start": starts, "end": ends, "stated": stated, "asked": asked, "looks": looks}
     batch |= {name: torch.tensor(values) for name, values in named.items()}
     batch["about"] = torch.tensor([float(example.about) for example in examples])
     return batch
+
+
+def _find_looks(
+    example: Example, tokenizer: DPRReaderTokenizerFast, head: list[int], opening: dict[int, int]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Where heads are to look, as layer, head, from, to. In the last layer but one: a word of the
+    title at the same word of the query; [CLS] and values at the word that asks. In the last: [CLS]
+    at the title, and at the value that is asked for. What is not there is sought in the first
+    [SEP].
+    """
+    end = head.index(tokenizer.sep_token_id)
+    for place in range(end + 1, len(head) - 1):
+        same = [at for at in range(1, end) if head[at] == head[place]]
+        yield LAYERS - 2, 0, place, same[-1] if same else end
+    if example.telling:
+        telling = len(tokenizer(example.query[: example.telling])["input_ids"]) - 2
+        for place in (0, *(opening[one.start] for one in example.passage.spans)):
+            yield LAYERS - 2, 1, place, telling
+    yield LAYERS - 1, 0, 0, len(head) - 2
+    values = [one for one in example.passage.spans if one.relation == example.asked]
+    yield LAYERS - 1, 1, 0, opening[values[0].start] if values else end
 
 
 def reading_loss(
@@ -107,19 +132,21 @@ def reading_loss(
     the teacher's.
     """
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
-    out = model(**inputs, output_hidden_states=True, return_dict=True)
-    near, far = out.hidden_states[2], out.hidden_states[-2]
+    out = model(**inputs, output_hidden_states=True, output_attentions=True, return_dict=True)
+    *_, before, last = out.hidden_states
     hidden = (batch["attention_mask"] == 0) * -1e4
     (row, place, relation), asked = batch["stated"].T, batch["asked"]
     entropy, binary = nn.functional.cross_entropy, nn.functional.binary_cross_entropy_with_logits
     gold = (batch["start"] != NOWHERE).float()
+    weights = torch.stack(out.attentions)[tuple(batch["looks"].T)]
     losses = {
         "span": entropy(out.start_logits + hidden, batch["start"])
         + entropy(out.end_logits + hidden, batch["end"]),
         "relevance": 2 * binary(out.relevance_logits, gold),
-        "stated": 0.5 * entropy(teacher.stated(near[row, place]), relation),
-        "asked": 0.5 * entropy(teacher.asked(far[:, 0]), asked)
-        + 0.5 * entropy(teacher.asked(far[row, place]), asked[row]),
-        "about": 0.5 * binary(teacher.about(far[:, 0])[:, 0], batch["about"]),
+        "stated": 0.5 * entropy(teacher.stated(before[row, place]), relation),
+        "asked": 0.5 * entropy(teacher.asked(before[:, 0]), asked)
+        + 0.5 * entropy(teacher.asked(before[row, place]), asked[row]),
+        "looking": -weights.clamp_min(1e-6).log().mean(),
+        "about": 0.5 * binary(teacher.about(last[:, 0])[:, 0], batch["about"]),
     }
     return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}

@@ -131,7 +131,8 @@ class Reader:
 
         Differs from the released program: that gives passages as titles, takes the likeliest start
         and the likeliest end anywhere, so that the answer may be empty or part of the query, and
-        writes it as its tokens decode, in lower case.
+        writes it as its tokens decode, in lower case. Differs from transformers' decode_best_spans:
+        that takes spans of the title too.
         """
         encoded, waiting = [self._encode(request) for request in requests], []
         for request in requests:
