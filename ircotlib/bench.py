@@ -27,12 +27,14 @@ from ircotlib.systems.readers import READERS
 
 IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
 IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
+IDENTITY += ("extractor", "duplicates")
 
 
 @dataclass(frozen=True)
 class Bench:
     """A data set's dev and test questions with the index of its corpus, a model (None: retrieval
-    only), and the call cache; open_bench makes one.
+    only), what extracts answers and tells duplicate queries (None: nothing does), and the call
+    cache; open_bench makes one.
 
     `experiment`: the notebook whose runs these are. `shown`: the data set whose demonstrations are
     shown, None: its own (IRCoT §5, OOD). `grid_of`: whose values are tuned, MAIN, SCALE or OOD.
@@ -48,6 +50,8 @@ class Bench:
     model: object = None
     shown: str | None = None
     grid_of: str = MAIN
+    extractor: object = None
+    duplicates: object = None
 
     @property
     def runs(self) -> Path:
@@ -58,7 +62,8 @@ class Bench:
     @property
     def backends(self) -> list:
         """What answers the requests of its programs."""
-        return [backend for backend in (self.retriever, self.model) if backend is not None]
+        all_of_them = (self.retriever, self.model, self.extractor, self.duplicates)
+        return [backend for backend in all_of_them if backend is not None]
 
     @property
     def demonstrated(self) -> bool:
@@ -130,7 +135,8 @@ def open_bench(
     opened = open_dataset(p, dataset)
     model = _model(p.model, p.dtype) if with_model else None
     calls = _calls(DATA / "calls.sqlite")
-    return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of)
+    reading = _reading(p.extractor, p.duplicates) if with_model else ()
+    return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
 
 
 def open_benches(p: Parameters, experiment: str, **how) -> list[Bench]:
@@ -186,6 +192,17 @@ def _model(name: str, dtype: str) -> object:
     from ircotlib.generation.local import open_model
 
     return open_model(name, dtype=dtype)
+
+
+@cache
+def _reading(extractor: str, duplicates: str) -> tuple[object, object]:
+    """What extracts answers, and what tells duplicate queries; neither is read before it is asked,
+    or downloaded.
+    """
+    from ircotlib.reading.duplicates import open_duplicates
+    from ircotlib.reading.reader import open_reader
+
+    return open_reader(extractor) if extractor else None, open_duplicates(duplicates)
 
 
 @cache
