@@ -28,6 +28,7 @@ annotate: $(READY)         ## the page for those who judge chains, without code 
 bench: $(READY)            ## the benchmarks behind the README's claims of speed
 	.venv/bin/python -m bench.batching
 	.venv/bin/python -m bench.retrieval
+	.venv/bin/python -m bench.reading
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
 	.venv/bin/python -m ircotlib.regenerate --save --jobs 2

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from ircotlib.backends import open_model, open_reading, open_retriever
 from ircotlib.calls import Calls
 from ircotlib.data import Question
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.demonstrations import find_demonstrations
 from ircotlib.laboratory.make import make_laboratory
-from ircotlib.parameters import MAIN, VECTORS, Parameters
-from ircotlib.paths import DATA, resolve
-from ircotlib.prices import find_price
+from ircotlib.parameters import MAIN, Parameters
+from ircotlib.paths import DATA
 from ircotlib.program import Program
-from ircotlib.progress import track
 from ircotlib.prompts import GPT3, STYLES, Prompt, read_template
-from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems import System
 from ircotlib.systems.iirc import with_main_passage
@@ -28,12 +26,14 @@ from ircotlib.systems.readers import READERS
 
 IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
 IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
+IDENTITY += ("extractor", "duplicates")
 
 
 @dataclass(frozen=True)
 class Bench:
     """A data set's dev and test questions with the index of its corpus, a model (None: retrieval
-    only), and the call cache; open_bench makes one.
+    only), what extracts answers and tells duplicate queries (None: nothing does), and the call
+    cache; open_bench makes one.
 
     `experiment`: the notebook whose runs these are. `shown`: the data set whose demonstrations are
     shown, None: its own (IRCoT §5, OOD). `grid_of`: whose values are tuned, MAIN, SCALE or OOD.
@@ -49,6 +49,8 @@ class Bench:
     model: object = None
     shown: str | None = None
     grid_of: str = MAIN
+    extractor: object = None
+    duplicates: object = None
 
     @property
     def runs(self) -> Path:
@@ -59,7 +61,8 @@ class Bench:
     @property
     def backends(self) -> list:
         """What answers the requests of its programs."""
-        return [backend for backend in (self.retriever, self.model) if backend is not None]
+        all_of_them = (self.retriever, self.model, self.extractor, self.duplicates)
+        return [backend for backend in all_of_them if backend is not None]
 
     @property
     def demonstrated(self) -> bool:
@@ -131,9 +134,10 @@ def open_bench(
 ) -> Bench:
     """Open all that an experiment on one data set needs (IRCoT §4). See Bench for the rest."""
     opened = open_dataset(p, dataset)
-    model = open_chosen_model(p) if with_model else None
+    model = open_model(p) if with_model else None
     calls = _calls(DATA / "calls.sqlite")
-    return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of)
+    reading = open_reading(p.extractor, p.duplicates) if with_model else ()
+    return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
 
 
 def open_benches(p: Parameters, experiment: str, **how) -> list[Bench]:
@@ -144,7 +148,7 @@ def open_benches(p: Parameters, experiment: str, **how) -> list[Bench]:
 def change_model(p: Parameters, name: str) -> Parameters:
     """The parameters with another model; a causal one is prompted as GPT3 was (IRCoT §4.1)."""
     changed = p.change(model=name)
-    causal = not open_chosen_model(changed).is_encoder_decoder
+    causal = not open_model(changed).is_encoder_decoder
     return changed.change(style=GPT3.name) if causal else changed
 
 
@@ -161,63 +165,13 @@ def _opened(
     data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
 ) -> tuple[list[Question], object]:
     """Questions and retriever, opened once in a process."""
-    folder = data_dir or make_laboratory(data / "laboratory")
+    folder, indexes = data_dir or make_laboratory(data / "laboratory"), data / "indexes"
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
-        return questions, open_retriever(paragraphs, paragraphs.folder.name, retriever)
+        return questions, open_retriever(paragraphs, indexes / paragraphs.folder.name, retriever)
     name = f"{Path(folder).resolve().name}-{dataset}"
     stored = write_corpus(data / "corpora" / name, paragraphs)
-    return questions, open_retriever(stored, name, retriever)
-
-
-def open_retriever(corpus, name: str, retriever: str = "embedded") -> object:
-    """The index of a corpus: "embedded"; by vectors, "dense:MODEL", "colbert:MODEL" or
-    "hybrid:MODEL"; or on an Elasticsearch at an address; of a cluster several with commas between
-    them: its index then has as many shards as there are addresses, each twice. Credentials come
-    from the environment (elastic_client.connect).
-    """
-    progress, folder = partial(track, label=f"index of {name}"), DATA / "indexes" / name
-    kind, _, model = retriever.partition(":")
-    if retriever == "embedded":
-        return open_index(corpus, folder, progress)
-    if kind in VECTORS:
-        from ircotlib.retrieval.dense import open_dense
-
-        words = open_index(corpus, folder, progress)
-        progress = partial(track, label=f"vectors of {name}", every=100)
-        return open_dense(words, f"{kind}:{resolve(model)}", folder, progress)
-    from ircotlib.retrieval.elastic_load import open_elasticsearch  # its client is an extra
-
-    nodes = len(retriever.split(","))
-    shards = {"shards": nodes, "replicas": min(1, nodes - 1)}
-    return open_elasticsearch(corpus, retriever, f"ircot-{name}".lower(), progress, **shards)
-
-
-def open_chosen_model(p: Parameters) -> object:
-    """The model of the parameters: on this machine, or behind a server; opened once in a process,
-    which thus has one budget.
-    """
-    if not p.server:
-        return _model(p.model, p.dtype)
-    prices = None if p.prices is None else tuple(p.prices)
-    how = {name: getattr(p, name) for name in ("timeout", "max_cost", "max_requests")}
-    return _served(p.model, p.server, p.chat, p.in_flight, prices, **how)
-
-
-@cache
-def _model(name: str, dtype: str) -> object:
-    from ircotlib.generation.local import open_model
-
-    return open_model(name, dtype=dtype)
-
-
-@cache
-def _served(name, server, chat, in_flight, prices, timeout, max_cost, max_requests) -> object:
-    from ircotlib.generation.server import Budget, Patience, ServerModel
-
-    budget, patience = Budget(find_price(name, prices), max_cost, max_requests), Patience(timeout)
-    how = {"chat": chat, "in_flight": in_flight, "patience": patience, "budget": budget}
-    return ServerModel(name, server, **how)
+    return questions, open_retriever(stored, indexes / name, retriever)
 
 
 @cache

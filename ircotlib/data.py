@@ -53,13 +53,38 @@ class Prediction:
 
     `paragraphs`: all that was retrieved, in order, after the question's main passage if it has one.
     `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: what the reader wrote,
-    of which `answer` is a part.
+    of which `answer` is a part. `nodes`: those of a chain of query (SearChain §3.1). `fault`: what
+    of a reply could not be read, in a few words; "" where all could.
     """
 
     answer: str = ""
     paragraphs: tuple[Paragraph, ...] = ()
     thoughts: tuple[str, ...] = ()
     reading: str = ""
+    nodes: tuple["Node", ...] = ()
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of SearChain's tree of reasoning that has been compared with a passage (§3.2).
+
+    `round` counts from 1, `number` is its place in that round's chain, from 1; `after`: the place
+    in `Prediction.nodes` of the node before it on its path, None: it is the first. `answer`: the
+    model's; "" where the query is unsolved. `passage`: the id of the one retrieved; `found` and
+    `confidence`: what was extracted from it. `feedback`: "verification", "completion" or "" where
+    the node passed.
+    """
+
+    query: str
+    answer: str
+    round: int
+    number: int
+    after: int | None = None
+    passage: str = ""
+    found: str = ""
+    confidence: float = 0.0
+    feedback: str = ""
 
 
 def write_jsonl(path: Path, records: Iterable) -> int:

@@ -98,6 +98,8 @@ class Parameters(BaseModel):
     style: str  # how the model is prompted (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
     both_readers: bool = True  # 04_ircot runs the other one too (IRCoT Table 4)
+    extractor: str = ""  # extractive reader (SearChain §3.2): a folder or a hub id; "": none
+    duplicates: str = ""  # cross-encoder that tells duplicate queries; "": equal texts
     demonstrations: str  # folder of prompt files in the authors' format (prompts/README.md)
     context_tokens: Count | None  # the model's window; None: the paper's for this style
     # what is compared

@@ -62,6 +62,16 @@ class Extract:
 
 
 @dataclass(frozen=True, slots=True)
+class Duplicate:
+    """How surely a query asks again what one of these has asked (SearChain, released program): the
+    reply is a number from 0 to 1, the highest of them; 0 where there are none.
+    """
+
+    query: str
+    earlier: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Generate:
     """A greedy continuation of a prompt; the reply is its text, stripped.
 
@@ -102,8 +112,8 @@ class Sampled(NamedTuple):
     log_probability: float | None
 
 
-Request = Retrieve | NearestTitle | Extract | Generate | Sample
-Reply = tuple[Paragraph, ...] | tuple[str, ...] | Extracted | str | tuple[Sampled, ...]
+Request = Retrieve | NearestTitle | Extract | Duplicate | Generate | Sample
+Reply = tuple[Paragraph, ...] | tuple[str, ...] | Extracted | float | str | tuple[Sampled, ...]
 Program = Generator[Request, Reply, object]
 
 
@@ -134,5 +144,5 @@ class Outcome:
 
 def unknown(request: object) -> TypeError:
     """The error for a request that is none of those above."""
-    kinds = "Retrieve, NearestTitle, Extract, Generate or Sample"
+    kinds = "Retrieve, NearestTitle, Extract, Duplicate, Generate or Sample"
     return TypeError(f"found the request {request!r}, expected {kinds}")

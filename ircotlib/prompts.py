@@ -12,7 +12,7 @@ A: <chain of thought or answer>
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -48,11 +48,29 @@ class Template:
         """The question as this stage puts it; `fields`: others that the wording has."""
         return self.wording.format_map(_Braces(fields, question=question))
 
-    def render(self, paragraphs: Sequence[str], asked: str, so_far: str = "") -> str:
-        """One example of a prompt, right-stripped: paragraphs, question and the answer so far."""
+    def render(
+        self, paragraphs: Sequence[str], asked: str, so_far: str = "", **fields: object
+    ) -> str:
+        """One example of a prompt, right-stripped: paragraphs, question and the answer so far;
+        `fields`: what else the template has.
+        """
         shown = "".join(paragraph + BETWEEN_PARAGRAPHS for paragraph in paragraphs)
-        above = self.above.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, shown, 1)
-        return (above + asked + self.below.replace("{so_far}", so_far)).rstrip()
+        values = fields | {"paragraphs" + BETWEEN_PARAGRAPHS: shown, "so_far": so_far}
+        above, below = (_fill(text, values) for text in (self.above, self.below))
+        return (above + asked + below).rstrip()
+
+
+def _fill(text: str, values: Mapping[str, object]) -> str:
+    """A text with {name} replaced by its value, once: what a value holds is left as it is. The
+    field {paragraphs} takes the blank line below it along.
+    """
+
+    def value(found: re.Match) -> str:
+        name = found[1] + (found[2] if found[1] == "paragraphs" else "")
+        rest = "" if found[1] == "paragraphs" else found[2]
+        return str(values[name]) + rest if name in values else found[0]
+
+    return re.sub(r"\{(\w+)\}((?:\n\n)?)", value, text)
 
 
 @cache
@@ -133,16 +151,21 @@ def render(
     answer: str = "",
     template: Template = PLAIN,
     max_words: int | None = 350,
+    **fields: object,
 ) -> str:
     """Return paragraphs, question and the answer so far as one example of a prompt, right-stripped
-    (IRCoT §3.1, App. G).
+    (IRCoT §3.1, App. G); `fields`: what else the template has.
     """
     shown = [render_paragraph(paragraph, max_words) for paragraph in paragraphs]
-    return template.render(shown, asked, answer)
+    return template.render(shown, asked, answer, **fields)
 
 
-def render_demonstration(demonstration: Demonstration, template: Template = PLAIN) -> str:
-    """Return a demonstration as one example, its paragraphs shown whole (IRCoT §3.1)."""
+def render_demonstration(demonstration: Demonstration | str, template: Template = PLAIN) -> str:
+    """Return a demonstration as one example, its paragraphs shown whole (IRCoT §3.1); a text, as
+    other systems have them, as it is.
+    """
+    if isinstance(demonstration, str):
+        return demonstration
     shown = demonstration.paragraphs, demonstration.question, demonstration.answer
     return render(*shown, template, max_words=None)
 
@@ -189,7 +212,7 @@ class Prompt:
     reads the file.
     """
 
-    demonstrations: Sequence[Demonstration]
+    demonstrations: Sequence[Demonstration | str]
     count_tokens: Callable[[str], int]
     template: Template = PLAIN
     max_prompt_tokens: int = FLAN_T5.max_prompt_tokens
@@ -207,12 +230,12 @@ class Prompt:
         passage = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
         above, below = ([], passage) if self.passage_last else (passage, [])
-        example = render([*above, *others, *below], asked, answer, self.template)
+        example = render([*above, *others, *below], asked, answer, self.template, **fields)
         tokens = self.count_tokens(example)
         if tokens <= self.max_prompt_tokens:
             return pack(self._shown, example, tokens, self.max_prompt_tokens, self.count_tokens)
         beginning = "".join(render_paragraph(paragraph) + BETWEEN_PARAGRAPHS for paragraph in above)
-        ending = render(below, asked, answer, self.template)
+        ending = render(below, asked, answer, self.template, **fields)
         return self._cut(question, beginning, example, ending)
 
     @cached_property

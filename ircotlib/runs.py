@@ -5,7 +5,6 @@ import platform
 import shutil
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
 from itertools import product
@@ -20,19 +19,11 @@ from ircotlib.data import Question, write_jsonl
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.parameters import Parameters
-from ircotlib.program import (
-    Extract,
-    Generate,
-    NearestTitle,
-    Outcome,
-    Retrieve,
-    Sample,
-    Step,
-    unknown,
-)
+from ircotlib.program import Outcome
 from ircotlib.progress import show_progress
 from ircotlib.scheduler import run
 from ircotlib.systems import RECALL, System, choose_systems
+from ircotlib.traces import row_of
 
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
@@ -57,14 +48,14 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
         programs = {q.id: build(q) for q in questions}
         outcomes, counts = run(programs, bench.backends, bench.calls, progress)
     shutil.rmtree(folder, ignore_errors=True)
-    write_jsonl(folder / "predictions.jsonl", (_row(id, one) for id, one in outcomes.items()))
+    write_jsonl(folder / "predictions.jsonl", (row_of(id, one) for id, one in outcomes.items()))
     scored = [score(q, outcomes[q.id].result, bench.parameters.released) for q in questions]
     rows = [{"id": q.id, "kind": q.kind, **s} for q, s in zip(questions, scored, strict=True)]
     scores = pd.DataFrame(rows)
     scores.to_csv(folder / "scores.csv", index=False)
     costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
     about = _about(bench, system, part, setting) | {"questions": len(questions)} | costs
-    about |= run_cost(bench, outcomes) | _versions(bench)
+    about |= run_cost(bench, outcomes) | _versions(bench, counts)
     (folder / "run.json").write_text(json.dumps(about, indent=1) + "\n")
     return scores.assign(**columns_of(about))
 
@@ -212,39 +203,16 @@ def columns_of(about: dict) -> dict:
     return columns | setting
 
 
-def _versions(bench: Bench) -> dict:
-    model = {"model_fingerprint": bench.model.fingerprint} if bench.model else {}
-    fingerprints = {**model, "retriever_fingerprint": bench.retriever.fingerprint}
+def _versions(bench: Bench, counts: dict) -> dict:
+    """Of retriever and model, and of what else was asked."""
+    fingerprints = {"model_fingerprint": bench.model.fingerprint} if bench.model else {}
+    fingerprints |= {"retriever_fingerprint": bench.retriever.fingerprint}
+    for kind, backend in (("Extract", bench.extractor), ("Duplicate", bench.duplicates)):
+        if counts.get(kind, {}).get("requests"):
+            fingerprints |= {f"{kind.lower()}_fingerprint": backend.fingerprint}
     return fingerprints | _installed()
 
 
 @cache
 def _installed() -> dict:
     return {"python": platform.python_version()} | {name: version(name) for name in VERSIONS}
-
-
-def _row(id: str, outcome: Outcome) -> dict:
-    """One line of predictions.jsonl: what the system said, and its trace without the prompts."""
-    row = asdict(outcome.result)
-    row["paragraphs"] = [paragraph["id"] for paragraph in row["paragraphs"]]
-    return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
-
-
-def _line(step: Step) -> dict:
-    """One step of a trace; replay shows the prompts."""
-    tokens = {"prompt_tokens": step.prompt_tokens, "tokens": step.tokens}
-    match step.request:
-        case Retrieve(query, k, titles):
-            within = {} if titles is None else {"titles": titles}
-            found = [paragraph.id for paragraph in step.reply]
-            return {"retrieve": query, "k": k, **within, "found": found}
-        case NearestTitle(title):
-            return {"nearest title": title, "found": step.reply}
-        case Extract(query, paragraph):
-            return {"extract": query, "from": paragraph.id, **step.reply._asdict()}
-        case Generate(stop=stop):
-            return {"generate": step.reply, "stop": stop, **tokens}
-        case Sample(stop=stop, temperature=temperature):
-            drawn = [text._asdict() for text in step.reply]
-            return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
-    raise unknown(step.request)

@@ -11,6 +11,7 @@ from ircotlib.data import Question
 from ircotlib.laboratory.contexts import gold_passages
 from ircotlib.laboratory.records import Riddle, World
 from ircotlib.program import (
+    Duplicate,
     Extract,
     Generate,
     Message,
@@ -53,6 +54,9 @@ def _step(step: Step, question: Question) -> str:
             asked = f"*read* {escape(paragraph.title)} *for* “{escape(query)}”"
             text = escape(step.reply.text)
             return asked + _reply(text and f"**{text}** ({step.reply.confidence:.2f})")
+        case Duplicate(query, earlier):
+            asked = f"*compare with {len(earlier)} earlier queries* “{escape(query)}”"
+            return asked + _reply(f"{step.reply:.2f}")
         case Generate(prompt, stop):
             text = escape(step.reply)
             return f"*generate, stop at {_stop(stop)}*{_prompt(step, prompt)}" + _reply(_bold(text))

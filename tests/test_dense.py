@@ -351,23 +351,23 @@ def test_an_approximate_index_finds_nearly_what_exact_search_finds(models, words
 
 LIGHT = """
 import sys
-from ircotlib.bench import open_retriever
+from pathlib import Path
+from ircotlib.backends import open_retriever
 from ircotlib.retrieval.corpus import Corpus
-backend = open_retriever(Corpus(sys.argv[1]), "tiny", sys.argv[2])
+backend = open_retriever(Corpus(sys.argv[1]), Path(sys.argv[3]), sys.argv[2])
 print(backend.fingerprint, [name for name in ("torch", "transformers") if name in sys.modules])
 """
 
 
 def test_a_parameter_opens_it_and_imports_no_torch_until_something_is_embedded(
-    models, words, monkeypatch, tmp_path
+    models, words, tmp_path
 ):
-    from ircotlib import bench
+    from ircotlib.backends import open_retriever
 
-    monkeypatch.setattr(bench, "DATA", tmp_path)
-    retriever = f"hybrid:{models['hybrid']}"
-    backend = bench.open_retriever(words.corpus, "tiny", retriever)
-    env = os.environ | {"IRCOT_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", LIGHT, str(words.corpus.folder), retriever]
+    retriever, folder = f"hybrid:{models['hybrid']}", tmp_path / "tiny"
+    backend = open_retriever(words.corpus, folder, retriever)
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", LIGHT, str(words.corpus.folder), retriever, str(folder)]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.stdout == f"{backend.fingerprint} []\n", done.stderr
 

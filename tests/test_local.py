@@ -31,9 +31,9 @@ from transformers import (
 )
 
 from ircotlib.calls import Calls
+from ircotlib.generation.batches import count_cores, side_by_side
 from ircotlib.generation.folder import hash_files, is_encoder_decoder
 from ircotlib.generation.local import open_model
-from ircotlib.generation.threads import count_cores, side_by_side
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import MODELS
 from ircotlib.program import LINE, SENTENCE, Generate, Message, Retrieve
@@ -43,7 +43,7 @@ from ircotlib.text import STOP_CHARACTERS, first_sentence, sentence_end
 SYLLABLES = ["ka", "lo", "mi", "ra", "ten", "su", "vor", "del", "in", "os"]
 STOPS = [SENTENCE, LINE, (".", "ka"), None]
 LIMIT = 128
-SHIPPED = sorted(path.parent for path in MODELS.glob("*/config.json"))
+SHIPPED = sorted(path.parent for path in MODELS.glob("*/training.json"))
 
 
 def made_up_words(count=300):

@@ -220,7 +220,8 @@ def test_models_are_the_shipped_ones():
     about = {
         path.parent.name: json.loads(path.read_text()) for path in MODELS.glob("*/training.json")
     }
-    assert set(about) == {path.name for path in MODELS.iterdir()}, (
+    readers = {path.parent.name for path in MODELS.glob("*/reading.json")}
+    assert set(about) | readers == {path.name for path in MODELS.iterdir()}, (
         "a shipped model without the record of its training"
     )
     about = {
@@ -357,3 +358,15 @@ def test_retrieval_is_that_of_the_benchmark():
         round(ours[0] / theirs[0], 1),
         round(100 * ours[1] / theirs[1]),
     ]
+
+
+def test_the_extractive_reader_is_as_measured():
+    rows = read("reader_confidence", None)
+    answers = find(rows, "gold", "answer found")
+    expected = [answers["value"]]
+    for pairs in ("gold and others", "BM25's first"):
+        expected += [find(rows, pairs, "area under the curve")["value"]]
+        expected += [find(rows, pairs, "F1", "1.5")["value"]]
+    shown = [float(line.split("|")[2]) for line in below_head("reader").strip().splitlines()]
+    assert shown == [round(float(value), 1) for value in expected]
+    assert f"of {int(answers['n']):,} queries" in block("reader")

@@ -13,6 +13,7 @@ from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.questions import make_riddles
 from ircotlib.program import (
     SENTENCE,
+    Duplicate,
     Extract,
     Extracted,
     Generate,
@@ -70,6 +71,7 @@ def test_chats_samples_and_spans_are_shown_and_nothing_in_them_is_markup():
             Sample(chat, 2, 0.5, ("\n",)), (Sampled("<b>a", -0.5), Sampled("", None)), False, 7, 2
         ),
         Step(Extract("who?", Paragraph("p", "<i>P", "Ada.")), Extracted("Ada", 2.25), False),
+        Step(Duplicate("who <b>?", ("who?", "what?")), 0.5, False),
         Step(Extract("who?", PARK), Extracted("", -1.0), False),
     )
     text = unescape(show.trace_as_markdown(trace, QUESTION))
@@ -77,6 +79,7 @@ def test_chats_samples_and_spans_are_shown_and_nothing_in_them_is_markup():
     assert "<pre>user: &lt;img onerror=x&gt;\n\nassistant: Yes.</pre>" in text
     assert "→ **&lt;b&gt;a**<br>nothing" in text
     assert "*read* &lt;i&gt;P *for* “who?”\n\n&nbsp;&nbsp;→ **Ada** (2.25)" in text
+    assert "*compare with 2 earlier queries* “who &lt;b&gt;?”\n\n&nbsp;&nbsp;→ 0.50" in text
     assert text.endswith("*read* Walibi *for* “who?”\n\n&nbsp;&nbsp;→ nothing")
 
 

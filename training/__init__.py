@@ -20,4 +20,6 @@ was made and how long it took, training.jsonl how it went.
     causal.py     the causal model; causal_encode.py, causal_teach.py: its tensors, its losses
     model.py      the T5s and the tokenizer; attention.py: faster in training; grow.py: widens a T5
     evaluate.py   how well a model reads
+    reader.py     the command that trains the extractive reader; reader_draws.py, reader_model.py,
+                  evaluate_reader.py: its examples; its model and losses; how well it reads
 """

@@ -40,7 +40,7 @@ def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
 
     `ends`: put </s> after every text, as T5 wants it.
     """
-    vocabulary = ["<pad>", "</s>", "<unk>", *_words()]
+    vocabulary = ["<pad>", "</s>", "<unk>", *list_words()]
     tokenizer = Tokenizer(
         WordPiece(
             {word: i for i, word in enumerate(vocabulary)},
@@ -77,7 +77,7 @@ def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
     )
 
 
-def _words() -> list[str]:
+def list_words() -> list[str]:
     """Every word the encyclopedia, its questions and its chains can contain, in a fixed order."""
     texts = re.sub(r"\{\w+\}", " ", " ".join([*_page_texts(), *_question_texts(), FUNCTION_WORDS]))
     words = re.findall(r"\w+|[^\w\s]", texts)

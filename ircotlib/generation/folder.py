@@ -3,28 +3,36 @@
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
+
+from ircotlib.paths import resolve
 
 CONFIG = "config.json"
 VOCABULARIES = ("tokenizer.json", "*.model", "vocab*")
 TEXT_FILES = (CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
               "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model")  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
+OLDER = (*WEIGHT_FILES, "pytorch_model.bin")  # of encoders that the hub has from before safetensors
 # model types of which transformers takes tokenizer.json and "is_encoder_decoder" as they are
 PLAIN = ("gpt2", "gpt_neox", "llama", "t5")
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 BUFFERS = re.compile(r"\.(attn|attention)\.(masked_)?bias$|inv_freq$")  # no parameters
 
 
-def find_folder(name: str, revision: str | None = None) -> Path:
+def find_folder(
+    name: str, revision: str | None = None, weights: Sequence[str] = WEIGHT_FILES
+) -> Path:
     """The folder of this name, or the one into which the model of this name on the Hugging Face hub
-    is downloaded.
+    is downloaded; `weights`: the names that its weights may have.
 
     Raises FileNotFoundError when there is none, or when configuration, vocabulary or weights are
     not in it.
     """
-    folder = Path(name) if Path(name).is_dir() else _download(name, revision)
-    expected = {CONFIG: (CONFIG,), "*.safetensors": ("*.safetensors",)}
+    folder = Path(name) if Path(name).is_dir() else _download(name, revision, weights)
+    named = [one for one in weights if not one.endswith(".json")]
+    expected = {CONFIG: (CONFIG,), " or ".join(named): named}
     # the one tokenizer without a vocabulary is that of bytes
     if "ByT5" not in str(read_json(folder, "tokenizer_config.json").get("tokenizer_class")):
         expected["a vocabulary (tokenizer.json, *.model or vocab*)"] = VOCABULARIES
@@ -35,6 +43,11 @@ def find_folder(name: str, revision: str | None = None) -> Path:
             "the tokenizer"
         )
     return folder
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether this can only be a name on the Hugging Face hub: there is no such folder."""
+    return bool(HUB_NAME.fullmatch(name)) and not Path(resolve(name)).is_dir()
 
 
 def read_json(folder: Path, name: str) -> dict:
@@ -48,12 +61,14 @@ def files(folder: Path, *patterns: str) -> list[Path]:
     return sorted({path for pattern in patterns for path in folder.glob(pattern)})
 
 
-def hash_files(folder: Path, version: int, dtype: str) -> str:
+def hash_files(
+    folder: Path, version: int, dtype: str, weights: Sequence[str] = WEIGHT_FILES
+) -> str:
     """A hash of the files that decide what the model writes, read whole, of the decoder's version
     and of the dtype.
     """
     content = hashlib.blake2b(f"{version} {dtype}".encode(), digest_size=16)
-    for path in files(folder, *TEXT_FILES, *WEIGHT_FILES):
+    for path in files(folder, *TEXT_FILES, *weights):
         content.update(f"\n{path.name} {_sha256(path.resolve())}".encode())
     return content.hexdigest()
 
@@ -93,10 +108,10 @@ def _read_header(path: Path) -> dict[str, list[int]]:
     return {name: about["shape"] for name, about in header.items() if name != "__metadata__"}
 
 
-def _download(name: str, revision: str | None) -> Path:
+def _download(name: str, revision: str | None, weights: Sequence[str]) -> Path:
     from huggingface_hub import snapshot_download
 
-    patterns = [*TEXT_FILES, *WEIGHT_FILES]
+    patterns = [*TEXT_FILES, *weights]
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
     except (OSError, ValueError) as error:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
+from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
 from ircotlib.generation.folder import (
     count_parameters,
     find_folder,
     hash_files,
     is_encoder_decoder,
 )
-from ircotlib.generation.threads import count_cores, side_by_side
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import resolve
 from ircotlib.program import Generate
@@ -27,9 +27,6 @@ DECODER_VERSION, LOOKING_AHEAD = 1, 2
 DTYPES = ("float32", "bfloat16", "float16")
 # no text has stopped before one of them is written; the last one stands for part of a character
 WATCHED = STOP_CHARACTERS | {"\ufffd"}
-# parameters; below, a second core gains a batch a fifth on an idle machine, and halves its speed on
-# a busy one
-SMALL = 10_000_000
 
 
 def open_model(
@@ -91,8 +88,7 @@ class LocalModel:
         """The model itself, read when first used. Raises ValueError when its weights do not fit."""
         from ircotlib.generation.weights import read_model
 
-        small = self.parameters < SMALL
-        return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype, small)
+        return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
 
     @cached_property
     def parameters(self) -> int:
@@ -118,8 +114,9 @@ class LocalModel:
         """How many batches are answered side by side: one for each core where a single batch gains
         nothing from a second core.
         """
-        alone = self.parameters >= SMALL or self.model.device.type != "cpu"
-        return 1 if alone else count_cores()
+        from ircotlib.generation.weights import is_small
+
+        return count_cores() if is_small(self.model) else 1
 
     def take(self, requests: Sequence[Generate]) -> list[int]:
         """The places of the next batches, one for each thread: the shortest prompts."""
@@ -141,18 +138,9 @@ class LocalModel:
         yield from side_by_side(map(self._answer_batch, batches), self.threads)
 
     def _cut(self, requests: Sequence[Generate]) -> list[list[int]]:
-        """The places of requests in batches, the shortest prompts first: each as many as
-        `batch_rows` and `batch_tokens` allow, at least one; no more than there are to a thread.
-        """
-        lengths = [self._length(request) for request in requests]
+        """The places of requests in batches; no more to a batch than there are to a thread."""
         rows = min(self.batch_rows, -(-len(requests) // self.threads))
-        batches: list[list[int]] = []
-        for place in sorted(range(len(requests)), key=lengths.__getitem__):
-            full = batches and len(batches[-1]) == rows
-            if full or not batches or (len(batches[-1]) + 1) * lengths[place] > self.batch_tokens:
-                batches.append([])
-            batches[-1].append(place)
-        return batches
+        return cut_batches([self._length(request) for request in requests], rows, self.batch_tokens)
 
     def decode(self, reply: str) -> str:
         """The text of a reply, stripped."""

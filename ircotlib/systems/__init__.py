@@ -13,6 +13,7 @@ from ircotlib.paths import list_modules
 from ircotlib.program import Program
 
 ANSWER, RECALL = "answer", "recall"
+IRCOT, SEARCHAIN = "IRCoT", "SearChain"
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,9 @@ class System:
     (`Bench.ambient`). `stages`: its templates, prompts/<module>/<stage>.txt. `grid`: what is
     tuned, with the paper's values; "m" is the number of distractors in demonstrations. `tuned_by`:
     RECALL for a system that returns paragraphs only. `better_than`: the systems that its paper
-    says it beats, in the same measure. `reported`: its names in data/reported.csv. Figures draw
-    systems by `order`, in `color`.
+    says it beats, in the same measure. `reported`: its names in data/reported.csv. `study`: the
+    paper whose experiments it is part of, IRCOT or SEARCHAIN. Figures draw systems by `order`, in
+    `color`.
     """
 
     name: str
@@ -35,6 +37,7 @@ class System:
     tuned_by: str = ANSWER
     better_than: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
+    study: str = IRCOT
     color: str = "#7d6bb0"
     order: int = 1000
 
@@ -73,9 +76,12 @@ def all_systems() -> dict[str, System]:
     return ordered
 
 
-def choose_systems(names: Sequence[str] = ()) -> list[System]:
-    """The systems of these names, all of them for none; ValueError for a name that no file has."""
+def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System]:
+    """The systems of these names, all of a study for none; ValueError for a name that no file has.
+    """
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:
         raise ValueError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")
-    return [system for system in systems.values() if not names or system.name in names]
+    if names:
+        return [system for name, system in systems.items() if name in names]
+    return [system for system in systems.values() if system.study == study]

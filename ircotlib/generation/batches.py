@@ -1,7 +1,7 @@
-"""Batches side by side, one on each core."""
+"""Cutting what waits into batches, and answering them side by side."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Event
@@ -12,6 +12,19 @@ class _Ended(NamedTuple):
     """One iterator has come to its end, or to an error."""
 
     error: BaseException | None = None
+
+
+def cut_batches(lengths: Sequence[int], rows: int, tokens: int) -> list[list[int]]:
+    """The places of all, the shortest first, in batches: each as many as `rows` and `tokens`,
+    padding included, allow; at least one.
+    """
+    batches: list[list[int]] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        full = not batches or len(batches[-1]) == rows
+        if full or (len(batches[-1]) + 1) * lengths[place] > tokens:
+            batches.append([])
+        batches[-1].append(place)
+    return batches
 
 
 def count_cores() -> int:

@@ -1,0 +1,143 @@
+"""How well the shipped extractive reader reads, and where its confidence parts the paragraph that
+answers from others: python -m bench.reading, or make bench. Writes figures/reader_confidence.*.
+
+On worlds whose names no training world has, about facts of no popular entity: each with its gold
+paragraph, with another one (training.reader_draws.OTHERS), and with the first that BM25 finds.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.data import Paragraph
+from ircotlib.drawing import subplots
+from ircotlib.figures import save_figure
+from ircotlib.paths import MODELS
+from ircotlib.program import Extract, Extracted
+from ircotlib.reading.reader import Reader, open_reader
+from ircotlib.retrieval.bm25 import open_index
+from ircotlib.retrieval.corpus import write_corpus
+from training.evaluate_reader import auc, draw_reading, f1_at, open_books
+from training.reader_draws import GOLD, OTHERS, Encyclopedia, Example
+
+SEED, SIZE, FACTS = 21, 1200, 1200
+CONFIDENCE = 1.5  # SearChain §4.1
+TRIED = np.arange(-6, 9.01, 0.5)
+FOUND = {True: "BM25's first, gold", False: "BM25's first, another"}
+COLUMNS = ["pairs", "measure", "threshold", "value", "n"]
+
+
+def read(reader: Reader, pairs: Sequence[tuple[str, Paragraph]]) -> list[Extracted]:
+    """What the reader extracts for queries from paragraphs, in their order."""
+    requests = [Extract(query, paragraph) for query, paragraph in pairs]
+    return [reader.decode(reply) for _, reply in sorted(reader.answer(requests))]
+
+
+def paragraph_of(example: Example) -> Paragraph:
+    """The paragraph of an example."""
+    return Paragraph("", example.passage.title, example.passage.text)
+
+
+def is_found(example: Example, found: Extracted) -> bool:
+    """Whether what was extracted is the answer, in any case."""
+    span = example.span
+    return found.text.lower() == example.passage.text[span.start : span.end].lower()
+
+
+def search(book: Encyclopedia, examples: Sequence[Example]) -> list[tuple[str, Paragraph, bool]]:
+    """Of each query the first paragraph that BM25 finds, and whether it is the gold one."""
+    passages = [(t, passage) for t, page in book.world.pages.items() for passage in page]
+    paragraphs = [Paragraph(f"{n}", t, one.text) for n, (t, one) in enumerate(passages)]
+    with TemporaryDirectory() as folder:
+        index = open_index(write_corpus(f"{folder}/corpus", paragraphs), f"{folder}/index")
+        firsts = [(one, index.search(one.query, 1)[0][0]) for one in examples]
+    return [(one.query, first, first.text == one.passage.text) for one, first in firsts]
+
+
+def measure(reader: Reader, books: Sequence[Encyclopedia], facts: int) -> pd.DataFrame:
+    """Rows of COLUMNS, in percent: answers found in gold paragraphs; how judging by confidence does
+    by threshold; what share of each kind of paragraph is above CONFIDENCE.
+    """
+    examples = draw_reading(books, facts, SEED)
+    found = read(reader, [(one.query, paragraph_of(one)) for one in examples])
+    kinds = np.array([one.kind for one in examples])
+    confidence = np.array([one.confidence for one in found])
+    gold = kinds == GOLD
+    right = [is_found(e, f) for e, f in zip(examples, found, strict=True) if e.kind == GOLD]
+    rows = [(GOLD, "answer found", None, np.mean(right), len(right))]
+    rows += judge("gold and others", confidence, gold)
+    rows += [share_above(kind, confidence[kinds == kind]) for kind in (GOLD, *OTHERS)]
+    return pd.DataFrame([*rows, *measure_search(reader, books, examples)], columns=COLUMNS)
+
+
+def measure_search(
+    reader: Reader, books: Sequence[Encyclopedia], examples: Sequence[Example]
+) -> list[tuple]:
+    """The same of what BM25 finds first, as SearChain reads it."""
+    asked = [one for one in examples if one.kind == GOLD]
+    firsts = [
+        first
+        for book in books
+        for first in search(book, [one for one in asked if one.dataset == book.dataset])
+    ]
+    found = read(reader, [(query, paragraph) for query, paragraph, _ in firsts])
+    confidence = np.array([one.confidence for one in found])
+    gold = np.array([is_gold for *_, is_gold in firsts])
+    rows = judge("BM25's first", confidence, gold)
+    return rows + [
+        share_above(name, confidence[gold == is_gold]) for is_gold, name in FOUND.items()
+    ]
+
+
+def judge(pairs: str, confidence: np.ndarray, gold: np.ndarray) -> list[tuple]:
+    """Precision, recall and F1 of taking confidence above a threshold for an answer, and the area
+    under the ROC curve.
+    """
+    rows = [(pairs, "area under the curve", None, auc(confidence, gold), len(gold))]
+    for threshold in TRIED:
+        said = confidence > threshold
+        hits = (said & gold).sum()
+        for name, value in (
+            ("precision", hits / said.sum() if said.any() else np.nan),
+            ("recall", hits / gold.sum()),
+            ("F1", f1_at(threshold, confidence, gold)),
+        ):
+            rows.append((pairs, name, threshold, value, len(gold)))
+    return rows
+
+
+def share_above(pairs: str, confidence: np.ndarray) -> tuple:
+    """How many have more confidence than CONFIDENCE."""
+    return pairs, "above", CONFIDENCE, (confidence > CONFIDENCE).mean(), len(confidence)
+
+
+def draw(table: pd.DataFrame):
+    """Precision, recall and F1 by threshold; shares above the paper's threshold by kind."""
+    figure, (left, right) = subplots(1, 2, figsize=(10, 3.4))
+    rows = table[table["pairs"] == "gold and others"]
+    for name, style in (("precision", "--"), ("recall", ":"), ("F1", "-")):
+        one = rows[rows["measure"] == name]
+        left.plot(one["threshold"], one["value"], style, label=name)
+    left.axvline(CONFIDENCE, color="black", linewidth=0.8, label=f"{CONFIDENCE} (SearChain §4.1)")
+    left.set(xlabel="confidence above", ylabel="%", title="gold and other paragraphs")
+    left.legend(frameon=False)
+    above = table[table["measure"] == "above"].iloc[::-1]
+    right.barh(above["pairs"], above["value"], color="C0")
+    right.bar_label(right.containers[0], fmt="%.1f", padding=2, fontsize="x-small")
+    right.set(xlabel=f"confidence above {CONFIDENCE}, %", xlim=(0, 112))
+    figure.tight_layout()
+    return figure
+
+
+def main(folder: Path = MODELS / "mini-reader") -> None:
+    table = measure(open_reader(folder), open_books(SEED, SIZE), FACTS)
+    table["value"] = (100 * table["value"]).round(2)
+    print(table[~table["measure"].isin(["precision", "recall", "F1"])].to_string(index=False))
+    save_figure(draw(table), table, "reader_confidence")
+
+
+if __name__ == "__main__":
+    main()

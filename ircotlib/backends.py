@@ -1,0 +1,71 @@
+"""Opening what answers requests, as the parameters say; nothing is read before it is asked."""
+
+from functools import cache, partial
+from pathlib import Path
+
+from ircotlib.parameters import VECTORS, Parameters
+from ircotlib.paths import resolve
+from ircotlib.prices import find_price
+from ircotlib.progress import track
+from ircotlib.retrieval.bm25 import open_index
+
+
+def open_retriever(corpus, folder: Path, retriever: str = "embedded") -> object:
+    """The index of a corpus, made in a folder where there is none: "embedded"; by vectors,
+    "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL"; or on an Elasticsearch at an address; of a
+    cluster several with commas between them: its index then has as many shards as there are
+    addresses, each twice. Credentials come from the environment (elastic_client.connect).
+    """
+    name, progress = folder.name, partial(track, label=f"index of {folder.name}")
+    kind, _, model = retriever.partition(":")
+    if retriever == "embedded":
+        return open_index(corpus, folder, progress)
+    if kind in VECTORS:
+        from ircotlib.retrieval.dense import open_dense
+
+        words = open_index(corpus, folder, progress)
+        progress = partial(track, label=f"vectors of {name}", every=100)
+        return open_dense(words, f"{kind}:{resolve(model)}", folder, progress)
+    from ircotlib.retrieval.elastic_load import open_elasticsearch  # its client is an extra
+
+    nodes = len(retriever.split(","))
+    shards = {"shards": nodes, "replicas": min(1, nodes - 1)}
+    return open_elasticsearch(corpus, retriever, f"ircot-{name}".lower(), progress, **shards)
+
+
+def open_model(p: Parameters) -> object:
+    """The model of the parameters: on this machine, or behind a server; opened once in a process,
+    which thus has one budget.
+    """
+    if not p.server:
+        return _model(p.model, p.dtype)
+    prices = None if p.prices is None else tuple(p.prices)
+    how = {name: getattr(p, name) for name in ("timeout", "max_cost", "max_requests")}
+    return _served(p.model, p.server, p.chat, p.in_flight, prices, **how)
+
+
+@cache
+def _model(name: str, dtype: str) -> object:
+    from ircotlib.generation import local
+
+    return local.open_model(name, dtype=dtype)
+
+
+@cache
+def _served(name, server, chat, in_flight, prices, timeout, max_cost, max_requests) -> object:
+    from ircotlib.generation.server import Budget, Patience, ServerModel
+
+    budget, patience = Budget(find_price(name, prices), max_cost, max_requests), Patience(timeout)
+    how = {"chat": chat, "in_flight": in_flight, "patience": patience, "budget": budget}
+    return ServerModel(name, server, **how)
+
+
+@cache
+def open_reading(extractor: str, duplicates: str) -> tuple[object, object]:
+    """What extracts answers, and what tells duplicate queries; neither is read before it is asked,
+    or downloaded.
+    """
+    from ircotlib.reading.duplicates import open_duplicates
+    from ircotlib.reading.reader import open_reader
+
+    return open_reader(extractor) if extractor else None, open_duplicates(duplicates)

@@ -1,0 +1,51 @@
+"""Reading batches with a DPR reader (Karpukhin et al. 2020, §6.1): confidences and best spans."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+from transformers import DPRReader
+
+from ircotlib.generation.weights import read_whole
+
+# BERT's pooler, which DPR's checkpoints hold and no reader uses
+UNUSED = r"\.pooler\."
+
+
+def read_reader(folder: Path, device: str | None) -> DPRReader:
+    """The reader of a folder in float32, ready to read; ValueError when its weights do not fit."""
+    return read_whole(DPRReader, folder, device, torch.float32, UNUSED)
+
+
+@torch.inference_mode()
+def read_spans(
+    model: DPRReader, batch: Sequence[tuple[list[int], int]], longest: int
+) -> Iterator[tuple[tuple[int, int] | None, float]]:
+    """Of each row, its tokens and the place of its text: the first and the last token of the best
+    span, counted from there, None where there is no text; and the relevance logit.
+    """
+    if not batch:
+        return
+    rows = [torch.tensor(ids) for ids, _ in batch]
+    inputs = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(model.device)
+    lengths = torch.tensor([len(ids) for ids, _ in batch], device=model.device)
+    mask = (torch.arange(inputs.shape[1], device=model.device) < lengths[:, None]).long()
+    out = model(input_ids=inputs, attention_mask=mask, return_dict=True)
+    starts, ends, confidence = (
+        one.float().cpu() for one in (out.start_logits, out.end_logits, out.relevance_logits)
+    )
+    for row, (ids, first) in enumerate(batch):
+        text = slice(first, len(ids))
+        yield best_span(starts[row, text], ends[row, text], longest), confidence[row].item()
+
+
+def best_span(start: torch.Tensor, end: torch.Tensor, longest: int) -> tuple[int, int] | None:
+    """The first and the last token of the span of the highest sum of start and end logits [n], of
+    at most `longest` tokens; of several the first; None where there is no token.
+    """
+    n = len(start)
+    if not n:
+        return None
+    allowed = torch.ones(n, n, dtype=torch.bool).triu().tril(longest - 1)
+    scores = torch.where(allowed, start[:, None] + end, -torch.inf)
+    return divmod(int(scores.argmax()), n)

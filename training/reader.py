@@ -1,0 +1,150 @@
+"""Trains the shipped extractive reader: python -m training.reader --out FOLDER.
+
+A DPR reader of its own, small size (SearChain §3.2), on queries and paragraphs of training worlds,
+whose names never occur in held-out worlds. A checkpoint is written every two minutes, and the same
+command goes on from it. The folder then holds a plain DPRReader with its tokenizer, reading.json
+(how it was made) and reading.jsonl (how it went).
+"""
+
+import argparse
+import json
+import random
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from ircotlib.laboratory.questions import DATASETS
+from training.evaluate_reader import best_threshold, draw_reading, measure_reading, open_books
+from training.reader_draws import Encyclopedia, draw_example
+from training.reader_model import (
+    ReaderTeacher,
+    encode_examples,
+    make_reader,
+    make_reader_tokenizer,
+    reading_loss,
+)
+from training.recipe import STEPS_PER_WORLD, draw_worlds
+from training.train import CHECKPOINT_SECONDS, Training
+
+CONFIDENCE = 1.5  # the threshold that best tells gold from other paragraphs (SearChain §4.1)
+EVALUATE_EVERY = 250  # steps
+CALIBRATION = 1_900_000_000  # seed of the training-name worlds that the threshold is chosen on
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRecipe:
+    """What one training is made of. `peak`: the highest learning rate; `rows`: examples a step."""
+
+    steps: int
+    seed: int = 0
+    peak: float = 4e-3
+    rows: int = 32
+
+    def learning_rate(self, step: int) -> float:
+        """100 steps of warm-up, flat to 60% of the steps, then linear to 2% of the peak."""
+        falling = 1 - 0.98 * (step / self.steps - 0.6) / 0.4
+        return self.peak * min(1.0, (step + 1) / 100, max(0.02, falling))
+
+
+def start_training(recipe: ReaderRecipe) -> Training:
+    """A training of which nothing is done."""
+    model = make_reader(len(make_reader_tokenizer()), recipe.seed)
+    teacher = ReaderTeacher()
+    weights = [*model.parameters(), *teacher.parameters()]
+    optimizer = torch.optim.AdamW(weights, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
+    return Training(model, teacher, [optimizer])
+
+
+def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
+    """One step of the optimizer; return the parts of the loss."""
+    loss, parts = reading_loss(training.model, training.teacher, batch)
+    [optimizer] = training.optimizers
+    optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_([p for p in optimizer.param_groups[0]["params"]], 1.0)
+    optimizer.param_groups[0]["lr"] = rate
+    optimizer.step()
+    return parts
+
+
+def run_steps(training: Training, recipe: ReaderRecipe, checkpoint: Path) -> None:
+    """All steps that are left, a line of the curves now and then, and checkpoints."""
+    tokenizer, books, losses = make_reader_tokenizer(), [], {}
+    tests = draw_reading(open_books(seed=1, size=600), 200, seed=1)
+    started, saved = time.time() - training.seconds, time.time()
+    left = range(training.step, recipe.steps)
+    for step in tqdm(left, initial=training.step, total=recipe.steps, mininterval=30):
+        if not books or step % STEPS_PER_WORLD == 0:
+            worlds = draw_worlds(step, recipe.seed)
+            books = [Encyclopedia(worlds[dataset], dataset) for dataset in DATASETS]
+        rng = random.Random(f"reader {recipe.seed} {step}")
+        examples = [draw_example(rng.choice(books), rng) for _ in range(recipe.rows)]
+        parts = learn(training, encode_examples(examples, tokenizer), recipe.learning_rate(step))
+        for name, loss in parts.items():
+            losses.setdefault(name, []).append(loss)
+        training.step, training.seconds = step + 1, time.time() - started
+        if training.step % EVALUATE_EVERY == 0 or training.step == recipe.steps:
+            means = {name: round(sum(one) / len(one), 4) for name, one in losses.items()}
+            found, losses = measure_reading(training.model, tokenizer, tests), {}
+            row = {"step": training.step, "seconds": round(training.seconds), **means, **found}
+            tqdm.write(json.dumps(row))
+            training.curves.append(row)
+        if time.time() - saved > CHECKPOINT_SECONDS:
+            training.save(checkpoint)
+            saved = time.time()
+
+
+@torch.no_grad()
+def calibrate(training: Training) -> float:
+    """Shift the confidence so that CONFIDENCE is the threshold that best tells gold from other
+    paragraphs, of training names in worlds not trained on; return by how much.
+    """
+    books = open_books(CALIBRATION, size=600, held_out=False)
+    tests = draw_reading(books, 500, seed=0)
+    shift = CONFIDENCE - best_threshold(training.model, make_reader_tokenizer(), tests)
+    training.model.span_predictor.qa_classifier.bias += shift
+    return round(shift, 3)
+
+
+def write_reader(training: Training, out: Path, about: dict) -> None:
+    """Write the model in half precision, its tokenizer, how it was made, and its curves."""
+    make_reader_tokenizer().save_pretrained(out)
+    training.model.half().save_pretrained(out)
+    about |= {"seconds": round(training.seconds), "threads": 1, "torch": torch.__version__}
+    about |= {"parameters": training.model.num_parameters()}
+    (out / "reading.json").write_text(json.dumps(about, indent=1) + "\n")
+    (out / "reading.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
+
+
+def train(out: Path, recipe: ReaderRecipe) -> None:
+    """Train the reader, or go on with it from its checkpoint, and write it to `out`."""
+    torch.set_num_threads(1)
+    out.mkdir(parents=True, exist_ok=True)
+    training, checkpoint = start_training(recipe), out / "checkpoint.pt"
+    if checkpoint.exists():
+        training.restore(checkpoint)
+    run_steps(training, recipe, checkpoint)
+    training.save(checkpoint)
+    write_reader(training, out, asdict(recipe) | {"shift": calibrate(training)})
+    checkpoint.unlink()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder of model and checkpoint")
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if options.steps < 1:
+        parser.error(f"found --steps {options.steps}, expected 1 or more")
+    train(options.out, ReaderRecipe(options.steps, options.seed))
+
+
+if __name__ == "__main__":
+    main()

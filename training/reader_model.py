@@ -1,0 +1,152 @@
+"""The shipped extractive reader: a small DPR reader, its word-level tokenizer, its examples as
+tensors, and the losses that teach it.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import nn
+from transformers import DPRConfig, DPRReader, DPRReaderTokenizerFast
+
+from ircotlib.laboratory.relations import RELATION_NAMES
+from training.model import list_words
+from training.reader_draws import Example
+
+WIDTH, LAYERS, HEADS = 64, 3, 4
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+NOWHERE = -100  # of a span that is not there; cross_entropy leaves it out
+
+
+def make_reader_tokenizer() -> DPRReaderTokenizerFast:
+    """The tokenizer: one token a word of the encyclopedia in lower case, years as two tokens."""
+    words = dict.fromkeys(word.lower() for word in list_words())
+    vocabulary = {word: number for number, word in enumerate([*SPECIAL, *words])}
+    return DPRReaderTokenizerFast(vocab=vocabulary, do_lower_case=True, model_max_length=512)
+
+
+def make_reader(vocabulary: int, seed: int) -> DPRReader:
+    """An untrained reader whose heads look at equal words first, and at the words beside."""
+    torch.manual_seed(seed)
+    config = DPRConfig(
+        vocab_size=vocabulary,
+        hidden_size=WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=2 * WIDTH,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    config._attn_implementation = "eager"  # training reads the attention weights
+    model = DPRReader(config)
+    _initialise(model.span_predictor.encoder.bert_model)
+    return model
+
+
+@torch.no_grad()
+def _initialise(bert: nn.Module) -> None:
+    """Mimetic initialisation (Trockman and Kolter 2023), and positions as waves, so that those near
+    each other look alike.
+    """
+    for layer in bert.encoder.layer:
+        attention = layer.attention.self
+        attention.key.weight.normal_(std=WIDTH**-0.5)
+        attention.query.weight.copy_(attention.key.weight)
+        layer.attention.output.dense.weight.copy_(0.7 * attention.value.weight.T)
+    embeddings = bert.embeddings
+    embeddings.word_embeddings.weight.normal_(std=0.5)
+    at = torch.arange(embeddings.position_embeddings.num_embeddings)[:, None]
+    angles = at / 300 ** (torch.arange(0, WIDTH, 2) / WIDTH)
+    waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+    embeddings.position_embeddings.weight.copy_(0.3 * waves)
+
+
+class ReaderTeacher(nn.Module):
+    """The heads used in training only: which relation each value states; which one the query asks
+    for, known at [CLS] and at each value; whether the page is that of the query's subject.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.stated = nn.Linear(WIDTH, len(RELATION_NAMES))
+        self.asked = nn.Linear(WIDTH, len(RELATION_NAMES))
+        self.about = nn.Linear(WIDTH, 1)
+
+
+def encode_examples(
+    examples: Sequence[Example], tokenizer: DPRReaderTokenizerFast
+) -> dict[str, torch.Tensor]:
+    """Examples as tensors: input_ids and attention_mask [rows, length], start and end [rows] of the
+    answers in tokens, `stated` [values, 3]: row, place and relation of each value; `looks`
+    [looks, 5]: layer, row, head, from where and where to a head is to look.
+    """
+    heads = tokenizer([e.query for e in examples], [e.passage.title for e in examples])["input_ids"]
+    texts = [e.passage.text for e in examples]
+    bodies = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
+    ids = [head + body for head, body in zip(heads, bodies["input_ids"], strict=True)]
+    batch = dict(tokenizer.pad({"input_ids": ids}, return_tensors="pt"))
+    starts, ends, stated, looks = [], [], [], []
+    for row, example in enumerate(examples):
+        first, places = len(heads[row]), bodies["offset_mapping"][row]
+        opening = {begin: first + n for n, (begin, _) in enumerate(places)}
+        closing = {end: first + n for n, (_, end) in enumerate(places)}
+        span = example.span
+        starts.append(opening[span.start] if span else NOWHERE)
+        ends.append(closing[span.end] if span else NOWHERE)
+        for one in example.passage.spans:
+            stated.append((row, opening[one.start], RELATION_NAMES.index(one.relation)))
+        looks += [(layer, row, *look) for layer, *look in
+                  _find_looks(example, tokenizer, heads[row], opening)]  # fmt: skip
+    asked = [RELATION_NAMES.index(example.asked) for example in examples]
+    named = {"start": starts, "end": ends, "stated": stated, "asked": asked, "looks": looks}
+    batch |= {name: torch.tensor(values) for name, values in named.items()}
+    batch["about"] = torch.tensor([float(example.about) for example in examples])
+    return batch
+
+
+def _find_looks(
+    example: Example, tokenizer: DPRReaderTokenizerFast, head: list[int], opening: dict[int, int]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Where heads are to look, as layer, head, from, to. In the last layer but one: a word of the
+    title at the same word of the query; [CLS] and values at the word that asks. In the last: [CLS]
+    at the title, and at the value that is asked for. What is not there is sought in the first
+    [SEP].
+    """
+    end = head.index(tokenizer.sep_token_id)
+    for place in range(end + 1, len(head) - 1):
+        same = [at for at in range(1, end) if head[at] == head[place]]
+        yield LAYERS - 2, 0, place, same[-1] if same else end
+    if example.telling:
+        telling = len(tokenizer(example.query[: example.telling])["input_ids"]) - 2
+        for place in (0, *(opening[one.start] for one in example.passage.spans)):
+            yield LAYERS - 2, 1, place, telling
+    yield LAYERS - 1, 0, 0, len(head) - 2
+    values = [one for one in example.passage.spans if one.relation == example.asked]
+    yield LAYERS - 1, 1, 0, opening[values[0].start] if values else end
+
+
+def reading_loss(
+    model: DPRReader, teacher: ReaderTeacher, batch: dict[str, torch.Tensor]
+) -> tuple[torch.Tensor, dict[str, float]]:
+    """The loss of a batch, and its parts by name: start and end of the answer in its paragraph,
+    whether the paragraph answers (each pair by itself, not one among several as DPR trains), and
+    the teacher's.
+    """
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    out = model(**inputs, output_hidden_states=True, output_attentions=True, return_dict=True)
+    *_, before, last = out.hidden_states
+    hidden = (batch["attention_mask"] == 0) * -1e4
+    (row, place, relation), asked = batch["stated"].T, batch["asked"]
+    entropy, binary = nn.functional.cross_entropy, nn.functional.binary_cross_entropy_with_logits
+    gold = (batch["start"] != NOWHERE).float()
+    weights = torch.stack(out.attentions)[tuple(batch["looks"].T)]
+    losses = {
+        "span": entropy(out.start_logits + hidden, batch["start"])
+        + entropy(out.end_logits + hidden, batch["end"]),
+        "relevance": 2 * binary(out.relevance_logits, gold),
+        "stated": 0.5 * entropy(teacher.stated(before[row, place]), relation),
+        "asked": 0.5 * entropy(teacher.asked(before[:, 0]), asked)
+        + 0.5 * entropy(teacher.asked(before[row, place]), asked[row]),
+        "looking": -weights.clamp_min(1e-6).log().mean(),
+        "about": 0.5 * binary(teacher.about(last[:, 0])[:, 0], batch["about"]),
+    }
+    return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
