@@ -131,8 +131,8 @@ def _find_looks(
 ) -> Iterator[tuple[int, int, int, int]]:
     """Where heads are to look, as layer, head, from, to. In the last layer but one: a word of the
     title at the same word of the query; [CLS] and values at the word that asks. In the last: [CLS]
-    at the title, and at the value that is asked for. What is not there is sought in the first
-    [SEP].
+    at both ends of the title, and at the value that is asked for. What is not there is sought in
+    the first [SEP].
     """
     end = head.index(tokenizer.sep_token_id)
     for place in range(end + 1, len(head) - 1):
@@ -142,7 +142,8 @@ def _find_looks(
         telling = len(tokenizer(example.query[: example.telling])["input_ids"]) - 2
         for place in (0, *(opening[one.start] for one in example.passage.spans)):
             yield LAYERS - 2, 1, place, telling
-    yield LAYERS - 1, 0, 0, len(head) - 2
+    yield LAYERS - 1, 0, 0, end + 1
+    yield LAYERS - 1, 2, 0, len(head) - 2
     values = [one for one in example.passage.spans if one.relation == example.asked]
     yield LAYERS - 1, 1, 0, opening[values[0].start] if values else end
 
