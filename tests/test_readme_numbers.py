@@ -368,5 +368,5 @@ def test_the_extractive_reader_is_as_measured():
         expected += [find(rows, pairs, "area under the curve")["value"]]
         expected += [find(rows, pairs, "F1", "1.5")["value"]]
     shown = [float(line.split("|")[2]) for line in below_head("reader").strip().splitlines()]
-    assert shown == [round(float(value), 1) for value in expected]
+    assert shown == [float(value) for value in expected]
     assert f"of {int(answers['n']):,} queries" in block("reader")

@@ -120,7 +120,21 @@ class Killed(Exception):
     pass
 
 
-def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatch):
+@pytest.fixture
+def few(monkeypatch):
+    """Small worlds and few facts to measure on."""
+
+    def draw(books, facts, seed):
+        return draw_reading(books, 24, seed)
+
+    def open_small(seed, size, held_out=True):
+        return open_books(seed, 200, held_out)
+
+    monkeypatch.setattr(reader, "draw_reading", draw)
+    monkeypatch.setattr(reader, "open_books", open_small)
+
+
+def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatch, few):
     monkeypatch.setattr(reader, "CHECKPOINT_SECONDS", -1)
     monkeypatch.setattr(reader, "EVALUATE_EVERY", 2)
     recipe, learn = ReaderRecipe(4, seed=2, rows=6), reader.learn
@@ -150,11 +164,10 @@ def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatc
     assert [json.loads(line)["step"] for line in lines] == [2, 4]
 
 
-def test_calibration_puts_the_best_threshold_at_the_papers():
+def test_calibration_puts_the_best_threshold_at_the_papers(few):
     training = start_training(ReaderRecipe(1))
     calibrate(training)
-    books = open_books(reader.CALIBRATION, 600, held_out=False)
-    tests = draw_reading(books, 500, seed=0)
+    tests = draw_reading(open_books(reader.CALIBRATION, 200, held_out=False), 24, seed=0)
     assert best_threshold(training.model, TOKENIZER, tests) == pytest.approx(1.5, abs=0.11)
 
 

@@ -65,7 +65,7 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
     [optimizer] = training.optimizers
     optimizer.zero_grad()
     loss.backward()
-    nn.utils.clip_grad_norm_([p for p in optimizer.param_groups[0]["params"]], 1.0)
+    nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1.0)
     optimizer.param_groups[0]["lr"] = rate
     optimizer.step()
     return parts
@@ -138,7 +138,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of model and checkpoint")
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--steps", type=int, default=2500)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if options.steps < 1:

@@ -59,7 +59,8 @@ def draw_example(book: Encyclopedia, rng: random.Random) -> Example:
         subject, relation = rng.choice(book.facts)
         if rng.random() < GOLD_SHARE:
             return draw_gold(book, rng, subject, relation)
-        if other := draw_other(book, rng, rng.choice(list(OTHERS)), subject, relation):
+        kind = rng.choice(HARD if rng.random() < 0.4 else list(OTHERS))
+        if other := draw_other(book, rng, kind, subject, relation):
             return other
 
 
@@ -162,6 +163,8 @@ OTHERS: dict[str, Callable[..., Drawn]] = {
     "the subject's page without it": _own_page,
     "a hop of a longer question": _whole_question,
 }
+
+HARD = ("a page with a like name", "the subject's page without it")  # drawn more often
 
 
 def word_query(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> str:

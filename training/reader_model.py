@@ -13,6 +13,12 @@ from training.model import list_words
 from training.reader_draws import Example
 
 WIDTH, LAYERS, HEADS = 64, 3, 4
+WAVES = (1.5, 1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)  # of positions, radians a word
+POSITIONS = 2 * len(WAVES)  # dimensions of positions, and of a head
+POSITION = WIDTH - POSITIONS  # the first of them
+SHARPNESS = 3.0
+# layer -> head -> so many words ahead it looks at first
+BESIDE = {0: {0: -1, 1: -2, 2: 2, 3: 3}, 1: {2: -3, 3: 1}}
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 NOWHERE = -100  # of a span that is not there; cross_entropy leaves it out
 
@@ -44,20 +50,37 @@ def make_reader(vocabulary: int, seed: int) -> DPRReader:
 
 @torch.no_grad()
 def _initialise(bert: nn.Module) -> None:
-    """Mimetic initialisation (Trockman and Kolter 2023), and positions as waves, so that those near
-    each other look alike.
+    """Words in the first dimensions, positions as waves in the last ones. Heads look at equal words
+    (mimetic initialisation, Trockman and Kolter 2023) or, those of BESIDE, at words beside.
     """
-    for layer in bert.encoder.layer:
+    embeddings = bert.embeddings
+    words, positions = embeddings.word_embeddings.weight, embeddings.position_embeddings.weight
+    words[:, :POSITION].normal_()
+    words[:, POSITION:].zero_()
+    angles = torch.arange(len(positions))[:, None] * torch.tensor(WAVES)
+    positions.zero_()
+    positions[:, POSITION:] = torch.cat([angles.sin(), angles.cos()], 1)
+    for number, layer in enumerate(bert.encoder.layer):
         attention = layer.attention.self
         attention.key.weight.normal_(std=WIDTH**-0.5)
         attention.query.weight.copy_(attention.key.weight)
         layer.attention.output.dense.weight.copy_(0.7 * attention.value.weight.T)
-    embeddings = bert.embeddings
-    embeddings.word_embeddings.weight.normal_(std=0.5)
-    at = torch.arange(embeddings.position_embeddings.num_embeddings)[:, None]
-    angles = at / 300 ** (torch.arange(0, WIDTH, 2) / WIDTH)
-    waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
-    embeddings.position_embeddings.weight.copy_(0.3 * waves)
+        for head, offset in BESIDE.get(number, {}).items():
+            _look_beside(attention, slice(head * POSITIONS, (head + 1) * POSITIONS), offset)
+
+
+def _look_beside(attention: nn.Module, rows: slice, offset: int) -> None:
+    """Make a head look so many words ahead: its query is its own position, turned by as much."""
+    angles = torch.tensor(WAVES) * offset
+    turn = torch.block_diag(angles.cos().diag(), angles.cos().diag())
+    turn[: len(WAVES), len(WAVES) :] = angles.sin().diag()
+    turn[len(WAVES) :, : len(WAVES)] = -angles.sin().diag()
+    for weight, matrix in (
+        (attention.query.weight, turn),
+        (attention.key.weight, torch.eye(POSITIONS)),
+    ):
+        weight[rows] = 0
+        weight[rows, POSITION:] = SHARPNESS * matrix
 
 
 class ReaderTeacher(nn.Module):
@@ -108,8 +131,8 @@ def _find_looks(
 ) -> Iterator[tuple[int, int, int, int]]:
     """Where heads are to look, as layer, head, from, to. In the last layer but one: a word of the
     title at the same word of the query; [CLS] and values at the word that asks. In the last: [CLS]
-    at the title, and at the value that is asked for. What is not there is sought in the first
-    [SEP].
+    at both ends of the title, and at the value that is asked for. What is not there is sought in
+    the first [SEP].
     """
     end = head.index(tokenizer.sep_token_id)
     for place in range(end + 1, len(head) - 1):
@@ -119,7 +142,8 @@ def _find_looks(
         telling = len(tokenizer(example.query[: example.telling])["input_ids"]) - 2
         for place in (0, *(opening[one.start] for one in example.passage.spans)):
             yield LAYERS - 2, 1, place, telling
-    yield LAYERS - 1, 0, 0, len(head) - 2
+    yield LAYERS - 1, 0, 0, end + 1
+    yield LAYERS - 1, 2, 0, len(head) - 2
     values = [one for one in example.passage.spans if one.relation == example.asked]
     yield LAYERS - 1, 1, 0, opening[values[0].start] if values else end
 
