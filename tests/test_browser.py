@@ -113,7 +113,7 @@ def serve(command: list[str], folder: Path, ready: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def lab(folder):
-    """The address of a JupyterLab, and what follows the path of a notebook."""
+    """lab(name): the address of a notebook in a JupyterLab, in a workspace of its own."""
     settings = folder / "settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
     settings.parent.mkdir(parents=True)
     settings.write_text('{"windowingMode": "none"}')  # cells out of sight are in the page too
@@ -121,7 +121,7 @@ def lab(folder):
     command += ["--IdentityProvider.token=secret"]
     command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     with serve(command, folder, "/api?token=secret") as address:
-        yield lambda notebook: f"{address}/lab/tree/{notebook}?token=secret"
+        yield lambda name: f"{address}/lab/workspaces/{name}/tree/{name}.ipynb?token=secret"
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +193,7 @@ def test_judging_by_keyboard_reloading_and_undoing(lab, folder, page):
         found = read_verdicts("ada", where) if where.exists() else {}
         return "".join(found.get(("a", n), "-")[0] for n in range(4))
 
-    open_box(page, lab("judge.ipynb"))
+    open_box(page, lab("judge"))
     assert page.locator("#bad").count() == 0
     assert page.locator(".ircot-page mark").all_inner_texts()[:2] == ["Ada", "Holm"]
     for key, next_one in (("t", 1), ("f", 2), ("ArrowRight", 3), ("ArrowLeft", 2)):
@@ -208,7 +208,7 @@ def test_judging_by_keyboard_reloading_and_undoing(lab, folder, page):
     assert said() == "tf-u"
 
     page.reload()
-    open_box(page, lab("judge.ipynb"))
+    open_box(page, lab("judge"))
     assert "Sentence 2" in page.locator(".ircot-page .now").inner_text()
     page.keyboard.press("t")
     page.locator(".ircot-page .now:has-text('Sentence 3')").wait_for()
@@ -274,7 +274,7 @@ def test_the_page_without_code_shows_no_result(judging, page):
 
 
 def test_exploring_runs(lab, folder, page):
-    open_notebook(page, lab("09_explorer.ipynb"))
+    open_notebook(page, lab("09_explorer"))
     page.keyboard.press("Control+b")  # no list of files beside it
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
