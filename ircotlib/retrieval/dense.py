@@ -21,7 +21,7 @@ from ircotlib.retrieval.vectors import Vectors, open_vectors, write_vectors
 
 DECIMALS = 5  # of scores; equal ones are in the order of the corpus
 EXACT = 1_000_000  # paragraphs; of more, the nearest are looked up in an approximate index
-LATE_MOST = 200_000  # paragraphs with one vector a token: 25 KB and 0.4 MFLOP each, a query
+LATE_MOST = 200_000  # paragraphs with one vector a token: 5 GB of ColBERTv2's
 FUSED, CONSTANT = 60, 60  # hits of either ranking, and what is added to a rank
 Reply = tuple[int, str | Refused]
 

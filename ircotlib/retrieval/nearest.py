@@ -11,7 +11,7 @@ import torch
 
 from ircotlib.retrieval.vectors import Vectors
 
-ROWS = 8192  # vectors of paragraphs in one matrix product
+ROWS = 4096  # vectors of paragraphs in one matrix product
 QUERIES = 1024  # vectors of queries in it
 Nearest = tuple[np.ndarray, np.ndarray]  # positions in the corpus and scores, best first
 
@@ -39,8 +39,11 @@ def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
     best = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
     asked = torch.from_numpy(np.concatenate(queries))
     places = np.cumsum([0, *map(len, queries[:-1])])
-    for first, last in _blocks(vectors.starts):
-        scores = _score(asked, places, vectors, first, last)
+    blocks = _blocks(vectors.starts)
+    most = max((vectors.starts[last] - vectors.starts[first] for first, last in blocks), default=0)
+    room = torch.empty(most, asked.shape[1])  # used again: fresh memory costs more than the work
+    for first, last in blocks:
+        scores = _score(asked, places, vectors, first, last, room)
         top = scores.topk(min(k, last - first))
         joined = torch.cat([best[0], top.values], 1), torch.cat([best[1], top.indices + first], 1)
         chosen = joined[0].topk(min(k, joined[0].shape[1]))
@@ -49,11 +52,19 @@ def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
 
 
 def _score(
-    asked: torch.Tensor, places: np.ndarray, vectors: Vectors, first: int, last: int
+    asked: torch.Tensor,
+    places: np.ndarray,
+    vectors: Vectors,
+    first: int,
+    last: int,
+    room: torch.Tensor,
 ) -> torch.Tensor:
-    """Scores of some queries, whose vectors begin at `places`, and of paragraphs first to last."""
+    """Scores of some queries, whose vectors begin at `places`, and of paragraphs first to last.
+    `room`: for the paragraphs' vectors as float32.
+    """
     starts = vectors.starts[first : last + 1]
-    rows = torch.from_numpy(np.ascontiguousarray(vectors.rows[starts[0] : starts[-1]])).float()
+    stored = torch.from_numpy(np.ascontiguousarray(vectors.rows[starts[0] : starts[-1]]))
+    rows = room[: len(stored)].copy_(stored)
     products = asked @ rows.T
     if len(asked) == len(places) and len(rows) == last - first:
         return products
