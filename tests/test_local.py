@@ -36,12 +36,12 @@ from ircotlib.generation.folder import hash_files, is_encoder_decoder
 from ircotlib.generation.local import open_model
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import MODELS
-from ircotlib.program import LINE, SENTENCE, Generate, Message, Retrieve
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve
 from ircotlib.scheduler import run
 from ircotlib.text import STOP_CHARACTERS, first_sentence, sentence_end
 
 SYLLABLES = ["ka", "lo", "mi", "ra", "ten", "su", "vor", "del", "in", "os"]
-STOPS = [SENTENCE, LINE, (".", "ka"), None]
+STOPS = [SENTENCE, SENTENCE_OF_LINE, LINE, (".", "ka"), None]
 LIMIT = 128
 SHIPPED = sorted(path.parent for path in MODELS.glob("*/training.json"))
 
@@ -220,7 +220,9 @@ def generated(folders):
 def cut(text, stop):
     if isinstance(stop, tuple):
         return min((text.split(mark)[0] for mark in stop), key=len).strip()
-    return {SENTENCE: first_sentence(text), LINE: text.split("\n")[0], None: text}[stop].strip()
+    line = text.split("\n")[0]
+    cuts = {SENTENCE: first_sentence(text), SENTENCE_OF_LINE: first_sentence(line), LINE: line}
+    return cuts.get(stop, text).strip()
 
 
 def shortest(local, tokens, stop):
@@ -229,8 +231,11 @@ def shortest(local, tokens, stop):
     for count in range(1, len(tokens)):
         text = local.tokenizer.decode(tokens[:count], skip_special_tokens=True)
         if (
-            (stop == LINE and "\n" in text)
-            or (stop == SENTENCE and sentence_end(text, False, by_word) is not None)
+            (stop in (LINE, SENTENCE_OF_LINE) and "\n" in text)
+            or (
+                stop in (SENTENCE, SENTENCE_OF_LINE)
+                and sentence_end(text, False, by_word) is not None
+            )
             or (isinstance(stop, tuple) and any(mark in text for mark in stop))
         ):
             return count
@@ -256,7 +261,7 @@ def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, generated, stop
 
 def test_the_batch_changes_nothing(folder):
     requests = [
-        Generate(prompt, STOPS[number % 4], 20 + number % 7)
+        Generate(prompt, STOPS[number % len(STOPS)], 20 + number % 7)
         for number, prompt in enumerate(prompts())
     ]
     local = open_model(folder)
