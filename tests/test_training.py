@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 from transformers import T5ForConditionalGeneration
 from transformers.models.t5.modeling_t5 import eager_attention_forward
 
-from ircotlib.generation.greedy import padding_column
+from ircotlib.generation.decode import padding_column
 from ircotlib.generation.local import open_model
 from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.names import is_held_out

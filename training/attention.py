@@ -8,7 +8,7 @@ The bias is one matrix for all rows.
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
 
-from ircotlib.generation.greedy import padding_column
+from ircotlib.generation.decode import padding_column
 
 
 class _Attention(torch.autograd.Function):

@@ -1,10 +1,9 @@
-"""Local transformers models as a backend of Generate, decoding greedily (IRCoT §4.1).
+"""Local transformers models as a backend of Generate, decoding greedily (IRCoT §4.1), and Sample.
 
 torch and transformers are imported when a reply must be computed, not before.
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,13 +14,14 @@ from ircotlib.generation.folder import (
     hash_files,
     is_encoder_decoder,
 )
+from ircotlib.generation.replies import Asked, Written, check, count_rows, read_reply, write_reply
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import resolve
-from ircotlib.program import Generate
-from ircotlib.text import STOP_CHARACTERS, check_stop, cut, stop_end
+from ircotlib.program import Generate, Sample, Sampled
+from ircotlib.text import STOP_CHARACTERS, cut, stop_end
 
-# raised when the same model would give another reply: by a change here, in greedy.py or of
-# sentence_end; the second is that of models that look at what follows a full stop
+# raised when the same model would give another reply: by a change here, in decode.py, draws.py or
+# of sentence_end; the second is that of models that look at what follows a full stop
 DECODER_VERSION, LOOKING_AHEAD = 1, 2
 DTYPES = ("float32", "bfloat16", "float16")
 # no text has stopped before one of them is written; the last one stands for part of a character
@@ -54,13 +54,13 @@ def open_model(
 
 
 class LocalModel:
-    """A model on this machine that answers Generate requests; `open_model` makes it.
+    """A model on this machine that answers Generate and Sample; `open_model` makes it.
 
     `name`: as it was given to `open_model`. `device`, `batch_tokens` and `batch_rows` are not part
     of the fingerprint.
     """
 
-    answers = Generate
+    answers = Generate, Sample
 
     def __init__(
         self,
@@ -107,25 +107,30 @@ class LocalModel:
             self._counted[content] = len(self.tokens.encode(text, special=False))
         return self._counted[content]
 
-    def take(self, requests: Sequence[Generate]) -> list[int]:
+    def take(self, requests: Sequence[Asked]) -> list[int]:
         """The places of the next batch: the shortest prompts, as many as `batch_rows` and
-        `batch_tokens` allow, at least one.
+        `batch_tokens` allow, at least one; a prompt counts n times for its n samples.
         """
         lengths = [self._length(request) for request in requests]
-        taken: list[int] = []
-        for place in sorted(range(len(requests)), key=lengths.__getitem__)[: self.batch_rows]:
-            if taken and (len(taken) + 1) * lengths[place] > self.batch_tokens:
+        taken, rows = [], 0
+        for place in sorted(range(len(requests)), key=lengths.__getitem__):
+            rows += max(1, count_rows(requests[place]))
+            if taken and (rows > self.batch_rows or rows * lengths[place] > self.batch_tokens):
                 break
             taken.append(place)
         return taken
 
-    def answer(self, requests: Sequence[Generate]) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the place of each request and its reply as soon as that has ended.
+    def answer(self, requests: Sequence[Asked]) -> Iterator[tuple[int, str | ValueError]]:
+        """Yield the place of each request, all of one class, and its reply as soon as that has
+        ended.
 
         A reply is JSON: text, prompt_tokens, tokens (all that were computed, the ones that ended it
-        included). More requests than one batch are answered batch by batch. In place of a reply, a
-        request that cannot be answered has a ValueError: its prompt is longer than the model can
-        read, or consists of messages and there is no chat template, or its stop makes no sense.
+        included); of a Sample, instead of text, samples: pairs of a text and the mean
+        log-probability of all its tokens, likewise, under the model as it is (temperature 1). A
+        sample depends on its request and its number only. More requests than one batch are answered
+        batch by batch. In place of a reply, a request that cannot be answered has a ValueError: its
+        prompt is longer than the model can read, or consists of messages and there is no chat
+        template, or its stop, n or temperature makes no sense.
         """
         faults = {place: self._fault(request) for place, request in enumerate(requests)}
         yield from ((place, fault) for place, fault in faults.items() if fault)
@@ -136,25 +141,30 @@ class LocalModel:
                 yield batch[row], reply
             waiting = [place for place in waiting if place not in set(batch)]
 
-    def decode(self, reply: str) -> str:
-        """The text of a reply, stripped."""
-        return json.loads(reply)["text"]
+    def decode(self, reply: str) -> str | tuple[Sampled, ...]:
+        """The text of a reply, stripped; of one to a Sample, its samples in order."""
+        return read_reply(reply)
 
-    def _answer_batch(self, requests: Sequence[Generate]) -> Iterator[tuple[int, str]]:
-        from ircotlib.generation.greedy import decode_greedily
+    def _answer_batch(self, requests: Sequence[Asked]) -> Iterator[tuple[int, str]]:
+        from ircotlib.generation.decode import decode, most_probable
+        from ircotlib.generation.draws import draws_of
 
         prompts = [self._encoded(request) for request in requests]
         for request in requests:
             self._prompts.pop(request.prompt, None)
-        for row, written in decode_greedily(self.model, prompts, self._ends(requests)):
-            reply = {
-                "text": cut(self.tokens.decode(written), requests[row].stop),
-                "prompt_tokens": len(prompts[row]),
-                "tokens": len(written),
-            }
-            yield row, json.dumps(reply, ensure_ascii=False)
+        places = [place for place, one in enumerate(requests) for _ in range(count_rows(one))]
+        rows, ended = [requests[place] for place in places], [[] for _ in requests]
+        draws = draws_of(requests) if isinstance(requests[0], Sample) else None
+        choose = draws or most_probable
+        for row, tokens in decode(self.model, prompts, self._ends(rows), choose, places):
+            place, text = places[row], cut(self.tokens.decode(tokens), rows[row].stop)
+            mean = draws and draws.log_probabilities[row] / len(tokens)
+            ended[place].append((row, Written(text, mean, len(tokens))))
+            if len(ended[place]) == count_rows(rows[row]):
+                written = [one for _, one in sorted(ended[place])]
+                yield place, write_reply(rows[row], len(prompts[place]), written)
 
-    def _ends(self, requests: Sequence[Generate]) -> Callable[[int, list[int]], bool]:
+    def _ends(self, requests: Sequence[Asked]) -> Callable[[int, list[int]], bool]:
         """Whether a row has ended, asked once after each of its tokens."""
         looked_at = set()
 
@@ -179,19 +189,19 @@ class LocalModel:
         end = self.tokenizer.eos_token_id if end is None else end
         return frozenset(end if isinstance(end, list) else [end])
 
-    def _encoded(self, request: Generate) -> list[int]:
+    def _encoded(self, request: Asked) -> list[int]:
         if request.prompt not in self._prompts:
             self._prompts[request.prompt] = self.tokens.encode_prompt(request.prompt)
         return self._prompts[request.prompt]
 
-    def _length(self, request: Generate) -> int:
+    def _length(self, request: Asked) -> int:
         """The tokens of a prompt; 0 when it has a fault, which `answer` then says."""
         try:
             return len(self._encoded(request))
         except ValueError:
             return 0
 
-    def _fault(self, request: Generate) -> ValueError | None:
+    def _fault(self, request: Asked) -> ValueError | None:
         """What keeps this request from being answered."""
         try:
             self._check(request)
@@ -199,12 +209,8 @@ class LocalModel:
             self._prompts.pop(request.prompt, None)
             return fault
 
-    def _check(self, request: Generate) -> None:
-        if not isinstance(request, Generate):
-            raise TypeError(f"found a {type(request).__name__}, expected a Generate")
-        check_stop(request.stop)
-        if request.max_tokens < 1:
-            raise ValueError(f"found max_tokens {request.max_tokens}, expected at least 1")
+    def _check(self, request: Asked) -> None:
+        check(request)
         length = len(self._encoded(request))
         written = 0 if self.is_encoder_decoder else request.max_tokens
         if length == 0:

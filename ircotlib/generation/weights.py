@@ -6,8 +6,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging
 
-# attention of the encoder: registered under its name by greedy.py
-import ircotlib.generation.greedy  # noqa: F401
+# attention of the encoder: registered under its name by decode.py
+import ircotlib.generation.decode  # noqa: F401
 
 # parameters; below, a second thread gains a fifth on an idle machine and loses a half on a busy one
 SMALL = 10_000_000

@@ -1,8 +1,8 @@
-"""Greedy decoding of a batch with transformers models, in which a text that has ended costs nothing
-more.
+"""Decoding of a batch with transformers models, greedily or by draws: a prompt is read once for all
+its texts, and a text that has ended costs nothing more.
 
-`model.generate` computes every row until the last one has ended; here a row leaves the batch, cache
-included, with its last token.
+`model.generate` reads a prompt once for each of its texts, and computes every row until the last
+one has ended; here a row leaves the batch, cache included, with its last token.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -13,36 +13,50 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.modeling_outputs import BaseModelOutput
 
+Going = tuple[list[int], list[int]]  # the places of the rows to go on with, and their last tokens
+Decoder = Generator[torch.Tensor, Going, None]
+
+
+def most_probable(rows: Sequence[int], logits: torch.Tensor) -> list[int]:
+    """The most probable token of each row (greedy decoding)."""
+    return logits.argmax(-1).tolist()
+
 
 @torch.inference_mode()
-def decode_greedily(
-    model, prompts: Sequence[Sequence[int]], ends: Callable[[int, list[int]], bool]
+def decode(
+    model,
+    prompts: Sequence[Sequence[int]],
+    ends: Callable[[int, list[int]], bool],
+    choose: Callable[[list[int], torch.Tensor], list[int]] = most_probable,
+    places: Sequence[int] | None = None,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Write after each prompt, the most probable token at a time, until `ends(row, tokens so far)`;
-    yield the row and its tokens when it ends.
+    """Write rows after prompts, a token at a time, until `ends(row, tokens so far)`; yield the row
+    and its tokens when it ends.
 
-    `prompts`: the token ids of each row. The other prompts of its batch change a text only where
-    two tokens are so nearly equally probable that the rounding of sums decides: rare in float32,
-    less so in bfloat16.
+    `prompts`: token ids. `places`: the prompt of each row; None: one row for each prompt.
+    `choose(rows, logits)`: the next token of each, logits rows x vocabulary. The other prompts of
+    its batch change a text only where two tokens are so nearly equal that the rounding of sums
+    decides: rare in float32, less so in bfloat16.
     """
-    written = [[] for _ in prompts]
-    live = list(range(len(prompts)))
+    places = list(range(len(prompts)) if places is None else places)
+    live, written = list(range(len(places))), [[] for _ in places]
     decoder = (_seq2seq if model.config.is_encoder_decoder else _causal)(model, prompts)
-    tokens = next(decoder)
+    logits = next(decoder)
     while True:
-        for row, token in zip(live, tokens, strict=True):
+        for row, token in zip(live, choose(live, logits[places]), strict=True):
             written[row].append(token)
-        ended = [row for row in live if ends(row, written[row])]
-        yield from ((row, written[row]) for row in ended)
-        kept = [place for place, row in enumerate(live) if row not in ended]
-        live = [live[place] for place in kept]
+        ended = {row for row in live if ends(row, written[row])}
+        yield from ((row, written[row]) for row in sorted(ended))
+        places = [place for row, place in zip(live, places, strict=True) if row not in ended]
+        live = [row for row in live if row not in ended]
         if not live:
             return
-        tokens = decoder.send(kept)
+        logits = decoder.send((places, [written[row][-1] for row in live]))
+        places = list(range(len(live)))
 
 
-def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Generator[list[int], list[int], None]:
-    """Yield the next token of every row; be sent the places of the rows to go on with."""
+def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
+    """Yield the logits after every row, at first after every prompt; be sent how to go on."""
     ids, mask = _padded(model, prompts, "right")
     encoded = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
     ids = torch.full_like(ids[:, :1], _start_token(model))
@@ -50,15 +64,16 @@ def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Generator[list[int], li
     while True:
         source = {"encoder_outputs": BaseModelOutput(encoded), "attention_mask": mask}
         output = model(**source, decoder_input_ids=ids, past_key_values=cache, use_cache=True)
-        ids, cache = output.logits[:, -1:].argmax(-1), output.past_key_values
-        kept = yield ids[:, 0].tolist()
-        if len(kept) < len(ids):
-            encoded, mask, ids = encoded[kept], mask[kept], ids[kept]
-            cache.batch_select_indices(torch.tensor(kept, device=ids.device))
+        cache = output.past_key_values
+        places, tokens = yield output.logits[:, -1]
+        if places != list(range(len(ids))):
+            encoded, mask = encoded[places], mask[places]
+            cache.batch_select_indices(torch.tensor(places, device=ids.device))
+        ids = torch.tensor(tokens, device=ids.device)[:, None]
 
 
-def _causal(model, prompts: Sequence[Sequence[int]]) -> Generator[list[int], list[int], None]:
-    """Yield the next token of every row; be sent the places of the rows to go on with."""
+def _causal(model, prompts: Sequence[Sequence[int]]) -> Decoder:
+    """Yield the logits after every row, at first after every prompt; be sent how to go on."""
     ids, mask = _padded(model, prompts, "left")
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
     cache = None
@@ -71,11 +86,12 @@ def _causal(model, prompts: Sequence[Sequence[int]]) -> Generator[list[int], lis
             use_cache=True,
             logits_to_keep=1,
         )
-        ids, cache = output.logits[:, -1:].argmax(-1), output.past_key_values
-        kept = yield ids[:, 0].tolist()
-        if len(kept) < len(ids):
-            ids, mask, positions = ids[kept], mask[kept], positions[kept]
-            cache.batch_select_indices(torch.tensor(kept, device=ids.device))
+        cache = output.past_key_values
+        places, tokens = yield output.logits[:, -1]
+        if places != list(range(len(ids))):
+            mask, positions = mask[places], positions[places]
+            cache.batch_select_indices(torch.tensor(places, device=ids.device))
+        ids = torch.tensor(tokens, device=ids.device)[:, None]
         mask, positions = pad(mask, (0, 1), value=1), positions[:, -1:] + 1
 
 

@@ -1,0 +1,58 @@
+"""Replies of local models to Generate and Sample, as they are stored."""
+
+import json
+from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
+
+from ircotlib.program import Generate, Sample, Sampled
+from ircotlib.text import check_stop
+
+Asked = Generate | Sample
+
+
+class Written(NamedTuple):
+    """One text, cut and stripped; the mean log-probability of its tokens, None if it was not drawn;
+    and how many were computed.
+    """
+
+    text: str
+    log_probability: float | None
+    tokens: int
+
+
+def count_rows(request: Asked) -> int:
+    """How many texts a request asks for."""
+    return request.n if isinstance(request, Sample) else 1
+
+
+def check(request: Asked) -> None:
+    """Raise ValueError unless stop, max_tokens, n and temperature make sense; TypeError for any
+    other request.
+    """
+    if not isinstance(request, Asked):
+        raise TypeError(f"found a {type(request).__name__}, expected a Generate or a Sample")
+    check_stop(request.stop)
+    if request.max_tokens < 1:
+        raise ValueError(f"found max_tokens {request.max_tokens}, expected at least 1")
+    if isinstance(request, Sample) and request.n < 1:
+        raise ValueError(f"found n {request.n}, expected at least 1 sample")
+    if isinstance(request, Sample) and not 0 < request.temperature < inf:
+        found = f"found temperature {request.temperature}, expected a number above 0"
+        raise ValueError(f"{found}; for the most probable text ask Generate")
+
+
+def write_reply(request: Asked, prompt_tokens: int, rows: Sequence[Written]) -> str:
+    """The reply as JSON: "text", or of a Sample "samples", pairs of text and mean log-probability;
+    "prompt_tokens", and "tokens" in all.
+    """
+    samples = [(row.text, row.log_probability) for row in rows]
+    said = {"samples": samples} if isinstance(request, Sample) else {"text": rows[0].text}
+    said |= {"prompt_tokens": prompt_tokens, "tokens": sum(row.tokens for row in rows)}
+    return json.dumps(said, ensure_ascii=False)
+
+
+def read_reply(reply: str) -> str | tuple[Sampled, ...]:
+    """The text of a reply; of one to a Sample, its samples in order."""
+    said = json.loads(reply)
+    return tuple(Sampled(*pair) for pair in said["samples"]) if "samples" in said else said["text"]
