@@ -5,7 +5,7 @@ its texts, and a text that has ended costs nothing more.
 one has ended; here a row leaves the batch, cache included, with its last token.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch.nn.functional import pad, scaled_dot_product_attention
@@ -13,8 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.modeling_outputs import BaseModelOutput
 
-Going = tuple[list[int], list[int]]  # the places of the rows to go on with, and their last tokens
-Decoder = Generator[torch.Tensor, Going, None]
+from ircotlib.generation.causal import Decoder, causal
+from ircotlib.generation.prefixes import Prefixes
 
 
 def most_probable(rows: Sequence[int], logits: torch.Tensor) -> list[int]:
@@ -29,18 +29,23 @@ def decode(
     ends: Callable[[int, list[int]], bool],
     choose: Callable[[list[int], torch.Tensor], list[int]] = most_probable,
     places: Sequence[int] | None = None,
+    prefixes: Prefixes | None = None,
 ) -> Iterator[tuple[int, list[int]]]:
     """Write rows after prompts, a token at a time, until `ends(row, tokens so far)`; yield the row
     and its tokens when it ends.
 
     `prompts`: token ids. `places`: the prompt of each row; None: one row for each prompt.
-    `choose(rows, logits)`: the next token of each, logits rows x vocabulary. The other prompts of
+    `choose(rows, logits)`: the next token of each, logits rows x vocabulary. `prefixes`: what was
+    read before, for causal models that `can_reuse`; it is added to. The other prompts of
     its batch change a text only where two tokens are so nearly equal that the rounding of sums
     decides: rare in float32, less so in bfloat16.
     """
     places = list(range(len(prompts)) if places is None else places)
     live, written = list(range(len(places))), [[] for _ in places]
-    decoder = (_seq2seq if model.config.is_encoder_decoder else _causal)(model, prompts)
+    if model.config.is_encoder_decoder:
+        decoder = _seq2seq(model, prompts)
+    else:
+        decoder = causal(model, prompts, Prefixes(0) if prefixes is None else prefixes)
     logits = next(decoder)
     while True:
         for row, token in zip(live, choose(live, logits[places]), strict=True):
@@ -57,7 +62,7 @@ def decode(
 
 def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
     """Yield the logits after every row, at first after every prompt; be sent how to go on."""
-    ids, mask = _padded(model, prompts, "right")
+    ids, mask = _padded(model, prompts)
     encoded = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
     ids = torch.full_like(ids[:, :1], _start_token(model))
     cache = None
@@ -72,36 +77,11 @@ def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
         ids = torch.tensor(tokens, device=ids.device)[:, None]
 
 
-def _causal(model, prompts: Sequence[Sequence[int]]) -> Decoder:
-    """Yield the logits after every row, at first after every prompt; be sent how to go on."""
-    ids, mask = _padded(model, prompts, "left")
-    positions = (mask.cumsum(-1) - 1).clamp(min=0)
-    cache = None
-    while True:
-        output = model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=positions,
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
-        cache = output.past_key_values
-        places, tokens = yield output.logits[:, -1]
-        if places != list(range(len(ids))):
-            mask, positions = mask[places], positions[places]
-            cache.batch_select_indices(torch.tensor(places, device=ids.device))
-        ids = torch.tensor(tokens, device=ids.device)[:, None]
-        mask, positions = pad(mask, (0, 1), value=1), positions[:, -1:] + 1
-
-
-def _padded(
-    model, prompts: Sequence[Sequence[int]], side: str
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _padded(model, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
     """Token ids and mask, rows by longest; what stands in the padding is never read."""
     rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
-    ids = pad_sequence(rows, batch_first=True, padding_side=side)
-    mask = pad_sequence([torch.ones_like(row) for row in rows], True, padding_side=side)
+    ids = pad_sequence(rows, batch_first=True)
+    mask = pad_sequence([torch.ones_like(row) for row in rows], True)
     return ids.to(model.device), mask.to(model.device)
 
 

@@ -14,6 +14,7 @@ from ircotlib.generation.folder import (
     hash_files,
     is_encoder_decoder,
 )
+from ircotlib.generation.prefixes import Prefixes
 from ircotlib.generation.replies import Asked, Written, check, count_rows, read_reply, write_reply
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import resolve
@@ -35,6 +36,7 @@ def open_model(
     dtype: str = "float32",
     batch_tokens: int = 32_768,
     batch_rows: int = 32,
+    kept_tokens: int = 32_768,
     revision: str | None = None,
 ) -> "LocalModel":
     """Open a T5 or a causal model: a folder written by save_pretrained (also relative to
@@ -44,20 +46,23 @@ def open_model(
     branch, tag or commit on the hub. `batch_tokens`, `batch_rows`: at most so many prompt tokens,
     padding included, and prompts are read at once; a longer prompt is read alone. The defaults suit
     small models on a CPU; on a GPU raise both until it is busy, and lower `batch_tokens` if its
-    memory runs out. The weights are read when the first request comes that is not in the cache.
+    memory runs out. `kept_tokens`: a causal model keeps what it made of so many tokens of prompts,
+    as much memory as a batch of them takes, and does not read them again where a prompt begins so.
+    The weights are read when the first request comes that is not in the cache.
     Raises FileNotFoundError when there is no such model.
     """
     if dtype not in DTYPES:
         raise ValueError(f"found dtype {dtype!r}, expected one of {', '.join(DTYPES)}")
     folder = find_folder(resolve(str(name_or_path)), revision)
-    return LocalModel(str(name_or_path), folder, device, dtype, batch_tokens, batch_rows)
+    sizes = batch_tokens, batch_rows, kept_tokens
+    return LocalModel(str(name_or_path), folder, device, dtype, *sizes)
 
 
 class LocalModel:
     """A model on this machine that answers Generate and Sample; `open_model` makes it.
 
-    `name`: as it was given to `open_model`. `device`, `batch_tokens` and `batch_rows` are not part
-    of the fingerprint.
+    `name`: as it was given to `open_model`. `device`, `batch_tokens`, `batch_rows` and
+    `kept_tokens` are not part of the fingerprint.
     """
 
     answers = Generate, Sample
@@ -70,9 +75,11 @@ class LocalModel:
         dtype: str,
         batch_tokens: int,
         batch_rows: int,
+        kept_tokens: int,
     ):
         self.name, self.folder, self.device, self.dtype = name, folder, device, dtype
         self.batch_tokens, self.batch_rows = batch_tokens, batch_rows
+        self.prefixes = Prefixes(kept_tokens)
         self.is_encoder_decoder = is_encoder_decoder(folder)
         self.tokens = Tokens(folder)
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
@@ -84,9 +91,13 @@ class LocalModel:
     @cached_property
     def model(self):
         """The model itself, read when first used. Raises ValueError when its weights do not fit."""
+        from ircotlib.generation.causal import can_reuse
         from ircotlib.generation.weights import read_model
 
-        return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+        model = read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+        if not can_reuse(model):
+            self.prefixes.limit = 0
+        return model
 
     @cached_property
     def parameters(self) -> int:
@@ -108,14 +119,15 @@ class LocalModel:
         return self._counted[content]
 
     def take(self, requests: Sequence[Asked]) -> list[int]:
-        """The places of the next batch: the shortest prompts, as many as `batch_rows` and
-        `batch_tokens` allow, at least one; a prompt counts n times for its n samples.
+        """The places of the next batch: the prompts with the least to read, as many as `batch_rows`
+        and `batch_tokens` allow, at least one; a prompt counts n times for its n samples.
         """
-        lengths = [self._length(request) for request in requests]
-        taken, rows = [], 0
+        lengths = [self._lengths(request) for request in requests]
+        taken, rows, longest = [], 0, 0
         for place in sorted(range(len(requests)), key=lengths.__getitem__):
             rows += max(1, count_rows(requests[place]))
-            if taken and (rows > self.batch_rows or rows * lengths[place] > self.batch_tokens):
+            longest = max(longest, lengths[place][1])
+            if taken and (rows > self.batch_rows or rows * longest > self.batch_tokens):
                 break
             taken.append(place)
         return taken
@@ -156,7 +168,8 @@ class LocalModel:
         rows, ended = [requests[place] for place in places], [[] for _ in requests]
         draws = draws_of(requests) if isinstance(requests[0], Sample) else None
         choose = draws or most_probable
-        for row, tokens in decode(self.model, prompts, self._ends(rows), choose, places):
+        how = self._ends(rows), choose, places, self.prefixes
+        for row, tokens in decode(self.model, prompts, *how):
             place, text = places[row], cut(self.tokens.decode(tokens), rows[row].stop)
             mean = draws and draws.log_probabilities[row] / len(tokens)
             ended[place].append((row, Written(text, mean, len(tokens))))
@@ -194,12 +207,15 @@ class LocalModel:
             self._prompts[request.prompt] = self.tokens.encode_prompt(request.prompt)
         return self._prompts[request.prompt]
 
-    def _length(self, request: Asked) -> int:
-        """The tokens of a prompt; 0 when it has a fault, which `answer` then says."""
+    def _lengths(self, request: Asked) -> tuple[int, int]:
+        """The tokens of a prompt that are still to be read, and all of them; 0 when it has a fault,
+        which `answer` then says.
+        """
         try:
-            return len(self._encoded(request))
+            prompt = self._encoded(request)
         except ValueError:
-            return 0
+            return 0, 0
+        return len(prompt) - self.prefixes.known(prompt), len(prompt)
 
     def _fault(self, request: Asked) -> ValueError | None:
         """What keeps this request from being answered."""
