@@ -51,9 +51,9 @@ def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Ca
     if common := prefixes.common(prompts):
         _read(model, common, prefixes)
     groups = prefixes.groups(prompts)
-    read = [_read_at_once(model, [prompts[at] for at in group], prefixes) for group in groups]
     if len(groups) == 1:
-        return read[0]
+        return _read_at_once(model, prompts, prefixes)
+    read = [_read_at_once(model, [prompts[at] for at in group], prefixes) for group in groups]
     order = torch.tensor([at for group in groups for at in group], device=model.device).argsort()
     cache = _joined([cache for _, cache in read])
     cache.batch_select_indices(order)
