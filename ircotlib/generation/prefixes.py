@@ -6,7 +6,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 
 BLOCK = 16  # tokens
-PASS = 256  # tokens whose reading takes about as long as one more pass does by itself
+PASS = 256  # tokens whose reading takes about as long as one more pass does by itself,
+JOIN = 1 / 8  # or, for each token of a batch, as putting it together from what was read apart
 
 
 class Prefixes:
@@ -65,13 +66,14 @@ class Prefixes:
 
     def groups(self, prompts: Sequence[Sequence[int]]) -> list[list[int]]:
         """The places of those prompts to be read at once, as many tokens of each as the one with
-        the most to read needs: apart where that saves more than a pass.
+        the most to read needs: apart where that saves more than it costs.
         """
+        cost = PASS + JOIN * sum(map(len, prompts))
         rest = [len(prompt) - self.known(prompt) for prompt in prompts]
         groups: list[list[int]] = [[]]
         for at in sorted(range(len(prompts)), key=rest.__getitem__):
             last = groups[-1]
-            if self.limit and last and len(last) * (rest[at] - rest[last[-1]]) > PASS:
+            if self.limit and last and len(last) * (rest[at] - rest[last[-1]]) > cost:
                 groups.append([])
             groups[-1].append(at)
         return groups
