@@ -329,6 +329,14 @@ def test_speed_is_that_of_the_benchmark():
     assert quoted("speed") == [round(float(value), 1) for value in values]
 
 
+def test_reading_is_that_of_the_benchmark():
+    rows = [row for row in read("bench_batching", None) if row["model"] == "mini-causal"]
+    programs = ("IRCoT QA", "a growing transcript")
+    ways = ("what a batch shares read once", "nothing read twice")
+    expected = [find(rows, program, way)["times as fast"] for program in programs for way in ways]
+    assert quoted("reading") == [round(float(value), 1) for value in expected]
+
+
 def test_retrieval_is_that_of_the_benchmark():
     value = {
         (row["backend"], int(row["paragraphs"]), row["measure"]): float(row["value"])

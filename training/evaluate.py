@@ -5,7 +5,7 @@ needed paragraphs given.
 import random
 from collections.abc import Callable
 
-from ircotlib.generation.greedy import decode_greedily
+from ircotlib.generation.decode import decode
 from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.questions import DATASETS, make_riddles
 from ircotlib.laboratory.records import Riddle, World
@@ -73,7 +73,7 @@ def writer(model, tokenizer, rows: int = 40, longest: int = 90) -> Write:
     def write(prompts: list[str]) -> list[str]:
         texts, ids = [], tokenizer(prompts)["input_ids"]
         for at in range(0, len(ids), rows):
-            written = sorted(decode_greedily(model, ids[at : at + rows], ends))  # by row
+            written = sorted(decode(model, ids[at : at + rows], ends))  # by row
             texts += tokenizer.batch_decode(
                 [tokens for _, tokens in written], skip_special_tokens=True
             )

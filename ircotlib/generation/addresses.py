@@ -14,7 +14,7 @@ from threading import Lock
 from urllib.parse import urlsplit
 
 from ircotlib.generation.budget import Budget, Usage
-from ircotlib.generation.replies import read_usage
+from ircotlib.generation.served import read_usage
 
 KEY = "OPENAI_API_KEY"
 BUSY = (408, 409, 429)  # these and all from 500 on: the same request may be answered later

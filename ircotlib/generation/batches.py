@@ -14,15 +14,23 @@ class _Ended(NamedTuple):
     error: BaseException | None = None
 
 
-def cut_batches(lengths: Sequence[int], rows: int, tokens: int) -> list[list[int]]:
-    """The places of all, the shortest first, in batches: each as many as `rows` and `tokens`,
-    padding included, allow; at least one.
+def cut_batches(
+    lengths: Sequence[int],
+    rows: int,
+    tokens: int,
+    counts: Sequence[int] | None = None,
+    order: Iterable[int] | None = None,
+) -> list[list[int]]:
+    """The places of all in batches: each as many as `rows` and `tokens`, padding included, allow;
+    at least one. `counts`: the rows of each, None: one. `order`: None: the shortest first.
     """
-    batches: list[list[int]] = []
-    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        full = not batches or len(batches[-1]) == rows
-        if full or (len(batches[-1]) + 1) * lengths[place] > tokens:
+    batches, filled, longest = [], 0, 0
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__) if order is None else order:
+        count = 1 if counts is None else counts[place]
+        filled, longest = filled + count, max(longest, lengths[place])
+        if not batches or filled > rows or filled * longest > tokens:
             batches.append([])
+            filled, longest = count, lengths[place]
         batches[-1].append(place)
     return batches
 

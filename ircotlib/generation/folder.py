@@ -130,3 +130,13 @@ def _sha256(path: Path) -> str:
         return path.name
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_limit(folder: Path) -> int | None:
+    """How many tokens a causal model reads and writes together; None: positions are relative, as in
+    a T5, without a limit.
+    """
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(folder).get_text_config()
+    return getattr(config, "max_position_embeddings", None)

@@ -1,10 +1,9 @@
-"""Local transformers models as a backend of Generate, decoding greedily (IRCoT §4.1).
+"""Local transformers models as a backend of Generate, decoding greedily (IRCoT §4.1), and Sample.
 
 torch and transformers are imported when a reply must be computed, not before.
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,14 +14,17 @@ from ircotlib.generation.folder import (
     find_folder,
     hash_files,
     is_encoder_decoder,
+    read_limit,
 )
+from ircotlib.generation.prefixes import Prefixes
+from ircotlib.generation.replies import Asked, Written, check, count_rows, read_reply, write_reply
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import resolve
-from ircotlib.program import Generate
-from ircotlib.text import STOP_CHARACTERS, check_stop, cut, stop_end
+from ircotlib.program import Generate, Sample, Sampled
+from ircotlib.text import STOP_CHARACTERS, cut, stop_end
 
-# raised when the same model would give another reply: by a change here, in greedy.py or of
-# sentence_end; the second is that of models that look at what follows a full stop
+# raised when the same model would give another reply: by a change here, in decode.py, draws.py or
+# of sentence_end; the second is that of models that look at what follows a full stop
 DECODER_VERSION, LOOKING_AHEAD = 1, 2
 DTYPES = ("float32", "bfloat16", "float16")
 # no text has stopped before one of them is written; the last one stands for part of a character
@@ -36,6 +38,7 @@ def open_model(
     dtype: str = "float32",
     batch_tokens: int = 32_768,
     batch_rows: int = 32,
+    kept_tokens: int = 32_768,
     revision: str | None = None,
 ) -> "LocalModel":
     """Open a T5 or a causal model: a folder written by save_pretrained (also relative to
@@ -45,24 +48,26 @@ def open_model(
     branch, tag or commit on the hub. `batch_tokens`, `batch_rows`: at most so many prompt tokens,
     padding included, and prompts are read at once; a longer prompt is read alone. The defaults suit
     small models on a CPU; on a GPU raise both until it is busy, and lower `batch_tokens` if its
-    memory runs out. A small model on a CPU answers a batch on each core. The weights are read when
-    the first request comes that is not in the cache. Raises FileNotFoundError when there is no such
-    model.
+    memory runs out. A small T5 on a CPU answers a batch on each core. `kept_tokens`: a causal model
+    keeps what it made of so many tokens of prompts, as much memory as a batch of them takes, and
+    does not read them again where a prompt begins so. The weights are read when the first request
+    comes that is not in the cache. Raises FileNotFoundError when there is no such model.
     """
     if dtype not in DTYPES:
         raise ValueError(f"found dtype {dtype!r}, expected one of {', '.join(DTYPES)}")
     folder = find_folder(resolve(str(name_or_path)), revision)
-    return LocalModel(str(name_or_path), folder, device, dtype, batch_tokens, batch_rows)
+    sizes = batch_tokens, batch_rows, kept_tokens
+    return LocalModel(str(name_or_path), folder, device, dtype, *sizes)
 
 
 class LocalModel:
-    """A model on this machine that answers Generate requests; `open_model` makes it.
+    """A model on this machine that answers Generate and Sample; `open_model` makes it.
 
-    `name`: as it was given to `open_model`. `device`, `batch_tokens` and `batch_rows` are not part
-    of the fingerprint.
+    `name`: as it was given to `open_model`. `device`, `batch_tokens`, `batch_rows` and
+    `kept_tokens` are not part of the fingerprint.
     """
 
-    answers = Generate
+    answers = Generate, Sample
 
     def __init__(
         self,
@@ -72,9 +77,11 @@ class LocalModel:
         dtype: str,
         batch_tokens: int,
         batch_rows: int,
+        kept_tokens: int,
     ):
         self.name, self.folder, self.device, self.dtype = name, folder, device, dtype
         self.batch_tokens, self.batch_rows = batch_tokens, batch_rows
+        self.prefixes = Prefixes(kept_tokens)
         self.is_encoder_decoder = is_encoder_decoder(folder)
         self.tokens = Tokens(folder)
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
@@ -86,14 +93,23 @@ class LocalModel:
     @cached_property
     def model(self):
         """The model itself, read when first used. Raises ValueError when its weights do not fit."""
+        from ircotlib.generation.causal import can_reuse
         from ircotlib.generation.weights import read_model
 
-        return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+        model = read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+        if not can_reuse(model):
+            self.prefixes.limit = 0
+        return model
 
     @cached_property
     def parameters(self) -> int:
         """The number of parameters, counted without reading the weights."""
         return count_parameters(self.folder)
+
+    @cached_property
+    def limit(self) -> int | None:
+        """How many tokens it reads and writes together; None: without limit, as T5s."""
+        return read_limit(self.folder)
 
     @property
     def tokenizer(self):
@@ -111,58 +127,76 @@ class LocalModel:
 
     @cached_property
     def threads(self) -> int:
-        """How many batches are answered side by side: one for each core where a single batch gains
-        nothing from a second core.
+        """How many batches are answered side by side: one on each core where a single batch gains
+        nothing from a second core, and where none can use what another has read.
         """
         from ircotlib.generation.weights import is_small
 
-        return count_cores() if is_small(self.model) else 1
+        return count_cores() if self.is_encoder_decoder and is_small(self.model) else 1
 
-    def take(self, requests: Sequence[Generate]) -> list[int]:
-        """The places of the next batches, one for each thread: the shortest prompts."""
+    def take(self, requests: Sequence[Asked]) -> list[int]:
+        """The places of the next batches, one for each thread: the prompts with the least to read.
+        """
         return [place for batch in self._cut(requests)[: self.threads] for place in batch]
 
-    def answer(self, requests: Sequence[Generate]) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the place of each request and its reply as soon as that has ended.
+    def answer(self, requests: Sequence[Asked]) -> Iterator[tuple[int, str | ValueError]]:
+        """Yield the place of each request, all of one class, and its reply as soon as that has
+        ended.
 
         A reply is JSON: text, prompt_tokens, tokens (all that were computed, the ones that ended it
-        included). More requests than one batch are answered batch by batch. In place of a reply, a
-        request that cannot be answered has a ValueError: its prompt is longer than the model can
-        read, or consists of messages and there is no chat template, or its stop makes no sense.
+        included); of a Sample, instead of text, samples: pairs of a text and the mean
+        log-probability of all its tokens, likewise, under the model as it is (temperature 1). A
+        sample depends on its request and its number only. More requests than one batch are answered
+        batch by batch. In place of a reply, a request that cannot be answered has a ValueError: its
+        prompt is longer than the model can read, or consists of messages and there is no chat
+        template, or its stop, n or temperature makes no sense.
         """
         faults = {place: self._fault(request) for place, request in enumerate(requests)}
         yield from ((place, fault) for place, fault in faults.items() if fault)
-        sound = [place for place, fault in faults.items() if not fault]
-        batches = self._cut([requests[place] for place in sound])
-        batches = [{sound[at]: requests[sound[at]] for at in batch} for batch in batches]
-        yield from side_by_side(map(self._answer_batch, batches), self.threads)
+        waiting = [place for place, fault in faults.items() if not fault]
+        while waiting:
+            batches = self._cut([requests[place] for place in waiting])[: self.threads]
+            batches = [{waiting[at]: requests[waiting[at]] for at in batch} for batch in batches]
+            yield from side_by_side(map(self._answer_batch, batches), self.threads)
+            waiting = [place for place in waiting if not any(place in batch for batch in batches)]
 
-    def _cut(self, requests: Sequence[Generate]) -> list[list[int]]:
-        """The places of requests in batches; no more to a batch than there are to a thread."""
-        rows = min(self.batch_rows, -(-len(requests) // self.threads))
-        return cut_batches([self._length(request) for request in requests], rows, self.batch_tokens)
+    def _cut(self, requests: Sequence[Asked]) -> list[list[int]]:
+        """The places of requests in batches, those with the least to read first; a prompt counts n
+        times for its n samples, and no batch is larger than what falls to a thread.
+        """
+        lengths = [self._lengths(request) for request in requests]
+        counts = [max(1, count_rows(request)) for request in requests]
+        rows = min(self.batch_rows, -(-sum(counts) // self.threads))
+        order = sorted(range(len(requests)), key=lengths.__getitem__)
+        return cut_batches([whole for _, whole in lengths], rows, self.batch_tokens, counts, order)
 
-    def decode(self, reply: str) -> str:
-        """The text of a reply, stripped."""
-        return json.loads(reply)["text"]
+    def decode(self, reply: str) -> str | tuple[Sampled, ...]:
+        """The text of a reply, stripped; of one to a Sample, its samples in order."""
+        return read_reply(reply)
 
-    def _answer_batch(self, batch: dict[int, Generate]) -> Iterator[tuple[int, str]]:
+    def _answer_batch(self, batch: dict[int, Asked]) -> Iterator[tuple[int, str]]:
         """The replies to one batch, by place."""
-        from ircotlib.generation.greedy import decode_greedily
+        from ircotlib.generation.decode import decode, most_probable
+        from ircotlib.generation.draws import draws_of
 
-        places, requests = list(batch), list(batch.values())
+        at, requests = list(batch), list(batch.values())
         prompts = [self._encoded(request) for request in requests]
         for request in requests:
             self._prompts.pop(request.prompt, None)
-        for row, written in decode_greedily(self.model, prompts, self._ends(requests)):
-            reply = {
-                "text": cut(self.tokens.decode(written), requests[row].stop),
-                "prompt_tokens": len(prompts[row]),
-                "tokens": len(written),
-            }
-            yield places[row], json.dumps(reply, ensure_ascii=False)
+        places = [place for place, one in enumerate(requests) for _ in range(count_rows(one))]
+        rows, ended = [requests[place] for place in places], [[] for _ in requests]
+        draws = draws_of(requests) if isinstance(requests[0], Sample) else None
+        choose = draws or most_probable
+        how = self._ends(rows), choose, places, self.prefixes
+        for row, tokens in decode(self.model, prompts, *how):
+            place, text = places[row], cut(self.tokens.decode(tokens), rows[row].stop)
+            mean = draws and draws.log_probabilities[row] / len(tokens)
+            ended[place].append((row, Written(text, mean, len(tokens))))
+            if len(ended[place]) == count_rows(rows[row]):
+                written = [one for _, one in sorted(ended[place])]
+                yield at[place], write_reply(rows[row], len(prompts[place]), written)
 
-    def _ends(self, requests: Sequence[Generate]) -> Callable[[int, list[int]], bool]:
+    def _ends(self, requests: Sequence[Asked]) -> Callable[[int, list[int]], bool]:
         """Whether a row has ended, asked once after each of its tokens."""
         looked_at = set()
 
@@ -187,19 +221,22 @@ class LocalModel:
         end = self.tokenizer.eos_token_id if end is None else end
         return frozenset(end if isinstance(end, list) else [end])
 
-    def _encoded(self, request: Generate) -> list[int]:
+    def _encoded(self, request: Asked) -> list[int]:
         if request.prompt not in self._prompts:
             self._prompts[request.prompt] = self.tokens.encode_prompt(request.prompt)
         return self._prompts[request.prompt]
 
-    def _length(self, request: Generate) -> int:
-        """The tokens of a prompt; 0 when it has a fault, which `answer` then says."""
+    def _lengths(self, request: Asked) -> tuple[int, int]:
+        """The tokens of a prompt that are still to be read, and all of them; 0 when it has a fault,
+        which `answer` then says.
+        """
         try:
-            return len(self._encoded(request))
+            prompt = self._encoded(request)
         except ValueError:
-            return 0
+            return 0, 0
+        return len(prompt) - self.prefixes.known(prompt), len(prompt)
 
-    def _fault(self, request: Generate) -> ValueError | None:
+    def _fault(self, request: Asked) -> ValueError | None:
         """What keeps this request from being answered."""
         try:
             self._check(request)
@@ -207,29 +244,15 @@ class LocalModel:
             self._prompts.pop(request.prompt, None)
             return fault
 
-    def _check(self, request: Generate) -> None:
-        if not isinstance(request, Generate):
-            raise TypeError(f"found a {type(request).__name__}, expected a Generate")
-        check_stop(request.stop)
-        if request.max_tokens < 1:
-            raise ValueError(f"found max_tokens {request.max_tokens}, expected at least 1")
+    def _check(self, request: Asked) -> None:
+        check(request)
         length = len(self._encoded(request))
         written = 0 if self.is_encoder_decoder else request.max_tokens
         if length == 0:
             raise ValueError("found a prompt without a token, expected at least one")
-        if self._limit is not None and length + written > self._limit:
+        if self.limit is not None and length + written > self.limit:
             raise ValueError(
-                f"{self.name} reads at most {self._limit} tokens, found a prompt of {length} and "
+                f"{self.name} reads at most {self.limit} tokens, found a prompt of {length} and "
                 f"max_tokens {request.max_tokens}; pack the prompt into fewer tokens or take "
                 f"another model. The prompt ends: {str(request.prompt)[-200:]!r}"
             )
-
-    @cached_property
-    def _limit(self) -> int | None:
-        """Positions in a T5 are relative, without a limit; in a causal model the prompt shares its
-        limit with what is written.
-        """
-        from transformers import AutoConfig
-
-        config = AutoConfig.from_pretrained(self.folder).get_text_config()
-        return getattr(config, "max_position_embeddings", None)

@@ -1,69 +1,58 @@
-"""What a reply of an OpenAI-compatible server says: its texts, or why it has none."""
+"""Replies of local models to Generate and Sample, as they are stored."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 
-from ircotlib.generation.budget import Usage
+from ircotlib.program import Generate, Sample, Sampled
+from ircotlib.text import check_stop
+
+Asked = Generate | Sample
 
 
 class Written(NamedTuple):
-    """One text as the server wrote it; `tokens`: each with its log-probability, where it has given
-    them.
+    """One text, cut and stripped; the mean log-probability of its tokens, None if it was not drawn;
+    and how many were computed.
     """
 
     text: str
-    tokens: tuple[tuple[str, float], ...] = ()
+    log_probability: float | None
+    tokens: int
 
 
-def read_texts(reply: Mapping) -> list[Written]:
-    """The texts of a reply to a completion or a chat, in their order.
+def count_rows(request: Asked) -> int:
+    """How many texts a request asks for."""
+    return request.n if isinstance(request, Sample) else 1
 
-    A text that was cut by length is a text as any other, as it is of a local model, unless nothing
-    was written at all. Raises ValueError, naming what is wrong, for a reply without a text, a
-    refusal, or one that a filter withheld.
+
+def check(request: Asked) -> None:
+    """Raise ValueError unless stop, max_tokens, n and temperature make sense; TypeError for any
+    other request.
     """
-    choices = reply.get("choices")
-    if not isinstance(choices, list) or not choices:
-        raise ValueError(f"found a reply without a choice, expected one: {str(reply)[:200]}")
-    return [_read_choice(choice) for choice in choices]
+    if not isinstance(request, Asked):
+        raise TypeError(f"found a {type(request).__name__}, expected a Generate or a Sample")
+    check_stop(request.stop)
+    if request.max_tokens < 1:
+        raise ValueError(f"found max_tokens {request.max_tokens}, expected at least 1")
+    if isinstance(request, Sample) and request.n < 1:
+        raise ValueError(f"found n {request.n}, expected at least 1 sample")
+    if isinstance(request, Sample) and not 0 < request.temperature < inf:
+        found = f"found temperature {request.temperature}, expected a number above 0"
+        raise ValueError(f"{found}; for the most probable text ask Generate")
 
 
-def _read_choice(choice: Mapping) -> Written:
-    said = choice.get("message") or {}
-    text, end = said.get("content", choice.get("text")), choice.get("finish_reason")
-    if said.get("refusal") or end == "content_filter":
-        why = said.get("refusal") or "withheld by a filter"
-        raise ValueError(f"found a refusal ({why!r}), expected a text; ask another model")
-    if end == "length" and not text:
-        found = "found a reply cut by length before a text began"
-        raise ValueError(f"{found}, expected one; take a model that does not reason in secret")
-    if not isinstance(text, str):
-        raise ValueError(f"found an empty choice, expected a text: {str(choice)[:200]}")
-    return Written(text, _read_tokens(choice.get("logprobs") or {}))
-
-
-def _read_tokens(logprobs: Mapping) -> tuple[tuple[str, float], ...]:
-    if isinstance(logprobs.get("content"), list):  # of a chat
-        pairs = [(one.get("token"), one.get("logprob")) for one in logprobs["content"]]
-    else:
-        pairs = zip(logprobs.get("tokens") or (), logprobs.get("token_logprobs") or ())
-    return tuple((token, value) for token, value in pairs if isinstance(value, int | float))
-
-
-def read_usage(reply: Mapping) -> Usage | None:
-    """The tokens that the server counted; None where it says nothing."""
-    usage = reply.get("usage")
-    counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
-    return Usage(*counts) if all(isinstance(count, int) for count in counts) else None
-
-
-def mean_log_probability(written: Written, kept: str) -> float | None:
-    """The mean over the tokens that the kept part of a text consists of, and those before it; None:
-    not known.
+def write_reply(request: Asked, prompt_tokens: int, rows: Sequence[Written]) -> str:
+    """The reply as JSON: "text", or of a Sample "samples", pairs of text and mean log-probability;
+    "prompt_tokens", and "tokens" in all.
     """
-    end, offset, values = max(1, written.text.find(kept) + len(kept)), 0, []
-    for token, value in written.tokens:
-        if offset < end:
-            values.append(value)
-        offset += len(token)
-    return sum(values) / len(values) if values else None
+    samples = [(row.text, row.log_probability) for row in rows]
+    said = {"samples": samples} if isinstance(request, Sample) else {"text": rows[0].text}
+    said |= {"prompt_tokens": prompt_tokens, "tokens": sum(row.tokens for row in rows)}
+    return json.dumps(said, ensure_ascii=False)
+
+
+def read_reply(reply: str) -> str | tuple[Sampled, ...]:
+    """The text of a reply; of one to a Sample, its samples in order."""
+    said = json.loads(reply)
+    return tuple(Sampled(*pair) for pair in said["samples"]) if "samples" in said else said["text"]

@@ -23,7 +23,7 @@ from ircotlib.generation.asking import (
     write_stop,
 )
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
-from ircotlib.generation.replies import Written, mean_log_probability, read_texts, read_usage
+from ircotlib.generation.served import Written, mean_log_probability, read_texts, read_usage
 from ircotlib.program import Generate, Sample, Sampled
 from ircotlib.text import check_stop, cut, without_echo
 

@@ -7,8 +7,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging
 
-# attention of the encoder: registered under its name by greedy.py
-import ircotlib.generation.greedy  # noqa: F401
+# attention of the encoder: registered under its name by decode.py
+import ircotlib.generation.decode  # noqa: F401
 
 # parameters; below, a second core gains a batch a fifth on an idle machine, and halves its speed on
 # a busy one

@@ -1,0 +1,126 @@
+"""A causal model's reading of prompts, in which nothing is read twice, and its decoding."""
+
+from collections.abc import Generator, Sequence
+
+import torch
+from torch.nn.functional import pad
+from torch.nn.utils.rnn import pad_sequence
+from transformers import Cache, DynamicCache
+from transformers.cache_utils import DynamicLayer
+
+from ircotlib.generation.prefixes import Prefixes
+
+Going = tuple[list[int], list[int]]  # the places of the rows to go on with, and their last tokens
+Decoder = Generator[torch.Tensor, Going, None]
+Prompts = Sequence[Sequence[int]]
+
+
+def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
+    """Yield the logits after every row, at first after every prompt; be sent how to go on.
+
+    `prefixes`: what was read before, with limit 0 unless the model `can_reuse` it; it is added to.
+    """
+    logits, cache = _read(model, prompts, prefixes)
+    _, mask, positions = _padded(model, prompts)
+    while True:
+        places, tokens = yield logits
+        if places != list(range(len(mask))):
+            mask, positions = mask[places], positions[places]
+            cache.batch_select_indices(torch.tensor(places, device=mask.device))
+        ids = torch.tensor(tokens, device=mask.device)[:, None]
+        mask, positions = pad(mask, (0, 1), value=1), positions[:, -1:] + 1
+        logits, cache = _forward(model, ids, mask, positions, cache)
+
+
+def can_reuse(model) -> bool:
+    """Whether what was read stays right whatever follows: keys and values of all tokens are kept,
+    as they are without a sliding window and without states, and positions do not depend on length.
+    """
+    if model.config.is_encoder_decoder or model._is_stateful:
+        return False
+    positions = str(getattr(model.config.get_text_config(), "rope_parameters", ""))
+    layers = DynamicCache(config=model.config).layers
+    plain = all(type(layer) is DynamicLayer for layer in layers)
+    return plain and "dynamic" not in positions and "longrope" not in positions
+
+
+def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
+    """Read prompts, but for what was read before: first what they share, then those at once that
+    have about as much left. Return the logits after each, and the cache.
+    """
+    if common := prefixes.common(prompts):
+        _read(model, common, prefixes)
+    groups = prefixes.groups(prompts)
+    if len(groups) == 1:
+        return _read_at_once(model, prompts, prefixes)
+    read = [_read_at_once(model, [prompts[at] for at in group], prefixes) for group in groups]
+    order = torch.tensor([at for group in groups for at in group], device=model.device).argsort()
+    cache = _joined([cache for _, cache in read])
+    cache.batch_select_indices(order)
+    return torch.cat([logits for logits, _ in read])[order], cache
+
+
+def _read_at_once(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
+    """Read the same number of tokens at the end of each, padding included."""
+    ids, mask, positions = _padded(model, prompts)
+    cache = _remembered(prompts, prefixes)
+    first = 0 if cache is None else cache.get_seq_length()
+    logits, cache = _forward(model, ids[:, first:], mask, positions[:, first:], cache)
+    for row, prompt in enumerate(prompts):
+        left = mask.shape[1] - len(prompt)
+        prefixes.keep(prompt, lambda a, b: _states(cache, row, left + a, left + b, prefixes))
+    return logits, cache
+
+
+def _forward(model, ids, mask, positions, cache) -> tuple[torch.Tensor, Cache]:
+    """The logits after the last column, rows x vocabulary, and the cache."""
+    asked = {"input_ids": ids, "attention_mask": mask, "position_ids": positions}
+    output = model(**asked, past_key_values=cache, use_cache=True, logits_to_keep=1)
+    return output.logits[:, -1], output.past_key_values
+
+
+def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Token ids, mask and positions, rows by longest; the padding is at the left."""
+    rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
+    ids = pad_sequence(rows, batch_first=True, padding_side="left").to(model.device)
+    mask = pad_sequence([torch.ones_like(row) for row in rows], True, padding_side="left")
+    mask = mask.to(model.device)
+    return ids, mask, (mask.cumsum(-1) - 1).clamp(min=0)
+
+
+def _remembered(prompts: Prompts, prefixes: Prefixes) -> Cache | None:
+    """A cache of what was read of prompts, but for as many tokens of each as the one with the most
+    to read has; None: nothing can be left out.
+    """
+    rest = max(len(prompt) - prefixes.known(prompt) for prompt in prompts)
+    if rest >= max(map(len, prompts)):
+        return None
+    found = [(max(0, len(prompt) - rest), prompt) for prompt in prompts]
+    blocks = [prefixes.find(prompt, tokens) for tokens, prompt in found]
+    empty = next(row[0][:0] for row in blocks if row)
+    rows = [torch.cat([*row, empty])[:tokens] for row, (tokens, _) in zip(blocks, found)]
+    states = pad_sequence(rows, batch_first=True, padding_side="left")
+    parts = zip(states.split([h * w for h, w in prefixes.shapes], -1), prefixes.shapes)
+    both = [part.unflatten(-1, shape).transpose(1, 2) for part, shape in parts]
+    return DynamicCache(zip(both[::2], both[1::2], strict=True))
+
+
+def _states(cache: Cache, row: int, first: int, last: int, prefixes: Prefixes) -> torch.Tensor:
+    """Keys and values of columns of a row, all layers side by side: columns x features."""
+    both = [states for layer in cache.layers for states in (layer.keys, layer.values)]
+    prefixes.shapes = [(states.shape[1], states.shape[3]) for states in both]
+    parts = [states[row, :, first:last].transpose(0, 1).flatten(1) for states in both]
+    return torch.cat(parts, 1)
+
+
+def _joined(caches: Sequence[Cache]) -> Cache:
+    """One cache of the rows of several, padded at the left."""
+    width = max(cache.get_seq_length() for cache in caches)
+
+    def join(states: Sequence[torch.Tensor]) -> torch.Tensor:
+        return torch.cat([pad(one, (0, 0, width - one.shape[2], 0)) for one in states])
+
+    layers = zip(*(cache.layers for cache in caches), strict=True)
+    return DynamicCache(
+        (join([one.keys for one in layer]), join([one.values for one in layer])) for layer in layers
+    )

@@ -1,0 +1,126 @@
+"""Decoding of a batch with transformers models, greedily or by draws: a prompt is read once for all
+its texts, and a text that has ended costs nothing more.
+
+`model.generate` reads a prompt once for each of its texts, and computes every row until the last
+one has ended; here a row leaves the batch, cache included, with its last token.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.utils.rnn import pad_sequence
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.modeling_outputs import BaseModelOutput
+
+from ircotlib.generation.causal import Decoder, causal
+from ircotlib.generation.prefixes import Prefixes
+
+
+def most_probable(rows: Sequence[int], logits: torch.Tensor) -> list[int]:
+    """The most probable token of each row (greedy decoding)."""
+    return logits.argmax(-1).tolist()
+
+
+@torch.inference_mode()
+def decode(
+    model,
+    prompts: Sequence[Sequence[int]],
+    ends: Callable[[int, list[int]], bool],
+    choose: Callable[[list[int], torch.Tensor], list[int]] = most_probable,
+    places: Sequence[int] | None = None,
+    prefixes: Prefixes | None = None,
+) -> Iterator[tuple[int, list[int]]]:
+    """Write rows after prompts, a token at a time, until `ends(row, tokens so far)`; yield the row
+    and its tokens when it ends.
+
+    `prompts`: token ids. `places`: the prompt of each row; None: one row for each prompt.
+    `choose(rows, logits)`: the next token of each, logits rows x vocabulary. `prefixes`: what was
+    read before, for causal models that `can_reuse`; it is added to. The other prompts of
+    its batch change a text only where two tokens are so nearly equal that the rounding of sums
+    decides: rare in float32, less so in bfloat16.
+    """
+    places = list(range(len(prompts)) if places is None else places)
+    live, written = list(range(len(places))), [[] for _ in places]
+    if model.config.is_encoder_decoder:
+        decoder = _seq2seq(model, prompts)
+    else:
+        decoder = causal(model, prompts, Prefixes(0) if prefixes is None else prefixes)
+    logits = next(decoder)
+    while True:
+        for row, token in zip(live, choose(live, logits[places]), strict=True):
+            written[row].append(token)
+        ended = {row for row in live if ends(row, written[row])}
+        yield from ((row, written[row]) for row in sorted(ended))
+        places = [place for row, place in zip(live, places, strict=True) if row not in ended]
+        live = [row for row in live if row not in ended]
+        if not live:
+            return
+        logits = decoder.send((places, [written[row][-1] for row in live]))
+        places = list(range(len(live)))
+
+
+def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
+    """Yield the logits after every row, at first after every prompt; be sent how to go on."""
+    ids, mask = _padded(model, prompts)
+    encoded = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+    ids = torch.full_like(ids[:, :1], _start_token(model))
+    cache = None
+    while True:
+        source = {"encoder_outputs": BaseModelOutput(encoded), "attention_mask": mask}
+        output = model(**source, decoder_input_ids=ids, past_key_values=cache, use_cache=True)
+        cache = output.past_key_values
+        places, tokens = yield output.logits[:, -1]
+        if places != list(range(len(ids))):
+            encoded, mask = encoded[places], mask[places]
+            cache.batch_select_indices(torch.tensor(places, device=ids.device))
+        ids = torch.tensor(tokens, device=ids.device)[:, None]
+
+
+def _padded(model, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids and mask, rows by longest; what stands in the padding is never read."""
+    rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
+    ids = pad_sequence(rows, batch_first=True)
+    mask = pad_sequence([torch.ones_like(row) for row in rows], True)
+    return ids.to(model.device), mask.to(model.device)
+
+
+def _start_token(model) -> int:
+    start = model.generation_config.decoder_start_token_id
+    return model.config.decoder_start_token_id if start is None else start
+
+
+def row_by_row_attention(
+    module, query, key, value, lengths, *, scaling=None, position_bias=None, **_
+) -> tuple[torch.Tensor, None]:
+    """Attention of a T5 encoder, each row by itself and without its padding.
+
+    The numbers are those of "sdpa", which adds bias and mask up in a matrix of rows x heads x
+    longest x longest in every layer: in a small model on a CPU that takes more time than all else.
+    The bias alone is one matrix for all rows. `lengths`: of the rows, in tokens; None: no padding.
+    """
+    if lengths is None:
+        states = scaled_dot_product_attention(
+            query, key, value, attn_mask=position_bias.contiguous(), scale=scaling
+        )
+        return states.transpose(1, 2).contiguous(), None
+    states = query.new_zeros(query.transpose(1, 2).shape)
+    for row, length in enumerate(lengths.tolist()):
+        own = slice(row, row + 1), slice(None), slice(length)
+        bias = position_bias[:, :, :length, :length]
+        found = scaled_dot_product_attention(
+            query[own], key[own], value[own], attn_mask=bias, scale=scaling
+        )
+        states[row, :length] = found[0].transpose(0, 1)
+    return states, None
+
+
+def row_lengths(*, attention_mask: torch.Tensor | None = None, **_) -> torch.Tensor | None:
+    """The tokens of each row, from a mask that is 1 for a token; None: no padding."""
+    if attention_mask is None or attention_mask.all():
+        return None
+    return attention_mask.sum(-1)
+
+
+AttentionInterface.register("row_by_row", row_by_row_attention)
+AttentionMaskInterface.register("row_by_row", row_lengths)

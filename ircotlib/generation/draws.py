@@ -1,0 +1,47 @@
+"""Drawing the next token of each row of a batch at a temperature."""
+
+import hashlib
+from collections.abc import Sequence
+
+import torch
+
+from ircotlib.calls import key
+from ircotlib.program import Sample
+
+
+class Draws:
+    """Draws from softmax(logits / temperature); `decode` calls it.
+
+    `seeds`, `temperatures`: of each row. A row draws with random numbers of its own, on the CPU: a
+    draw depends neither on the other rows nor on the device, but for the rounding of its logits.
+    One that is changed by rounding alone is rare, as it is in greedy decoding: every token has its
+    own random number (Gumbel's), and the largest sum wins. `log_probabilities`: of each row, the
+    sum over the tokens drawn so far under the model as it is, at temperature 1.
+    """
+
+    def __init__(self, seeds: Sequence[str], temperatures: Sequence[float]):
+        self.temperatures = temperatures
+        self.log_probabilities = [0.0] * len(seeds)
+        digests = [hashlib.blake2b(seed.encode(), digest_size=4).digest() for seed in seeds]
+        numbers = [int.from_bytes(digest, "little") for digest in digests]
+        self._random = [torch.Generator().manual_seed(number) for number in numbers]
+
+    def __call__(self, rows: Sequence[int], logits: torch.Tensor) -> list[int]:
+        """The next token of each row; logits: rows x vocabulary."""
+        logs = logits.cpu().double().log_softmax(-1)
+        return [self._draw(row, log) for row, log in zip(rows, logs, strict=True)]
+
+    def _draw(self, row: int, log: torch.Tensor) -> int:
+        uniform = torch.rand(log.shape, generator=self._random[row], dtype=torch.double)
+        gumbel = -(-uniform.log()).log()
+        # less the largest, so that no temperature is too low
+        token = int(((log - log.max()) / self.temperatures[row] + gumbel).argmax())
+        self.log_probabilities[row] += float(log[token])
+        return token
+
+
+def draws_of(requests: Sequence[Sample]) -> Draws:
+    """Draws for the n rows of each request in turn, seeded by the request and the row's number."""
+    rows = [(request, number) for request in requests for number in range(request.n)]
+    seeds = [f"{key(request, '')} {number}" for request, number in rows]
+    return Draws(seeds, [request.temperature for request, _ in rows])
