@@ -114,9 +114,14 @@ def serve(command: list[str], folder: Path, ready: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def lab(folder):
     """lab(name): the address of a notebook in a JupyterLab, in a workspace of its own."""
-    settings = folder / "settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('{"windowingMode": "none"}')  # cells out of sight are in the page too
+    settings = {
+        "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are there too
+        "apputils-extension/notification": {"fetchNews": "false"},  # no question pops up
+    }
+    for name, values in settings.items():
+        path = folder / f"settings/@jupyterlab/{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(values))
     command = ["-m", "jupyterlab", "--allow-root", "--ip=127.0.0.1"]
     command += ["--IdentityProvider.token=secret"]
     command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
@@ -302,7 +307,7 @@ def test_exploring_runs(lab, folder, page):
         wait_for(lambda: listed(outcome, counts[outcome]), box.inner_text)
     measured = re.compile(r"· f1 (\d\.\d\d)")
     wait_for(lambda: (f1 := measured.findall(box.inner_text())) and f1[0] > f1[1], box.inner_text)
-    keep_picture(page, box, "explorer.png", 640)
+    keep_picture(page, box, "explorer.png", 770)
     prompt = box.locator("td details").first
     assert "Wikipedia Title: " not in box.inner_text()  # folded
     prompt.locator("summary").click()
