@@ -159,7 +159,7 @@ def test_where_it_does_not_finish_21_chains_vote():
     assert sampled.prompt == "Q: Where was the maker of Jaws born?\nA:"
     assert (found.answer, found.paragraphs, found.fault) == ("Cincinnati", (JAWS,), "")
     assert found.thoughts[:2] == ("Thought 1: A.", "Action 1: Search[Jaws (film)]")
-    assert found.thoughts[-1] == "So. The answer is Cincinnati."
+    assert found.thoughts[-1].endswith("The answer is Cincinnati.")
 
 
 def test_a_prompt_as_it_is_shown():

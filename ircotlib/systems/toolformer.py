@@ -9,10 +9,10 @@ from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.readers import WritePrompt
+from ircotlib.text import answer_from_chain
 
 RESULT = "→"
 CALL = re.compile(r"\[WikiSearch\(([^\[]*)\)$")
-ANSWER = re.compile(r"The answer is:? (.+)")
 
 
 def toolformer(
@@ -42,10 +42,9 @@ def toolformer(
         found |= dict.fromkeys(paragraphs)
         so_far += f"{RESULT} {' '.join(paragraph.text for paragraph in paragraphs)}]"
     chain = " ".join(text for text in written if text)
-    answers = ANSWER.findall(chain)
-    answer = answers[-1].strip().removesuffix(".") if answers else chain
-    fault = "" if answers else 'no "The answer is"'
-    return Prediction(answer, tuple(found), (so_far,), so_far, fault=fault)
+    answer = answer_from_chain(chain)
+    fault = "" if answer else 'no "The answer is"'
+    return Prediction(answer or chain, tuple(found), (so_far,), so_far, fault=fault)
 
 
 SYSTEMS = (

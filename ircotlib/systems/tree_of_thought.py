@@ -12,9 +12,9 @@ from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Program, Retrieve, Sample
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.readers import WritePrompt
+from ircotlib.text import answer_from_chain
 
 BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)
-ANSWER = re.compile(r"The answer is:? (.+)")
 
 
 class State(NamedTuple):
@@ -30,9 +30,8 @@ class State(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """What the last thought gives as the answer, less a full stop; "" if it gives none."""
-        found = ANSWER.search(self.thoughts[-1]) if self.thoughts else None
-        return found[1].strip().removesuffix(".") if found else ""
+        """The answer that the thoughts give; "" if they give none."""
+        return answer_from_chain(self.chain) or ""
 
 
 def tree_of_thought(

@@ -13,12 +13,11 @@ from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.readers import WritePrompt
-from ircotlib.text import normalise_answer, sentences
+from ircotlib.text import answer_from_chain, normalise_answer, sentences
 from ircotlib.votes import majority
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
 ORDINAL = re.compile(rf"^({'|'.join(ORDINALS)}|Then|Finally), ")
-ANSWER = re.compile(r"The answer is:? (.+)")
 
 
 def verify_and_edit(
@@ -40,7 +39,7 @@ def verify_and_edit(
     chain, not by an embedding.
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
-    answers = [read_answer(one.text) for one in drawn]
+    answers = [answer_from_chain(one.text) or "" for one in drawn]
     agreed = majority(answers)
     same = [normalise_answer(answer) == normalise_answer(agreed) for answer in answers]
     chain = most_probable([one for one, votes in zip(drawn, same, strict=True) if votes])
@@ -57,15 +56,9 @@ def verify_and_edit(
         edited.append((yield Generate(prompt, LINE, max_tokens)))
     steps = tuple(f"{word}, {fact}" for word, fact in zip(ORDINALS, edited, strict=False))
     reading = yield Generate(prompts["cot"](question, (), steps), LINE, max_tokens)
-    answer = read_answer(reading)
+    answer = answer_from_chain(reading)
     fault = "" if answer else 'no "The answer is" after the edited chain'
     return Prediction(answer or reading, tuple(found), steps, reading, fault=fault)
-
-
-def read_answer(text: str) -> str:
-    """What follows "The answer is" on its line, less a full stop; "" without it."""
-    answers = ANSWER.findall(text)
-    return answers[-1].strip().removesuffix(".") if answers else ""
 
 
 def most_probable(drawn: Sequence[Sampled]) -> str:
@@ -77,7 +70,7 @@ def most_probable(drawn: Sequence[Sampled]) -> str:
 def rationale(chain: str) -> list[str]:
     """The sentences of a chain, without First, Second and the answer; at most eight."""
     facts = [ORDINAL.sub("", sentence) for sentence in sentences(chain)]
-    return [fact for fact in facts if not ANSWER.match(fact)][: len(ORDINALS)]
+    return [fact for fact in facts if answer_from_chain(fact) is None][: len(ORDINALS)]
 
 
 def nearest(sentence: str, paragraphs: Sequence[Paragraph], n: int) -> list[str]:
