@@ -7,7 +7,7 @@ from dataclasses import replace
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.cot_sc import cot_sc
+from ircotlib.systems.cot import cot_sc
 from ircotlib.systems.pages import Page, search
 from ircotlib.systems.readers import WritePrompt
 
