@@ -3,6 +3,7 @@ by hand, the exact requests compared; and their own demonstrations.
 """
 
 import inspect
+import sys
 from functools import partial
 
 import pytest
@@ -30,7 +31,7 @@ OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")
 def write(question, paragraphs=(), thoughts=(), **fields):
     """A prompt that shows what it was given."""
     shown = " ".join(paragraph.id for paragraph in paragraphs)
-    return "|".join([question.text, shown, " ".join(thoughts), *map(str, fields.values())])
+    return "|".join([question.text, shown, " ".join(thoughts), *map(str, fields.values())]).rstrip()
 
 
 def stages(*names):
@@ -154,6 +155,15 @@ def test_clusters_are_of_any_vectors_and_those_nearest_the_centre_come_first():
     clusters = cluster_texts(texts, 2, embed, 0)
     assert sorted(clusters) == [[2, 5, 4], [3, 1, 0]]
     assert cluster_texts(("1", "1"), 4, embed, 0) == [[0, 1]]  # no more clusters than texts
+
+
+def test_clusters_without_scikit_learn_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
+    system = auto_cot(QUESTION, prompts=WRITERS, others=others("never", "clustered"))
+    with pytest.raises(
+        ImportError, match=r"^found no scikit-learn .*: pip install -e '.\[dense\]'$"
+    ):
+        next(system)
 
 
 # RECITE

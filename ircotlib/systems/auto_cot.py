@@ -30,13 +30,14 @@ def auto_cot(
     examples, so that these are computed once. `embed(texts)`: a vector each; ours are TF-IDF,
     and need no model; the authors' are `SentenceTransformer("all-MiniLM-L6-v2").encode`.
     """
-    shown = []
-    texts = tuple(other.text for other in others)
+    texts, shown = tuple(other.text for other in others), []
     for cluster in cluster_texts(texts, examples, embed, seed):
         candidates = [others[place] for place in cluster]
         shown += yield from write_example(candidates, prompts["chain"], max_tokens=max_tokens)
-    prompt = prompts["ask"](question, examples="\n\n\n".join(shown)) if shown else None
-    prompt = prompt or prompts["chain"](question)  # no example could be written
+    if shown:
+        prompt = prompts["ask"](question, examples="\n\n\n".join(shown))
+    else:
+        prompt = prompts["chain"](question)
     return read_chain((yield Generate(prompt, stop=NEXT, max_tokens=max_tokens)))
 
 

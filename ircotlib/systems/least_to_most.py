@@ -23,13 +23,12 @@ def least_to_most(
     """
     listed = yield Generate(prompts["decompose"](question), stop=NEXT, max_tokens=max_tokens)
     asked = [item for item in list_items(listed) if item != question.text][:max_questions]
-    first, *later = (*asked, question.text)
-    begun, answers = replace(question, text=first), []
-    text = ""
-    for following in (*later, None):
-        prompt = prompts["solve"](begun, thoughts=(text,))
+    questions, answers, text = [*asked, question.text], [], ""
+    first = replace(question, text=questions[0])
+    for following in questions:
+        text += f"{answers[-1]}\nQ: {following}\nA: " if answers else ""
+        prompt = prompts["solve"](first, thoughts=(text,))
         answers.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
-        text = f"{text} {answers[-1]}\nQ: {following}\nA:".lstrip()
     faults = ["" if asked else "no list of sub-questions", "" if answers[-1] else "no answer"]
     return Prediction(
         answers[-1].removesuffix("."),

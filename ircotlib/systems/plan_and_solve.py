@@ -26,6 +26,7 @@ def plan_and_solve(
     §2, released program).
 
     Differs from the paper: it shows no examples; SearChain shows some (Table 11), and so do we.
+    From the released program: a yes or no is not looked for inside the answer.
     """
     text = yield Generate(prompts["solve"](question), stop=NEXT, max_tokens=max_tokens)
     return (yield from _conclude(question, text, prompts["solve"], (), answer_tokens))
