@@ -75,7 +75,7 @@ class Bench:
         """What programs are told beside their own setting, if they ask for it."""
         written = STYLES[self.parameters.style].generation_tokens
         told = {"max_tokens": written, "max_steps": self.parameters.max_steps}
-        return told | {"released": self.parameters.released}
+        return told | {"released": self.parameters.released, "others": tuple(self.test)}
 
     def grid_values(self, module: str, name: str, paper: Sequence) -> list:
         """The values of a system's parameter that are tried on this bench."""
