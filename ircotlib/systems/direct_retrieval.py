@@ -34,7 +34,7 @@ SYSTEMS = (
         stages=("read",),
         reported=("Direct Retrieval",),
         study=SEARCHAIN,
-        color="#8d99a6",
+        color="#6b7785",
         order=200,
     ),
 )

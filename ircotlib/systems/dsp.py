@@ -116,6 +116,7 @@ SYSTEMS = (
         "DSP",
         dsp,
         stages=("demonstrate", "search", "predict"),
+        better_than=("Direct Prompting", "Direct Retrieval", "Self-Ask"),
         reported=("DSP",),
         study=SEARCHAIN,
         color="#7a9e3a",

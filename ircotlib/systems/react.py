@@ -95,7 +95,12 @@ def react_cot_sc(
 
 
 ACT, REACT = {"stages": ("act",), "study": SEARCHAIN, "order": 240}, ("React → CoT-SC", "ReAct")
-BOTH = {"stages": ("act", "cot"), "better_than": ("ReAct",), "study": SEARCHAIN, "order": 241}
+BOTH = {
+    "stages": ("act", "cot"),
+    "better_than": ("ReAct", "CoT-SC"),
+    "study": SEARCHAIN,
+    "order": 241,
+}
 SYSTEMS = (
     System("ReAct", react, reported=("React",), color="#d98c8c", **ACT),
     System("ReAct -> CoT-SC", react_cot_sc, reported=REACT, color="#c0504d", **BOTH),

@@ -54,7 +54,7 @@ SYSTEMS = (
         stages=("write",),
         reported=("ToolFormer",),
         study=SEARCHAIN,
-        color="#6f9bb3",
+        color="#5a6fa8",
         order=210,
     ),
 )

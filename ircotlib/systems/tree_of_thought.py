@@ -121,9 +121,10 @@ SYSTEMS = (
         "Tree-of-Thought w/ IR",
         tree_of_thought,
         stages=("propose", "vote"),
+        better_than=("CoT", "CoT-SC"),
         reported=("Tree-of-Thought w/ IR",),
         study=SEARCHAIN,
-        color="#5f8f7a",
+        color="#2f6f4f",
         order=260,
     ),
 )

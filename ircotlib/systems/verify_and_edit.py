@@ -86,9 +86,10 @@ SYSTEMS = (
         "Verify-and-Edit",
         verify_and_edit,
         stages=("cot", "question", "answer"),
+        better_than=("CoT-SC",),
         reported=("Verify-and-Edit",),
         study=SEARCHAIN,
-        color="#b0894f",
+        color="#8a6d2f",
         order=250,
     ),
 )
