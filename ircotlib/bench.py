@@ -75,7 +75,7 @@ class Bench:
         style = STYLES[self.parameters.style]
         told = {"max_tokens": style.generation_tokens, "sentence": style.sentence}
         told |= {"max_steps": self.parameters.max_steps}
-        return told | {"released": self.parameters.released}
+        return told | {"released": self.parameters.released, "others": tuple(self.test)}
 
     def grid_values(self, module: str, name: str, paper: Sequence) -> list:
         """The values of a system's parameter that are tried on this bench."""

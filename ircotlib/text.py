@@ -36,6 +36,7 @@ _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
 _FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
 _ANSWER = re.compile(r".* answer is:? (.*)")
+_ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
 
 
 def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> int | None:
@@ -138,6 +139,11 @@ def answer_from_chain(text: str) -> str | None:
     """
     answers = _ANSWER.findall(text)
     return answers[-1].strip().removesuffix(".") if answers else None
+
+
+def list_items(text: str) -> list[str]:
+    """The items of a numbered list, one a line, such as "1. …", "2) …" or "Step 3: …"."""
+    return _ITEM.findall(text)
 
 
 def gives_answer(sentence: str, released: bool = False) -> bool:

@@ -118,6 +118,13 @@ def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(parameters):
         assert first == Retrieve(question.text, 2, titles=(question.passage.title.lower(),))
 
 
+def test_a_program_is_told_the_other_questions_if_it_asks_for_them(parameters):
+    opened = open_bench(parameters.change(distractors=[], extractor=""), "hotpotqa", "try")
+    request = next(program_of(opened, S["Auto-CoT"], examples=2)(opened.test[0]))
+    asked = {f"Q: {other.text}\nA: Let's think step by step." for other in opened.test}
+    assert request.prompt in asked and len(asked) == len(opened.test) > 1
+
+
 def test_the_released_program_is_reached_from_the_parameters(parameters):
     opened = open_bench(parameters.change(released=True, max_steps=1), "hotpotqa", "04_ircot")
     found = answer(opened, S["IRCoT QA"], opened.test[0], k=2, m=1)

@@ -375,7 +375,7 @@ def test_the_grids_are_the_papers():
 
 def test_every_record_is_whole_and_known_to_the_papers():
     systems, reported = all_systems(), set(pandas.read_csv(REPORTED)["system"])
-    assert list(systems) == [
+    assert [system.name for system in choose_systems()] == [
         "NoR QA",
         "OneR",
         "OneR QA",
@@ -431,5 +431,5 @@ def test_a_file_in_the_folder_is_a_system(folder):
 
 def test_two_systems_of_one_name_are_refused(folder):
     (folder / "mine2.py").write_text(MINE.replace("Two steps", "OneR"))
-    with pytest.raises(ValueError, match="found two systems of one name among IRCoT, "):
+    with pytest.raises(ValueError, match="found two systems of one name among .*OneR, OneR, "):
         all_systems()

@@ -48,11 +48,11 @@ class System:
 
     def takes(self, name: str) -> bool:
         """Whether its program is to be given a keyword: one it names, or, if it passes any on to
-        another program, all but the reader.
+        another program, all but the reader and the other questions.
         """
         parameters = inspect.signature(self.program).parameters
         passes_on = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-        return name in parameters or (passes_on and name != "read")
+        return name in parameters or (passes_on and name not in ("read", "others"))
 
     @property
     def reads(self) -> bool:

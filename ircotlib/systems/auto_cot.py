@@ -1,0 +1,80 @@
+"""Auto-CoT: a chain of thought whose examples the model writes itself (Zhang 2023)."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ircotlib.clusters import cluster_texts, count_words
+from ircotlib.data import Question
+from ircotlib.program import LINE, Generate, Program
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.cot import read_chain
+from ircotlib.systems.direct import NEXT
+from ircotlib.systems.readers import WritePrompt
+
+SO = "\nTherefore, the answer is"  # what makes a chain give its answer (Kojima 2022)
+
+
+def auto_cot(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    others: Sequence[Question],
+    examples: int = 4,  # SearChain, Table 11: 4; StrategyQA 6, FEVER and ELI5 2
+    embed: Callable[[Sequence[str]], Sequence] = count_words,
+    seed: int = 0,
+    max_tokens: int = 256,
+) -> Program:
+    """Show one example of each cluster of the data set's questions, written without examples; then
+    answer by the same "Let's think step by step." (Zhang 2023 §4). No gold answer is used.
+
+    `others`: all questions of the data set, this one may be among them: each asks for the same
+    examples, so that these are computed once. `embed(texts)`: a vector each; ours are TF-IDF,
+    and need no model; the authors' are `SentenceTransformer("all-MiniLM-L6-v2").encode`.
+    """
+    texts, shown = tuple(other.text for other in others), []
+    for cluster in cluster_texts(texts, examples, embed, seed):
+        candidates = [others[place] for place in cluster]
+        shown += yield from write_example(candidates, prompts["chain"], max_tokens=max_tokens)
+    if shown:
+        prompt = prompts["ask"](question, examples="\n\n\n".join(shown))
+    else:
+        prompt = prompts["chain"](question)
+    return read_chain((yield Generate(prompt, stop=NEXT, max_tokens=max_tokens)))
+
+
+def write_example(
+    questions: Sequence[Question],
+    prompt: WritePrompt,
+    *,
+    max_words: int = 60,  # of the question (§4)
+    max_lines: int = 5,  # of its chain (§4)
+    max_tokens: int = 256,
+    answer_tokens: int = 32,
+) -> Program:
+    """The first question that is short enough and has a short, whole chain and an answer, as an
+    example in a list; none: an empty list (Zhang 2023 §4, released program).
+    """
+    for question in questions:
+        if len(question.text.split()) > max_words:
+            continue
+        chain = yield Generate(prompt(question), stop=NEXT, max_tokens=max_tokens)
+        lines = [line for line in chain.splitlines() if line.strip()]
+        if not lines or len(lines) > max_lines or not chain.endswith("."):
+            continue
+        answer = yield Generate(prompt(question, thoughts=(chain + SO,)), LINE, answer_tokens)
+        if answer := answer.removesuffix("."):
+            whole = (*chain.split(), f"The answer is {answer}.")
+            return [prompt(question, thoughts=whole)]
+    return []
+
+
+SYSTEMS = (
+    System(
+        "Auto-CoT",
+        auto_cot,
+        stages=("chain", "ask"),
+        reported=("Auto-CoT",),
+        study=SEARCHAIN,
+        color="#b7c9d3",
+        order=110,
+    ),
+)

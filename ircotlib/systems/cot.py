@@ -1,0 +1,79 @@
+"""CoT, a chain of thought (Wei 2022), and CoT-SC, the answer most of several chains give (Wang
+2023).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from ircotlib.data import Prediction, Question
+from ircotlib.program import Generate, Program, Sample
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.direct import NEXT
+from ircotlib.systems.readers import WritePrompt
+from ircotlib.text import answer_from_chain, sentences
+from ircotlib.votes import majority
+
+
+def cot(
+    question: Question, *, prompts: Mapping[str, WritePrompt], max_tokens: int = 256
+) -> Program:
+    """Write a chain of thought that ends in "The answer is X." (Wei 2022)."""
+    chain = yield Generate(prompts["cot"](question), stop=NEXT, max_tokens=max_tokens)
+    return read_chain(chain)
+
+
+def read_chain(chain: str) -> Prediction:
+    """The prediction of one chain; its thoughts are its sentences. A chain that gives no answer is
+    the answer itself, as IRCoT's reader takes it (ours).
+    """
+    answer, steps = answer_from_chain(chain), tuple(sentences(chain))
+    if answer:
+        return Prediction(answer, thoughts=steps, reading=chain)
+    return Prediction(chain, thoughts=steps, reading=chain, fault="no answer in the chain")
+
+
+def cot_sc(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    n: int = 40,  # chains (Wang 2023 §3.1)
+    temperature: float = 0.7,  # that of GPT-3 (§3.1)
+    max_tokens: int = 256,
+) -> Program:
+    """Draw n chains; the answer is that of most of them (Wang 2023 §2)."""
+    drawn = yield Sample(prompts["cot"](question), n, temperature, NEXT, max_tokens)
+    return vote([sampled.text for sampled in drawn])
+
+
+def vote(chains: Sequence[str]) -> Prediction:
+    """The prediction of several chains: the answer of most, and the first chain that gives it. A
+    chain that gives no answer has no vote (ours).
+    """
+    answers = [answer_from_chain(chain) or "" for chain in chains]
+    answer = majority(answers)
+    chain, unread = chains[answers.index(answer)], answers.count("")
+    fault = f"no answer in {unread} of {len(chains)} chains" if unread else ""
+    return Prediction(answer, thoughts=tuple(sentences(chain)), reading=chain, fault=fault)
+
+
+SYSTEMS = (
+    System(
+        "CoT",
+        cot,
+        stages=("cot",),
+        better_than=("Direct Prompting",),
+        reported=("CoT",),
+        study=SEARCHAIN,
+        color="#8fb8c9",
+        order=120,
+    ),
+    System(
+        "CoT-SC",
+        cot_sc,
+        stages=("cot",),
+        better_than=("CoT",),
+        reported=("CoT-SC",),
+        study=SEARCHAIN,
+        color="#4f8fa8",
+        order=130,
+    ),
+)

@@ -1,0 +1,95 @@
+"""DecomP: a question is decomposed into calls of retrieval and reading (Khot et al. 2023, §4.3; the
+released program for open-domain questions); one of the systems that IRCoT compares with (IRCoT
+Table 1, Table 3).
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.program import LINE, Generate, Program, Retrieve
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.readers import WritePrompt
+from ircotlib.text import answer_from_chain
+
+RETRIEVE, READ, END = "retrieve_odqa", "multihop_titleqa", "[EOQ]"
+CALL = re.compile(r"\(select\) \[(\w+)\] (.+)")
+TITLES = re.compile(r"Titles: (\[.*\])\. Question: (.+)")
+
+
+def decomp(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    k: int = 4,  # paragraphs of a sub-question; one of 2, 4, 6, the best on the dev set (paper)
+    max_calls: int = 8,  # sub-questions (released program)
+    max_tokens: int = 200,
+) -> Program:
+    """Write sub-questions, answer each by retrieval and reading, and the question from the
+    paragraphs they found, until [EOQ] (DecomP, released program).
+
+    The answer is the last one. A line that is no call ends the program, with "" and a fault.
+    One record for the paper's two sets of numbers: the text of 2022 is not to be had.
+    Differs from the released program: k paragraphs are found by title and text at once, not half by
+    each; titles name paragraphs found before, and are not fetched again.
+    """
+    lines, found, answer, reading = [], {}, "", ""
+    for _ in range(max_calls):
+        so_far = "\n".join([*lines, "QS:"])
+        line = yield Generate(prompts["decompose"](question, thoughts=(so_far,)), LINE, max_tokens)
+        lines.append(f"QS: {line}")
+        if END in line:
+            fault = "" if answer else "no answer before [EOQ]"
+            return Prediction(answer, tuple(found), tuple(lines), reading, fault=fault)
+        module, asked, titles = read_call(line)
+        if not module:
+            return Prediction("", tuple(found), tuple(lines), fault=f"no call: {line[:60]!r}")
+        if module == RETRIEVE:
+            paragraphs = yield Retrieve(asked, k)
+            found |= dict.fromkeys(paragraphs)
+        else:
+            paragraphs = tuple(p for p in found if p.title in titles)
+        stage = "singlehop" if module == RETRIEVE else "multihop"
+        sub_question = replace(question, text=asked, passage=None)
+        reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
+        answer = answer_from_chain(reading) or reading
+        lines.append(f"A: {write_answer(module, paragraphs, answer)}")
+    fault = f"no [EOQ] in {max_calls} sub-questions"
+    return Prediction(answer, tuple(found), tuple(lines), reading, fault=fault)
+
+
+def read_call(line: str) -> tuple[str, str, list[str]]:
+    """The module called, the question it is asked, and the titles it is given; "" for a line that
+    is no call.
+    """
+    found = CALL.fullmatch(line)
+    if found and found[1] == RETRIEVE:
+        return RETRIEVE, found[2], []
+    given = TITLES.fullmatch(found[2]) if found and found[1] == READ else None
+    try:
+        return (READ, given[2], json.loads(given[1])) if given else ("", "", [])
+    except json.JSONDecodeError:
+        return "", "", []
+
+
+def write_answer(module: str, paragraphs: tuple[Paragraph, ...], answer: str) -> str:
+    """The answer of a module as the next sub-question is shown it."""
+    titles = list(dict.fromkeys(paragraph.title for paragraph in paragraphs))
+    told = {"titles": titles, "answer": [answer]} if module == RETRIEVE else [answer]
+    return json.dumps(told, ensure_ascii=False)
+
+
+SYSTEMS = (
+    System(
+        "DecomP",
+        decomp,
+        stages=("decompose", "singlehop", "multihop"),
+        grid={"k": (2, 4, 6)},
+        reported=("DecomP (2023)", "DecomP (2022)"),
+        study=SEARCHAIN,
+        color="#a06f8f",
+        order=310,
+    ),
+)

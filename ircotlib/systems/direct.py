@@ -1,0 +1,36 @@
+"""Direct Prompting: the question alone, without examples (SearChain §4.1)."""
+
+from collections.abc import Mapping
+
+from ircotlib.data import Prediction, Question
+from ircotlib.program import Generate, Program
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.readers import WritePrompt
+
+NEXT = ("\nQ:",)  # where a model goes on with a question of its own
+
+
+def direct_prompting(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    max_tokens: int = 200,
+) -> Program:
+    """Answer at once; the answer is all that is written (SearChain §4.1: zero-shot, Table 11). The
+    wording is ours: SearChain does not say its own.
+    """
+    reading = yield Generate(prompts["direct"](question), stop=NEXT, max_tokens=max_tokens)
+    return Prediction(reading, reading=reading, fault="" if reading else "no answer")
+
+
+SYSTEMS = (
+    System(
+        "Direct Prompting",
+        direct_prompting,
+        stages=("direct",),
+        reported=("Direct Prompting",),
+        study=SEARCHAIN,
+        color="#b5b0a6",
+        order=100,
+    ),
+)

@@ -1,0 +1,52 @@
+"""Least-to-Most: list sub-questions, then answer one after the other (Zhou 2022)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ircotlib.data import Prediction, Question
+from ircotlib.program import LINE, Generate, Program
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.direct import NEXT
+from ircotlib.systems.readers import WritePrompt
+from ircotlib.text import list_items
+
+
+def least_to_most(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    max_questions: int = 8,  # sub-questions (ours)
+    max_tokens: int = 256,
+) -> Program:
+    """List sub-questions; answer each with those before it and their answers in view, the question
+    itself last (Zhou 2022 §2). The wording is ours: the paper has no prompt for such questions.
+    """
+    listed = yield Generate(prompts["decompose"](question), stop=NEXT, max_tokens=max_tokens)
+    asked = [item for item in list_items(listed) if item != question.text][:max_questions]
+    questions, answers, text = [*asked, question.text], [], ""
+    first = replace(question, text=questions[0])
+    for following in questions:
+        text += f"{answers[-1]}\nQ: {following}\nA: " if answers else ""
+        prompt = prompts["solve"](first, thoughts=(text,))
+        answers.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
+    faults = ["" if asked else "no list of sub-questions", "" if answers[-1] else "no answer"]
+    return Prediction(
+        answers[-1].removesuffix("."),
+        thoughts=tuple(f"{q} {a}" for q, a in zip(asked, answers, strict=False)),
+        reading=answers[-1],
+        fault=", ".join(filter(None, faults)),
+    )
+
+
+SYSTEMS = (
+    System(
+        "Least-to-Most",
+        least_to_most,
+        stages=("decompose", "solve"),
+        better_than=("CoT",),
+        reported=("Least-to-Most",),
+        study=SEARCHAIN,
+        color="#c9a66b",
+        order=160,
+    ),
+)

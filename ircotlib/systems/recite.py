@@ -1,0 +1,56 @@
+"""RECITE, or Recite-and-answer: the model recites passages, then answers from them (Sun 2023)."""
+
+from collections.abc import Mapping
+
+from ircotlib.data import Prediction, Question
+from ircotlib.program import LINE, Generate, Program, Sample
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.readers import WritePrompt
+from ircotlib.text import answer_from_chain
+from ircotlib.votes import majority
+
+END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
+
+
+def recite_and_answer(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    n: int = 20,  # recitations (released program, as all below)
+    temperature: float = 0.7,
+    recite_tokens: int = 128,
+    max_tokens: int = 16,  # of an answer
+) -> Program:
+    """Draw n recitations, of two passages each on HotpotQA; answer from each, greedily; the answer
+    is that of most (Sun 2023 §3).
+
+    Differs from the released program: examples show a recitation of their own and stand above that
+    of the question, so that prompts begin alike (there the recitation comes first, the examples
+    have none); answers are compared normalised, and of as many the first wins (there as they are,
+    and the shortest).
+    """
+    drawn = yield Sample(prompts["recite"](question), n, temperature, END, recite_tokens)
+    recitations, readings = [sampled.text for sampled in drawn], []
+    for recitation in recitations:
+        prompt = prompts["answer"](question, recitation=recitation)
+        readings.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
+    answers = [answer_from_chain(reading) or "" for reading in readings]
+    answer = majority(answers)
+    first, unread = answers.index(answer), answers.count("")
+    fault = f"no answer from {unread} of {n} recitations" if unread else ""
+    thoughts = (recitations[first],)
+    return Prediction(answer, thoughts=thoughts, reading=readings[first], fault=fault)
+
+
+SYSTEMS = (
+    System(
+        "Recite-and-answer",
+        recite_and_answer,
+        stages=("recite", "answer"),
+        better_than=("Direct Prompting",),
+        reported=("Recite-and-answer", "RECITE"),
+        study=SEARCHAIN,
+        color="#9b8fc0",
+        order=140,
+    ),
+)

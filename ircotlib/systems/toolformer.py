@@ -1,0 +1,60 @@
+"""ToolFormer: a text that calls a search while it is written (Schick et al. 2023, §2), in context
+and not trained (SearChain §4.1, footnote 2).
+"""
+
+import re
+from collections.abc import Mapping
+
+from ircotlib.data import Prediction, Question
+from ircotlib.program import LINE, Generate, Program, Retrieve
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.readers import WritePrompt
+from ircotlib.text import answer_from_chain
+
+RESULT = "→"
+CALL = re.compile(r"\[WikiSearch\(([^\[]*)\)$")
+
+
+def toolformer(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    max_calls: int = 1,  # of one input (paper)
+    k: int = 1,  # paragraphs of a result: unsaid, this is ours
+    max_tokens: int = 200,
+) -> Program:
+    """Write until "[WikiSearch(query)→", insert the result and "]", and go on (ToolFormer §2).
+
+    `max_tokens`: of one generation. Without "The answer is" the whole text, less the calls, is the
+    answer, with a fault.
+    """
+    so_far, written, found = "", [], {}
+    for calls in range(max_calls + 1):
+        stop = (RESULT, "\n") if calls < max_calls else LINE
+        prompt = prompts["write"](question, thoughts=(so_far,))
+        text = yield Generate(prompt, stop, max_tokens)
+        called = CALL.search(text) if calls < max_calls else None
+        written.append(text[: called.start()].strip() if called else text)
+        so_far = f"{so_far} {text}".strip()
+        if not called:
+            break
+        paragraphs = yield Retrieve(called[1].strip(), k)
+        found |= dict.fromkeys(paragraphs)
+        so_far += f"{RESULT} {' '.join(paragraph.text for paragraph in paragraphs)}]"
+    chain = " ".join(text for text in written if text)
+    answer = answer_from_chain(chain)
+    fault = "" if answer else 'no "The answer is"'
+    return Prediction(answer or chain, tuple(found), (so_far,), so_far, fault=fault)
+
+
+SYSTEMS = (
+    System(
+        "ToolFormer",
+        toolformer,
+        stages=("write",),
+        reported=("ToolFormer",),
+        study=SEARCHAIN,
+        color="#5a6fa8",
+        order=210,
+    ),
+)

@@ -1,0 +1,95 @@
+"""Verify-and-Edit: where drawn chains of thought disagree, their sentences are asked again with
+retrieved evidence (Zhao et al. 2023).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil, inf
+
+from rapidfuzz import fuzz
+
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.readers import WritePrompt
+from ircotlib.text import answer_from_chain, normalise_answer, sentences
+from ircotlib.votes import majority
+
+ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
+ORDINAL = re.compile(rf"^({'|'.join(ORDINALS)}|Then|Finally), ")
+
+
+def verify_and_edit(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    n: int = 5,  # chains drawn (paper)
+    temperature: float = 0.7,  # of them (paper)
+    k: int = 5,  # paragraphs of a verifying question: unsaid, this is ours
+    shown: int = 3,  # sentences of evidence (paper)
+    max_tokens: int = 200,
+) -> Program:
+    """Keep the majority of n chains where at least half agree, else edit the most probable of
+    them (Zhao et al. 2023).
+
+    Without log-probabilities it is the first of the majority. A chain without "The answer is" is
+    its own answer, with a fault.
+    Differs from the paper: evidence is chosen by the words it shares with the sentence of the
+    chain, not by an embedding.
+    """
+    drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
+    answers = [answer_from_chain(one.text) or "" for one in drawn]
+    agreed = majority(answers)
+    same = [normalise_answer(answer) == normalise_answer(agreed) for answer in answers]
+    chain = most_probable([one for one, votes in zip(drawn, same, strict=True) if votes])
+    if agreed and sum(same) >= ceil(n / 2):
+        return Prediction(agreed, thoughts=tuple(sentences(chain)), reading=chain)
+    found, edited = {}, []
+    for sentence in rationale(chain):
+        asked = yield Generate(prompts["question"](question, sentence=sentence), LINE, max_tokens)
+        paragraphs = yield Retrieve(asked or sentence, k)
+        found |= dict.fromkeys(paragraphs)
+        verifying = replace(question, text=asked or sentence, passage=None)
+        evidence = " ".join(nearest(sentence, paragraphs, shown))
+        prompt = prompts["answer"](verifying, evidence=evidence)
+        edited.append((yield Generate(prompt, LINE, max_tokens)))
+    steps = tuple(f"{word}, {fact}" for word, fact in zip(ORDINALS, edited, strict=False))
+    reading = yield Generate(prompts["cot"](question, (), steps), LINE, max_tokens)
+    answer = answer_from_chain(reading)
+    fault = "" if answer else 'no "The answer is" after the edited chain'
+    return Prediction(answer or reading, tuple(found), steps, reading, fault=fault)
+
+
+def most_probable(drawn: Sequence[Sampled]) -> str:
+    """The text of the highest mean log-probability; the first, where none is known."""
+    scores = [-inf if one.log_probability is None else one.log_probability for one in drawn]
+    return drawn[scores.index(max(scores))].text
+
+
+def rationale(chain: str) -> list[str]:
+    """The sentences of a chain, without First, Second and the answer; at most eight."""
+    facts = [ORDINAL.sub("", sentence) for sentence in sentences(chain)]
+    return [fact for fact in facts if answer_from_chain(fact) is None][: len(ORDINALS)]
+
+
+def nearest(sentence: str, paragraphs: Sequence[Paragraph], n: int) -> list[str]:
+    """The n sentences of the paragraphs that share most words with a sentence, best first."""
+    lines = dict.fromkeys(line for p in paragraphs for line in sentences(p.text))
+    aim = normalise_answer(sentence)
+    near = {line: fuzz.token_set_ratio(aim, normalise_answer(line)) for line in lines}
+    return sorted(near, key=near.__getitem__, reverse=True)[:n]
+
+
+SYSTEMS = (
+    System(
+        "Verify-and-Edit",
+        verify_and_edit,
+        stages=("cot", "question", "answer"),
+        better_than=("CoT-SC",),
+        reported=("Verify-and-Edit",),
+        study=SEARCHAIN,
+        color="#8a6d2f",
+        order=250,
+    ),
+)

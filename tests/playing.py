@@ -1,0 +1,38 @@
+"""Playing replies to the programs of systems, and writing their prompts."""
+
+from ircotlib.paths import PROMPTS
+from ircotlib.program import Sampled
+from ircotlib.prompts import Prompt, read_template
+
+
+def play(program, replies):
+    """Send replies in order; return the requests and what the program returned."""
+    requests = []
+    try:
+        for reply in [None, *replies]:
+            requests.append(program.send(reply))
+    except StopIteration as stop:
+        return requests, stop.value
+    raise AssertionError(f"the program wants more than {len(replies)} replies: {requests[-1]}")
+
+
+def writers(system, *stages, demonstrations=()):
+    """The prompt writers of a system, from its templates, with these demonstrations."""
+    return {
+        stage: Prompt(demonstrations, len, read_template(system, stage), 100_000)
+        for stage in stages
+    }
+
+
+def own_demonstrations(system, stage, family):
+    """The demonstrations of a file of prompts/own."""
+    text = (PROMPTS / "own" / system / f"{stage}.{family}.txt").read_text(encoding="utf-8")
+    source, _, blocks = text.partition("\n")
+    assert source.startswith("# ")
+    return blocks.strip("\n").split("\n\n\n")
+
+
+def drawn(*texts, scores=None):
+    """What a Sample replies with."""
+    scores = [None] * len(texts) if scores is None else scores
+    return tuple(Sampled(*pair) for pair in zip(texts, scores, strict=True))

@@ -1,0 +1,36 @@
+"""Direct Retrieval, played by hand."""
+
+from playing import play, writers
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.program import Generate, Retrieve
+from ircotlib.systems.direct_retrieval import direct_retrieval
+
+QUESTION = Question("q", "Where is Oslo?", ("Norway",), (), "test")
+OSLO = Paragraph("o", "Oslo", "Oslo is in Norway.")
+LUND = Paragraph("l", "Lund", "Lund is in Sweden.")
+PROMPTS = writers("direct_retrieval", "read")
+PROMPT = """Wikipedia Title: Oslo
+Oslo is in Norway.
+
+Wikipedia Title: Lund
+Lund is in Sweden.
+
+Answer the question with the help of the paragraphs above.
+Question: Where is Oslo?
+Answer:"""
+
+
+def test_it_retrieves_once_and_all_that_is_written_is_the_answer():
+    program = direct_retrieval(QUESTION, prompts=PROMPTS)
+    requests, found = play(program, [(OSLO, LUND), "Oslo is in Norway.\nIt is."])
+    assert requests == [Retrieve(QUESTION.text, 5), Generate(PROMPT, None, 200)]
+    assert found.answer == found.reading == "Oslo is in Norway.\nIt is."
+    assert (found.paragraphs, found.fault) == ((OSLO, LUND), "")
+
+
+def test_nothing_found_and_nothing_written():
+    requests, found = play(direct_retrieval(QUESTION, prompts=PROMPTS, k=2), [(), ""])
+    assert requests[0] == Retrieve(QUESTION.text, 2)
+    assert requests[1].prompt.startswith("Answer the question")
+    assert (found.answer, found.paragraphs, found.fault) == ("", (), "no answer")

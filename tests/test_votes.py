@@ -1,0 +1,22 @@
+"""Majorities."""
+
+import pytest
+
+from ircotlib.votes import majority
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["Oslo", "Bergen", "Bergen"], "Bergen"),
+        (["Oslo", "The Nile.", "the nile", "Oslo", "Nile"], "The Nile."),  # as first written
+        (["Bergen", "Oslo", "Oslo", "Bergen"], "Bergen"),  # of as many, the first
+        (["", "", "", "Oslo"], "Oslo"),
+        (["The", "the", "Oslo"], "Oslo"),  # nothing once normalised
+        (["", ""], ""),
+        (["The", ""], "The"),
+        ([], ""),
+    ],
+)
+def test_the_answer_that_most_give(answers, expected):
+    assert majority(answers) == expected
