@@ -78,6 +78,52 @@ def drop_f1(prediction: str, answers: Sequence[str]) -> float:
     return max(_drop_f1(found, _drop_spans(answer)) for answer in answers)
 
 
+def cover_em(prediction: str, answers: Sequence[str]) -> float:
+    """1.0 if the words of one of the answers stand in the prediction, side by side, once both are
+    normalised, else 0.0 (SearChain §4.1).
+
+    Differs from the released program: there "no" stands in "know" (`cover_em_of_letters`).
+    """
+    _check_answers(answers)
+    found = f" {normalise_answer(prediction)} "
+    golds = map(normalise_answer, answers)
+    return float(any(gold and f" {gold} " in found for gold in golds))
+
+
+def cover_em_of_letters(prediction: str, answers: Sequence[str]) -> float:
+    """1.0 if the letters of one of the answers stand in the prediction, once both are normalised,
+    else 0.0 (SearChain, released program).
+    """
+    _check_answers(answers)
+    found = normalise_answer(prediction)
+    return float(any(normalise_answer(answer) in found for answer in answers))
+
+
+def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]) -> float:
+    """1.0 if the prediction holds the right one of the verdicts and no other, else 0.0: who says
+    both has not decided.
+    """
+    _check_answers(answers)
+    said = [verdict for verdict in verdicts if cover_em(prediction, [verdict])]
+    return float(len(said) == 1 and said[0] in answers)
+
+
+def rouge_l(prediction: str, answers: Sequence[str]) -> float:
+    """The F of ROUGE-L against the best of the answers, as KILT's scorer has it: that of the
+    library `rouge`; 0.0 for an empty prediction.
+    """
+    from rouge import Rouge
+
+    _check_answers(answers)
+    scorer = Rouge(metrics=["rouge-l"])
+    if not prediction.strip(" ."):
+        return 0.0
+    golds = [answer for answer in answers if answer.strip(" .")]
+    return max(
+        (scorer.get_scores(prediction, gold)[0]["rouge-l"]["f"] for gold in golds), default=0.0
+    )
+
+
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
     """The share of the gold paragraphs that were found; the order does not matter (IRCoT §4.1,
     Retrieval Metric).

@@ -13,8 +13,9 @@ from tqdm.auto import tqdm as tqdm_auto
 
 
 @contextmanager
-def show_progress(label: str, total: int) -> Iterator[Callable[[int, int], None]]:
-    """Give a callable progress(done, total) that shows how far the work is.
+def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
+    """Give a callable progress(done, total) that shows how far the work is; `total`
+    None: nobody knows.
 
     Notebooks run in batch say so with the environment variable IRCOT_BATCH=1; what takes under 30
     seconds then prints nothing.
@@ -37,12 +38,13 @@ def track(items: Sized, label: str, every: int = 1000) -> Iterator:
 
 
 def _plain_lines(label: str, every: float = 30) -> Callable[[int, int], None]:
-    printed = time.time()
+    printed = time.monotonic()
 
     def show(done: int, total: int) -> None:
         nonlocal printed
-        if time.time() - printed > every:
-            printed = time.time()
-            print(f"{label}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+        if time.monotonic() - printed > every:
+            printed = time.monotonic()
+            of = f" of {total:,}" if total else ""
+            print(f"{label}: {done:,}{of}", file=sys.stderr, flush=True)
 
     return show

@@ -458,7 +458,7 @@ def test_missing_files_are_told_with_names_places_and_source(tmp_path, dataset):
         read_full_corpus(FULL[dataset], tmp_path)
     for words in (
         *FULL[dataset].files,
-        str(tmp_path / dataset),
+        str(tmp_path / FULL[dataset].name),
         str(tmp_path),
         FULL[dataset].source,
         "https://",
@@ -526,7 +526,7 @@ def test_the_counts_are_those_of_the_paper(shared):
     )
     found = re.findall(r"(\w+) \(([\d,]+)\)", " ".join(note.groups()))
     counts = {name.lower(): int(count.replace(",", "")) for name, count in found}
-    assert counts == {corpus.name: corpus.count for corpus in FULL.values()}
+    assert counts == {corpus.name: corpus.count for corpus in FULL.values() if corpus.count}
 
 
 def test_a_count_far_from_the_papers_is_an_error_that_keeps_what_was_read(tmp_path):

@@ -23,15 +23,15 @@ class FullCorpus:
 
     `name`: of its folders, `data_dir`/<name> and data/corpora/<name>-full. `files`: all needed, and
     read in this order by `read`, one by one. `source`: where to get them. `count`: paragraphs,
-    according to `counted_in`. `once`: made of contexts, which share paragraphs, so each title and
-    text counts once; else all count, and a repeated id gets a number. `find`: looks for the files
-    in its own way, given the folders and a progress (downloads.find_files).
+    according to `counted_in`; None: nobody says. `once`: made of contexts, which share paragraphs,
+    so each title and text counts once; else all count, and a repeated id gets a number. `find`:
+    looks for the files in its own way, given the folders and a progress (downloads.find_files).
     """
 
     name: str
     files: tuple[str, ...]
     source: str
-    count: int
+    count: int | None
     read: Callable[[Path], Iterable[Paragraph]]
     once: bool = False
     find: Callable[..., list[list[Path]]] | None = None

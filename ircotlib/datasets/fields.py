@@ -5,7 +5,7 @@ expected.
 import json
 from pathlib import Path
 
-KIND_NAMES = {str: "a text", list: "a list", bool: "true or false"}
+KIND_NAMES = {str: "a text", list: "a list", bool: "true or false", int: "a whole number"}
 
 
 def read_json_list(path: Path) -> list:

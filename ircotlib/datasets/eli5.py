@@ -1,0 +1,38 @@
+"""ELI5, questions that want an explanation of several sentences (Fan et al. 2019): KILT's file, and
+a sample as one JSON list.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ircotlib.data import Question
+from ircotlib.datasets import Asked, Dataset
+from ircotlib.datasets.fields import field, read_json_list
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_kilt
+from ircotlib.datasets.pooled import digest
+from ircotlib.metrics import rouge_l
+
+
+def read_eli5(path: Path) -> Iterator[Asked]:
+    """The questions of a file with their explanations, in order; the records of a list, which have
+    no ids, get them from their texts.
+    """
+    if path.suffix != ".json":
+        yield from read_kilt(path, "eli5")
+        return
+    for number, record in enumerate(read_json_list(path), start=1):
+        where = f"{path}, record {number}"
+        text, answer = (field(record, name, str, where) for name in ("question", "answer"))
+        yield Question(f"eli5-{digest(text, 8)}", text, (answer,), (), "eli5"), ()
+
+
+DATASET = Dataset(
+    name="eli5",
+    title="ELI5",
+    files=("eli5-dev-kilt.jsonl", "alce_200.json"),
+    source=SOURCE,
+    read=read_eli5,
+    scores={"rouge_l": rouge_l},
+    full=KNOWLEDGE_SOURCE,
+    order=9,
+)

@@ -1,0 +1,57 @@
+"""FEVER, claims that pages support or refute (Thorne et al. 2018): KILT's file, and the original
+one.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from ircotlib.data import Question, read_jsonl
+from ircotlib.datasets import Asked, Dataset
+from ircotlib.datasets.fields import excerpt, field
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_kilt
+from ircotlib.metrics import cover_em, one_verdict
+
+VERDICTS = ("SUPPORTS", "REFUTES")
+OTHER = "NOT ENOUGH INFO"  # of the original file alone: KILT leaves these claims out
+
+
+def read_fever(path: Path) -> Iterator[Asked]:
+    """The claims of a file that pages support or refute, in order; the third verdict of the
+    original file is left out, as in KILT.
+    """
+    first = next(islice(read_jsonl(path), 1), {})
+    if isinstance(first, dict) and "claim" not in first:
+        yield from read_kilt(path, "fever", ask_claim)
+        return
+    for number, record in enumerate(read_jsonl(path), start=1):
+        where = f"{path}, line {number}"
+        label = field(record, "label", str, where)
+        if label in VERDICTS:
+            text = ask_claim(field(record, "claim", str, where))
+            yield Question(str(field(record, "id", int, where)), text, (label,), (), "fever"), ()
+        elif label != OTHER:
+            expected = f"expected {', '.join(VERDICTS)} or {OTHER}"
+            raise ValueError(f"{where}, field 'label': {expected}, found {excerpt(label)}")
+
+
+def ask_claim(claim: str) -> str:
+    """How a claim is put as a question (SearChain, Appendix: its prompt for FEVER)."""
+    return f"Is it true that {claim.strip().rstrip('.')} (SUPPORTS or REFUTES)?"
+
+
+def accuracy(prediction: str, answers) -> float:
+    """1.0 if the prediction holds the right verdict and not the other one, else 0.0."""
+    return one_verdict(prediction, answers, VERDICTS)
+
+
+DATASET = Dataset(
+    name="fever",
+    title="FEVER",
+    files=("fever-dev-kilt.jsonl", "dev_300.jsonl"),
+    source=SOURCE,
+    read=read_fever,
+    scores={"cover_em": cover_em, "accuracy": accuracy},
+    full=KNOWLEDGE_SOURCE,
+    order=8,
+)

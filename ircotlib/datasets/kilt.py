@@ -1,0 +1,89 @@
+"""The official files of KILT (Petroni et al. 2021), https://github.com/facebookresearch/KILT: tasks
+as JSON lines, and the pages that answer them.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ircotlib.data import Paragraph, Question, read_jsonl
+from ircotlib.datasets import Asked, FullCorpus
+from ircotlib.datasets.downloads import read_lines
+from ircotlib.datasets.fields import excerpt, field
+
+SOURCE = "https://github.com/facebookresearch/KILT"
+SEPARATOR = " [SEP] "  # between the subject and the relation of zsRE's and T-REx's inputs
+PAGES = "kilt_knowledgesource.json"  # 35 GB
+WORDS = 100  # of a passage, as DPR cuts Wikipedia (SearChain §4.1)
+SECTION, BULLET = "Section::::", "BULLET::::"
+
+
+def read_kilt(
+    path: Path, dataset: str, ask: Callable[[str], str] = str, kind: str = ""
+) -> Iterator[Asked]:
+    """The questions of a task, in order, without contexts and gold paragraphs: KILT gives places in
+    pages.
+
+    `ask`: how the input is put as a question. The answers of a record are those of all its outputs,
+    each once. Raises ValueError naming file, line and field.
+    """
+    for number, record in enumerate(read_jsonl(path), start=1):
+        where = f"{path}, line {number}"
+        answers = dict.fromkeys(_answers(record, where))
+        if not answers:
+            found = "found no output with an answer"
+            raise ValueError(f"{where}, field 'output': {found}, expected one: is it a test set?")
+        text = _ask(ask, field(record, "input", str, where), where)
+        yield Question(field(record, "id", str, where), text, tuple(answers), (), dataset, kind), ()
+
+
+def ask_relation(text: str) -> str:
+    """The question for "subject [SEP] relation" (zsRE, T-REx).
+
+    This wording is ours: neither KILT nor SearChain says how the input is put.
+    """
+    subject, separator, relation = text.partition(SEPARATOR)
+    if not (subject.strip() and separator and relation.strip()):
+        raise ValueError(f"expected 'subject{SEPARATOR}relation', found {excerpt(text)}")
+    return f"What is the {relation.strip()} of {subject.strip()}?"
+
+
+def read_pages(path: Path) -> Iterator[Paragraph]:
+    """The passages of the pages of KILT's knowledge source, of at most 100 words, read as a stream.
+
+    Titles, heads of sections and the marks of bullets are left out. Differs from KILT's own
+    passages: those are whole sentences of at most 100 tokens.
+    """
+    for page, where in read_lines(path):
+        title, id = field(page, "wikipedia_title", str, where), field(page, "_id", str, where)
+        lines = field(page, "text", list, where)
+        if not all(isinstance(line, str) for line in lines):
+            raise ValueError(f"{where}, field 'text': expected texts, found {excerpt(lines)}")
+        told = (line.removeprefix(BULLET) for line in lines[1:] if not line.startswith(SECTION))
+        words = " ".join(told).split()
+        for number, first in enumerate(range(0, len(words), WORDS)):
+            yield Paragraph(f"{id}-{number}", title, " ".join(words[first : first + WORDS]))
+
+
+def _answers(record: object, where: str) -> Iterator[str]:
+    for number, output in enumerate(field(record, "output", list, where), start=1):
+        if isinstance(output, dict) and "answer" in output:
+            answer = field(output, "answer", str, f"{where}, output {number}").strip()
+            if answer:
+                yield answer
+
+
+def _ask(ask: Callable[[str], str], text: str, where: str) -> str:
+    try:
+        return ask(text.strip())
+    except ValueError as error:
+        raise ValueError(f"{where}, field 'input': {error}") from None
+
+
+KNOWLEDGE_SOURCE = FullCorpus(
+    name="kilt",
+    files=(PAGES,),
+    source=f"{SOURCE} (http://dl.fbaipublicfiles.com/KILT/{PAGES})",
+    count=None,
+    read=read_pages,
+    counted_in="nobody has counted passages cut in this way",
+)

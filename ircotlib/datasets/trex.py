@@ -1,0 +1,18 @@
+"""T-REx, slot filling (Elsahar et al. 2018), in KILT's format."""
+
+from functools import partial
+
+from ircotlib.datasets import Dataset
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, ask_relation, read_kilt
+from ircotlib.metrics import cover_em, exact_match
+
+DATASET = Dataset(
+    name="trex",
+    title="T-REx",
+    files=("trex-dev-kilt.jsonl",),
+    source=SOURCE,
+    read=partial(read_kilt, dataset="trex", ask=ask_relation),
+    scores={"cover_em": cover_em, "em": exact_match},
+    full=KNOWLEDGE_SOURCE,
+    order=7,
+)
