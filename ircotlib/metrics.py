@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from rapidfuzz.distance import LCSseq
 
 from ircotlib.text import normalise_answer
 
@@ -61,8 +62,8 @@ def drop_exact_match(prediction: str, answers: Sequence[str]) -> float:
     Numbers are equal by value; an answer of several spans, in any order, is a JSON list.
     """
     _check_answers(answers)
-    found = _drop_spans(prediction)
-    return float(any(_drop_equal(found, _drop_spans(answer)) for answer in answers))
+    found, golds = _drop_spans(prediction), map(_drop_spans, answers)
+    return float(any(set(found) == set(gold) and len(found) == len(gold) for gold in golds))
 
 
 def drop_f1(prediction: str, answers: Sequence[str]) -> float:
@@ -76,6 +77,12 @@ def drop_f1(prediction: str, answers: Sequence[str]) -> float:
     _check_answers(answers)
     found = _drop_spans(prediction)
     return max(_drop_f1(found, _drop_spans(answer)) for answer in answers)
+
+
+def rouge_l(prediction: str, reference: str) -> float:
+    """F1 of the words in the longest common subsequence, in lower case (ROUGE-L, Lin 2004)."""
+    texts = [re.findall(r"\w+", text.lower()) for text in (prediction, reference)]
+    return 2 * LCSseq.similarity(*texts) / max(1, sum(map(len, texts)))
 
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
@@ -205,10 +212,6 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _drop_equal(predicted: Sequence[str], answer: Sequence[str]) -> bool:
-    return set(predicted) == set(answer) and len(predicted) == len(answer)
 
 
 def _drop_f1(predicted: Sequence[str], answer: Sequence[str]) -> float:
