@@ -54,9 +54,9 @@ def queries(nodes: Sequence[Node]) -> tuple[str, ...]:
 
 def recorded(node: Node) -> str:
     """The answer on the correct path: what was extracted where there was feedback, else the
-    model's (Algorithm 1, R).
+    model's (Algorithm 1, R), which also stands where nothing was extracted (ours).
     """
-    return node.found if node.feedback else node.answer
+    return (node.feedback and node.found) or node.answer
 
 
 def correct_path(nodes: Sequence[Node]) -> list[Node]:
@@ -88,7 +88,7 @@ def give_feedback(prompts: Mapping, question: Question, node: Node, passage: Par
     extracted (ours).
     """
     stage = node.feedback if node.found else "reference"
-    told = {"query": node.query, "answer": node.found}
+    told = {"query": node.query, "found": node.found}
     return prompts[stage](question, **told, reference=render_paragraph(passage))
 
 

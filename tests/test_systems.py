@@ -13,7 +13,7 @@ from ircotlib.parameters import grid_names
 from ircotlib.paths import REPORTED
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
 from ircotlib.prompts import read_template
-from ircotlib.systems import ANSWER, RECALL, all_systems, choose_systems
+from ircotlib.systems import ANSWER, IRCOT, RECALL, all_systems, choose_systems
 from ircotlib.systems.iirc import find_pages, read_titles, with_main_passage
 from ircotlib.systems.ircot import collect, ircot, ircot_qa, ircot_without_reader
 from ircotlib.systems.nor import nor_qa
@@ -375,7 +375,7 @@ def test_the_grids_are_the_papers():
 
 def test_every_record_is_whole_and_known_to_the_papers():
     systems, reported = all_systems(), set(pandas.read_csv(REPORTED)["system"])
-    assert list(systems) == [
+    assert [name for name, system in systems.items() if system.study == IRCOT] == [
         "NoR QA",
         "OneR",
         "OneR QA",

@@ -112,19 +112,20 @@ def _without(feedback: str) -> Callable[..., Program]:
     return update_wrapper(partial(searchain, **{feedback: False}), searchain)
 
 
-FULL = {"stages": ("chain", "verification", "completion", "reference", "tracing")}
-ALONE = {"stages": ("without_ir",)}
+STAGES = ("chain", "verification", "completion", "reference", "tracing")
+WITHOUT = ("SearChain w/o IR", "SearChain w/o Verification", "SearChain w/o Completion")
 RED, ROSE, PINK, PALE = "#b0413e", "#c96f6b", "#dd9d99", "#ecc9c6"
 
 
-def _system(name: str, program: Callable[..., Program], **about) -> System:
-    return System(name, program, reported=(name,), study=SEARCHAIN, **about)
+def _system(name: str, program: Callable, stages: Sequence[str] = STAGES, **drawn) -> System:
+    better = () if name in WITHOUT else WITHOUT
+    told = {"stages": stages, "better_than": better, "reported": (name,), "study": SEARCHAIN}
+    return System(name, program, **told, **drawn)
 
 
-WEAKER = ("SearChain w/o IR", "SearChain w/o Verification", "SearChain w/o Completion")
 SYSTEMS = (
-    _system(WEAKER[0], searchain_without_ir, **ALONE, color=PALE, order=400),
-    _system(WEAKER[1], _without("verify"), **FULL, color=PINK, order=401),
-    _system(WEAKER[2], _without("complete"), **FULL, color=ROSE, order=402),
-    _system("SearChain", searchain, **FULL, better_than=WEAKER, color=RED, order=403),
+    _system(WITHOUT[0], searchain_without_ir, ("without_ir",), color=PALE, order=400),
+    _system(WITHOUT[1], _without("verify"), color=PINK, order=401),
+    _system(WITHOUT[2], _without("complete"), color=ROSE, order=402),
+    _system("SearChain", searchain, color=RED, order=403),
 )
