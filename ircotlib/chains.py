@@ -60,7 +60,7 @@ def read_chain(text: str, round: int = 1) -> Chain:
     return Chain(nodes, (finals or [""])[-1], "; ".join(dict.fromkeys(filter(None, faults))))
 
 
-def read_lines(text: str, round: int = 1) -> Chain:
+def read_released_chain(text: str, round: int = 1) -> Chain:
     """Read a chain as the released program does: a query is any line with "Query" and "]:", its
     answer the next line with "Answer", be it of another query; the final content as `read_chain`
     does, for the program does not read it.

@@ -5,7 +5,14 @@ import re
 
 import pytest
 
-from ircotlib.chains import Chain, citations, conclude, read_chain, read_lines, read_tracing
+from ircotlib.chains import (
+    Chain,
+    citations,
+    conclude,
+    read_chain,
+    read_released_chain,
+    read_tracing,
+)
 from ircotlib.data import Node
 
 TEXT = """[Query 1]: Who is the performer of Spirit if...?
@@ -212,15 +219,15 @@ def test_whatever_is_written_what_was_read_stands_in_it():
 
 def test_the_released_program_reads_lines():
     copied = "[Query 1]: a?\n[Unsolved Query]: a?\n[Query 2]: c?\n[Answer 2]: d\n[Final Content]: e"
-    chain = read_lines(copied, 2)
+    chain = read_released_chain(copied, 2)
     assert chain.nodes == (
         Node("a?", "[Answer 2]: d", 2, 1),  # that of another query
         Node("a?", "[Answer 2]: d", 2, 2, unsolved=True),
         Node("c?", "[Answer 2]: d", 2, 3),
     )
     assert (chain.final, chain.fault) == ("e", "")
-    assert read_lines("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
-    assert read_lines("Query: a?\nNo.").nodes == ()
+    assert read_released_chain("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
+    assert read_released_chain("Query: a?\nNo.").nodes == ()
 
 
 def test_the_reply_to_tracing_is_marked_or_not():

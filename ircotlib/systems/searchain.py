@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, update_wrapper
 
-from ircotlib.chains import conclude, read_chain, read_lines, read_tracing
+from ircotlib.chains import conclude, read_chain, read_released_chain, read_tracing
 from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.program import Duplicate, Extract, Generate, Program, Retrieve
 from ircotlib.reasoning import ask_to_trace, converse, give_feedback, judge, link, queries
@@ -37,7 +37,7 @@ def searchain(
     ours. `released`: as the authors' program where it differs: chains are read by lines, an empty
     span agrees with every answer, nothing is traced.
     """
-    read = read_lines if released else read_chain
+    read = read_released_chain if released else read_chain
     check = partial(judge, confidence=confidence, overlap=overlap, long_form=long_form)
     check = partial(check, verify=verify, complete=complete, released=released)
     tree, passages, said, chains = [], {}, [], []
