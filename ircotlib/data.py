@@ -53,8 +53,8 @@ class Prediction:
 
     `paragraphs`: all that was retrieved, in order, after the question's main passage if it has one.
     `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: what the reader wrote,
-    of which `answer` is a part. `nodes`: those of a chain of query (SearChain §3.1). `fault`: what
-    of a reply could not be read, in a few words; "" where all could.
+    of which `answer` is a part. `nodes`: those of all chains of query (SearChain §3.2). `fault`:
+    what of a reply could not be read, in a few words; "" where all could.
     """
 
     answer: str = ""
@@ -67,24 +67,28 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of SearChain's tree of reasoning that has been compared with a passage (§3.2).
+    """A node of SearChain's tree of reasoning: a query and its answer, as a chain has them (§3.2).
 
-    `round` counts from 1, `number` is its place in that round's chain, from 1; `after`: the place
-    in `Prediction.nodes` of the node before it on its path, None: it is the first. `answer`: the
-    model's; "" where the query is unsolved. `passage`: the id of the one retrieved; `found` and
-    `confidence`: what was extracted from it. `feedback`: "verification", "completion" or "" where
-    the node passed.
+    `round` counts from 1, `number` is its place in that round's chain, from 1; `unsolved`: the
+    model says that it lacks the answer. `after`: the place in `Prediction.nodes` of the node before
+    it in its chain; of a later round's first, that of the node whose feedback it follows; None: it
+    is the first of all. `passage`: the id of the one retrieved for it, "" for a node that was not
+    compared with any. `found` and `confidence`: what was extracted from it. `feedback`:
+    "verification", "completion" or "" for a node that passed. `mark`: its number on the correct
+    path, to which a mark as [1] in the text of the answer refers; 0: it is not on it.
     """
 
     query: str
     answer: str
     round: int
     number: int
+    unsolved: bool = False
     after: int | None = None
     passage: str = ""
     found: str = ""
     confidence: float = 0.0
     feedback: str = ""
+    mark: int = 0
 
 
 def write_jsonl(path: Path, records: Iterable) -> int:

@@ -61,8 +61,8 @@ def drop_exact_match(prediction: str, answers: Sequence[str]) -> float:
     Numbers are equal by value; an answer of several spans, in any order, is a JSON list.
     """
     _check_answers(answers)
-    found = _drop_spans(prediction)
-    return float(any(_drop_equal(found, _drop_spans(answer)) for answer in answers))
+    found, golds = _drop_spans(prediction), map(_drop_spans, answers)
+    return float(any(set(found) == set(gold) and len(found) == len(gold) for gold in golds))
 
 
 def drop_f1(prediction: str, answers: Sequence[str]) -> float:
@@ -251,10 +251,6 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _drop_equal(predicted: Sequence[str], answer: Sequence[str]) -> bool:
-    return set(predicted) == set(answer) and len(predicted) == len(answer)
 
 
 def _drop_f1(predicted: Sequence[str], answer: Sequence[str]) -> float:

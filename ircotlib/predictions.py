@@ -1,7 +1,7 @@
 """What a run said of each question, with its data set and scores; why answers are wrong."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -24,7 +24,7 @@ def read_predictions(folder: Path) -> pd.DataFrame:
     Raises ValueError, in one line, for a folder that is not whole or not of this data.
     """
     about, folder = read_about(folder), Path(folder)
-    said, scores = _read_said(folder, about), _read_scores(folder, about)
+    said, scores = read_lines(folder, about), read_scores(folder, about)
     questions, ran = _read_questions(folder, about, said), columns_of(about)
     if missing := [id for id in said if id not in scores]:
         found = f"found no row of the question {missing[0]!r}, which predictions.jsonl has"
@@ -32,12 +32,14 @@ def read_predictions(folder: Path) -> pd.DataFrame:
     return pd.DataFrame([_row(questions[id], said[id], scores[id], ran) for id in said])
 
 
-def _read_said(folder: Path, about: Mapping) -> dict[str, dict]:
-    """What was said of each question of a run, all of them."""
+def read_lines(folder: Path, about: Mapping, names: Sequence[str] = SAID) -> dict[str, dict]:
+    """What was said of each question of a run, all of them: these fields of its lines. ValueError,
+    in one line, where that is not so.
+    """
     path = folder / "predictions.jsonl"
     expected = f"expected {about['questions']} questions as in run.json"
     try:
-        rows = {row["id"]: {name: row[name] for name in SAID} for row in read_jsonl(path)}
+        rows = {row["id"]: {name: row[name] for name in names} for row in read_jsonl(path)}
     except FileNotFoundError:
         raise ValueError(f"{path}: found no such file, {expected}; {AGAIN}") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -49,11 +51,14 @@ def _read_said(folder: Path, about: Mapping) -> dict[str, dict]:
     return rows
 
 
-def _read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
-    """The scores of each question of a run."""
+def read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
+    """The kind and the scores of each question of a run; ValueError, in one line, where they cannot
+    be read.
+    """
     path, expected = folder / "scores.csv", f"expected a table of id, kind and {about['metric']}"
     try:
-        table = pd.read_csv(path, dtype={"id": str}).set_index("id").drop(columns="kind")
+        table = pd.read_csv(path, dtype={"id": str, "kind": str}).set_index("id")
+        table["kind"] = table["kind"].fillna("")
         table[about["metric"]].astype(float)
     except FileNotFoundError:
         raise ValueError(f"{path}: found no such file, {expected}; {AGAIN}") from None
@@ -88,7 +93,7 @@ def _row(question: Question, said: Mapping, scores: dict, ran: Mapping) -> dict:
     row |= {"collected": tuple(said["paragraphs"])}
     row |= {"gold_found": tuple(id for id in question.gold if id in found)}
     row |= {"gold_missed": tuple(id for id in question.gold if id not in found)}
-    row |= scores | ran | {"right": not scores[ran["metric"]] < 1}
+    row |= scores | {"kind": question.kind} | ran | {"right": not scores[ran["metric"]] < 1}
     return row | {"cause": cause_of(row)}
 
 

@@ -1,0 +1,171 @@
+"""Reading a chain of query, its answer and its citations out of what a model writes (SearChain
+§3.2, §3.3).
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ircotlib.data import Node
+from ircotlib.text import answer_from_chain, normalise_answer
+
+NAMES = r"unsolved query|query|answer|final content|question"
+MARK = re.compile(rf"(^[ \t*#>-]*)?\**(\[?) ?({NAMES}) ?#?(\d*) ?(\]?)\**( ?:)?\**", re.I | re.M)
+COPIED = re.compile(
+    r"If you (don['’]t |do not )?know the answer:|^[ \t]*Instruction:.*$", re.I | re.M
+)
+CITATION = re.compile(r"\[(\d+(?: ?, ?\d+)*)\]")
+
+
+class Chain(NamedTuple):
+    """A chain of query: its nodes in order, its final content, and what of the text could not be
+    read, in a few words.
+    """
+
+    nodes: tuple[Node, ...]
+    final: str
+    fault: str = ""
+
+
+def read_chain(text: str, round: int = 1) -> Chain:
+    """Read a chain of query as far as it can be (SearChain §3.2, Figure 3); never raises.
+
+    These rules are ours. A mark counts with two of: brackets, a colon, the start of a line. What
+    stands before the first is dropped, as are lines that copy the instructions of the examples. A
+    query is one line, an answer ends at a blank line, a final content at the next mark; the last of
+    several final contents counts. An answer belongs to the last query of its number that has none,
+    else to the query right above it. A query without an answer is unsolved. An unsolved query that
+    repeats the query above it is the same node, solved if an answer follows, as in the paper's
+    examples; any other takes no answer. A [Question] below a query begins another example, and
+    the rest is dropped, but for one right above the final content, as in the paper's examples. A
+    text without marks is all final content.
+    """
+    asked, finals, faults = [], [], []
+    pieces = _pieces(text)
+    following = [mark for mark, _, _ in pieces[1:]] + [""]
+    for (mark, number, said), after in zip(pieces, following, strict=False):
+        if mark == "question" and (finals or (asked and after != "final content")):
+            break
+        if mark == "final content":
+            finals.append(said)
+        elif mark == "answer":
+            faults.append(_answer(asked, number, said))
+        elif mark != "question":
+            faults.append(_ask(asked, number, said, unsolved=mark == "unsolved query"))
+    nodes = _nodes(((one.query, one.answer, not one.answer) for one in asked), round)
+    if not (asked or finals):
+        finals = [text.strip()]
+    faults += _faults(nodes, finals)
+    return Chain(nodes, (finals or [""])[-1], "; ".join(dict.fromkeys(filter(None, faults))))
+
+
+def read_released_chain(text: str, round: int = 1) -> Chain:
+    """Read a chain as the released program does: a query is any line with "Query" and "]:", its
+    answer the next line with "Answer", be it of another query; the final content as `read_chain`
+    does, for the program does not read it.
+    """
+    lines, found = text.split("\n"), []
+    for place, line in enumerate(lines, start=1):
+        if "Query" in line and "]:" in line:
+            mark, query = line.split("]")[:2]
+            answer = next((below for below in lines[place:] if "Answer" in below), "")
+            found.append((query.removeprefix(":").strip(), answer, "Unsolved" in mark))
+    return Chain(_nodes(found, round), read_chain(text).final)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A query that was read, with its number as it is written; `closed`: it takes no answer."""
+
+    number: str
+    query: str
+    closed: bool
+    answer: str = ""
+
+
+def _pieces(text: str) -> list[tuple[str, str, str]]:
+    """The marks in order, in lower case, each with its number or "" and the text up to the next."""
+    text = COPIED.sub("", text)
+    marks = [mark for mark in MARK.finditer(text) if _is_mark(mark)]
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    return [
+        (mark[3].lower(), mark[4], text[mark.end() : end].strip())
+        for mark, end in zip(marks, ends, strict=False)
+    ]
+
+
+def _is_mark(mark: re.Match) -> bool:
+    return (mark[1] is not None) + bool(mark[2] and mark[5]) + bool(mark[6]) >= 2
+
+
+def _ask(asked: list[_Asked], number: str, text: str, unsolved: bool) -> str:
+    """Add a query to those asked; return what is wrong with it."""
+    query = _bare(text.partition("\n")[0])
+    if not query:
+        return "a query without text"
+    above = asked[-1] if asked and not asked[-1].answer else None
+    if not (unsolved and above and normalise_answer(above.query) == normalise_answer(query)):
+        asked.append(_Asked(number, query, closed=unsolved))
+    return ""
+
+
+def _answer(asked: list[_Asked], number: str, text: str) -> str:
+    """Give an answer to its query; return what is wrong with it."""
+    waiting = [one for one in asked if not (one.answer or one.closed)]
+    named = [one for one in waiting if number and one.number == number]
+    above = [one for one in waiting if one is asked[-1]]
+    if not (named or above):
+        return "an answer without a query"
+    (named or above)[-1].answer = _bare(" ".join(re.split(r"\n\s*\n", text)[0].split()))
+    return ""
+
+
+def _bare(text: str) -> str:
+    """A text without bold, and without quotation marks around all of it (Figure 20)."""
+    text = text.strip("* \t")
+    return text[1:-1].strip() if re.fullmatch(r'"[^"]*"|“[^”]*”', text) else text
+
+
+def _nodes(found: Iterable[tuple[str, str, bool]], round: int) -> tuple[Node, ...]:
+    return tuple(
+        Node(query, answer, round, number, unsolved)
+        for number, (query, answer, unsolved) in enumerate(found, start=1)
+    )
+
+
+def _faults(nodes: Sequence[Node], finals: Sequence[str]) -> list[str]:
+    unsolved = any(node.unsolved for node in nodes)
+    return [
+        "" if nodes else "no query",
+        "" if unsolved or any(finals) else "no final content",
+        "more than one final content" if len(finals) > 1 else "",
+    ]
+
+
+def read_tracing(text: str) -> Chain:
+    """Read the reply to the request for a final content, marked as one or not (SearChain §3.3)."""
+    final = read_chain(text).final
+    return Chain((), final, "" if final else "no final content")
+
+
+def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str, str]:
+    """The answer and the last final content of the replies of a model, and what of them could not
+    be read.
+
+    The answer is what follows "answer is", else, and of a long form, the whole final content; both
+    without the marks of references.
+    """
+    final = next((chain.final for chain in reversed(chains) if chain.final), "")
+    faults = [f"reply {n}: {c.fault}" for n, c in enumerate(chains, start=1) if c.fault]
+    text = re.sub(rf" *{CITATION.pattern}", "", final).strip()
+    answer = None if long_form else answer_from_chain(text)
+    return (text if answer is None else _bare(answer)), final, "; ".join(faults)
+
+
+def citations(final: str) -> list[tuple[int, ...]]:
+    """The marks of references in a final content, in order: [1] is (1,), [1][3] and [1, 3] are
+    (1, 3) (SearChain §3.3).
+    """
+    groups = re.finditer(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*", final)
+    return [tuple(map(int, re.findall(r"\d+", group[0]))) for group in groups]

@@ -1,0 +1,131 @@
+"""SearChain: the model writes a whole chain of query, retrieval verifies and completes its nodes
+(SearChain §3, Algorithm 1).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, update_wrapper
+
+from ircotlib.chains import conclude, read_chain, read_released_chain, read_tracing
+from ircotlib.data import Node, Paragraph, Prediction, Question
+from ircotlib.program import Duplicate, Extract, Generate, Program, Retrieve
+from ircotlib.reasoning import ask_to_trace, converse, give_feedback, judge, link, queries
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.readers import WritePrompt
+
+END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
+
+
+def searchain(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 as printed, r > r_max, writes one chain more
+    confidence: float = 1.5,  # θ (§4.1)
+    overlap: float = 0.35,  # α, of ROUGE (§4.1)
+    same: float = 0.5,  # of DuplicateQuery (released program)
+    long_form: bool = False,  # answers are texts, as ELI5's (§3.3)
+    verify: bool = True,
+    complete: bool = True,
+    max_tokens: int = 512,  # of one generation; this is ours
+    released: bool = False,
+) -> Program:
+    """Write a chain and compare its nodes with passages until none needs feedback; then trace the
+    correct path (Algorithm 1, Main). The model is shown all that was said (released program).
+
+    `verify`, `complete`: False leaves this feedback out (Table 1); such a node passes, this is
+    ours. `released`: as the authors' program where it differs: chains are read by lines, an empty
+    span agrees with every answer, nothing is traced.
+    """
+    read = read_released_chain if released else read_chain
+    check = partial(judge, confidence=confidence, overlap=overlap, long_form=long_form)
+    check = partial(check, verify=verify, complete=complete, released=released)
+    tree, passages, said, chains = [], {}, [], []
+    for round in range(1, max_rounds + 1):
+        said.append((yield Generate(converse(prompts, question, said), END, max_tokens)))
+        chains.append(read(said[-1], round))
+        node = yield from traverse(chains[-1].nodes, tree, passages, check, same)
+        if node is None:
+            break
+        said.append(give_feedback(prompts, question, node, passages[node.passage]))
+    nodes, thoughts = link(tree), tuple(said[::2])
+    if not released and any(node.mark for node in nodes):
+        said.append(ask_to_trace(prompts, question, nodes))
+        text = yield Generate(converse(prompts, question, said), END, max_tokens)
+        chains.append(read_tracing(text))
+    answer, final, fault = conclude(chains, long_form)
+    return Prediction(answer, tuple(passages.values()), thoughts, final, nodes, fault)
+
+
+def traverse(
+    chain: Sequence[Node],
+    tree: list[Node],
+    passages: dict[str, Paragraph],
+    check: Callable[[Node, Paragraph], str],
+    same: float,
+) -> Program:
+    """Compare the nodes of a chain in order, but for those processed before; add them to the tree.
+    Return the first that needs feedback, None for "Finish" (Algorithm 1, Traverse).
+
+    An unsolved query never counts as processed (released program).
+    """
+    for place, node in enumerate(chain, start=1):
+        processed = () if node.unsolved else queries(tree)
+        if not (processed and (yield Duplicate(node.query, processed)) > same):
+            node = yield from compare(node, passages, check)
+        tree.append(node)
+        if node.feedback:
+            tree.extend(chain[place:])
+            return node
+    return None
+
+
+def compare(node: Node, passages: dict[str, Paragraph], check: Callable) -> Program:
+    """Retrieve the best passage for a node and extract an answer; return the node with them and
+    its feedback, "" for "Pass" (Algorithm 1, IR). Where nothing is found it passes (ours).
+    """
+    found = yield Retrieve(node.query, 1)
+    if not found:
+        return node
+    passages.update((paragraph.id, paragraph) for paragraph in found)
+    passage = found[-1]  # a question's main passage stands before it (IIRC)
+    text, confidence = yield Extract(node.query, passage)
+    node = replace(node, passage=passage.id, found=text, confidence=confidence)
+    return replace(node, feedback=check(node, passage))
+
+
+def searchain_without_ir(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    long_form: bool = False,
+    max_tokens: int = 512,
+) -> Program:
+    """Write one chain with all its answers, and take its final content (§4.2, Figure 11)."""
+    text = yield Generate(prompts["without_ir"](question), END, max_tokens)
+    chain = read_chain(text)
+    answer, final, fault = conclude([chain], long_form)
+    return Prediction(answer, (), (text,), final, link(chain.nodes, chain.nodes), fault)
+
+
+def _without(feedback: str) -> Callable[..., Program]:
+    return update_wrapper(partial(searchain, **{feedback: False}), searchain)
+
+
+STAGES = ("chain", "verification", "completion", "reference", "tracing")
+WITHOUT = ("SearChain w/o IR", "SearChain w/o Verification", "SearChain w/o Completion")
+RED, ROSE, PINK, PALE = "#b0413e", "#c96f6b", "#dd9d99", "#ecc9c6"
+
+
+def _system(name: str, program: Callable, stages: Sequence[str] = STAGES, **drawn) -> System:
+    better = () if name in WITHOUT else WITHOUT
+    told = {"stages": stages, "better_than": better, "reported": (name,), "study": SEARCHAIN}
+    return System(name, program, **told, **drawn)
+
+
+SYSTEMS = (
+    _system(WITHOUT[0], searchain_without_ir, ("without_ir",), color=PALE, order=400),
+    _system(WITHOUT[1], _without("verify"), color=PINK, order=401),
+    _system(WITHOUT[2], _without("complete"), color=ROSE, order=402),
+    _system("SearChain", searchain, color=RED, order=403),
+)
