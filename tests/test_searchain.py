@@ -334,6 +334,22 @@ def test_containment():
     assert contains("Toronto", "", empty=True)
 
 
+EXAMPLE = """[Question]: "Who wrote Emma?"
+[Query 1]: Who wrote Emma?
+[Answer 1]: Jane Austen."""
+INSTRUCTION = """Construct a global reasoning chain for the complex [Question] below. At each \
+step of the reasoning chain, generate a query to the search engine based on what you already \
+know, starting with [Query]. If you know the answer for [Query], generate it starting with \
+[Answer]. If you don't know the answer, generate a query to the search engine based on what you \
+already know and do not know, starting with [Unsolved Query], and stop. You can try to generate \
+the final answer for the [Question] by referring to the [Query]-[Answer] pairs, starting with \
+[Final Content]."""
+ALONE = """Construct a global reasoning chain for the complex [Question] below and answer it. At \
+each step of the reasoning chain, generate a query to the search engine based on what you already \
+know, starting with [Query]. Generate the answer for each [Query], starting with [Answer]. \
+Generate the final answer for the [Question] by referring to the [Query]-[Answer] pairs, starting \
+with [Final Content]."""
+
 
 @pytest.mark.parametrize(("stage", "instruction"), [("chain", INSTRUCTION), ("without_ir", ALONE)])
 def test_the_prompts_with_an_example(stage, instruction):
