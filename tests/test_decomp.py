@@ -8,6 +8,7 @@ from playing import own_demonstrations, play, writers
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve
 from ircotlib.systems.decomp import decomp, read_call
+from ircotlib.text import answer_from_chain
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("decomp", "decompose", "singlehop", "multihop")
@@ -114,3 +115,16 @@ def test_every_call_of_an_example_is_read():
 
 def test_the_constants_are_the_programs():
     assert inspect.signature(decomp).parameters["max_calls"].default == 8
+
+
+@pytest.mark.parametrize(
+    ("stage", "answer"), [("singlehop", "Philip K. Dick"), ("multihop", "Chicago")]
+)
+def test_readings_as_they_are_shown(stage, answer):
+    [shown] = own_demonstrations("decomp", stage, "multihop")[2:3]
+    prompt = writers("decomp", stage, demonstrations=[shown])[stage]
+    assert prompt(QUESTION, (OSLO,)) == (
+        f"{shown}\n\n\nWikipedia Title: Oslo\nOslo is Norway's capital.\n\n"
+        "Q: What is Grieg's capital?\nA:"
+    )
+    assert shown.startswith("Wikipedia Title: ") and answer_from_chain(shown) == answer

@@ -104,3 +104,11 @@ def test_the_constants_are_the_programs():
     defaults = inspect.signature(dsp).parameters
     names = ("annotated", "hops", "queries", "depth", "k", "n", "temperature")
     assert [defaults[name].default for name in names] == [3, 2, 10, 15, 5, 20, 0.7]
+
+
+def test_the_examples_as_they_are_shown():
+    shown = own_demonstrations("dsp", "demonstrate", "slotfilling")[-1:]
+    prompt = writers("dsp", "demonstrate", demonstrations=shown)["demonstrate"]
+    assert prompt(QUESTION) == (
+        f"Question: Albert Einstein [SEP] place of birth\nAnswer: Ulm\n\n\n{ASKED}Answer:"
+    )

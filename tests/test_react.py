@@ -3,11 +3,14 @@
 import inspect
 
 import pytest
+from asking import ask_one
 from playing import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Retrieve, Sample
-from ircotlib.systems.pages import Page
+from ircotlib.retrieval.bm25 import open_index
+from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.systems.pages import Page, search
 from ircotlib.systems.react import react, react_cot_sc, read_action
 
 QUESTION = Question("q", "Where was the maker of Jaws born?", ("Cincinnati",), (), "test")
@@ -193,3 +196,19 @@ def test_the_constants_are_the_papers():
         "tokens": 100,
         "by_title": True,
     }
+
+
+def test_pages_of_a_real_index(tmp_path):
+    other = Paragraph("n", "Jaws (novel)", "Jaws is a novel. Peter Benchley wrote it.")
+    corpus = write_corpus(tmp_path / "corpus", [other, JAWS, STEVEN])
+    retriever, observed = open_index(corpus, tmp_path / "index"), {}
+    for entity in ("jaws (FILM)", "Jaws"):
+        program, reply = search(entity, by_title=True), None
+        try:
+            while True:
+                reply = retriever.decode(ask_one(retriever, program.send(reply)))
+        except StopIteration as end:
+            observed[entity] = end.value
+    assert observed["jaws (FILM)"] == ((JAWS,), JAWS.text)
+    paragraphs, text = observed["Jaws"]
+    assert paragraphs == () and text.startswith("Could not find Jaws. Similar: ['Jaws (")

@@ -98,3 +98,13 @@ def test_two_examples_as_in_table_11(family):
 def test_the_constants_are_the_papers():
     defaults = inspect.signature(verify_and_edit).parameters
     assert [defaults[name].default for name in ("n", "temperature", "shown")] == [5, 0.7, 3]
+
+
+def test_a_chain_as_it_is_shown():
+    shown = own_demonstrations("verify_and_edit", "cot", "fever")[1:]
+    prompt = writers("verify_and_edit", "cot", demonstrations=shown)["cot"]
+    assert prompt(QUESTION, (), ("First, it is Oslo.",)) == (
+        "Q: Hamlet was written by Charles Dickens. (SUPPORTS or REFUTES)?\n"
+        "A: First, Hamlet is a tragedy of about 1600. Second, Hamlet was written by William"
+        f" Shakespeare. The answer is REFUTES.\n\n\n{ASK} First, it is Oslo."
+    )
