@@ -28,7 +28,9 @@ STOPS = [SENTENCE, LINE, ("was", "Q:"), None]
 
 @pytest.fixture(scope="module", params=["mini-base", "mini-causal"])
 def local(request):
-    return open_model(MODELS / request.param)
+    model = open_model(MODELS / request.param)
+    model.threads = 1  # batches as large on every machine
+    return model
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +145,8 @@ def test_samples_stop_as_generate_does(local, prompts):
 
 
 def test_a_prompt_is_read_once_and_no_row_computed_after_its_end(local, prompts):
-    read, rows = [], []
+    local, read, rows = open_model(local.folder), [], []
+    local.threads = 1
     reader = local.model.get_encoder() if local.is_encoder_decoder else local.model
     hooks = [
         reader.register_forward_pre_hook(
@@ -166,9 +169,14 @@ def test_a_prompt_is_read_once_and_no_row_computed_after_its_end(local, prompts)
 def test_a_prompt_counts_in_a_batch_as_often_as_it_is_continued(local):
     requests = [Sample("Q: Who?", n) for n in (3, 4, 2, 30, 1)]
     length = len(local.tokens.encode("Q: Who?"))
-    assert open_model(local.folder, batch_rows=9).take(requests) == [0, 1, 2]
-    assert open_model(local.folder, batch_tokens=7 * length).take(requests) == [0, 1]
-    assert open_model(local.folder, batch_rows=9).take(requests[3:]) == [0]
+    def open_alone(**sizes):
+        model = open_model(local.folder, **sizes)
+        model.threads = 1
+        return model
+
+    assert open_alone(batch_rows=9).take(requests) == [0, 1, 2]
+    assert open_alone(batch_tokens=7 * length).take(requests) == [0, 1]
+    assert open_alone(batch_rows=9).take(requests[3:]) == [0]
 
 
 def test_samples_are_replayed_without_the_model(local, prompts, tmp_path):
