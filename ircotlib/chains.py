@@ -10,8 +10,9 @@ from typing import NamedTuple
 from ircotlib.data import Node
 from ircotlib.text import answer_from_chain, normalise_answer
 
-NAMES = r"unsolved query|query|answer|final content|question"
-MARK = re.compile(rf"(^[ \t*#>-]*)?\**(\[?) ?({NAMES}) ?#?(\d*) ?(\]?)\**( ?:)?\**", re.I | re.M)
+START = r"^[ \t]*(?:[-*#>]+[ \t]*|\d+[.)][ \t]+)?"
+NAMES = r"unsolved query|query|final (?:content|answer)|answer|question"
+MARK = re.compile(rf"({START})?(\[?) ?({NAMES}) ?#?(\d*) ?(:?)(\]?)( ?:)?", re.I | re.M)
 COPIED = re.compile(
     r"If you (don['’]t |do not )?know the answer:|^[ \t]*Instruction:.*$", re.I | re.M
 )
@@ -31,23 +32,24 @@ class Chain(NamedTuple):
 def read_chain(text: str, round: int = 1) -> Chain:
     """Read a chain of query as far as it can be (SearChain §3.2, Figure 3); never raises.
 
-    These rules are ours. A mark counts with two of: brackets, a colon, the start of a line. What
-    stands before the first is dropped, as are lines that copy the instructions of the examples. A
-    query is one line, an answer ends at a blank line, a final content at the next mark; the last of
-    several final contents counts. An answer belongs to the last query of its number that has none,
-    else to the query right above it. A query without an answer is unsolved. An unsolved query that
-    repeats the query above it is the same node, solved if an answer follows, as in the paper's
-    examples; any other takes no answer. A [Question] below a query begins another example, and
-    the rest is dropped, but for one right above the final content, as in the paper's examples. A
-    text without marks is all final content.
+    These rules are ours. A mark counts with two of: brackets, a colon, the start of a line, in any
+    case and in bold; [Final Answer] is taken for [Final Content]. What stands before the first is
+    dropped, as are lines that copy the instructions of the examples. A query is one line, an answer
+    ends at a blank line, a final content at the next mark; the last of several final contents
+    counts. An answer belongs to the last query of its number that has none, else to the query right
+    above it. A query without an answer is unsolved. An unsolved query that repeats the query above
+    it is the same node, solved if an answer follows, as in the paper's examples; any other takes no
+    answer. A [Question] below a query begins another example, and the rest is dropped, but for one
+    right above the final content, as in the paper's examples. A text without marks is all final
+    content.
     """
     asked, finals, faults = [], [], []
     pieces = _pieces(text)
     following = [mark for mark, _, _ in pieces[1:]] + [""]
     for (mark, number, said), after in zip(pieces, following, strict=False):
-        if mark == "question" and (finals or (asked and after != "final content")):
+        if mark == "question" and (finals or (asked and not after.startswith("final"))):
             break
-        if mark == "final content":
+        if mark.startswith("final"):
             finals.append(said)
         elif mark == "answer":
             faults.append(_answer(asked, number, said))
@@ -86,7 +88,7 @@ class _Asked:
 
 def _pieces(text: str) -> list[tuple[str, str, str]]:
     """The marks in order, in lower case, each with its number or "" and the text up to the next."""
-    text = COPIED.sub("", text)
+    text = COPIED.sub("", text.replace("**", ""))
     marks = [mark for mark in MARK.finditer(text) if _is_mark(mark)]
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [
@@ -96,7 +98,7 @@ def _pieces(text: str) -> list[tuple[str, str, str]]:
 
 
 def _is_mark(mark: re.Match) -> bool:
-    return (mark[1] is not None) + bool(mark[2] and mark[5]) + bool(mark[6]) >= 2
+    return (mark[1] is not None) + bool(mark[2] and mark[6]) + bool(mark[5] or mark[7]) >= 2
 
 
 def _ask(asked: list[_Asked], number: str, text: str, unsolved: bool) -> str:
@@ -158,7 +160,7 @@ def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str
     """
     final = next((chain.final for chain in reversed(chains) if chain.final), "")
     faults = [f"reply {n}: {c.fault}" for n, c in enumerate(chains, start=1) if c.fault]
-    text = re.sub(rf" *{CITATION.pattern}", "", final).strip()
+    text = re.sub(rf" ?{CITATION.pattern}", "", final).strip()
     answer = None if long_form else answer_from_chain(text)
     return (text if answer is None else _bare(answer)), final, "; ".join(faults)
 

@@ -2,6 +2,7 @@
 
 import random
 import re
+import time
 
 import pytest
 
@@ -71,6 +72,11 @@ WRITTEN = {
     "spaces": lambda text: text.replace("]:", " ] :").replace("\n", "\n  "),
     "blank lines": lambda text: text.replace("\n", "\n\n"),
     "on lines of their own": lambda text: text.replace("]: ", "]:\n"),
+    "a numbered list": lambda text: "\n".join(
+        f"{n}. {line}" if line else "" for n, line in enumerate(text.split("\n"), start=1)
+    ),
+    "colons inside": lambda text: text.replace("]:", ":]"),
+    "another name": lambda text: text.replace("[Final Content]", "[Final answer]"),
     "Windows": lambda text: text.replace("\n", "\r\n"),
 }
 AROUND = {
@@ -215,6 +221,13 @@ def test_whatever_is_written_what_was_read_stands_in_it():
         assert chain.final in text
         unsolved = any(node.unsolved for node in chain.nodes)
         assert chain.fault or (chain.nodes and (chain.final or unsolved))
+
+
+def test_a_long_text_that_is_no_chain_is_read_at_once():
+    for text in ("*", " ", "\n", "[", "- ", "[Query ", "[1] ", "\n \n", "query:"):
+        started = time.perf_counter()
+        read_chain(text * 20_000)
+        assert time.perf_counter() - started < 5
 
 
 def test_the_released_program_reads_lines():
