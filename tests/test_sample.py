@@ -145,19 +145,15 @@ def test_samples_stop_as_generate_does(local, prompts):
 
 
 def test_a_prompt_is_read_once_and_no_row_computed_after_its_end(local, prompts):
-    local, read, rows = open_model(local.folder), [], []
+    local, read, rows = open_model(local.folder), [], []  # one that has read nothing
     local.threads = 1
     reader = local.model.get_encoder() if local.is_encoder_decoder else local.model
-    hooks = [
-        reader.register_forward_pre_hook(
-            lambda module, _, given: read.append(given["input_ids"].shape), with_kwargs=True
-        ),
-        local.model.register_forward_hook(lambda module, _, out: rows.append(len(out.logits))),
-    ]
+    reader.register_forward_pre_hook(
+        lambda module, _, given: read.append(given["input_ids"].shape), with_kwargs=True
+    )
+    local.model.register_forward_hook(lambda module, _, out: rows.append(len(out.logits)))
     requests = [Sample(prompts[0], 5, 1.0, SENTENCE, 30), Sample(prompts[1], 3, 1.0, SENTENCE, 30)]
     replies = [json.loads(reply) for reply in ask(local, requests)]
-    for hook in hooks:
-        hook.remove()
     lengths = [reply["prompt_tokens"] for reply in replies]
     assert lengths == [len(local.tokens.encode(prompt)) for prompt in prompts[:2]]
     assert read[0] == (2, max(lengths)) and not any(shape[1] > 1 for shape in read[1:])
