@@ -219,7 +219,7 @@ def test_names_in_the_text_are_those_of_the_program():
     assert len(variables) == 8 and not [name for name in variables if name not in sources]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = set(re.findall(r"'\.\[(\w+)\]'", TEXT))
-    assert extras == {"browser", "elasticsearch"} <= set(project["optional-dependencies"])
+    assert extras == {"browser", "dense", "elasticsearch"} <= set(project["optional-dependencies"])
     files = re.findall(
         r"\b(?:docker|tests|profiles|prompts|data|ircotlib|figures)/[\w/-]+\.\w+", TEXT
     )
