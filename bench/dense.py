@@ -98,7 +98,7 @@ def measure_dense(real: np.ndarray, size: int, most: int) -> Iterator[Row]:
         yield from (row(*one) for one in measure_exact(queries, vectors))
         if size > most:
             return
-        seconds = cpu_seconds(lambda: build_approximate(Path(folder), rows, threads=1))
+        seconds = cpu_seconds(lambda: build_approximate(Path(folder), rows))
         yield row("approximate, build", seconds, "CPU-s")
         path = build_approximate(Path(folder), rows)
         yield row("approximate, on disk", path.stat().st_size / 1e6, "MB")

@@ -219,7 +219,8 @@ def test_names_in_the_text_are_those_of_the_program():
     assert len(variables) == 9 and not [name for name in variables if name not in sources]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = set(re.findall(r"'\.\[(\w+)\]'", TEXT))
-    assert extras == {"browser", "elasticsearch", "server"} <= set(project["optional-dependencies"])
+    expected = {"browser", "dense", "elasticsearch", "server"}
+    assert extras == expected <= set(project["optional-dependencies"])
     files = re.findall(
         r"\b(?:docker|tests|profiles|prompts|data|ircotlib|figures)/[\w/-]+\.\w+", TEXT
     )

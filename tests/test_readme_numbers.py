@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from bench.dense import TOKENS, WIDTH
 from ircotlib.figures import BACKENDS
 from ircotlib.paths import FIGURES, MODELS, PROFILES, ROOT
 
@@ -314,11 +315,22 @@ def test_recall_by_retriever_is_that_of_the_table():
 
 
 def test_dense_retrieval_is_that_of_the_benchmark():
-    expected = []
-    for row in read("bench_dense", None):
-        value = f"{float(row['value']):,.3g} {row['unit']}".strip()
-        expected.append(f"| {int(row['paragraphs']):,} | {row['measure']} | {value} |")
-    assert below_head("dense").splitlines() == expected
+    value = {
+        (int(row["paragraphs"]), row["measure"]): float(row["value"])
+        for row in read("bench_dense", None)
+    }
+    sizes = sorted(size for size, measure in value if measure == "on disk")
+    heads = block("dense").splitlines()[1].strip("| ").split(" | ")[1:]
+    measures = [re.sub(r" \([^)]*\)", "", head) for head in heads]
+    shown = [[value.get((size, one)) for one in measures] for size in sizes]
+    cells = [["–" if x is None else f"{x:,.3g}" for x in row] for row in shown]
+    rows = [f"| {size:,} | {' | '.join(row)} |" for size, row in zip(sizes, cells, strict=True)]
+    assert below_head("dense").splitlines() == rows
+    said = ["queries with the same 15 as with float32", "largest change of a score by float16"]
+    said += ["colbert, on disk", "colbert, 4 at a time"]
+    same, change, size, speed = (value[10_000, measure] for measure in said)
+    expected = [round(same), round(change, 5), WIDTH, TOKENS, 10_000, round(size), round(speed)]
+    assert quoted("float16") == expected
 
 
 def test_speed_is_that_of_the_benchmark():

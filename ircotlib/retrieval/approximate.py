@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ircotlib.paths import hold_lock
+from ircotlib.progress import track
 
 GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, and looked at for them
 SEARCHED = 128  # vectors that a query looks at, at least
@@ -28,19 +29,19 @@ def setting() -> dict:
     return GRAPH | searched | {"usearch": version("usearch")}
 
 
-def build_approximate(folder: Path, rows: np.ndarray, threads: int = 0) -> Path:
+def build_approximate(folder: Path, rows: np.ndarray) -> Path:
     """The file of the index over float16 vectors, one a row; made where it is not there, whole or
     not at all, in the folder of the vectors.
 
-    `threads`: 0, one a core; with more than one, two indexes of the same vectors may differ a
-    little.
+    One thread makes it: with more, no two builds are the same, and some find less.
     """
     digest = sha256(json.dumps(setting()).encode()).hexdigest()[:8]
     path = folder / f"approximate-{digest}.usearch"
+    folder.mkdir(parents=True, exist_ok=True)
     with hold_lock(folder / "approximate.lock", f"the index {path}"):
         if not path.is_file():
             partial = path.with_suffix(".partial")
-            _make(rows, threads).save(str(partial))
+            _make(rows).save(str(partial))
             partial.replace(path)
     return path
 
@@ -61,11 +62,11 @@ class Approximate:
         return [np.sort(positions).astype(np.int64) for positions in found]
 
 
-def _make(rows: np.ndarray, threads: int):
+def _make(rows: np.ndarray):
     from usearch.index import Index
 
     index = Index(ndim=rows.shape[1], metric="ip", dtype="f16", **GRAPH)
-    for start in range(0, len(rows), ROWS):
+    for start in track(range(0, len(rows), ROWS), "approximate index", every=1):
         keys = np.arange(start, min(start + ROWS, len(rows)))
-        index.add(keys, np.asarray(rows[keys[0] : keys[-1] + 1]), threads=threads)
+        index.add(keys, np.asarray(rows[keys[0] : keys[-1] + 1]), threads=1)
     return index
