@@ -523,7 +523,10 @@ def test_a_t5_has_no_limit(folders):
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (Generate("ka", "word", 5), "found stop 'word', expected 'sentence', 'line', a tuple of"),
+        (
+            Generate("ka", "word", 5),
+            "found stop 'word', expected 'sentence', 'line', 'sentence of line', a tuple of",
+        ),
         (Generate("ka", (), 5), "found stop ()"),
         (Generate("ka", (".", ""), 5), "found stop ('.', '')"),
         (Generate("ka", None, 0), "found max_tokens 0, expected at least 1"),

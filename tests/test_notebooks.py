@@ -17,14 +17,16 @@ import pytest
 from ircotlib.paths import FIGURES, NOTEBOOKS, ROOT
 from ircotlib.regenerate import all_notebooks, made_by, reads_runs
 
+# from the smallest to the largest, and the one that is prompted as GPT3
+SIZES = [f"data/models/mini-{size}" for size in ("base", "xxl", "causal")]
 PART = {
     "04_ircot": {"datasets": ["musique"]},
     "05_laboratory": {"systems": ["OneR QA"]},
-    "06_scale": {"datasets": ["musique"]},
+    "06_scale": {"datasets": ["musique"], "models": SIZES},
     "07_ood": {"datasets": ["2wikimultihopqa", "musique"]},
     "08_factuality": {"datasets": ["musique"]},
     "09_explorer": {"datasets": ["musique"]},
-    "99_figures": {"datasets": ["musique"]},
+    "99_figures": {"datasets": ["musique"], "models": SIZES},
 }
 WHOLE = [name for name in all_notebooks() if name not in PART]
 PATHS = [NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()]
@@ -82,11 +84,13 @@ def test_kept_figures_are_those_of_the_notebooks(executed, notebook):
 
 
 def _rows(path, notebook: str) -> pandas.DataFrame:
-    """The rows of a table that are about the data sets the notebook was run for."""
-    table = pandas.read_csv(path)
+    """The rows of a table that are about the data sets and models the notebook was run for."""
+    table, part = pandas.read_csv(path), PART.get(notebook, {})
     for column in ("dataset", "demonstrations"):
-        if column in table and "datasets" in PART.get(notebook, {}):
-            table = table[table[column].isin(PART[notebook]["datasets"])]
+        if column in table and "datasets" in part:
+            table = table[table[column].isin(part["datasets"])]
+    if "models" in part and path.stem.startswith(("ircot_claims", "ircot_fig08", "ircot_fig09")):
+        table = table[table["model"].isin(part["models"])]
     if "profile" in table:
         table = table[table["profile"] != "paper"]
     if "chain" in table:  # what is said may differ, and so which question is chosen

@@ -74,7 +74,7 @@ def test_as_many_demonstrations_are_shown_as_fit_the_window_of_the_model(paramet
         short, long = write(question, ()), write(question, found)
         assert long.count("\nA:") < short.count("\nA:") < 16
         lengths = [opened.model.count_tokens(text) for text in (short, long)]
-        assert all(0.6 * WINDOW < length <= WINDOW - 200 for length in lengths)
+        assert all(0.4 * WINDOW < length <= WINDOW - 200 for length in lengths)
     wide = open_bench(parameters.change(context_tokens=None), "hotpotqa", "04_ircot")
     assert wide.prompt("cot", 2, 1)(question, ()).count("\nA:") == 16
     assert wide.prompt("cot", 2, 1).max_prompt_tokens == 5800
