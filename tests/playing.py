@@ -12,6 +12,7 @@ def play(program, replies):
         for reply in [None, *replies]:
             requests.append(program.send(reply))
     except StopIteration as stop:
+        assert len(requests) == len(replies), "replies are left"
         return requests, stop.value
     raise AssertionError(f"the program wants more than {len(replies)} replies: {requests[-1]}")
 

@@ -4,6 +4,7 @@ import inspect
 from dataclasses import replace
 
 import pytest
+from playing import play
 
 from ircotlib.chains import citations, conclude, read_chain
 from ircotlib.data import Node, Paragraph, Question
@@ -32,17 +33,6 @@ PERFORMER = "Who is the performer of Spirit if...?"
 TEMPLATES = {stage: read_template("searchain", stage) for stage in (*STAGES, "without_ir")}
 PROMPTS = {stage: Prompt((), len, one, 10_000) for stage, one in TEMPLATES.items()}
 FIRST = PROMPTS["chain"](QUESTION)
-
-
-def play(program, replies):
-    """Send replies in order; return the requests and what the program returned."""
-    requests, reply = [], None
-    try:
-        for reply in [None, *replies]:
-            requests.append(program.send(reply))
-    except StopIteration as stop:
-        return requests, stop.value
-    raise AssertionError(f"the program wants more than {len(replies)} replies: {requests[-1]}")
 
 
 def write(*pairs, final="", unsolved=""):

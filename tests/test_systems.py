@@ -6,6 +6,7 @@ from functools import partial
 
 import pandas
 import pytest
+from playing import play
 
 from ircotlib import systems
 from ircotlib.data import Paragraph, Prediction, Question
@@ -49,17 +50,6 @@ read_directly = partial(direct_reader, prompt=write)
 def within_pages(question, system, **setting):
     """A system played as on a bench: the writer of titles is opened when it is needed."""
     return with_main_passage(question, system(question), lambda: write, **setting)
-
-
-def play(program, replies):
-    """Send replies in order; return the requests and what the program returned."""
-    requests, reply = [], None
-    try:
-        for reply in [None, *replies]:
-            requests.append(program.send(reply))
-    except StopIteration as stop:
-        return requests, stop.value
-    raise AssertionError(f"the program wants more than {len(replies)} replies: {requests[-1]}")
 
 
 THOUGHTS = [

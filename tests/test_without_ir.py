@@ -7,6 +7,7 @@ import sys
 from functools import partial
 
 import pytest
+from playing import play
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.paths import PROMPTS
@@ -41,18 +42,6 @@ def stages(*names):
         return lambda *given, **fields: f"{name}|{write(*given, **fields)}"
 
     return {name: named(name) for name in names}
-
-
-def play(program, replies):
-    """Send replies in order; return the requests and what the program returned."""
-    requests, reply = [], None
-    try:
-        for reply in [None, *replies]:
-            requests.append(program.send(reply))
-    except StopIteration as stop:
-        assert len(requests) == len(replies), "replies are left"
-        return requests, stop.value
-    raise AssertionError(f"the program wants more than {len(replies)} replies: {requests[-1]}")
 
 
 # Direct Prompting, CoT and CoT-SC
