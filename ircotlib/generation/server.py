@@ -23,6 +23,7 @@ from ircotlib.generation.asking import (
     write_stop,
 )
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
+from ircotlib.generation.replies import read_reply
 from ircotlib.generation.served import Written, mean_log_probability, read_texts, read_usage
 from ircotlib.program import Generate, Sample, Sampled
 from ircotlib.text import check_stop, cut, without_echo
@@ -96,8 +97,7 @@ class ServerModel:
 
     def decode(self, reply: str) -> str | tuple[Sampled, ...]:
         """The text of a reply, or its samples."""
-        found = json.loads(reply)
-        return tuple(Sampled(*s) for s in found["samples"]) if "samples" in found else found["text"]
+        return read_reply(reply)
 
     def _work(self, request: Generate | Sample, over: Event) -> str | None:
         """The reply to a request; None when all is over."""
