@@ -97,6 +97,8 @@ class Style:
     `generation_tokens` (released program), in tokens of the model. `passage_last`: a question's
     main passage stands below the other paragraphs (released prompts of IIRC). `sentence`: where a
     sentence ends; GPT3's at a line break too, even one that stands first (released program).
+    `demonstrated`: whether prompts show demonstrations. `chain_tokens`: the most that one
+    generation of SearChain's systems may have (ours).
     """
 
     name: str
@@ -104,6 +106,8 @@ class Style:
     generation_tokens: int
     passage_last: bool = False
     sentence: str = SENTENCE
+    demonstrated: bool = True
+    chain_tokens: int = 512
 
     def template(self, stage: str) -> Template:
         """The template of a stage of IRCoT: "cot", "direct" or "titles"."""
@@ -131,7 +135,16 @@ class Style:
 
 FLAN_T5 = Style(name="flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
 GPT3 = Style(name="codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
-STYLES = {style.name: style for style in (FLAN_T5, GPT3)}
+# a small model that was taught the formats of all systems, and needs no demonstrations (ours)
+AGENT = Style(
+    name="agent",
+    context_tokens=1024,
+    generation_tokens=200,
+    sentence=SENTENCE_OF_LINE,
+    demonstrated=False,
+    chain_tokens=200,
+)
+STYLES = {style.name: style for style in (FLAN_T5, GPT3, AGENT)}
 PLAIN = read_template("ircot", "cot")
 
 

@@ -53,5 +53,7 @@ DATASET = Dataset(
     read=read_fever,
     scores={"cover_em": cover_em, "accuracy": accuracy},
     full=KNOWLEDGE_SOURCE,
+    family="fever",
+    told={"max_actions": 5},  # ReAct §3.2
     order=8,
 )

@@ -14,5 +14,6 @@ DATASET = Dataset(
     read=partial(read_kilt, dataset="zsre", ask=ask_relation),
     scores={"cover_em": cover_em, "em": exact_match},
     full=KNOWLEDGE_SOURCE,
+    family="slotfilling",
     order=6,
 )
