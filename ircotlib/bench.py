@@ -20,11 +20,12 @@ from ircotlib.laboratory.make import make_laboratory
 from ircotlib.parameters import MAIN, Parameters
 from ircotlib.paths import DATA
 from ircotlib.program import Program
-from ircotlib.prompts import GPT3, STYLES, Prompt, Style, read_template
+from ircotlib.prompts import GPT3, STYLES, Prompt, Style
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems import IRCOT, System
 from ircotlib.systems.iirc import with_main_passage
 from ircotlib.systems.readers import READERS
+from ircotlib.templates import read_template
 
 IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
 IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ircotlib.datasets import Dataset
 from ircotlib.paths import PROMPTS, resolve
-from ircotlib.prompts import BETWEEN_DEMONSTRATIONS, Template
+from ircotlib.prompts import BETWEEN_DEMONSTRATIONS
+from ircotlib.templates import Template
 
 # How many are shown: SearChain, Table 11; by family, or by data set where one differs from the
 # others of its family. `FEW`: most systems. Systems that are not in the table show all.

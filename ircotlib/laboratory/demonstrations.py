@@ -14,7 +14,8 @@ from ircotlib.data import Demonstration, Paragraph
 from ircotlib.laboratory.contexts import draw_contexts, gold_passages
 from ircotlib.laboratory.questions import DATASETS, TRIES, draw_riddle
 from ircotlib.laboratory.records import Passage, Riddle, World
-from ircotlib.prompts import STYLES, Style, Template, read_template, render_demonstration
+from ircotlib.prompts import STYLES, Style, render_demonstration
+from ircotlib.templates import Template, read_template
 
 DEMONSTRATIONS, SETS, SET_SIZE = 20, 3, 15  # IRCoT §4.1
 
