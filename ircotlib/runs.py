@@ -131,7 +131,7 @@ def compare_systems(
         tuning.append(table)
         named = {"dataset": bench.dataset, "system": system.name}
         chosen.append(named | {"k": None, "m": None} | best)
-        shown = bench.demonstrated and system.asks_model
+        shown = bench.demonstrated and system.shows_sets
         for number in range(demonstration_sets if shown else 1):
             setting = best | ({"demonstration_set": number} if shown else {})
             scores.append(run_system(bench, system, "test", **setting))
