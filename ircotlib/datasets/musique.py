@@ -8,7 +8,7 @@ from ircotlib.datasets import Dataset, FullCorpus
 from ircotlib.datasets.downloads import read_lines
 from ircotlib.datasets.fields import field
 from ircotlib.datasets.pooled import make_paragraph
-from ircotlib.metrics import exact_match, squad_f1
+from ircotlib.metrics import cover_em, exact_match, squad_f1
 
 
 def read_musique(path: Path) -> list[tuple[Question, tuple[Paragraph, ...]]]:
@@ -71,7 +71,7 @@ DATASET = Dataset(
     files=("musique_ans_v1.0_dev.jsonl", "dev_210.jsonl"),
     source=SOURCE,
     read=read_musique,
-    scores={"f1": squad_f1, "em": exact_match},
+    scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
     # the authors' program pools the answerable and the full variant: the number in the paper is of
     # these six files
     full=FullCorpus(
