@@ -1,12 +1,14 @@
 """The tables of IRCoT with our numbers beside the paper's, and how a table is kept."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib.analysis import read_reported, summarise
 from ircotlib.claims import AGAINST
+from ircotlib.data import Node
 from ircotlib.datasets import all_datasets
 from ircotlib.paths import FIGURES
 from ircotlib.program import Outcome, Retrieve, Sample
@@ -115,6 +117,11 @@ def line_up(outcomes: Mapping[str, Outcome]) -> pd.DataFrame:
         row |= {"tokens written": sum(step.tokens for step in written)}
         rows[name] = row | {"not parsed": outcome.result.fault}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("system").reset_index()
+
+
+def list_nodes(nodes: Sequence[Node]) -> pd.DataFrame:
+    """A tree of reasoning as a table, one row a node, in the order of its chains."""
+    return pd.DataFrame(map(asdict, nodes), columns=[field.name for field in fields(Node)])
 
 
 def save_table(
