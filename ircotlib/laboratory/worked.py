@@ -1,0 +1,57 @@
+"""The worked example of a question: its sub-questions in order, their facts and answers, what
+follows from them, and the final sentence. Each system's demonstrations and gold replies follow.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ircotlib.laboratory.records import Fact, Riddle, World
+from ircotlib.laboratory.wording import word_thought
+
+PLAIN = "hotpotqa"  # whose chains' wording the sentences have: subject first, in words of the page
+
+
+class Step(NamedTuple):
+    """One sub-question, worded in full: what earlier steps found is filled in.
+
+    `sentence`: the question and its answer as a statement. `after`: the numbers, from 0, of the
+    earlier steps whose answers stand in the question.
+    """
+
+    question: str
+    answer: str
+    fact: Fact
+    sentence: str
+    after: tuple[int, ...]
+
+
+class WorkedExample(NamedTuple):
+    """A question with its steps.
+
+    `conclusion`: the sentences that follow from those of the steps, none where the last step's
+    answer is the answer. `final`: the sentence that gives the answer.
+    """
+
+    question: str
+    answer: str
+    steps: tuple[Step, ...]
+    conclusion: tuple[str, ...]
+    final: str
+
+
+def work_out(world: World, riddle: Riddle, dialect: str = PLAIN) -> WorkedExample:
+    """The worked example of a question, all facts stated that it needs, those of IIRC's main
+    passage too; `dialect`: the data set whose chains the sentences are worded like.
+    """
+    steps = []
+    for fact in riddle.facts:
+        steps.append(_take_step(world, fact, steps, dialect))
+    *conclusion, final = (thought.text for thought in riddle.thoughts if thought.fact is None)
+    return WorkedExample(riddle.text, riddle.answer, tuple(steps), tuple(conclusion), final)
+
+
+def _take_step(world: World, fact: Fact, earlier: Sequence[Step], dialect: str) -> Step:
+    relation, subject, value = world.relation(*fact), fact.subject, world.value(*fact)
+    sentence = word_thought(dialect, relation, world.entities[subject], value)
+    after = tuple(n for n, step in enumerate(earlier) if step.answer == subject)
+    return Step(relation.questions[0].format(x=subject), value, fact, sentence, after)

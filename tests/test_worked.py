@@ -1,0 +1,98 @@
+"""Worked examples: each step asks for one fact by name, and the names come from the question, the
+main passage or an earlier step.
+"""
+
+import pytest
+
+from ircotlib.laboratory.make import make_dataset
+from ircotlib.laboratory.questions import DATASETS
+from ircotlib.laboratory.records import Fact
+from ircotlib.laboratory.worked import Step, WorkedExample, work_out
+from ircotlib.text import answer_from_chain
+
+
+def worked(dataset):
+    world, riddles = make_dataset(dataset)
+    return [(world, riddle, work_out(world, riddle)) for riddle in riddles]
+
+
+def test_a_bridge_comparison_is_worked_out_in_four_steps():
+    world, riddles = make_dataset("2wikimultihopqa")
+    riddle = next(riddle for riddle in riddles if riddle.kind == "bridge_comparison")
+    asked = "Which album has the performer who was born earlier, Jealous Piano or Borrowed Orchard?"
+    hugo, fritz = "Hugo Wexnick", "Fritz Velwood"
+    steps = (
+        Step(
+            "Who is the performer of Jealous Piano?",
+            hugo,
+            Fact("Jealous Piano", "performer"),
+            "Jealous Piano was recorded by Hugo Wexnick.",
+            (),
+        ),
+        Step(
+            "When was Hugo Wexnick born?",
+            "1916",
+            Fact(hugo, "birth"),
+            "Hugo Wexnick was born in the year 1916.",
+            (0,),
+        ),
+        Step(
+            "Who is the performer of Borrowed Orchard?",
+            fritz,
+            Fact("Borrowed Orchard", "performer"),
+            "Borrowed Orchard was recorded by Fritz Velwood.",
+            (),
+        ),
+        Step(
+            "When was Fritz Velwood born?",
+            "1942",
+            Fact(fritz, "birth"),
+            "Fritz Velwood was born in the year 1942.",
+            (2,),
+        ),
+    )
+    conclusion = ("Thus, Jealous Piano has the performer who was born earlier.",)
+    final = "So the answer is: Jealous Piano."
+    assert work_out(world, riddle) == WorkedExample(
+        asked, "Jealous Piano", steps, conclusion, final
+    )
+    worded = work_out(world, riddle, "2wikimultihopqa").steps
+    assert worded[0].sentence == "The performer of Jealous Piano is Hugo Wexnick."
+
+
+def test_members_of_a_band_are_steps_though_the_main_passage_gives_them():
+    _, riddle, one = next(one for one in worked("iirc") if one[1].kind == "count")
+    band, members = one.steps[0].fact.subject, [step.answer for step in one.steps[:3]]
+    assert [step.question for step in one.steps] == [
+        *(f"Who is the {role} of {band}?" for role in ("singer", "drummer", "pianist")),
+        *(f"Where was {member} born?" for member in members),
+    ]
+    assert [step.after for step in one.steps] == [(), (), (), (0,), (1,), (2,)]
+    assert len(one.conclusion) == 1 and one.final == f"So the answer is: {riddle.answer}."
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_steps_ask_for_all_facts_by_names_that_are_known(dataset):
+    for world, riddle, one in worked(dataset):
+        assert tuple(step.fact for step in one.steps) == riddle.facts
+        assert (one.question, one.answer) == (riddle.text, riddle.answer)
+        assert answer_from_chain(one.final) == one.answer
+        known = riddle.text
+        for number, step in enumerate(one.steps):
+            assert step.answer == world.value(*step.fact)
+            for text in (step.question, step.sentence):
+                assert step.fact.subject in text and step.fact.subject in known
+            assert step.answer in step.sentence and step.answer not in step.question
+            assert all(one.steps[n].answer == step.fact.subject for n in step.after)
+            assert bool(step.after) != (step.fact.subject in riddle.text)
+            assert all(n < number for n in step.after)
+            known += f" {step.answer}"
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_what_no_step_states_is_concluded(dataset):
+    concluded = {"comparison", "bridge_comparison", "inference", "age", "count"}
+    for _, riddle, one in worked(dataset):
+        assert bool(one.conclusion) == (riddle.kind in concluded)
+        if not one.conclusion:
+            assert one.steps[-1].answer == one.answer
