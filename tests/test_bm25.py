@@ -135,6 +135,14 @@ def test_k_or_n_below_one_costs_only_its_request(backend, k):
         backend.nearest_titles("bano", k)
 
 
+def test_half_of_a_surrogate_pair_costs_only_its_request(backend):
+    faulty = [Retrieve("bano \ud800", 3), Retrieve("bano", 3, ("\udfff",)), NearestTitle("\ud800")]
+    sound, *refused = ask(backend, [Retrieve("bano", 3), *faulty])
+    assert sound == ask_one(backend, Retrieve("bano", 3))
+    assert [type(reply) for reply in refused] == [Refused] * 3
+    assert all("found half of a surrogate pair in '" in str(reply) for reply in refused)
+
+
 def test_a_request_of_another_class_is_an_error_before_any_search(backend, monkeypatch):
     monkeypatch.setattr(backend, "_search", None)
     with pytest.raises(TypeError, match="found the request Generate.*expected Retrieve or Nearest"):

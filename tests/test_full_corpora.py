@@ -520,7 +520,7 @@ def test_another_corpus_in_the_folder_is_refused_and_stays(tmp_path):
     # as in a folder that write_corpus made of pooled contexts
     (corpus.folder / "full.json").unlink()
     with pytest.raises(
-        ValueError, match="expected the full corpus of musique or no corpus, found no full corpus"
+        ValueError, match="expected the full corpus of musique or no corpus, found no whole full"
     ):
         make_full_corpus(FULL["musique"], tmp_path, corpus.folder, expected=6)
     assert len(Corpus(corpus.folder)) == 6
