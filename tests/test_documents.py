@@ -86,7 +86,7 @@ def test_a_process_that_breaks_off_is_an_error_and_leaves_no_index(corpus, tmp_p
         ChildProcessError,
         match=f"broke off at paragraph 1000 with status 1, expected {len(corpus)} paragraphs",
     ):
-        build_index(Corpus(corpus.folder), tmp_path / "index")
+        build_index(corpus, tmp_path / "index")  # opened before it was damaged
     assert not (tmp_path / "index").exists()
 
 
