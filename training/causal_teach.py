@@ -37,7 +37,7 @@ def causal_loss(
     embedding, states = model.get_input_embeddings().weight, out.hidden_states[MIDDLE]
     row, at, token = batch["written"].T
     written = model.lm_head(out.last_hidden_state[row, at]).float()
-    losses = {"writing": nn.functional.cross_entropy(written, token)}
+    losses = {"writing": _writing_loss(written, token, batch.get("weights"))}
     if len(places := batch["sources"]):
         weights = [weights_at(attention, 0, *places.T) for attention in attentions[-2:]]
         losses["looking"] = looking_loss(weights)
@@ -47,6 +47,16 @@ def causal_loss(
     if len(places := batch["compared"]):
         losses["comparing"] = 0.5 * _comparing_loss(teacher, attentions, states, places)
     return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
+
+
+def _writing_loss(
+    written: torch.Tensor, token: torch.Tensor, weights: torch.Tensor | None
+) -> torch.Tensor:
+    """Mean loss of writing tokens [n] from logits [n, vocabulary]; `weights`: of the tokens."""
+    if weights is None:
+        return nn.functional.cross_entropy(written, token)
+    losses = nn.functional.cross_entropy(written, token, reduction="none")
+    return (losses * weights).sum() / weights.sum()
 
 
 def _knowing_loss(
