@@ -7,11 +7,12 @@ import pytest
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.eli5 import read_eli5
-from ircotlib.datasets.fever import ask_claim, read_fever
+from ircotlib.datasets.fever import read_fever
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.full import make_full_corpus
-from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, ask_relation, read_kilt, read_pages
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, read_kilt, read_pages
 from ircotlib.datasets.scoring import score
+from ircotlib.datasets.wording import ask_claim, ask_relation
 from ircotlib.metrics import cover_em, cover_em_of_letters, one_verdict, rouge_l
 from ircotlib.paths import ROOT
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ircotlib.data import Question
 from ircotlib.datasets import Asked, Dataset
 from ircotlib.datasets.fields import field, read_json_list
-from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_kilt
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_beside, read_kilt
 from ircotlib.datasets.pooled import digest
 from ircotlib.metrics import rouge_l
 
@@ -34,5 +34,6 @@ DATASET = Dataset(
     read=read_eli5,
     scores={"rouge_l": rouge_l},
     full=KNOWLEDGE_SOURCE,
+    paragraphs=read_beside,
     order=9,
 )

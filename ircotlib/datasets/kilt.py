@@ -7,11 +7,10 @@ from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import Asked, FullCorpus
-from ircotlib.datasets.downloads import read_lines
+from ircotlib.datasets.downloads import find_each, read_lines
 from ircotlib.datasets.fields import excerpt, field
 
 SOURCE = "https://github.com/facebookresearch/KILT"
-SEPARATOR = " [SEP] "  # between the subject and the relation of zsRE's and T-REx's inputs
 PAGES = "kilt_knowledgesource.json"  # 35 GB
 WORDS = 100  # of a passage, as DPR cuts Wikipedia (SearChain §4.1)
 SECTION, BULLET = "Section::::", "BULLET::::"
@@ -36,17 +35,6 @@ def read_kilt(
         yield Question(field(record, "id", str, where), text, tuple(answers), (), dataset, kind), ()
 
 
-def ask_relation(text: str) -> str:
-    """The question for "subject [SEP] relation" (zsRE, T-REx).
-
-    This wording is ours: neither KILT nor SearChain says how the input is put.
-    """
-    subject, separator, relation = text.partition(SEPARATOR)
-    if not (subject.strip() and separator and relation.strip()):
-        raise ValueError(f"expected 'subject{SEPARATOR}relation', found {excerpt(text)}")
-    return f"What is the {relation.strip()} of {subject.strip()}?"
-
-
 def read_pages(path: Path) -> Iterator[Paragraph]:
     """The passages of the pages of KILT's knowledge source, of at most 100 words, read as a stream.
 
@@ -62,6 +50,16 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
         words = " ".join(told).split()
         for number, first in enumerate(range(0, len(words), WORDS)):
             yield Paragraph(f"{id}-{number}", title, " ".join(words[first : first + WORDS]))
+
+
+def read_beside(path: Path) -> Iterator[Paragraph]:
+    """The passages of the knowledge source that lies near a task's questions: in their folder, in
+    the one above, or in `kilt` in either. Raises FileNotFoundError where there is none.
+    """
+    near = (path.parent, path.parent.parent)
+    folders = [folder / part for folder in near for part in (KNOWLEDGE_SOURCE.name, "")]
+    [pages] = find_each(KNOWLEDGE_SOURCE, folders)
+    return read_pages(pages)
 
 
 def _answers(record: object, where: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import Asked, Dataset
 from ircotlib.datasets.fields import field, read_json_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE
+from ircotlib.datasets.wording import ask_yes_or_no
 from ircotlib.metrics import cover_em, one_verdict
 
 PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
@@ -22,7 +23,7 @@ def read_strategyqa(path: Path) -> Iterator[Asked]:
     """
     for number, record in enumerate(read_json_list(path), start=1):
         where = f"{path}, record {number}"
-        text = f"{field(record, 'question', str, where).strip()} (Yes or No)"
+        text = ask_yes_or_no(field(record, "question", str, where))
         answer = VERDICTS[0] if field(record, "answer", bool, where) else VERDICTS[1]
         evidence = field(record, "evidence", list, where)
         gold = dict.fromkeys(_named(evidence[:1]))

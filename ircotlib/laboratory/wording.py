@@ -44,6 +44,7 @@ NOBODY = "{n} of them"
 # before a name; they do not tell what is asked of it
 SMALL_WORDS = ("the", "of", "in", "through", "behind", "is", "was")
 ANSWER = "So the answer is: {answer}."
+PLAIN = "hotpotqa"  # in the words of whose chains the data sets of SearChain have theirs
 
 
 def describe(dataset: str, relation: Relation, x: str) -> str:

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ircotlib.laboratory.records import Fact, Riddle, World
-from ircotlib.laboratory.wording import word_thought
-
-PLAIN = "hotpotqa"  # whose chains' wording the sentences have: subject first, in words of the page
+from ircotlib.laboratory.wording import ANSWER, PLAIN, word_thought
 
 
 class Step(NamedTuple):
@@ -46,7 +44,12 @@ def work_out(world: World, riddle: Riddle, dialect: str = PLAIN) -> WorkedExampl
     steps = []
     for fact in riddle.facts:
         steps.append(_take_step(world, fact, steps, dialect))
-    *conclusion, final = (thought.text for thought in riddle.thoughts if thought.fact is None)
+    conclusion = [thought.text for thought in riddle.thoughts if thought.fact is None]
+    final = ANSWER.format(answer=riddle.answer)
+    if final in conclusion:
+        conclusion.remove(final)
+    else:  # a long answer is its own final content
+        final = riddle.answer
     return WorkedExample(riddle.text, riddle.answer, tuple(steps), tuple(conclusion), final)
 
 
