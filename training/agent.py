@@ -23,13 +23,14 @@ from training.agent_words import make_agent_tokenizer
 from training.causal import make_causal_model
 from training.causal_teach import CausalTeacher
 from training.model import order_numbers
-from training.train import CHECKPOINT_SECONDS, Training, learn, make_optimizers
+from training.muon import Muon
+from training.train import CHECKPOINT_SECONDS, Training, learn, split_weights
 
-TOKENS = 3600  # of a step, padding included
+TOKENS = 3000  # of a step, padding included
 CHUNK = 40  # steps whose transcripts are drawn together, about one world
 LONGEST = 1024  # tokens of a transcript
-SHORT, EARLY = 220, 0.06  # tokens of a transcript in so large a share of the steps, the first
-EVALUATE_EVERY = 500  # steps
+SHORT, EARLY = 260, 0.04  # tokens of a transcript in so large a share of the steps, the first
+EVALUATE_EVERY = 100  # steps
 PLAYS = 104  # questions played to evaluate
 
 
@@ -80,7 +81,11 @@ def start_training(recipe: Recipe) -> Training:
     model = make_causal_model(len(tokenizer), recipe.seed)
     order_numbers(model, tokenizer)
     teacher = CausalTeacher(model.config.hidden_size)
-    return Training(model, teacher, make_optimizers(model, teacher, recipe.peak))
+    for weight in teacher.parameters():  # else their losses would at first outweigh the others
+        torch.nn.init.zeros_(weight)
+    matrices, rest = split_weights(model, teacher)
+    adam = torch.optim.AdamW(rest, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
+    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam])
 
 
 def train(out: Path, recipe: Recipe) -> None:
@@ -106,7 +111,8 @@ def run_steps(training: Training, checkpoint: Path, recipe: Recipe) -> None:
     for step in tqdm(left, initial=training.step, total=recipe.steps, mininterval=30):
         if chunk is None or step % CHUNK == 0:
             chunk = draw_chunk(step // CHUNK, recipe)
-        for name, loss in learn(training, chunk[step % CHUNK], recipe.learning_rate(step)).items():
+        rate = recipe.learning_rate(step)
+        for name, loss in learn(training, chunk[step % CHUNK], rate, half=False).items():
             losses.setdefault(name, []).append(loss)
         training.step, training.seconds = step + 1, time.time() - started
         if training.step % EVALUATE_EVERY == 0 or training.step == recipe.steps:

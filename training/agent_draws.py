@@ -3,25 +3,26 @@ by heart.
 """
 
 import random
-from collections import Counter
 
 from functools import cache
 from typing import NamedTuple
 
-from ircotlib.laboratory.encyclopedia import make_popular, make_world
+from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.make import SEED, SIZE, make_dataset
-from ircotlib.laboratory.questions import DATASETS, draw_riddle
+from ircotlib.laboratory.questions import ALL_DATASETS, DATASETS, draw_riddle
 from ircotlib.laboratory.records import Fact, Riddle
 from ircotlib.systems import System, all_systems
+from training.agent_lessons import draw_lesson, famous_world, known_facts
 from training.agent_library import Library
 from training.agent_mind import Mind
 from training.agent_play import Recorder, Turn, play, play_program
 from training.agent_transcripts import Transcript, join_turns, locate
 from training.teachers import TEACHERS
 
-FAMOUS = 300  # entities of the default laboratory, those that most other pages name
-STYLES = tuple(dataset for dataset in DATASETS if dataset != "iirc")
+STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
+DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # whose chains are longest
 CLOSED = 0.12  # of the transcripts are about the famous entities, without any page
+LESSONS = 0.24  # of the transcripts are lists of facts, a fifth of all tokens
 ONE_HOP = 0.15
 CHARACTERS = 2500  # of the transcripts of a play, about, if there are several
 SHORTER = {  # what a system is given in training, so that prompts are as long as they need be
@@ -70,22 +71,10 @@ def taught_systems() -> dict[str, System]:
 
 
 @cache
-def famous_facts() -> dict[Fact, str]:
-    """What the agent knows by heart: all facts of the popular entities, and of the entities of the
-    default laboratory that other pages name most often.
-    """
-    entities, popular = make_dataset("hotpotqa").world.entities, make_popular()
-    named = Counter(value for one in entities.values() for value in one.facts.values())
-    often = sorted((n for n in entities if n in named), key=lambda n: (-named[n], n))[:FAMOUS]
-    known = {**{name: entities[name] for name in often}, **popular}
-    return {Fact(n, relation): v for n, e in known.items() for relation, v in e.facts.items()}
-
-
-@cache
 def measured() -> frozenset:
     """The questions of the default laboratory, whatever their wording: never trained on."""
     return frozenset(
-        riddle.meaning for name in DATASETS for riddle in make_dataset(name, SEED, SIZE).riddles
+        riddle.meaning for name in ALL_DATASETS for riddle in make_dataset(name, SEED, SIZE).riddles
     )
 
 
@@ -101,13 +90,13 @@ def make_library(seed: int) -> Library:
 @cache
 def famous_library() -> Library:
     """The default laboratory's world; of its pages none is ever shown."""
-    return Library(make_dataset("hotpotqa").world)
+    return Library(famous_world())
 
 
 def draw_question(library: Library, dataset: str, rng: random.Random) -> Riddle:
     """A question of any kind of a data set."""
-    kinds = list(DATASETS[dataset])
-    kind = "1hop" if rng.random() < ONE_HOP and dataset in STYLES[:3] else rng.choice(kinds)
+    kinds = list(ALL_DATASETS[dataset])
+    kind = "1hop" if rng.random() < ONE_HOP and dataset in DATASETS else rng.choice(kinds)
     return draw_riddle(library.world, rng, dataset, kind)
 
 
@@ -117,13 +106,15 @@ def draw_famous(dataset: str, rng: random.Random) -> Riddle:
     """
     while True:
         riddle = draw_question(famous_library(), dataset, rng)
-        if riddle.meaning not in measured() and riddle.facts[0] in famous_facts():
+        if riddle.meaning not in measured() and riddle.facts[0] in known_facts():
             return riddle
 
 
 def draw_transcripts(library: Library, rng: random.Random) -> list[Drawn]:
-    """The transcripts of one play, or some of them."""
-    closed, dataset = rng.random() < CLOSED, rng.choice(STYLES)
+    """The transcripts of one play, or some of them; or a lesson."""
+    if rng.random() < LESSONS:
+        return [Drawn(draw_lesson(rng), "lesson", "", "")]
+    closed, dataset = rng.random() < CLOSED, rng.choice(DRAWN_STYLES)
     systems = taught_systems()
     if closed:
         system = systems[rng.choice(IN_MEMORY)]
@@ -133,7 +124,7 @@ def draw_transcripts(library: Library, rng: random.Random) -> list[Drawn]:
         weights = [SHARES.get(name, 1) for name in names]
         system = systems[rng.choices(names, weights)[0]]
         riddle = draw_question(library, dataset, rng)
-    mind = Mind(riddle, library, famous_facts().get, rng)
+    mind = Mind(riddle, library, known_facts().get, rng)
     turns = play_turns(system, mind, library, dataset, closed)
     found = _choose(join_turns(turns), rng)
     return [Drawn(locate(one, mind), system.name, dataset, riddle.kind) for one in found]
@@ -156,6 +147,8 @@ def play_turns(
     setting = dict(SHORTER.get(system.name, {}))
     for name, values in CHOICES.get(system.name, {}).items():
         setting[name] = mind.rng.choice(values)
+    if system.module == "searchain":
+        setting["long_form"] = mind.is_long
     if system.name == "Auto-CoT":
         return _play_auto_cot(system, mind, library, dataset)
     turns = play(system, mind, TEACHERS, **setting)
@@ -174,7 +167,7 @@ def _play_auto_cot(system: System, mind: Mind, library: Library, dataset: str) -
     for _ in range(mind.rng.choice((2, 3))):
         other = Mind(draw_question(library, dataset, mind.rng), library, mind.knows, mind.rng)
         chain = TEACHERS["auto_cot/chain"](other, _nothing(other))
-        whole = (*chain.split(), f"The answer is {other.conclude()[1]}.")
+        whole = (*chain.split(), f"The answer is {other.conclude()[1].removesuffix('.')}.")
         shown.append(writers["chain"](_asked(other), thoughts=whole))
     asked = writers["ask"](own, examples="\n\n\n".join(shown))
     turns = play_program(_ask_once(asked), recorder, mind, TEACHERS)

@@ -45,10 +45,10 @@ def encode_transcript(transcript: Transcript) -> Encoded:
         first, end = bisect_left(starts, span.start), bisect_left(starts, span.end)
         for at in range(first, end):
             tables["written"].append((at - 1, found.ids[at]))
-            weights.append(MADE_UP if at in made_up else 1.0)
+            weights.append(1.0 if span.sure and at not in made_up else MADE_UP)
         if span.ends:
             tables["written"].append((end - 1, tokenizer.eos_token_id))
-            weights.append(1.0)
+            weights.append(1.0 if span.sure else MADE_UP)
         counts.append(end - first + span.ends)
     _fill(tables, transcript, found.ids, starts)
     return Encoded(found.ids, tables, weights, counts)

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import torch
 
 from ircotlib.laboratory.encyclopedia import make_world
-from training.agent_draws import STYLES, draw_question, famous_facts, play_turns, taught_systems
+from training.agent_draws import STYLES, draw_question, play_turns, taught_systems
 from training.agent_encode import encode_transcript, make_batch
+from training.agent_lessons import draw_lesson, known_facts
 from training.agent_library import Library
 from training.agent_mind import Mind
 from training.agent_transcripts import Span, join_turns, locate
@@ -39,11 +40,12 @@ def draw_plays(count: int, seed: int = 0) -> list[tuple]:
     """Transcripts of so many questions, each system and data set in turn: (system, data set,
     transcript).
     """
-    rng, library, systems, found = random.Random(f"evaluate {seed}"), held_out_library(), [], []
+    rng, library, systems = random.Random(f"evaluate {seed}"), held_out_library(), []
+    found = [("lesson", "", draw_lesson(rng)) for _ in range(count // 20)]
     for number in range(count):
         systems = systems or list(taught_systems().values())
         system, dataset = systems.pop(), STYLES[number % len(STYLES)]
-        mind = Mind(draw_question(library, dataset, rng), library, famous_facts().get, rng)
+        mind = Mind(draw_question(library, dataset, rng), library, known_facts().get, rng)
         turns = play_turns(system, mind, library, dataset)
         found += [(system.name, dataset, locate(one, mind)) for one in join_turns(turns)]
     return found

@@ -3,6 +3,7 @@ up; teachers write its replies from this.
 """
 
 import random
+import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +13,12 @@ from ircotlib.data import Paragraph
 from ircotlib.laboratory.encyclopedia import draw_value
 from ircotlib.laboratory.records import Entity, Fact, Passage, Riddle
 from ircotlib.laboratory.relations import Relation
-from ircotlib.laboratory.wording import word_thought
-from ircotlib.laboratory.worked import PLAIN, Step, WorkedExample, work_out
+from ircotlib.laboratory.verdicts import CLAIM_THOUGHTS, NO, PLACE, REFUTES, SUPPORTS, YES
+from ircotlib.laboratory.wording import PLAIN, word_thought
+from ircotlib.laboratory.worked import Step, WorkedExample, work_out
 from training.agent_library import Library
 
+LONG = "eli5"  # the data set whose answers are whole chains
 UNSOLVED = 0.4  # of the subjects that are not known: the agent says so, it does not make things up
 
 
@@ -25,6 +28,7 @@ class Told(NamedTuple):
     value: str
     fact: Fact
     passage: Passage | None = None
+    made_up: bool = False
 
 
 @dataclass
@@ -32,7 +36,7 @@ class Mind:
     """The agent at work on one question. `knows(fact)`: a value it knows by heart, or None.
 
     `values`: what it believes each step's answer to be. `asked`: the facts its queries and
-    sentences are about. `told`: what it stated, in order. `made_up`: names that it invented.
+    sentences are about. `told`: what it stated, in order. `unsure`: the steps whose values it made up.
     `shown`: the passages that stood in its prompts.
     """
 
@@ -44,7 +48,7 @@ class Mind:
     values: dict[int, str] = field(default_factory=dict)
     asked: dict[str, tuple[int, Fact]] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
-    made_up: set[str] = field(default_factory=set)
+    unsure: set[int] = field(default_factory=set)
     said: dict[str, str] = field(default_factory=dict)
     shown: dict[Passage, None] = field(default_factory=dict)
     notes: dict[str, object] = field(default_factory=dict)
@@ -104,19 +108,28 @@ class Mind:
         if value := self.knows(fact):
             return self._believe(n, Told(value, fact))
         if guess:
-            value = draw_value(self.relation(n), fact.subject, self.library.by_kind, self.rng)
-            self.made_up.add(value)
-            self._believe(n, Told(value, fact))
+            self._believe(n, Told(self._make_up(n), fact, made_up=True))
         return False
+
+    def _make_up(self, n: int) -> str:
+        """A value of the right kind; the one that the question asks after, as often as not."""
+        is_sought = self.riddle.sought and self.steps[n].fact in self._compared()
+        if is_sought and self.rng.random() < 0.5:
+            return self.riddle.sought
+        return draw_value(self.relation(n), self.subject(n), self.library.by_kind, self.rng)
 
     def _believe(self, n: int, told: Told) -> bool:
         self.values[n] = told.value
         self.told.append(told)
+        self.unsure.discard(n)
+        if told.made_up:
+            self.unsure.add(n)
         return True
 
     def accept(self, n: int, value: str) -> None:
         """Believe what was said of step n elsewhere."""
         self.values[n] = value
+        self.unsure.discard(n)
 
     def read(self, paragraphs: Sequence[Paragraph]) -> list[Passage]:
         """The passages of paragraphs, which count as shown."""
@@ -144,36 +157,44 @@ class Mind:
         return said
 
     @property
-    def is_right(self) -> bool:
-        """Whether the agent believes what is true of every step."""
-        return all(self.values.get(n) == step.answer for n, step in enumerate(self.steps))
+    def is_long(self) -> bool:
+        """Whether the answer is the whole chain."""
+        return self.riddle.dataset == LONG
 
     def conclude(self) -> tuple[str, str]:
         """The sentences that follow from what the agent believes, "" for none, and the answer."""
-        true = " ".join(self.worked.conclusion)
-        if self.is_right or set(self.values) != set(range(len(self.steps))):
-            return true, self.worked.answer
-        if not self.riddle.compared:
-            answer, last = self.values[len(self.steps) - 1], self.steps[-1].answer
-            return _rename(true, {last: answer, **self._renamed()}), answer
-        return self._compare(true)
+        names = {step.answer: self.values[n] for n, step in enumerate(self.steps)}
+        thus = rename(" ".join(self.worked.conclusion), names)
+        if self.is_long:
+            said = [self.say(n) for n in range(len(self.steps))]
+            return thus, " ".join([*said, thus]).strip()
+        if self.riddle.sought:
+            return self._decide()
+        if len(self._compared()) == 2:
+            return self._compare(thus)
+        return thus, names[self.steps[-1].answer]
 
-    def _renamed(self) -> dict[str, str]:
-        return {step.answer: self.values[n] for n, step in enumerate(self.steps)}
+    def _decide(self) -> tuple[str, str]:
+        """Whether what the question asks after is what the agent believes."""
+        n = next(n for n, step in enumerate(self.steps) if step.fact in self._compared())
+        holds, words = self.values[n] == self.riddle.sought, {"o": self.values[n]}
+        words |= {"x": self.riddle.sought, "a": self.steps[0].fact.subject}
+        if self.riddle.kind == "place":
+            row, answer = PLACE[self.steps[n].fact.relation], YES if holds else NO
+            return row[answer.lower()].format(**words), answer
+        answer = SUPPORTS if holds else REFUTES
+        return CLAIM_THOUGHTS[answer].format(**words), answer
 
-    def _compare(self, true: str) -> tuple[str, str]:
+    def _compare(self, thus: str) -> tuple[str, str]:
         """The conclusion of a comparison of two values: as in truth, or the other way round."""
         compared = [n for n, step in enumerate(self.steps) if step.fact in self._compared()]
-        gold, now = ([values[n] for n in compared] for values in (self._gold(), self.values))
-        if _order(gold) == _order(now) or len(compared) != 2:
-            return true, self.worked.answer
-        return turn_round(true, self.worked.answer, self.riddle, self.steps)
+        now = [self.values[n] for n in compared]
+        if _order([self.steps[n].answer for n in compared]) == _order(now):
+            return thus, self.worked.answer
+        return turn_round(thus, self.worked.answer, self.riddle)
 
     def _compared(self) -> set[Fact]:
         return {self.riddle.thoughts[n].fact for n in self.riddle.compared}
-
-    def _gold(self) -> list[str]:
-        return [step.answer for step in self.steps]
 
 
 def stated(passage: Passage, fact: Fact) -> str | None:
@@ -184,27 +205,33 @@ def stated(passage: Passage, fact: Fact) -> str | None:
 
 
 def _order(values: Sequence[str]) -> int:
-    a, b = values[:2]
-    return (a > b) - (a < b) if a.isdigit() else int(a == b)
+    """Which of two years is earlier, or whether two names are the same."""
+    a, b = values
+    return int(a < b) if a.isdigit() else int(a == b)
 
 
-def _rename(text: str, names: dict[str, str]) -> str:
-    for old, new in names.items():
-        text = text.replace(old, new)
-    return text
+def rename(text: str, names: dict[str, str]) -> str:
+    """A text with each name replaced by another, all at once."""
+    pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"\b(?:{pattern})\b", lambda found: names[found[0]], text)
 
 
-OPPOSITE = {"yes": "no", "Yes": "No", "SUPPORTS": "REFUTES"}
-OPPOSITE |= {no: yes for yes, no in OPPOSITE.items()}
+OTHERWISE = {
+    "before": "after",
+    "the same country": "different countries",
+    "the same school": "different schools",
+    "the same city": "different cities",
+    "the same river": "different rivers",
+    "the same company": "different companies",
+}
+OTHERWISE |= {b: a for a, b in OTHERWISE.items()}
+OPPOSITE = {"yes": "no", "no": "yes", YES: NO, NO: YES}
 
 
-def turn_round(text: str, answer: str, riddle: Riddle, steps: Sequence[Step]) -> tuple[str, str]:
+def turn_round(text: str, answer: str, riddle: Riddle) -> tuple[str, str]:
     """A conclusion and its answer if the comparison comes out the other way."""
     if answer in OPPOSITE:
-        same = (" are in the same country", " are in different countries")
-        a, b = same if same[0] in text else same[::-1]
-        return text.replace(a, b), OPPOSITE[answer]
-    asked = [step.fact.subject for step in steps if step.fact.subject in riddle.text]
-    other = next((name for name in asked if name != answer), answer)
-    return text.replace(answer, other), other
-
+        return rename(text, OTHERWISE), OPPOSITE[answer]
+    named = [fact.subject for fact in riddle.facts if fact.subject in riddle.text]
+    other = next(name for name in named if name != answer)
+    return rename(text, {answer: other}), other

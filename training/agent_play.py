@@ -36,12 +36,14 @@ class Asked(NamedTuple):
 
 class Reply(NamedTuple):
     """What the agent should write. `ends`: whether it then stops; `taught`: whether it is to learn
-    this, or only makes a mistake here that it is to deal with later.
+    this, or only makes a mistake here that it is to deal with later; `sure`: whether it can be
+    known at all.
     """
 
     text: str
     ends: bool = True
     taught: bool = True
+    sure: bool = True
 
 
 class Turn(NamedTuple):
@@ -84,7 +86,12 @@ class Recorder:
 @cache
 def open_prompt(system: str, stage: str) -> Prompt:
     """The prompt writer of a stage, as a bench opens it for the agent."""
-    return Prompt((), count_tokens, read_template(system, stage, STYLE), WINDOW - WRITTEN)
+    return Prompt((), _count_long, read_template(system, stage, STYLE), WINDOW - WRITTEN)
+
+
+def _count_long(text: str) -> int:
+    """As count_tokens, where it matters: the words of a short text are fewer than any limit."""
+    return count_tokens(text) if len(text) > 2500 else len(text) // 4
 
 
 def play(

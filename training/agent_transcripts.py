@@ -16,12 +16,15 @@ from training.places import DIFFERENT, EARLIER, LATER, last_word
 
 
 class Span(NamedTuple):
-    """What the agent writes: text[start:end], and whether it stops there."""
+    """What the agent writes: text[start:end], whether it stops there, and whether all of it can be
+    known but for names.
+    """
 
     stage: str
     start: int
     end: int
     ends: bool
+    sure: bool = True
 
 
 class Copied(NamedTuple):
@@ -100,7 +103,7 @@ def _write_turn(transcript: Transcript, turn: Turn) -> None:
     taken = whole[: whole.index(turn.taken) + len(turn.taken)]
     text = turn.prompt + taken
     ends = turn.reply.ends and not turn.stopped and taken == whole.rstrip()
-    transcript.spans.append(Span(turn.stage, len(turn.prompt), len(text), ends))
+    transcript.spans.append(Span(turn.stage, len(turn.prompt), len(text), ends, turn.reply.sure))
     transcript.text, transcript.stopped, transcript.reply = text, turn.stopped, turn.reply
 
 
@@ -126,13 +129,13 @@ def locate(transcript: Transcript, mind: Mind) -> Transcript:
     for found in _pattern(mind).finditer(transcript.text):
         name, at = found[0], found.start()
         if any(span.start <= at < span.end for span in transcript.spans):
-            _locate_name(transcript, name, at, seen.get(name), told[name], sentences, mind)
+            _locate_name(transcript, name, at, seen.get(name), told[name], sentences)
         seen[name] = at
     transcript.compared = list(_find_compared(transcript, mind))
     return transcript
 
 
-def _locate_name(transcript, name, at, before, told: list[Told], sentences, mind) -> None:
+def _locate_name(transcript, name, at, before, told: list[Told], sentences) -> None:
     """Where a name is copied from: the passage that states it, when it is told of first, else
     where it stood last.
     """
@@ -140,12 +143,12 @@ def _locate_name(transcript, name, at, before, told: list[Told], sentences, mind
     place = sentences.get(first.fact) if first and first.passage else None
     if first:
         transcript.decided.append(Decided(at, first.fact))
-    if place and place[0] < at:
+    if first and first.made_up:
+        transcript.made_up.append((at, at + len(name)))
+    elif place and place[0] < at:
         transcript.copied.append(Copied(at, *place, name))
     elif before is not None:
         transcript.copied.append(Copied(at, before, before, name))
-    elif name in mind.made_up:
-        transcript.made_up.append((at, at + len(name)))
 
 
 def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tuple[int, int]]]:

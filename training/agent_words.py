@@ -8,6 +8,10 @@ from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 from transformers import PreTrainedTokenizerFast
 
+from ircotlib.datasets.wording import ask_claim
+from ircotlib.laboratory.explanations import MEETING, MEETING_THOUGHT
+from ircotlib.laboratory.tables import read_table
+from ircotlib.laboratory.verdicts import CLAIM_THOUGHTS
 from ircotlib.paths import PROMPTS
 from training.model import list_words
 
@@ -49,6 +53,7 @@ MARKS = {  # token -> what it stands for, longer ones before what they begin wit
     "SearchQuery": "Search Query:",
     "Separator": "[SEP]",
     "OrRefutes": "(SUPPORTS or REFUTES)?",
+    "IsItTrue": "Is it true that",
     "OrNo": "(Yes or No)",
     "FatherInLaw": "father-in-law",
     "Possessive": "'s",
@@ -101,9 +106,16 @@ def _decoders() -> Iterator:
 def _words() -> Iterator[str]:
     """All words of the encyclopedia and of the agent's prompts, in a fixed order."""
     templates = [path.read_text(encoding="utf-8") for path in sorted(PROMPTS.glob("*/*.agent.txt"))]
-    for text in ("Direct Reason", WORDS, *templates):
+    for text in (WORDS, *_table_texts(), *templates):
         yield from re.findall(r"\w+|[^\w\s]", re.sub(r"\{\w+\}", " ", text))
     yield from list_words()
+
+
+def _table_texts() -> Iterator[str]:
+    """The wordings of SearChain's data sets."""
+    for table in ("verdicts", "explanations", "slots"):
+        yield from (" ".join(row.values()) for row in read_table(table))
+    yield from (MEETING, MEETING_THOUGHT, *CLAIM_THOUGHTS.values(), ask_claim("x"))
 
 
 def count_tokens(text: str) -> int:

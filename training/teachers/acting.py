@@ -66,7 +66,8 @@ def _search(mind: Mind, number: int, before: str) -> str:
         mind.find(mind.notes["place"])
         mind.notes["place"] += 1
     conclusion, answer = mind.conclude()
-    thought = " ".join(filter(None, [before.strip(), conclusion, f"So the answer is {answer}."]))
+    said = "" if mind.is_long else f"So the answer is {answer}."
+    thought = " ".join(filter(None, [before.strip(), conclusion, said]))
     return f"{thought}\nAction {number}: Finish[{answer}]"
 
 

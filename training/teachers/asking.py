@@ -4,8 +4,8 @@ import json
 import re
 
 from training.agent_mind import Mind
-from training.agent_play import Asked, Reply
-from training.teachers.closed import give, write_chain
+from training.agent_play import Asked
+from training.teachers.closed import write_whole
 
 FOLLOW_UP, ANSWERED, FINAL = "Follow up:", "Intermediate answer:", "So the final answer is:"
 
@@ -21,7 +21,7 @@ def ask(mind: Mind, asked: Asked) -> str:
     for n, said in enumerate(re.findall(rf"{ANSWERED} (.+)\.$", so_far, re.MULTILINE)):
         mind.accept(n, said)
     if so_far.endswith(FINAL):
-        return f"{mind.conclude()[1]}."
+        return _final(mind)
     lines = []
     if so_far.endswith(ANSWERED):
         mind.find(place - 1)
@@ -31,17 +31,23 @@ def ask(mind: Mind, asked: Asked) -> str:
         lines.append(f"{FOLLOW_UP} {mind.ask(n)}")
         mind.find(n)
         lines.append(f"{ANSWERED} {mind.values[n]}.")
-    lines.append(f"{FINAL} {mind.conclude()[1]}.")
+    lines.append(f"{FINAL} {_final(mind)}")
     text = "\n".join(lines)
     return text if not so_far or so_far.endswith(ANSWERED) else f"\n{text}"
+
+
+def _final(mind: Mind) -> str:
+    answer = mind.conclude()[1]
+    return answer if mind.is_long else f"{answer}."
 
 
 def read(mind: Mind, asked: Asked) -> str:
     """The answer of a sub-question that paragraphs state, or "unknown"."""
     n = mind.asked[asked.question.text][0]
-    return mind.values[n] if mind.is_stated(n, asked.paragraphs) and mind.find(
-        n, asked.paragraphs
-    ) else "unknown"
+    if not mind.is_stated(n, asked.paragraphs):
+        return "unknown"
+    mind.find(n, asked.paragraphs)
+    return mind.values[n]
 
 
 def decompose(mind: Mind, asked: Asked) -> str:
@@ -56,7 +62,8 @@ def decompose(mind: Mind, asked: Asked) -> str:
         mind.accept(n, answer)
     if place < len(mind.steps):
         return f"(select) [retrieve_odqa] {mind.ask(place)}"
-    if place > len(mind.steps) or len(mind.steps) == 1:
+    alone = len(mind.steps) == 1 and mind.steps[0].answer == mind.riddle.answer
+    if place > len(mind.steps) or alone:
         return "[EOQ]"
     found = re.findall(r'"titles": (\[.*?\])', asked.so_far)
     titles = [_choose_title(mind, n, json.loads(of)) for n, of in enumerate(found)]
@@ -78,8 +85,7 @@ def read_one(mind: Mind, asked: Asked) -> str:
 def read_several(mind: Mind, asked: Asked) -> str:
     """A chain from the paragraphs of all titles."""
     mind.forget()
-    chain = write_chain(mind, asked.paragraphs)
-    return " ".join([*chain, f"So the answer is: {mind.conclude()[1]}."])
+    return write_whole(mind, asked.paragraphs, "So the answer is:")
 
 
 def write_with_tool(mind: Mind, asked: Asked) -> str:
@@ -88,8 +94,7 @@ def write_with_tool(mind: Mind, asked: Asked) -> str:
         mind.forget()
         return f"[WikiSearch({mind.ask(0)})→"
     mind.forget()
-    found = mind.notes["found"]
-    return " ".join([*write_chain(mind, found), give(mind.conclude()[1])])
+    return write_whole(mind, mind.notes["found"])
 
 
 STAGES = {
@@ -100,4 +105,3 @@ STAGES = {
     "decomp/multihop": read_several,
     "toolformer/write": write_with_tool,
 }
-REPLY = Reply

@@ -2,12 +2,13 @@
 
 from ircotlib.systems.auto_cot import SO
 from training.agent_mind import Mind
-from training.agent_play import Asked
+from training.agent_play import Asked, Reply
 
 
-def give(answer: str) -> str:
-    """The sentence that gives the answer."""
-    return f"The answer is {answer}."
+def give(mind: Mind, lead: str = "The answer is") -> str:
+    """The sentence that gives the answer, or a long answer after a colon."""
+    answer = mind.conclude()[1]
+    return f"{lead.removesuffix(':')}: {answer}" if mind.is_long else f"{lead} {answer}."
 
 
 def write_chain(mind: Mind, paragraphs=(), first: int = 0) -> list[str]:
@@ -17,23 +18,34 @@ def write_chain(mind: Mind, paragraphs=(), first: int = 0) -> list[str]:
     return [*said, conclusion] if conclusion else said
 
 
-def direct(mind: Mind, asked: Asked) -> str:
+def write_whole(mind: Mind, paragraphs=(), lead: str = "The answer is") -> str:
+    """A chain and the answer that it gives; a long answer is the chain itself."""
+    chain = write_chain(mind, paragraphs)
+    return " ".join([*([] if mind.is_long else chain), give(mind, lead)])
+
+
+def give_alone(mind: Mind) -> Reply:
+    """The answer alone; what follows from values made up in silence cannot be known."""
+    return Reply(mind.conclude()[1], sure=not mind.unsure)
+
+
+def direct(mind: Mind, asked: Asked) -> Reply:
     """The answer alone."""
     mind.forget()
     mind.find_all()
-    return mind.conclude()[1]
+    return give_alone(mind)
 
 
 def cot(mind: Mind, asked: Asked) -> str:
     """A chain, and the answer it gives."""
     mind.forget()
-    return " ".join([*write_chain(mind), give(mind.conclude()[1])])
+    return write_whole(mind)
 
 
 def auto_cot_chain(mind: Mind, asked: Asked) -> str:
     """A chain; when asked for it, the answer."""
     if asked.so_far.endswith(SO):
-        return f"{mind.conclude()[1]}."
+        return mind.conclude()[1] if mind.is_long else f"{mind.conclude()[1]}."
     mind.forget()
     return " ".join(write_chain(mind))
 
@@ -51,7 +63,7 @@ def answer_from_recitation(mind: Mind, asked: Asked) -> str:
     """The answer that the recited passages give."""
     for n in range(len(mind.steps)):
         accept_sentence(mind, n, asked.fields["recitation"])
-    return give(mind.conclude()[1])
+    return give(mind)
 
 
 def accept_sentence(mind: Mind, n: int, text: str) -> bool:

@@ -2,8 +2,8 @@
 
 from ircotlib.systems.verify_and_edit import ORDINALS
 from training.agent_mind import Mind, stated
-from training.agent_play import Asked
-from training.teachers.closed import accept_sentence, give, write_chain
+from training.agent_play import Asked, Reply
+from training.teachers.closed import accept_sentence, give, give_alone
 
 
 def order(mind: Mind, asked: Asked) -> str:
@@ -11,23 +11,28 @@ def order(mind: Mind, asked: Asked) -> str:
     if asked.thoughts:
         for n in range(len(mind.steps)):
             accept_sentence(mind, n, asked.so_far)
-        return give(mind.conclude()[1])
+        return give(mind)
     mind.forget()
     said = [f"{word}, {text}" for word, text in zip(ORDINALS, mind.find_all(), strict=False)]
-    return " ".join([*said, give(mind.conclude()[1])])
+    return " ".join([*said, give(mind)])
 
 
 def question(mind: Mind, asked: Asked) -> str:
-    """The question that a sentence answers."""
-    n, fact = mind.asked[asked.fields["sentence"]]
-    mind.notes["verified"] = n, fact
+    """The question that a sentence answers: of what only follows, the whole one."""
+    sentence = str(asked.fields["sentence"])
+    if sentence not in mind.asked:
+        mind.notes["follows"] = sentence
+        return mind.riddle.text
+    n, fact = mind.asked[sentence]
     text = mind.steps[n].question.replace(mind.steps[n].fact.subject, fact.subject)
     mind.asked[text] = n, fact
     return text
 
 
 def edit(mind: Mind, asked: Asked) -> str:
-    """The sentence that evidence shows to be true."""
+    """The sentence that evidence shows to be true; what only follows is left as it is."""
+    if asked.question.text == mind.riddle.text and "follows" in mind.notes:
+        return mind.notes["follows"]
     n, fact = mind.asked[asked.question.text]
     if mind.steps[n].after:
         mind.values[mind.steps[n].after[-1]] = fact.subject
@@ -42,7 +47,7 @@ def _holds(mind: Mind, paragraph, fact, evidence: str) -> bool:
     return value is not None and value in evidence
 
 
-def read_evidence(mind: Mind, asked: Asked) -> str:
+def read_evidence(mind: Mind, asked: Asked) -> Reply | str:
     """The answer that one paragraph gives: what it states of the relation asked for."""
     mind.forget()
     paragraph = next(p for p in mind.notes["found"] if asked.fields["evidence"] in p.text)
@@ -55,7 +60,7 @@ def read_evidence(mind: Mind, asked: Asked) -> str:
             return value
         mind.forget()
     mind.find_all([paragraph])
-    return mind.conclude()[1]
+    return give_alone(mind)
 
 
 def search(mind: Mind, asked: Asked) -> str:
@@ -99,4 +104,3 @@ STAGES = {
     "dsp/search": search,
     "dsp/predict": predict,
 }
-CHAIN = write_chain

@@ -1,8 +1,8 @@
 """Stages that plan first: Least-to-Most, Plan-and-Solve."""
 
 from training.agent_mind import Mind
-from training.agent_play import Asked
-from training.teachers.closed import give, write_chain
+from training.agent_play import Asked, Reply
+from training.teachers.closed import give, give_alone, write_chain
 
 
 def nested(mind: Mind, n: int) -> str:
@@ -22,20 +22,20 @@ def sub_question(mind: Mind, n: int) -> str:
 def decompose(mind: Mind, asked: Asked) -> str:
     """A list of sub-questions; the last step of a walk is the question itself."""
     count = len(mind.steps)
-    if not mind.riddle.compared and count > 1 and not mind.worked.conclusion:
+    if count > 1 and mind.steps[-1].answer == mind.riddle.answer and not mind.worked.conclusion:
         count -= 1
     questions = [sub_question(mind, n) for n in range(count)]
     return "\n".join(f"{n}. {question}" for n, question in enumerate(questions, start=1))
 
 
-def solve(mind: Mind, asked: Asked) -> str:
+def solve(mind: Mind, asked: Asked) -> Reply | str:
     """The answer of the sub-question asked last, or of the question itself."""
     place = asked.so_far.count("\nA:")
     if place == 0:
         mind.forget()
     if asked.so_far.endswith(f"{mind.riddle.text}\nA: ") or asked.question.text == mind.riddle.text:
         mind.find_all(first=place)
-        return mind.conclude()[1]
+        return give_alone(mind)
     mind.find(place)
     return mind.values[place]
 
@@ -43,7 +43,7 @@ def solve(mind: Mind, asked: Asked) -> str:
 def plan(mind: Mind, asked: Asked) -> str:
     """A plan, and its solution from memory; the answer, if only that is asked for."""
     steps = [f"Find {nested(mind, n)}." for n in range(len(mind.steps))]
-    steps += ["Compare them."] if mind.riddle.compared else []
+    steps += ["Compare them."] if len(mind.riddle.compared) > 1 else []
     mind.forget()
     return f"Plan:\n{_number(steps)}\nSolution:\n{_solution(mind, ())}"
 
@@ -56,7 +56,7 @@ def solve_from_paragraphs(mind: Mind, asked: Asked) -> str:
 
 def _solution(mind: Mind, paragraphs) -> str:
     said = write_chain(mind, paragraphs)
-    return f"{_number(said)}\n{give(mind.conclude()[1])}"
+    return f"{_number(said)}\n{give(mind)}"
 
 
 def _number(lines: list[str]) -> str:

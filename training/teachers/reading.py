@@ -2,9 +2,9 @@
 
 from training.agent_mind import Mind
 from training.agent_play import Asked, Reply
-from training.teachers.closed import write_chain
+from training.teachers.closed import give, give_alone, write_chain
 
-ANSWER = "So the answer is: {}."
+LEAD = "So the answer is:"
 
 
 def reason(mind: Mind, asked: Asked) -> Reply:
@@ -20,8 +20,8 @@ def reason(mind: Mind, asked: Asked) -> Reply:
         if not known and said:
             return Reply(" ".join(said), ends=False)
         said.append(mind.say(n))
-    conclusion, answer = mind.conclude()
-    ending = [conclusion, ANSWER.format(answer)]
+    conclusion, _ = mind.conclude()
+    ending = [conclusion, give(mind, LEAD)]
     ending = [text for text in ending if text and text not in asked.thoughts]
     return Reply(" ".join([*said, *ending]))
 
@@ -43,11 +43,11 @@ def _goes_on(mind: Mind, asked: Asked) -> int:
     return last + 1
 
 
-def answer(mind: Mind, asked: Asked) -> str:
+def answer(mind: Mind, asked: Asked) -> Reply:
     """The answer alone, from paragraphs."""
     mind.forget()
     write_chain(mind, asked.paragraphs)
-    return mind.conclude()[1]
+    return give_alone(mind)
 
 
 STAGES = {"ircot/cot": reason, "ircot/direct": answer, "direct_retrieval/read": answer}

@@ -67,7 +67,8 @@ def _marked(sentence: str, mark: int) -> str:
 
 def _final(mind: Mind, said: list[str]) -> str:
     conclusion, answer = mind.conclude()
-    parts = [*said, *([conclusion] if conclusion else []), f"So the final answer is {answer}."]
+    parts = [*said, *([conclusion] if conclusion else [])]
+    parts += [] if mind.is_long else [f"So the final answer is {answer}."]
     return f"[Final Content]: {' '.join(parts)}"
 
 

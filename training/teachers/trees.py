@@ -36,7 +36,7 @@ def _next(mind: Mind, done: list[str], paragraphs) -> str:
         mind.find(n, paragraphs)
         return mind.say(n)
     mind.find_all(paragraphs, n)
-    return give(mind.conclude()[1])
+    return give(mind)
 
 
 def _wrong(mind: Mind, n: int, right: str) -> str:

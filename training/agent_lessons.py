@@ -1,0 +1,66 @@
+"""What the agent knows by heart, and how it is taught: lists of facts, each asked for as systems
+ask, without any page.
+"""
+
+import random
+from collections import Counter
+from functools import cache
+
+from ircotlib.laboratory.encyclopedia import make_popular
+from ircotlib.laboratory.make import make_dataset
+from ircotlib.laboratory.records import Fact, World
+from ircotlib.laboratory.wording import PLAIN, word_thought
+from training.agent_transcripts import Decided, Span, Transcript
+
+FAMOUS = 380  # entities of the default laboratory, those that most other pages name
+FACTS = 12  # of a lesson
+FORMS = (  # how a fact is asked for; what follows it is the value and a full stop
+    "[Query {n}]: {question}\n[Answer {n}]: ",
+    "Follow up: {question}\nIntermediate answer: ",
+    "{n}. {sentence}",
+    "{sentence}",
+    "{sentence}",
+)
+BETWEEN = ("\n", "\n", "\n", " ", " ")
+
+
+@cache
+def famous_world() -> World:
+    """The default laboratory's world; of its pages none is ever shown."""
+    return make_dataset("hotpotqa").world
+
+
+@cache
+def known_facts() -> dict[Fact, str]:
+    """What the agent knows by heart: all facts of the popular entities, and of the entities of the
+    default laboratory that other pages name most often.
+    """
+    entities, popular = famous_world().entities, make_popular()
+    named = Counter(value for one in entities.values() for value in one.facts.values())
+    often = sorted((n for n in entities if n in named), key=lambda n: (-named[n], n))[:FAMOUS]
+    known = {**{name: entities[name] for name in often}, **popular}
+    return {Fact(n, relation): v for n, e in known.items() for relation, v in e.facts.items()}
+
+
+def draw_lesson(rng: random.Random) -> Transcript:
+    """A list of known facts in one form; only the values are to be written."""
+    form = rng.randrange(len(FORMS))
+    text, spans, decided = "", [], []
+    for n, fact in enumerate(rng.sample(list(known_facts()), FACTS), start=1):
+        value = known_facts()[fact]
+        text += (BETWEEN[form] if text else "") + _lead(FORMS[form], n, fact, value)
+        start = len(text.rstrip())
+        decided.append(Decided(len(text), fact))
+        text += f"{value}."
+        spans.append(Span("lesson", start, len(text) - 1, ends=False))
+    return Transcript(text, spans, decided=decided)
+
+
+def _lead(form: str, n: int, fact: Fact, value: str) -> str:
+    """All of a fact before its value."""
+    world = famous_world()
+    relation = world.relation(*fact)
+    sentence = word_thought(PLAIN, relation, world.entities[fact.subject], value)
+    before = sentence.removesuffix(f"{value}.")
+    question = relation.questions[0].format(x=fact.subject)
+    return form.format(n=n, question=question, sentence=before)
