@@ -169,7 +169,7 @@ def test_a_prompt_as_it_is_shown():
     shown = own_demonstrations("react", "act", "slotfilling")[:1]
     prompt = writers("react", "act", demonstrations=shown)["act"]
     assert prompt(QUESTION, thoughts=("Thought 1:",)) == (
-        "Question: The Night Watch [SEP] creator\n"
+        "Question: What is the creator of The Night Watch?\n"
         "Thought 1: I need to search The Night Watch and find its creator.\n"
         "Action 1: Search[The Night Watch]\n"
         "Observation 1: The Night Watch is a painting by Rembrandt."
@@ -195,6 +195,7 @@ def test_the_constants_are_the_papers():
         "max_actions": 7,
         "tokens": 100,
         "by_title": True,
+        "max_tokens": 256,
     }
 
 

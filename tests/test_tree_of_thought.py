@@ -93,7 +93,8 @@ def test_a_prompt_as_it_is_shown():
     prompt = writers("tree_of_thought", "propose", demonstrations=shown)["propose"]
     assert prompt(QUESTION, (OSLO,), ("Thought 1:",)) == (
         "Wikipedia Title: Toyota Corolla\nThe Corolla is a car made by the Japanese company Toyota"
-        " since 1966.\n\nQuestion: Corolla [SEP] manufacturer\nThought 1: The Corolla is a car.\n"
+        " since 1966.\n\nQuestion: What is the manufacturer of Corolla?\n"
+        "Thought 1: The Corolla is a car.\n"
         "Thought 2: The Corolla is made by Toyota.\nThought 3: The answer is Toyota.\n\n\n"
         f"{MORE}{ASK}\nThought 1:"
     )

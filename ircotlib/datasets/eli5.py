@@ -26,6 +26,8 @@ def read_eli5(path: Path) -> Iterator[Asked]:
         yield Question(f"eli5-{digest(text, 8)}", text, (answer,), (), "eli5"), ()
 
 
+# answers are texts: SearChain compares them by ROUGE (§3.3), and they take more tokens (ours)
+LONG = {"long_form": True} | dict.fromkeys(("max_tokens", "tokens", "answer_tokens"), 512)
 DATASET = Dataset(
     name="eli5",
     title="ELI5",
@@ -35,5 +37,7 @@ DATASET = Dataset(
     scores={"rouge_l": rouge_l},
     full=KNOWLEDGE_SOURCE,
     paragraphs=read_beside,
+    family="eli5",
+    told=LONG,
     order=9,
 )

@@ -50,5 +50,7 @@ DATASET = Dataset(
     scores={"cover_em": cover_em, "accuracy": accuracy},
     full=KNOWLEDGE_SOURCE,
     paragraphs=read_beside,
+    family="fever",
+    told={"max_actions": 5},  # ReAct §3.2
     order=8,
 )

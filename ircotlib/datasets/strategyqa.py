@@ -72,5 +72,6 @@ DATASET = Dataset(
     scores={"cover_em": cover_em, "accuracy": accuracy},
     full=KNOWLEDGE_SOURCE,
     paragraphs=read_paragraphs,
+    family="strategyqa",
     order=5,
 )

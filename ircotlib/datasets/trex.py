@@ -16,5 +16,6 @@ DATASET = Dataset(
     scores={"cover_em": cover_em, "em": exact_match},
     full=KNOWLEDGE_SOURCE,
     paragraphs=read_beside,
+    family="slotfilling",
     order=7,
 )

@@ -14,6 +14,7 @@ from ircotlib.program import Program
 
 ANSWER, RECALL = "answer", "recall"
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"
+PASSED_ON = ("prompts", "max_tokens", "max_steps", "sentence", "released")
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,23 @@ class System:
         """The name of its file, which its prompts and the parameters of its grid bear too."""
         return self.program.__module__.rpartition(".")[2]
 
+    @property
+    def keywords(self) -> Mapping[str, inspect.Parameter]:
+        """What its program takes, by name."""
+        return inspect.signature(self.program).parameters
+
     def takes(self, name: str) -> bool:
         """Whether its program is to be given a keyword: one it names, or, if it passes any on to
-        another program, all but the reader and the other questions.
+        another program, one of PASSED_ON.
         """
-        parameters = inspect.signature(self.program).parameters
-        passes_on = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-        return name in parameters or (passes_on and name not in ("read", "others"))
+        passes_on = any(one.kind is one.VAR_KEYWORD for one in self.keywords.values())
+        return name in self.keywords or (passes_on and name in PASSED_ON)
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """The most tokens of its generations: the keywords of its program that end in "tokens"."""
+        limits = [one for name, one in self.keywords.items() if name.endswith("tokens")]
+        return {one.name: one.default for one in limits if one.default is not one.empty}
 
     @property
     def reads(self) -> bool:
@@ -77,8 +88,7 @@ def all_systems() -> dict[str, System]:
 
 
 def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System]:
-    """The systems of these names, all of a study for none; ValueError for a name that no file has.
-    """
+    """The systems of these names, all of a study for none; ValueError for a name no file has."""
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:
         raise ValueError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")

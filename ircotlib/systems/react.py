@@ -81,6 +81,7 @@ def react_cot_sc(
     max_actions: int = 7,  # as those of ReAct
     tokens: int = 100,
     by_title: bool = True,
+    max_tokens: int = 256,  # of a chain of CoT-SC
 ) -> Program:
     """Take ReAct's answer, or CoT-SC's where ReAct does not finish (ReAct §3.2). What ReAct
     retrieved and wrote stays in the prediction, before the chains.
@@ -89,7 +90,8 @@ def react_cot_sc(
     acted = yield from react(question, prompts=prompts, **setting)
     if acted.answer:
         return acted
-    voted = yield from cot_sc(question, prompts=prompts, n=n, temperature=temperature)
+    drawing = {"n": n, "temperature": temperature, "max_tokens": max_tokens}
+    voted = yield from cot_sc(question, prompts=prompts, **drawing)
     thoughts = acted.thoughts + voted.thoughts
     return replace(voted, paragraphs=acted.paragraphs, thoughts=thoughts)
 
