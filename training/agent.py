@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from training.agent_draws import draw_transcripts, make_library
 from training.agent_encode import Encoded, encode_transcript, make_batch
-from training.agent_evaluate import draw_plays, judge_plays, summarise
+from training.evaluate_agent import draw_plays, judge_plays, summarise
 from training.agent_words import make_agent_tokenizer
 from training.causal import make_causal_model
 from training.causal_teach import CausalTeacher
