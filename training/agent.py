@@ -30,7 +30,7 @@ TOKENS = 3000  # of a step, padding included
 CHUNK = 40  # steps whose transcripts are drawn together, about one world
 LONGEST = 1024  # tokens of a transcript
 SHORT, EARLY = 260, 0.04  # tokens of a transcript in so large a share of the steps, the first
-EVALUATE_EVERY = 100  # steps
+EVALUATE_EVERY = 400  # steps
 PLAYS = 104  # questions played to evaluate
 
 

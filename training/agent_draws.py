@@ -12,7 +12,7 @@ from ircotlib.laboratory.make import SEED, SIZE, make_dataset
 from ircotlib.laboratory.questions import ALL_DATASETS, DATASETS, draw_riddle
 from ircotlib.laboratory.records import Fact, Riddle
 from ircotlib.systems import System, all_systems
-from training.agent_lessons import draw_lesson, famous_world, known_facts
+from training.agent_lessons import draw_drill, draw_lesson, famous_world, known_facts
 from training.agent_library import Library
 from training.agent_mind import Mind
 from training.agent_play import Recorder, Turn, play, play_program
@@ -22,7 +22,8 @@ from training.teachers import TEACHERS
 STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
 DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # whose chains are longest
 CLOSED = 0.12  # of the transcripts are about the famous entities, without any page
-LESSONS = 0.24  # of the transcripts are lists of facts, a fifth of all tokens
+LESSONS = 0.22  # of the draws are lists of facts, about a sixth of all tokens
+DRILLS = 0.08  # of the draws are five questions that compare, about a tenth of all tokens
 ONE_HOP = 0.15
 CHARACTERS = 2500  # of the transcripts of a play, about, if there are several
 SHORTER = {  # what a system is given in training, so that prompts are as long as they need be
@@ -111,9 +112,12 @@ def draw_famous(dataset: str, rng: random.Random) -> Riddle:
 
 
 def draw_transcripts(library: Library, rng: random.Random) -> list[Drawn]:
-    """The transcripts of one play, or some of them; or a lesson."""
-    if rng.random() < LESSONS:
+    """The transcripts of one play, or some of them; or a lesson; or drills."""
+    draw = rng.random()
+    if draw < LESSONS:
         return [Drawn(draw_lesson(rng), "lesson", "", "")]
+    if draw < LESSONS + DRILLS:
+        return [Drawn(draw_drill(library, rng), "drill", "", "") for _ in range(5)]
     closed, dataset = rng.random() < CLOSED, rng.choice(DRAWN_STYLES)
     systems = taught_systems()
     if closed:

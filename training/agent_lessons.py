@@ -1,5 +1,5 @@
 """What the agent knows by heart, and how it is taught: lists of facts, each asked for as systems
-ask, without any page.
+ask, without any page. And drills in comparing, which are too few elsewhere.
 """
 
 import random
@@ -8,9 +8,12 @@ from functools import cache
 
 from ircotlib.laboratory.encyclopedia import make_popular
 from ircotlib.laboratory.make import make_dataset
+from ircotlib.laboratory.questions import draw_riddle
 from ircotlib.laboratory.records import Fact, World
 from ircotlib.laboratory.wording import PLAIN, word_thought
-from training.agent_transcripts import Decided, Span, Transcript
+from training.agent_library import Library
+from training.agent_mind import Mind
+from training.agent_transcripts import Decided, Span, Transcript, locate
 
 FAMOUS = 380  # entities of the default laboratory, those that most other pages name
 FACTS = 12  # of a lesson
@@ -22,6 +25,18 @@ FORMS = (  # how a fact is asked for; what follows it is the value and a full st
     "{sentence}",
 )
 BETWEEN = ("\n", "\n", "\n", " ", " ")
+COMPARING = (
+    ("hotpotqa", "comparison"),
+    ("hotpotqa", "comparison"),
+    ("2wikimultihopqa", "comparison"),
+    ("2wikimultihopqa", "comparison"),
+    ("2wikimultihopqa", "bridge_comparison"),
+    ("strategyqa", "time"),
+    ("strategyqa", "time"),
+    ("strategyqa", "same"),
+    ("strategyqa", "place"),
+    ("fever", "bridge_claim"),
+)
 
 
 @cache
@@ -64,3 +79,18 @@ def _lead(form: str, n: int, fact: Fact, value: str) -> str:
     before = sentence.removesuffix(f"{value}.")
     question = relation.questions[0].format(x=fact.subject)
     return form.format(n=n, question=question, sentence=before)
+
+
+def draw_drill(library: Library, rng: random.Random) -> Transcript:
+    """A question that compares, with its facts given: only what follows is to be written."""
+    dataset, kind = rng.choice(COMPARING)
+    riddle = draw_riddle(library.world, rng, dataset, kind)
+    mind = Mind(riddle, library, known_facts().get, rng)
+    for n, step in enumerate(mind.steps):
+        mind.accept(n, step.answer)
+    said = " ".join(mind.say(n) for n in range(len(mind.steps)))
+    tag, lead = rng.choice((("Reason", "So the answer is:"), ("Chain", "The answer is")))
+    prompt = f"{tag}\nQ: {riddle.text}\nA: {said}"
+    conclusion, answer = mind.conclude()
+    text = f"{prompt} {conclusion} {lead} {answer}."
+    return locate(Transcript(text, [Span("drill", len(prompt), len(text), ends=True)]), mind)

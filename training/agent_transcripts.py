@@ -12,7 +12,7 @@ from ircotlib.laboratory.official import find_sentence
 from ircotlib.laboratory.records import Fact
 from training.agent_mind import Mind, Told
 from training.agent_play import Reply, Turn
-from training.places import DIFFERENT, EARLIER, LATER, last_word
+from training.places import DIFFERENT, EARLIER, LATER, SAME, last_word
 
 
 class Span(NamedTuple):
@@ -168,28 +168,44 @@ def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tup
 
 
 def _find_compared(transcript: Transcript, mind: Mind) -> Iterator[Compared]:
-    """The comparisons of what the question compares, in the order of the text."""
-    thoughts = mind.riddle.thoughts
-    facts = [thoughts[n].fact for n in mind.riddle.compared if thoughts[n].fact]
-    steps = [n for n, step in enumerate(mind.steps) if step.fact in facts]
-    if len(steps) != 2 or not set(steps) <= set(mind.values):
+    """The comparison of the two values that the question compares, or of one with that which it
+    asks after, where both stand.
+    """
+    facts = [mind.riddle.thoughts[n].fact for n in mind.riddle.compared]
+    steps = [n for n, step in enumerate(mind.steps) if step.fact in facts and n in mind.values]
+    values, sought = [mind.values[n] for n in steps], mind.riddle.sought
+    if sought and values:
+        asked = transcript.text.find(mind.riddle.text)
+        places = [asked + mind.riddle.text.rindex(sought)] if asked >= 0 else []
+        places += _mentions(transcript, values[0])[-1:]
+        values = [sought, values[0]]
+    elif len(values) == 2 and values[0] == values[1]:
+        places = _mentions(transcript, values[0])[-2:]
+    elif len(values) == 2:
+        places = [at for value in values for at in _mentions(transcript, value)[-1:]]
+    else:
         return
-    a, b = (mind.values[n] for n in steps)
-    places = [_last_mention(transcript, value) for value in (a, b)]
-    if a != b and None not in places and places[0] < places[1]:
-        earlier, later = (EARLIER, LATER) if a < b else (LATER, EARLIER)
-        yield Compared(places[1], places[0], later if a.isdigit() else DIFFERENT)
-    return
+    if len(places) == 2 and places[0] < places[1]:
+        a, b = values
+        at, other = (place + last_word(v) for place, v in zip(places[::-1], (b, a), strict=True))
+        yield Compared(at, other, _outcome(a, b))
 
 
-def _last_mention(transcript: Transcript, value: str) -> int | None:
-    at = transcript.text.rfind(f"{value}.")
-    return at + last_word(value) if at >= 0 else None
+def _outcome(a: str, b: str) -> int:
+    """How the second of two values compares with the first."""
+    if a == b or not (a.isdigit() and b.isdigit()):
+        return SAME if a == b else DIFFERENT
+    return LATER if a < b else EARLIER
+
+
+def _mentions(transcript: Transcript, value: str) -> list[int]:
+    """Where a value ends a sentence."""
+    return [found.start() for found in re.finditer(re.escape(f"{value}."), transcript.text)]
 
 
 def _pattern(mind: Mind) -> re.Pattern:
     """Any name or value that the agent may write."""
     names = {name for told in mind.told for name in (told.value, told.fact.subject)}
-    names |= {step.fact.subject for step in mind.steps} | set(mind.values.values())
+    names |= {step.fact.subject for step in mind.steps} | {*mind.values.values(), mind.riddle.sought}
     names = sorted(filter(None, names), key=len, reverse=True)
     return re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b")
