@@ -18,10 +18,10 @@ from tqdm import tqdm
 
 from training.agent_draws import draw_transcripts, make_library
 from training.agent_encode import Encoded, encode_transcript, make_batch
-from training.evaluate_agent import draw_plays, judge_plays, summarise
 from training.agent_words import make_agent_tokenizer
 from training.causal import make_causal_model
 from training.causal_teach import CausalTeacher
+from training.evaluate_agent import draw_plays, judge_plays, summarise
 from training.model import order_numbers
 from training.muon import Muon
 from training.train import CHECKPOINT_SECONDS, Training, learn, split_weights

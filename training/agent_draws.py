@@ -3,14 +3,13 @@ by heart.
 """
 
 import random
-
 from functools import cache
 from typing import NamedTuple
 
 from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.make import SEED, SIZE, make_dataset
 from ircotlib.laboratory.questions import ALL_DATASETS, DATASETS, draw_riddle
-from ircotlib.laboratory.records import Fact, Riddle
+from ircotlib.laboratory.records import Riddle
 from ircotlib.systems import System, all_systems
 from training.agent_lessons import draw_drill, draw_lesson, famous_world, known_facts
 from training.agent_library import Library
@@ -194,5 +193,3 @@ def _nothing(mind: Mind):
     from training.agent_play import Asked
 
     return Asked("auto_cot", "chain", _asked(mind), (), (), {})
-
-

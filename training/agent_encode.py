@@ -56,11 +56,15 @@ def encode_transcript(transcript: Transcript) -> Encoded:
 
 def _tokens_of(spans: Sequence[tuple[int, int]], starts: list[int]) -> set[int]:
     return {
-        at for start, end in spans for at in range(bisect_left(starts, start), bisect_left(starts, end))
+        at
+        for start, end in spans
+        for at in range(bisect_left(starts, start), bisect_left(starts, end))
     }
 
 
-def _fill(tables: dict[str, list], transcript: Transcript, ids: list[int], starts: list[int]) -> None:
+def _fill(
+    tables: dict[str, list], transcript: Transcript, ids: list[int], starts: list[int]
+) -> None:
     place = {start: at for at, start in enumerate(starts)}
     for copied in transcript.copied:
         tables["sources"] += _copy(copied, ids, place, starts)

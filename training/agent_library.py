@@ -18,6 +18,7 @@ from ircotlib.text import normalise_answer
 MISSED = 0.08  # of the retrievals do not have their best paragraph
 SURE, UNSURE = (8.0, 2.0), (-4.0, 3.0)  # mean and deviation of the reader's confidence
 MISREAD = 0.03  # of the answers that a paragraph states are not found
+NOTHING = 0.3  # of the unsure answers are none at all
 MISLED = 0.1  # of those that none states are given surely
 
 
@@ -60,7 +61,9 @@ class Library:
                 return Extracted(stated[fact.relation], rng.gauss(*SURE))
         like = stated.get(fact.relation) if fact and rng.random() < 0.6 else None
         wrong = like or rng.choice([*stated.values()])
-        return Extracted(wrong, rng.gauss(*(SURE if rng.random() < MISLED else UNSURE)))
+        if rng.random() < MISLED:
+            return Extracted(wrong, rng.gauss(*SURE))
+        return Extracted("" if rng.random() < NOTHING else wrong, rng.gauss(*UNSURE))
 
 
 def _open(world: World) -> BM25:

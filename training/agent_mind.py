@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ircotlib.data import Paragraph
 from ircotlib.laboratory.encyclopedia import draw_value
+from ircotlib.laboratory.names import PARTS
 from ircotlib.laboratory.records import Entity, Fact, Passage, Riddle
 from ircotlib.laboratory.relations import Relation
 from ircotlib.laboratory.verdicts import CLAIM_THOUGHTS, NO, PLACE, REFUTES, SUPPORTS, YES
@@ -20,6 +21,8 @@ from training.agent_library import Library
 
 LONG = "eli5"  # the data set whose answers are whole chains
 UNSOLVED = 0.4  # of the subjects that are not known: the agent says so, it does not make things up
+
+NOBODY = 0.7  # of the names made up: those of a page, if at all, only by chance
 
 
 class Told(NamedTuple):
@@ -36,8 +39,8 @@ class Mind:
     """The agent at work on one question. `knows(fact)`: a value it knows by heart, or None.
 
     `values`: what it believes each step's answer to be. `asked`: the facts its queries and
-    sentences are about. `told`: what it stated, in order. `unsure`: the steps whose values it made up.
-    `shown`: the passages that stood in its prompts.
+    sentences are about. `told`: what it stated, in order. `unsure`: the steps whose values it made
+    up. `shown`: the passages that stood in its prompts.
     """
 
     riddle: Riddle
@@ -116,6 +119,9 @@ class Mind:
         is_sought = self.riddle.sought and self.steps[n].fact in self._compared()
         if is_sought and self.rng.random() < 0.5:
             return self.riddle.sought
+        parts = PARTS.get(self.relation(n).value)
+        if parts and self.rng.random() < NOBODY:
+            return " ".join(self.rng.choice(words) for words in parts)
         return draw_value(self.relation(n), self.subject(n), self.library.by_kind, self.rng)
 
     def _believe(self, n: int, told: Told) -> bool:

@@ -94,9 +94,7 @@ def _count_long(text: str) -> int:
     return count_tokens(text) if len(text) > 2500 else len(text) // 4
 
 
-def play(
-    system: System, mind: Mind, teach: Mapping[str, Teach], **setting
-) -> list[Turn]:
+def play(system: System, mind: Mind, teach: Mapping[str, Teach], **setting) -> list[Turn]:
     """Play a system on the question of a mind; return the agent's turns. `teach`: the teacher of
     each "module/stage".
     """
@@ -157,11 +155,19 @@ def _turn(request: Generate | Sample, asked: Asked, said: Reply | str) -> Turn:
     reply = Reply(said) if isinstance(said, str) else said
     taken = cut(reply.text, request.stop)
     return Turn(
-        f"{asked.system}/{asked.stage}", request.prompt, reply, taken, _stopped(reply.text, request.stop)
+        f"{asked.system}/{asked.stage}",
+        request.prompt,
+        reply,
+        taken,
+        _stopped(reply.text, request.stop),
     )
 
 
 def _stopped(text: str, stop: Stop) -> str:
     """The text that stops a reply, "" where it comes to its own end."""
-    found = [(text.find(mark), mark) for mark in stop if mark in text] if isinstance(stop, tuple) else []
+    found = (
+        [(text.find(mark), mark) for mark in stop if mark in text]
+        if isinstance(stop, tuple)
+        else []
+    )
     return min(found)[1] if found else ""

@@ -81,7 +81,7 @@ class Transcript:
 
 
 def join_turns(turns: Sequence[Turn]) -> list[Transcript]:
-    """The transcripts of a play: a prompt that goes on where an earlier text ended is part of it."""
+    """The transcripts of a play: a prompt that goes on where a text ended is part of it."""
     transcripts: list[Transcript] = []
     for turn in turns:
         grows = (t for t in reversed(transcripts) if turn.prompt.startswith(t.text))
@@ -206,6 +206,9 @@ def _mentions(transcript: Transcript, value: str) -> list[int]:
 def _pattern(mind: Mind) -> re.Pattern:
     """Any name or value that the agent may write."""
     names = {name for told in mind.told for name in (told.value, told.fact.subject)}
-    names |= {step.fact.subject for step in mind.steps} | {*mind.values.values(), mind.riddle.sought}
+    names |= {step.fact.subject for step in mind.steps} | {
+        *mind.values.values(),
+        mind.riddle.sought,
+    }
     names = sorted(filter(None, names), key=len, reverse=True)
     return re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b")

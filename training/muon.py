@@ -31,7 +31,7 @@ class Muon(torch.optim.Optimizer):
                 torch._foreach_add_(weights, list(updates.unbind()), alpha=-size)
 
     def _momenta(self, weights: list[torch.Tensor], momentum: float) -> torch.Tensor:
-        """Nesterov's: the gradient, and the momentum that it is part of; [weights, rows, columns]."""
+        """Nesterov's: the gradient with the momentum it is part of; [weights, rows, columns]."""
         found = []
         for weight in weights:
             state = self.state[weight]

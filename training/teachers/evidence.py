@@ -37,7 +37,11 @@ def edit(mind: Mind, asked: Asked) -> str:
     if mind.steps[n].after:
         mind.values[mind.steps[n].after[-1]] = fact.subject
     evidence = asked.fields["evidence"]
-    found = [p for p in mind.notes["found"] if p.title == fact.subject and _holds(mind, p, fact, evidence)]
+    found = [
+        p
+        for p in mind.notes["found"]
+        if p.title == fact.subject and _holds(mind, p, fact, evidence)
+    ]
     mind.find(n, found)
     return mind.say(n)
 
