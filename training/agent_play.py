@@ -10,12 +10,13 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.program import Generate, Program, Retrieve, Sample, Sampled, Stop
 from ircotlib.prompts import Prompt, read_template
 from ircotlib.systems import System
-from ircotlib.systems.readers import cot_reader
+from ircotlib.systems.readers import READERS
 from ircotlib.text import cut
 from training.agent_mind import Mind
 from training.agent_words import count_tokens
 
 STYLE, WINDOW, WRITTEN = "agent", 1024, 200
+DIRECT = 0.15  # of the readers answer directly
 
 
 class Asked(NamedTuple):
@@ -100,13 +101,15 @@ def play(system: System, mind: Mind, teach: Mapping[str, Teach], **setting) -> l
     """
     recorder = Recorder(mind)
     prompts = {stage: recorder.writer(system.module, stage) for stage in system.stages}
-    program = system.program(question_of(mind), **_given(system, recorder, prompts), **setting)
+    program = system.program(question_of(mind), **given(system, recorder, prompts), **setting)
     return play_program(program, recorder, mind, teach)
 
 
-def _given(system: System, recorder: Recorder, prompts: Mapping[str, Callable]) -> dict:
+def given(system: System, recorder: Recorder, prompts: Mapping[str, Callable]) -> dict:
+    kind = "direct" if recorder.mind.rng.random() < DIRECT else "cot"
+
     def read(question, paragraphs):
-        return cot_reader(question, paragraphs, prompt=recorder.writer("ircot", "cot"))
+        return READERS[kind](question, paragraphs, prompt=recorder.writer("ircot", kind))
 
     offered = {"prompts": prompts, "read": read}
     return {name: value for name, value in offered.items() if system.takes(name)}
