@@ -75,6 +75,20 @@ def test_pages_are_cut_into_passages_of_100_words_without_heads(tmp_path):
     assert len(corpus) == 4 and [p.id for p in corpus][3] == "13-1"
 
 
+def test_pages_beside_the_questions_are_a_corpus_and_none_is_an_error(tmp_path):
+    (tmp_path / "zsre").mkdir()
+    write_lines(tmp_path / "zsre/structured_zeroshot-dev-kilt.jsonl", SLOT)
+    with pytest.raises(FileNotFoundError, match="looked for kilt_knowledgesource.json in .*get it"):
+        read_dataset("zsre", tmp_path)
+    page = {"_id": "12", "wikipedia_title": "Emma", "text": ["Emma", "Short."]}
+    for place in ("kilt_knowledgesource.json", "kilt/kilt_knowledgesource.json"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        write_lines(tmp_path / place, page | {"wikipedia_title": place})
+        [question], corpus = read_dataset("zsre", tmp_path)
+        assert question.answers[0] == "Jane Austen"
+        assert [(p.id, p.title, p.text) for p in corpus] == [("12-0", place, "Short.")]
+
+
 def test_claims_of_both_formats_are_asked_alike(tmp_path):
     kilt = {"id": "7", "input": "Emma is a novel.", "output": [{"answer": "SUPPORTS"}]}
     claim = {"id": 7, "label": "SUPPORTS", "claim": "Emma is a novel.", "evidence": []}

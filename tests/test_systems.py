@@ -14,7 +14,7 @@ from ircotlib.parameters import grid_names
 from ircotlib.paths import REPORTED
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
 from ircotlib.prompts import read_template
-from ircotlib.systems import ANSWER, RECALL, all_systems, choose_systems
+from ircotlib.systems import ANSWER, RECALL, SEARCHAIN, all_systems, choose_systems
 from ircotlib.systems.iirc import find_pages, read_titles, with_main_passage
 from ircotlib.systems.ircot import collect, ircot, ircot_qa, ircot_without_reader
 from ircotlib.systems.nor import nor_qa
@@ -423,3 +423,21 @@ def test_two_systems_of_one_name_are_refused(folder):
     (folder / "mine2.py").write_text(MINE.replace("Two steps", "OneR"))
     with pytest.raises(ValueError, match="found two systems of one name among .*OneR, OneR, "):
         all_systems()
+
+
+def test_what_searchain_claims_is_in_its_table_1():
+    """It beats all that retrieve on all data sets; without retrieval, in the mean (§4.2)."""
+    reported = pandas.read_csv(REPORTED).query("paper == 'searchain' and source == 'Table 1'")
+    values = reported.pivot_table("value", "dataset", "system")
+    study = {system.name: system for system in choose_systems(study=SEARCHAIN)}
+    claims = {name: system.better_than for name, system in study.items() if system.better_than}
+    assert set(claims) == {"SearChain", "SearChain w/o IR"} and len(values) == 8
+    for name, worse in claims.items():
+        lead = {
+            other: values[study[name].reported[0]] - values[study[other].reported[0]]
+            for other in worse
+        }
+        assert all(one.mean() > 0 for one in lead.values())
+        assert name != "SearChain" or all((one > 0).all() for one in lead.values())
+    compared = {name for name, s in study.items() if 200 <= s.order < 300 and name != "ReAct"}
+    assert compared < set(claims["SearChain"])

@@ -7,7 +7,8 @@ from playing import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Retrieve, Sample
-from ircotlib.systems.tree_of_thought import BEST, tree_of_thought
+from ircotlib.systems.thoughts import BEST
+from ircotlib.systems.tree_of_thought import tree_of_thought
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("tree_of_thought", "propose", "vote")

@@ -4,7 +4,7 @@ from ircotlib.laboratory.draw import Draw
 from ircotlib.laboratory.records import Fact, Riddle, Thought
 from ircotlib.laboratory.tables import read_table
 
-WORDINGS = read_table("explanations")
+EXPLANATIONS = read_table("explanations")
 MEETING, MEETING_THOUGHT = "How could {a} and {b} have met?", "So {a} and {b} could have met there."
 
 
@@ -12,9 +12,9 @@ def draw_explanation(draw: Draw) -> Riddle | None:
     """Why something is so in a city ("why"), or how a work, a company or a band came to be
     ("origin"): the facts that a row of explanations.csv names.
     """
-    a = draw.start({kind for row in WORDINGS if row["kind"] == draw.kind for kind in _of(row)})
-    rows = [r for r in WORDINGS if r["kind"] == draw.kind and draw.world.entities[a].kind in _of(r)]
-    row = draw.rng.choice(rows)
+    rows = [row for row in EXPLANATIONS if row["kind"] == draw.kind]
+    a = draw.start({kind for row in rows for kind in _of(row)})
+    row = draw.rng.choice([row for row in rows if draw.world.entities[a].kind in _of(row)])
     facts = [_follow(draw, a, path.split(".")) for path in row["facts"].split()]
     if None in facts:
         return None

@@ -3,7 +3,7 @@
 from ircotlib.datasets.pooled import digest
 from ircotlib.laboratory.records import Riddle, World
 from ircotlib.laboratory.relations import KINDS
-from ircotlib.laboratory.worked import WorkedExample, work_out
+from ircotlib.laboratory.worked import refer_back, work_out
 
 # the last step of a decomposition, which no paragraph answers; #1 is the answer of the first
 OPERATIONS = {"time": "Is #2 before #3?", "same": "Is #1 the same as #2?", "place": "Is #2 {x}?"}
@@ -13,29 +13,21 @@ def strategyqa_record(world: World, riddle: Riddle, seed: int) -> dict:
     """A question as StrategyQA's file has it (Geva et al. 2021), with the evidence of one
     annotator.
     """
-    worked, first = work_out(world, riddle), riddle.facts[0].subject
+    steps, first = work_out(world, riddle).steps, riddle.facts[0].subject
     entity = world.entities[first]
-    needed = [[[_name(world.passage(*step.fact).title)]] for step in worked.steps]
+    intro = KINDS[entity.kind].intro.format(name=first, category=entity.category)
+    needed = [[[_name(world.passage(*step.fact).title)]] for step in steps]
+    operation = OPERATIONS[riddle.kind].format(x=riddle.sought)
     return {
         "qid": digest(f"strategyqa {seed} {riddle.text}", 20),
         "term": first,
-        "description": f"{entity.category} {KINDS[entity.kind].noun}",
+        "description": intro.partition(" a ")[2].rstrip("."),
         "question": riddle.input,
         "answer": riddle.answer == "Yes",
-        "facts": [step.sentence for step in worked.steps],
-        "decomposition": [*_decompose(worked), OPERATIONS[riddle.kind].format(x=riddle.sought)],
+        "facts": [step.sentence for step in steps],
+        "decomposition": [*map(refer_back, steps), operation],
         "evidence": [[*needed, ["operation"]]],
     }
-
-
-def _decompose(worked: WorkedExample) -> list[str]:
-    """The questions of the steps, with "#1" for what the first one finds."""
-    return [
-        step.question.replace(step.fact.subject, f"#{step.after[0] + 1}")
-        if step.after
-        else step.question
-        for step in worked.steps
-    ]
 
 
 def strategyqa_paragraphs(world: World) -> dict[str, dict]:

@@ -23,7 +23,6 @@ from ircotlib.laboratory.verdicts import (
     draw_time,
 )
 from ircotlib.laboratory.walks import draw_inference, draw_walk
-from ircotlib.laboratory.wording import PLAIN
 
 # IRCoT's data sets: kinds of question, by their names in the official files, and their shares
 DATASETS = {
@@ -71,11 +70,11 @@ def draw_riddle(
     world: World, rng: random.Random, dataset: str, kind: str, dialect: str | None = None
 ) -> Riddle:
     """Draw one question of a data set and kind (ALL_DATASETS; "1hop" in any of IRCoT's); `dialect`:
-    the one of IRCoT's data sets whose chains its chain is worded like, None: its own, or PLAIN.
+    the data set whose chains its chain is worded like, None: its own.
 
     Raises ValueError when none is found: the world is too small.
     """
-    draw = Draw(world, rng, dataset, kind, dialect or (dataset if dataset in DATASETS else PLAIN))
+    draw = Draw(world, rng, dataset, kind, dialect or dataset)
     draw_one = OTHERS.get(kind, draw_walk)
     for _ in range(TRIES):
         if riddle := draw_one(draw):

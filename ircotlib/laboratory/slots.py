@@ -8,7 +8,7 @@ from ircotlib.laboratory.tables import read_table
 SLOTS = {row["relation"]: row["slot"] for row in read_table("slots")}
 # of relations to cities: the slot for the city's country
 COUNTRIES = {row["relation"]: row["country"] for row in read_table("slots") if row["country"]}
-THOUGHT = "Thus, the {slot} of {a} is {x}."
+SLOT_THOUGHT = "Thus, the {slot} of {a} is {x}."
 
 
 def draw_slot(draw: Draw) -> Riddle | None:
@@ -34,5 +34,5 @@ def draw_country_slot(draw: Draw) -> Riddle | None:
 def _fill(draw: Draw, slot: str, facts: list[Fact]) -> Riddle:
     a, value = facts[0].subject, draw.world.value(*facts[-1])
     asked = f"{a}{SEPARATOR}{slot}"
-    thus = THOUGHT.format(slot=slot, a=a, x=value) if len(facts) > 1 else ""
+    thus = SLOT_THOUGHT.format(slot=slot, a=a, x=value) if len(facts) > 1 else ""
     return draw.riddle(ask_relation(asked), value, facts, thus, input=asked)

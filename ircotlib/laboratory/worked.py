@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ircotlib.laboratory.records import Fact, Riddle, World
-from ircotlib.laboratory.wording import ANSWER, PLAIN, word_thought
+from ircotlib.laboratory.wording import ANSWER, word_thought
 
 
 class Step(NamedTuple):
@@ -37,7 +37,7 @@ class WorkedExample(NamedTuple):
     final: str
 
 
-def work_out(world: World, riddle: Riddle, dialect: str = PLAIN) -> WorkedExample:
+def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedExample:
     """The worked example of a question, all facts stated that it needs, those of IIRC's main
     passage too; `dialect`: the data set whose chains the sentences are worded like.
     """
@@ -51,6 +51,15 @@ def work_out(world: World, riddle: Riddle, dialect: str = PLAIN) -> WorkedExampl
     else:  # a long answer is its own final content
         final = riddle.answer
     return WorkedExample(riddle.text, riddle.answer, tuple(steps), tuple(conclusion), final)
+
+
+def refer_back(step: Step) -> str:
+    """The question of a step before earlier ones are answered: "#1" is what the first one finds (as
+    in MuSiQue).
+    """
+    if not step.after:
+        return step.question
+    return step.question.replace(step.fact.subject, f"#{step.after[-1] + 1}")
 
 
 def _take_step(world: World, fact: Fact, earlier: Sequence[Step], dialect: str) -> Step:

@@ -43,7 +43,6 @@ SYSTEMS = (
         "Least-to-Most",
         least_to_most,
         stages=("decompose", "solve"),
-        better_than=("CoT",),
         reported=("Least-to-Most",),
         study=SEARCHAIN,
         color="#c9a66b",

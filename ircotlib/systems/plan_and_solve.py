@@ -81,7 +81,6 @@ SYSTEMS = (
         "Plan-and-Solve w/ IR",
         plan_and_solve_with_ir,
         stages=("solve", "read"),
-        better_than=("Plan-and-Solve",),
         reported=("Plan-and-Solve w/ IR",),
         study=SEARCHAIN,
         color="#b8735c",

@@ -47,7 +47,6 @@ SYSTEMS = (
         "Recite-and-answer",
         recite_and_answer,
         stages=("recite", "answer"),
-        better_than=("Direct Prompting",),
         reported=("Recite-and-answer", "RECITE"),
         study=SEARCHAIN,
         color="#9b8fc0",

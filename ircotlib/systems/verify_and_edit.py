@@ -86,7 +86,6 @@ SYSTEMS = (
         "Verify-and-Edit",
         verify_and_edit,
         stages=("cot", "question", "answer"),
-        better_than=("CoT-SC",),
         reported=("Verify-and-Edit",),
         study=SEARCHAIN,
         color="#8a6d2f",
