@@ -10,9 +10,9 @@ from ircotlib.laboratory.encyclopedia import make_popular
 from ircotlib.laboratory.make import make_dataset
 from ircotlib.laboratory.questions import draw_riddle
 from ircotlib.laboratory.records import Fact, World
-from ircotlib.laboratory.wording import PLAIN, word_thought
+from ircotlib.laboratory.wording import word_thought
 from training.agent_library import Library
-from training.agent_mind import Mind
+from training.agent_mind import PLAIN, Mind
 from training.agent_transcripts import Decided, Span, Transcript, locate
 
 FAMOUS = 380  # entities of the default laboratory, those that most other pages name

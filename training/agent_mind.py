@@ -15,10 +15,11 @@ from ircotlib.laboratory.names import PARTS
 from ircotlib.laboratory.records import Entity, Fact, Passage, Riddle
 from ircotlib.laboratory.relations import Relation
 from ircotlib.laboratory.verdicts import CLAIM_THOUGHTS, NO, PLACE, REFUTES, SUPPORTS, YES
-from ircotlib.laboratory.wording import PLAIN, word_thought
+from ircotlib.laboratory.wording import word_thought
 from ircotlib.laboratory.worked import Step, WorkedExample, work_out
 from training.agent_library import Library
 
+PLAIN = "hotpotqa"  # the data set in whose sentences it thinks
 LONG = "eli5"  # the data set whose answers are whole chains
 UNSOLVED = 0.4  # of the subjects that are not known: the agent says so, it does not make things up
 
