@@ -18,34 +18,35 @@ from tqdm import tqdm
 
 from training.agent_draws import draw_transcripts, make_library
 from training.agent_encode import Encoded, encode_transcript, make_batch
+from training.agent_model import make_agent_model
 from training.agent_words import make_agent_tokenizer
-from training.causal import make_causal_model
-from training.causal_teach import CausalTeacher
+from training.causal_teach import CausalTeacher, causal_loss
 from training.evaluate_agent import draw_plays, judge_plays, summarise
-from training.model import order_numbers
 from training.muon import Muon
-from training.train import CHECKPOINT_SECONDS, Training, learn, split_weights
+from training.train import CHECKPOINT_SECONDS, Training, split_weights
 
+REST = 0.3  # of the learning rate of matrices: that of all other weights
+MIDDLE, KNOWING = 3, 0.3  # where states must name what they are about, and the weight of that
 TOKENS = 3000  # of a step, padding included
 CHUNK = 40  # steps whose transcripts are drawn together, about one world
 LONGEST = 1024  # tokens of a transcript
-SHORT, EARLY = 260, 0.04  # tokens of a transcript in so large a share of the steps, the first
+SHORT, EARLY = 260, 0.02  # tokens of a transcript in so large a share of the steps, the first
 EVALUATE_EVERY = 400  # steps
 PLAYS = 104  # questions played to evaluate
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What one training is made of. `peak`: the highest learning rate."""
+    """What one training is made of. `peak`: the highest learning rate of matrices."""
 
     steps: int
     seed: int
     peak: float
 
     def learning_rate(self, step: int) -> float:
-        """400 steps of warm-up, at most a tenth of all; flat to 55%, then linear to 2%."""
+        """150 steps of warm-up, at most a tenth of all; flat to 55%, then linear to 2%."""
         falling = 1 - 0.98 * (step / self.steps - 0.55) / 0.45
-        rising = (step + 1) / min(400, max(1, self.steps // 10))
+        rising = (step + 1) / min(150, max(1, self.steps // 10))
         return self.peak * min(1.0, rising, max(0.02, falling))
 
 
@@ -77,15 +78,27 @@ def cut_rows(rows: list[Encoded]) -> list[list[Encoded]]:
 
 def start_training(recipe: Recipe) -> Training:
     """A training of which nothing is done."""
-    tokenizer = make_agent_tokenizer()
-    model = make_causal_model(len(tokenizer), recipe.seed)
-    order_numbers(model, tokenizer)
+    model = make_agent_model(make_agent_tokenizer(), recipe.seed)
     teacher = CausalTeacher(model.config.hidden_size)
     for weight in teacher.parameters():  # else their losses would at first outweigh the others
         torch.nn.init.zeros_(weight)
     matrices, rest = split_weights(model, teacher)
     adam = torch.optim.AdamW(rest, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
     return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam])
+
+
+def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
+    """One step of the optimizers, in single precision; return the parts of the loss."""
+    model, teacher = training.model, training.teacher
+    loss, parts = causal_loss(model, teacher, batch, MIDDLE, KNOWING)
+    model.zero_grad()
+    teacher.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_([*model.parameters(), *teacher.parameters()], 1.0)
+    for optimizer, share in zip(training.optimizers, (1.0, REST), strict=True):
+        optimizer.param_groups[0]["lr"] = share * rate
+        optimizer.step()
+    return parts
 
 
 def train(out: Path, recipe: Recipe) -> None:
@@ -112,7 +125,7 @@ def run_steps(training: Training, checkpoint: Path, recipe: Recipe) -> None:
         if chunk is None or step % CHUNK == 0:
             chunk = draw_chunk(step // CHUNK, recipe)
         rate = recipe.learning_rate(step)
-        for name, loss in learn(training, chunk[step % CHUNK], rate, half=False).items():
+        for name, loss in learn(training, chunk[step % CHUNK], rate).items():
             losses.setdefault(name, []).append(loss)
         training.step, training.seconds = step + 1, time.time() - started
         if training.step % EVALUATE_EVERY == 0 or training.step == recipe.steps:
@@ -156,7 +169,7 @@ def main() -> None:
     add("--out", type=Path, required=True, help="folder of the model and its checkpoint")
     add("--steps", type=int, default=9000, help="900 take about ten minutes")
     add("--seed", type=int, default=0)
-    add("--peak", type=float, default=4e-3, help="highest learning rate")
+    add("--peak", type=float, default=1e-2, help="highest learning rate")
     options = parser.parse_args()
     if options.steps < 1 or not options.peak > 0:
         parser.error(f"found --steps {options.steps}, --peak {options.peak}, expected above 0")

@@ -106,7 +106,7 @@ def judge_plays(model, plays: Sequence[Play], rows: int = 8) -> list[Judged]:
         encoded = [encode_transcript(transcript) for *_, transcript in some]
         batch = make_batch(encoded)
         row, at, token = batch["written"].T
-        states = model.gpt_neox(batch["input_ids"].to(model.device)).last_hidden_state
+        states = model.base_model(batch["input_ids"].to(model.device)).last_hidden_state
         right = model.lm_head(states[row, at]).argmax(-1).cpu() == token
         right |= batch["weights"] < 1
         judged += _judge(some, right.tolist(), encoded)

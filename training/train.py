@@ -88,15 +88,11 @@ def split_weights(
     return list(matrices), [weight for weight in weights if weight not in matrices]
 
 
-def learn(
-    training: Training, batch: dict[str, torch.Tensor], rate: float, half: bool = True
-) -> dict[str, float]:
-    """One step of the optimizers; return the parts of the loss. `half`: in half precision, which
-    many processors do not have and then are slow at.
-    """
+def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
+    """One step of the optimizers; return the parts of the loss."""
     model, teacher = training.model, training.teacher
     batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
-    with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=half):
+    with torch.autocast(model.device.type, dtype=torch.bfloat16):
         find_loss = total_loss if model.config.is_encoder_decoder else causal_loss
         loss, parts = find_loss(model, teacher, batch)
     model.zero_grad()

@@ -67,12 +67,13 @@ def decompose(mind: Mind, asked: Asked) -> str:
         return "[EOQ]"
     found = re.findall(r'"titles": (\[.*?\])', asked.so_far)
     titles = [_choose_title(mind, n, json.loads(of)) for n, of in enumerate(found)]
-    listed = json.dumps(list(dict.fromkeys(titles)))
+    listed = json.dumps([*filter(None, dict.fromkeys(titles))])
     return f"(select) [multihop_titleqa] Titles: {listed}. Question: {mind.riddle.text}"
 
 
 def _choose_title(mind: Mind, n: int, titles: list[str]) -> str:
-    return mind.subject(n) if mind.subject(n) in titles else titles[0]
+    """The page of the step's subject, else the best one found, "" where nothing was."""
+    return mind.subject(n) if mind.subject(n) in titles else next(iter(titles), "")
 
 
 def read_one(mind: Mind, asked: Asked) -> str:
