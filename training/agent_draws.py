@@ -67,7 +67,9 @@ class Drawn(NamedTuple):
 def taught_systems() -> dict[str, System]:
     """The systems that ask the agent: those whose program, and not another's, is played."""
     alike = ("IRCoT", "IRCoT QA w/o reader", "OneR")
-    return {n: one for n, one in all_systems().items() if one.asks_model and n not in alike}
+    return {
+        n: one for n, one in all_systems().items() if (one.stages or one.reads) and n not in alike
+    }
 
 
 @cache
