@@ -7,7 +7,6 @@ import difflib
 import json
 import re
 import shlex
-from pathlib import PurePath
 from typing import Annotated, Literal
 
 import yaml
@@ -17,34 +16,19 @@ from ircotlib.datasets import all_datasets
 from ircotlib.paths import PROFILES
 from ircotlib.prices import find_price
 from ircotlib.prompts import AGENT, GPT3, STYLES
+from ircotlib.retrieval.names import check_retriever
 from ircotlib.systems import all_systems
 
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
 # of a profile that says how its local models are prompted, a model behind a server takes these
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-VECTORS = ("dense", "colbert", "hybrid")  # retrievers, before ":MODEL"
-RETRIEVER = re.compile(rf"embedded|({'|'.join(VECTORS)}):\S.*|https?://\S+")
 
 
 def _different(values: list) -> list:
     if len(set(map(str, values))) < len(values):
         raise ValueError("expected each value once")
     return values
-
-
-def _a_retriever(name: str) -> str:
-    if "@" in name and name.partition(":")[0] not in VECTORS:
-        raise ValueError(
-            "expected an address without user and password, for notebooks keep their parameters; "
-            "set ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
-        )
-    if not RETRIEVER.fullmatch(name):
-        raise ValueError(
-            'expected "embedded" or the address of an Elasticsearch, http://host:9200, or a model '
-            "as in dense:FOLDER, colbert:FOLDER or hybrid:FOLDER"
-        )
-    return name
 
 
 def _addresses(server: str) -> str:
@@ -60,7 +44,7 @@ Positive = Annotated[float, Field(gt=0)]
 Values = Annotated[list[Count], Field(min_length=1), AfterValidator(_different)]
 Distractors = Annotated[list[Count], AfterValidator(_different)]
 Names = Annotated[list[str], AfterValidator(_different)]
-Retriever = Annotated[str, AfterValidator(_a_retriever)]
+Retriever = Annotated[str, AfterValidator(check_retriever)]
 SomeNames = Annotated[Names, Field(min_length=1)]
 
 
@@ -200,14 +184,6 @@ class Parameters(BaseModel):
             return self.distractors if chosen is None else chosen
         extra = self.model_extra or {}
         return extra.get(f"{of}{module}_{name}", extra.get(f"{module}_{name}", list(paper)))
-
-
-def retriever_name(retriever: str) -> str:
-    """A retriever as figures name it, without the place where its model or server is."""
-    kind, _, model = retriever.partition(":")
-    if kind in VECTORS:
-        return f"{kind}: {PurePath(model).name}"
-    return "BM25" if retriever == "embedded" else "BM25, Elasticsearch"
 
 
 def grid_names() -> list[str]:
