@@ -7,6 +7,7 @@ from ircotlib.datasets import all_datasets
 from ircotlib.systems import all_systems
 
 OURS = {"font.sans-serif": ["DejaVu Sans"], "lines.markeredgewidth": 1}
+OURS["text.parse_math"] = False  # a dollar in a name is a dollar
 LOOK = ["seaborn-v0_8-whitegrid", "seaborn-v0_8-paper", OURS]
 
 
