@@ -36,6 +36,7 @@ PROFILES = ROOT / "profiles"
 PROMPTS = ROOT / "prompts"
 REPORTED = ROOT / "data" / "reported.csv"
 REPORTED_CASES = ROOT / "data" / "reported_cases.csv"
+DOWNLOADS = ROOT / "data" / "downloads.csv"  # where the official files are
 PRICES = ROOT / "data" / "prices.csv"  # of models behind servers
 MODELS = ROOT / "data" / "models"  # the shipped ones
 

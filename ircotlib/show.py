@@ -25,7 +25,7 @@ from ircotlib.program import (
 )
 
 DOLLAR = "<span>$</span>"  # alone in an element it begins no formula
-MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n|~"} | {"$": DOLLAR})
+MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"} | {"$": DOLLAR})
 
 
 def escape(text: str) -> str:
