@@ -23,12 +23,13 @@ from ircotlib.paths import write_whole
 from ircotlib.program import Outcome
 from ircotlib.progress import show_progress
 from ircotlib.scheduler import run
-from ircotlib.systems import RECALL, System, choose_systems
+from ircotlib.systems import RECALL, SEARCHAIN, System, choose_systems
 from ircotlib.traces import row_of
 
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
 ABOUT += ("parameters", "questions")  # of run.json, what it takes to read and to replay a run
+COVER_EM = "cover_em"  # of the scores of data sets
 AGAIN = "run its notebook again: remembered calls cost nothing"
 
 
@@ -76,8 +77,12 @@ def run_folder(bench: Bench, system: System, part: str, setting: dict) -> Path:
 
 
 def measure_of(system: System, dataset: str) -> str:
-    """What a system is judged by on a data set: recall, or the data set's first score."""
-    return RECALL if system.tuned_by == RECALL else next(iter(find_dataset(dataset).scores))
+    """What a system is judged by on a data set: recall; SearChain's and those it compares with by
+    cover-EM where the data set has it (SearChain §4.1); else the data set's first score.
+    """
+    scores = [*find_dataset(dataset).scores]
+    covered = system.study == SEARCHAIN and COVER_EM in scores
+    return RECALL if system.tuned_by == RECALL else COVER_EM if covered else scores[0]
 
 
 def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
@@ -132,7 +137,7 @@ def compare_systems(
         tuning.append(table)
         named = {"dataset": bench.dataset, "system": system.name}
         chosen.append(named | {"k": None, "m": None} | best)
-        shown = bench.demonstrated and system.asks_model
+        shown = bench.demonstrated and system.shows_sets
         for number in range(demonstration_sets if shown else 1):
             setting = best | ({"demonstration_set": number} if shown else {})
             scores.append(run_system(bench, system, "test", **setting))
@@ -144,10 +149,20 @@ def compare_systems(
 
 
 def clear_runs(bench: Bench, system: System) -> None:
-    """Remove a system's runs on a bench before they are made anew; remembered calls stay."""
+    """Remove a system's runs on a bench before they are made anew, and runs that cannot be read;
+    remembered calls stay.
+    """
     for path in bench.runs.glob("*/*/run.json"):
-        if json.loads(path.read_text())["system"] == system.name:
+        if _system_of(path.parent) in (None, system.name):
             shutil.rmtree(path.parent)
+
+
+def _system_of(folder: Path) -> str | None:
+    """The name of the system of a run; None where run.json is damaged."""
+    try:
+        return read_about(folder)["system"]
+    except ValueError:
+        return None
 
 
 def read_about(folder: Path) -> dict:
@@ -157,9 +172,9 @@ def read_about(folder: Path) -> dict:
         found = "found no run.json: the run goes on, or was broken off"
         raise ValueError(f"{folder}: {found}, expected a finished one; {AGAIN}")
     try:
-        about = json.loads(path.read_text())
-        missing = [name for name in ABOUT if name not in about]
-    except (ValueError, TypeError) as error:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        missing = [name for name in ABOUT if name not in about.keys()]
+    except (ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path}: found no JSON ({error}), expected an object; {AGAIN}") from None
     if missing:
         raise ValueError(f"{path}: found no {missing[0]!r}, expected {', '.join(ABOUT)}; {AGAIN}")

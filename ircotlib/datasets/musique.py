@@ -3,65 +3,69 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ircotlib.data import Paragraph, Question, read_jsonl
-from ircotlib.datasets import Dataset, FullCorpus
-from ircotlib.datasets.downloads import read_lines
-from ircotlib.datasets.fields import field
+from ircotlib.data import Paragraph, Question
+from ircotlib.datasets import Asked, Dataset, FullCorpus
+from ircotlib.datasets.fields import Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
-from ircotlib.metrics import exact_match, squad_f1
+from ircotlib.metrics import cover_em, exact_match, squad_f1
 
 
-def read_musique(path: Path) -> list[tuple[Question, tuple[Paragraph, ...]]]:
+class _Entry(Record):
+    title: String
+    paragraph_text: String
+
+
+class _Contexts(Record):
+    paragraphs: list[_Entry]
+
+
+class _Supporting(_Entry):
+    is_supporting: bool
+
+
+class _Asking(Record):
+    answerable: bool
+    id: Text
+    question: Text
+    answer: Text
+    answer_aliases: list[String]
+    paragraphs: list[_Supporting]
+
+
+def read_musique(path: Path) -> list[Asked]:
     """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4:
     answerable subset).
 
-    `kind` is the shape of the question, from its id: "2hop", "3hop1", ... Raises ValueError naming
-    file, line and field where the file is not in the official format.
+    Blank aliases are left out. `kind` is the shape of the question, from its id: "2hop", "3hop1",
+    ... Raises ValueError naming file, line and field where the file is not in the official format.
     """
-    rows = ((row, f"{path}, line {number}") for number, row in enumerate(read_jsonl(path), start=1))
-    return [
-        _read_record(row, where) for row, where in rows if field(row, "answerable", bool, where)
-    ]
+    rows = read_rows(path, _Asking)
+    return [_read_asked(record, where) for record, where in rows if record.answerable]
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of MuSiQue's questions, answerable or not, with or without answers."""
-    for record, where in read_lines(path):
-        for number, entry in enumerate(field(record, "paragraphs", list, where)):
-            place = f"{where}, paragraph {number}"
-            yield make_paragraph(
-                field(entry, "title", str, place),
-                field(entry, "paragraph_text", str, place).strip(),
-            )
+    for record, _ in read_rows(path, _Contexts):
+        yield from map(_paragraph, record.paragraphs)
 
 
-def _read_record(record: dict, where: str) -> tuple[Question, tuple[Paragraph, ...]]:
-    context, gold = [], {}
-    for number, entry in enumerate(field(record, "paragraphs", list, where)):
-        place = f"{where}, paragraph {number}"
-        paragraph = make_paragraph(
-            field(entry, "title", str, place), field(entry, "paragraph_text", str, place).strip()
-        )
-        context.append(paragraph)
-        if field(entry, "is_supporting", bool, place):
-            gold[paragraph.id] = None
+def _paragraph(entry: _Entry) -> Paragraph:
+    return make_paragraph(entry.title, entry.paragraph_text.strip())
+
+
+def _read_asked(record: _Asking, where: str) -> Asked:
+    context = tuple(map(_paragraph, record.paragraphs))
+    supporting = zip(context, record.paragraphs, strict=True)
+    gold = dict.fromkeys(p.id for p, entry in supporting if entry.is_supporting)
     if not gold:
         raise ValueError(
             f"{where}, field 'paragraphs': expected paragraphs with is_supporting true, found none"
             f" among {len(context)}"
         )
-    id = field(record, "id", str, where)
-    answers = dict.fromkeys(
-        [field(record, "answer", str, where), *field(record, "answer_aliases", list, where)]
-    )
-    return Question(
-        id,
-        field(record, "question", str, where),
-        tuple(answers),
-        tuple(gold),
-        "musique",
-        id.split("__")[0],
-    ), tuple(context)
+    aliases = (alias for alias in record.answer_aliases if alias.strip())
+    answers = tuple(dict.fromkeys([record.answer, *aliases]))
+    kind = record.id.split("__")[0]
+    return Question(record.id, record.question, answers, tuple(gold), "musique", kind), context
 
 
 SOURCE = "https://github.com/StonyBrookNLP/musique"
@@ -71,7 +75,7 @@ DATASET = Dataset(
     files=("musique_ans_v1.0_dev.jsonl", "dev_210.jsonl"),
     source=SOURCE,
     read=read_musique,
-    scores={"f1": squad_f1, "em": exact_match},
+    scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
     # the authors' program pools the answerable and the full variant: the number in the paper is of
     # these six files
     full=FullCorpus(
