@@ -96,9 +96,9 @@ def _unpack_later(label: str, total: int) -> Never:
 
 
 def _check_prompts(p: Parameters) -> None:
-    """The demonstrations of IRCoT's systems, if any of them asks the model."""
+    """The demonstrations of IRCoT's systems, if any of them shows some."""
     shown = p.demonstrations and STYLES[p.style].demonstrated
-    if shown and any(s.study == IRCOT and s.asks_model for s in choose_systems(p.systems)):
+    if shown and any(s.study == IRCOT and "m" in s.grid for s in choose_systems(p.systems)):
         for dataset in p.datasets:
             for m in p.distractors:
                 prompt_path(p.demonstrations, dataset, p.reader, p.style, m)
