@@ -29,6 +29,7 @@ from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, ROOT
 
 OWN_DATA = ("05_laboratory", "10_your_own")  # which make data of their own
 MEMORY = re.compile(r"MemoryError|out of memory|can't allocate memory|bad_alloc|Cannot allocate")
+FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
 LITTLE_MEMORY = "; was there too little memory? fewer --jobs, a smaller model or corpus takes less"
 
 
@@ -88,14 +89,22 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     except PapermillExecutionError as error:
         place = f"notebook {notebook}, code cell {error.exec_count}"
         reason = " ".join(f"{error.ename}: {error.evalue}".split())
-        advice = LITTLE_MEMORY if MEMORY.search(reason) else ""
-        raise RuntimeError(f"{place}: {reason}{advice}; traceback in {out}") from error
+        raise RuntimeError(f"{place}: {reason}{_advice(reason)}; traceback in {out}") from error
     except DeadKernelError as error:
         found = f"notebook {notebook}: its process was killed{LITTLE_MEMORY}"
         raise RuntimeError(f"{found}; what it did is in {out}") from error
     except OSError as error:
-        raise RuntimeError(f"notebook {notebook}: could not be run or kept: {error}") from error
+        found = f"notebook {notebook}: could not be run or kept: {error}"
+        raise RuntimeError(f"{found}{_advice(str(error))}") from error
     return time.monotonic() - started
+
+
+def _advice(reason: str) -> str:
+    """What to do about an error of the machine."""
+    if MEMORY.search(reason):
+        return LITTLE_MEMORY
+    again = f"; free some space below {DATA}, then run the same again: it goes on"
+    return again if FULL.search(reason) else ""
 
 
 def run_notebooks(
