@@ -3,23 +3,23 @@
 import re
 from pathlib import PurePath
 
+from ircotlib.urls import read_urls
+
 VECTORS = ("dense", "colbert", "hybrid")  # before ":MODEL"
-RETRIEVER = re.compile(rf"embedded|({'|'.join(VECTORS)}):\S.*|https?://\S+")
+MODEL = re.compile(rf"({'|'.join(VECTORS)}):\S.*")
+ELASTICSEARCH = "ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
 
 
 def check_retriever(name: str) -> str:
     """The name, if it is one of a retriever; ValueError, without what may be a password, if not."""
-    if "@" in name and name.partition(":")[0] not in VECTORS:
-        raise ValueError(
-            "expected an address without user and password, for notebooks keep their parameters; "
-            "set ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
-        )
-    if not RETRIEVER.fullmatch(name):
-        raise ValueError(
-            'expected "embedded" or the address of an Elasticsearch, http://host:9200, or a model '
-            "as in dense:FOLDER, colbert:FOLDER or hybrid:FOLDER"
-        )
-    return name
+    if name == "embedded" or MODEL.fullmatch(name):
+        return name
+    if name.startswith(("http:", "https:")):
+        return ",".join(read_urls(name, "http://host:9200", ELASTICSEARCH, port=True))
+    raise ValueError(
+        'expected "embedded" or the address of an Elasticsearch, http://host:9200, or a model as'
+        " in dense:FOLDER, colbert:FOLDER or hybrid:FOLDER"
+    )
 
 
 def retriever_name(retriever: str) -> str:
