@@ -1,14 +1,16 @@
 """MuSiQue's official files (Trivedi et al. 2022), https://github.com/StonyBrookNLP/musique"""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import Dataset, FullCorpus
 from ircotlib.datasets.downloads import read_lines
 from ircotlib.datasets.fields import field
 from ircotlib.datasets.pooled import make_paragraph
-from ircotlib.metrics import exact_match, squad_f1
+from ircotlib.metrics import cover_em, exact_match, squad_f1
 
 
 def read_musique(path: Path) -> list[tuple[Question, tuple[Paragraph, ...]]]:
@@ -33,6 +35,34 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
                 field(entry, "title", str, place),
                 field(entry, "paragraph_text", str, place).strip(),
             )
+
+
+class Part(NamedTuple):
+    """A single-hop question that a question is made of, the answers before it filled in."""
+
+    question: str
+    answer: str
+
+
+def read_parts(path: Path) -> dict[str, tuple[Part, ...]]:
+    """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1)."""
+    rows = ((row, f"{path}, line {number}") for number, row in enumerate(read_jsonl(path), start=1))
+    return {
+        field(row, "id", str, where): _fill_in(row, where)
+        for row, where in rows
+        if field(row, "answerable", bool, where)
+    }
+
+
+def _fill_in(record: dict, where: str) -> tuple[Part, ...]:
+    """The parts of a record, in which "#1" is the answer of the first."""
+    steps = field(record, "question_decomposition", list, where)
+    answers = [field(step, "answer", str, where) for step in steps]
+
+    def filled(text: str) -> str:
+        return re.sub(r"#(\d+)", lambda mark: answers[int(mark[1]) - 1], text)
+
+    return tuple(Part(filled(field(one, "question", str, where)), one["answer"]) for one in steps)
 
 
 def _read_record(record: dict, where: str) -> tuple[Question, tuple[Paragraph, ...]]:
@@ -71,7 +101,7 @@ DATASET = Dataset(
     files=("musique_ans_v1.0_dev.jsonl", "dev_210.jsonl"),
     source=SOURCE,
     read=read_musique,
-    scores={"f1": squad_f1, "em": exact_match},
+    scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
     # the authors' program pools the answerable and the full variant: the number in the paper is of
     # these six files
     full=FullCorpus(
