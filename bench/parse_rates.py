@@ -6,7 +6,6 @@ goes on where it was interrupted. Samples, steps and lengths are cut for a slow 
 """
 
 import argparse
-import json
 from dataclasses import replace
 
 import pandas as pd
@@ -16,9 +15,10 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.figures import save_figure
+from ircotlib.measures import count_parsed
 from ircotlib.parameters import read_parameters
 from ircotlib.paths import resolve
-from ircotlib.runs import read_about, run_folder, run_system
+from ircotlib.runs import run_folder, run_system
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 NAME = "bench_parse_rates"
@@ -54,29 +54,7 @@ def measure(bench: Bench, system: System, most_tokens: int) -> dict:
     lengths = {name: min(n, most_tokens) for name, n in bench.tokens(system).items()}
     setting = CUT.get(system.name, {}) | lengths
     run_system(bench, system, **setting)
-    return count(run_folder(bench, system, "test", setting))
-
-
-def count(folder) -> dict:
-    """How many questions of a run were answered, how many replies were read whole, and what was not
-    is said; `silent`: neither an answer nor a fault.
-    """
-    about = read_about(folder)
-    said = [json.loads(line) for line in (folder / "predictions.jsonl").open()]
-    faults = [one["fault"] for one in said]
-    asked = [about["counts"][kind] for kind in ("Generate", "Sample")]
-    return {
-        "dataset": about["dataset"],
-        "system": about["system"],
-        "questions": len(said),
-        "answered": sum(bool(one["answer"]) for one in said),
-        "parsed": faults.count(""),
-        "said to be unparsed": len(said) - faults.count(""),
-        "silent": sum(not (one["answer"] or one["fault"]) for one in said),
-        "calls": sum(kind["requests"] for kind in asked),
-        "tokens written": sum(kind["tokens"] for kind in asked),
-        "seconds": round(about["seconds"]),
-    }
+    return count_parsed(run_folder(bench, system, "test", setting))
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from ircotlib.paths import DATA
 from ircotlib.program import Program
 from ircotlib.prompts import GPT3, STYLES, Prompt, Style
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.systems import IRCOT, System
+from ircotlib.systems import IRCOT, TEMPLATES, System
 from ircotlib.systems.iirc import with_main_passage
 from ircotlib.systems.readers import READERS
 from ircotlib.templates import read_template
@@ -30,7 +30,6 @@ from ircotlib.templates import read_template
 IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
 IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
 IDENTITY += ("extractor", "duplicates")
-TEMPLATES = "ircot"  # whose templates the readers have too
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,10 @@ class Bench:
         told, most = find_dataset(self.dataset).told, min(self.style.chain_tokens, self.window // 2)
         return {name: min(told.get(name, own), most) for name, own in system.tokens.items()}
 
+    def longest(self, system: System | None) -> int:
+        """The most tokens of one generation, for which prompts leave room."""
+        return max(self.tokens(system).values(), default=self.style.generation_tokens)
+
     def grid_values(self, module: str, name: str, paper: Sequence) -> list:
         """The values of a system's parameter that are tried on this bench."""
         return self.parameters.grid(module, name, list(paper), self.grid_of)
@@ -133,7 +136,7 @@ class Bench:
             chosen = find_demonstrations(*place, m, demonstration_set)
         elif m is not None and self.style.demonstrated:
             chosen = find_examples(folder, module, stage, find_dataset(shown), template)
-        limit = self.window - max(self.tokens(system).values())
+        limit = self.window - self.longest(system)
         return Prompt(chosen, self.model.count_tokens, template, limit, self.style.passage_last)
 
 

@@ -64,7 +64,7 @@ DATASET = Dataset(
     files=("dev.json", "dev_657.json"),
     source=SOURCE,
     read=read_2wikimultihopqa,
-    # its scorer is a copy of HotpotQA's; SearChain scores by cover-EM
+    # its scorer is a copy of HotpotQA's
     scores={"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em},
     full=FullCorpus(
         name="2wikimultihopqa",

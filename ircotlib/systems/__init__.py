@@ -14,6 +14,7 @@ from ircotlib.program import Program
 
 ANSWER, RECALL = "answer", "recall"
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"
+TEMPLATES = "ircot"  # whose templates the readers have too, and whose demonstrations come in sets
 PASSED_ON = ("prompts", "max_tokens", "max_steps", "sentence", "released")
 
 
@@ -27,8 +28,9 @@ class System:
     tuned, with the paper's values; "m" is the number of distractors in demonstrations. `tuned_by`:
     RECALL for a system that returns paragraphs only. `better_than`: the systems that its paper
     says it beats, in the same measure. `reported`: its names in data/reported.csv. `study`: the
-    paper whose experiments it is part of, IRCOT or SEARCHAIN. Figures draw systems by `order`, in
-    `color`.
+    paper whose experiments it is part of, IRCOT or SEARCHAIN. `generations`: the texts it has the
+    model write for a question at most, with its own constants; 0: `max_steps`, or one a stage.
+    Figures draw systems by `order`, in `color`.
     """
 
     name: str
@@ -39,6 +41,7 @@ class System:
     better_than: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     study: str = IRCOT
+    generations: int = 0
     color: str = "#7d6bb0"
     order: int = 1000
 
@@ -71,9 +74,9 @@ class System:
         return self.takes("read")
 
     @property
-    def asks_model(self) -> bool:
-        """Whether it writes: its outcome then depends on the demonstrations shown."""
-        return bool(self.stages) or self.reads
+    def shows_sets(self) -> bool:
+        """Whether its outcome depends on which of IRCoT's three demonstration sets is shown."""
+        return self.reads or bool(self.stages and self.module == TEMPLATES)
 
 
 def all_systems() -> dict[str, System]:

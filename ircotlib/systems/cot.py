@@ -71,6 +71,7 @@ SYSTEMS = (
         stages=("cot",),
         reported=("CoT-SC",),
         study=SEARCHAIN,
+        generations=40,
         color="#4f8fa8",
         order=130,
     ),

@@ -85,6 +85,7 @@ SYSTEMS = (
         stages=("demonstrate", "search", "predict"),
         reported=("DSP",),
         study=SEARCHAIN,
+        generations=139,
         color="#7a9e3a",
         order=270,
     ),

@@ -45,6 +45,7 @@ SYSTEMS = (
         stages=("decompose", "solve"),
         reported=("Least-to-Most",),
         study=SEARCHAIN,
+        generations=10,
         color="#c9a66b",
         order=160,
     ),

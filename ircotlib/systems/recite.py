@@ -49,6 +49,7 @@ SYSTEMS = (
         stages=("recite", "answer"),
         reported=("Recite-and-answer", "RECITE"),
         study=SEARCHAIN,
+        generations=40,
         color="#9b8fc0",
         order=140,
     ),

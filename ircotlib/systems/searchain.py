@@ -85,7 +85,8 @@ RED, ROSE, PINK, PALE = "#b0413e", "#c96f6b", "#dd9d99", "#ecc9c6"
 
 
 def _system(name: str, program: Callable, stages: Sequence[str] = STAGES, **record) -> System:
-    return System(name, program, stages, reported=(name,), study=SEARCHAIN, **record)
+    told = {"reported": (name,), "study": SEARCHAIN, "generations": 6 if stages == STAGES else 1}
+    return System(name, program, stages, **told, **record)
 
 
 SYSTEMS = (

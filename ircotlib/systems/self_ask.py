@@ -106,6 +106,7 @@ SYSTEMS = (
         stages=("ask", "read"),
         reported=("Self-Ask", "SelfAsk"),
         study=SEARCHAIN,
+        generations=25,
         color="#5d9b84",
         order=220,
     ),

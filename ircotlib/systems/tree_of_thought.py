@@ -62,6 +62,7 @@ SYSTEMS = (
         stages=("propose", "vote"),
         reported=("Tree-of-Thought w/ IR",),
         study=SEARCHAIN,
+        generations=40,
         color="#2f6f4f",
         order=260,
     ),

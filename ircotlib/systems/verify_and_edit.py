@@ -88,6 +88,7 @@ SYSTEMS = (
         stages=("cot", "question", "answer"),
         reported=("Verify-and-Edit",),
         study=SEARCHAIN,
+        generations=22,
         color="#8a6d2f",
         order=250,
     ),
