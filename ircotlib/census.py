@@ -16,7 +16,7 @@ from ircotlib.laboratory.records import Fact, Riddle, World
 from ircotlib.laboratory.relations import RELATIONS, Relation
 from ircotlib.predictions import parameters_of, read_scores
 from ircotlib.reasoning import recorded
-from ircotlib.runs import read_about
+from ircotlib.runs import COVER_EM, read_about
 from ircotlib.systems import all_systems
 from ircotlib.text import normalise_answer, sentences
 
@@ -149,18 +149,19 @@ def read_said(line: Mapping, question: str, find: Callable[[str], Paragraph]) ->
 
 def find_causes(folder: Path, knew: Mapping[str, bool]) -> pd.DataFrame:
     """The cause of each answer of a run on the laboratory, "" for a right one, that is, one whose
-    measure is 1; `knew`: by id, whether the model answers right without retrieval.
+    cover-EM (or what the data set has in its place) is 1; `knew`: by id, whether the model answers
+    right without retrieval.
     """
     about = read_about(folder)
     p, dataset = parameters_of(about), about["dataset"]
     _, test, retriever = open_dataset(p, dataset)
     (world, riddles), texts = make_dataset(dataset), {q.id: q.text for q in test}
     by_text, scores = {one.text: one for one in riddles}, read_scores(folder, about)
-    rows = []
+    rows, metric = [], COVER_EM if COVER_EM in next(iter(scores.values())) else about["metric"]
     for line in read_jsonl(Path(folder) / "predictions.jsonl"):
         id, text = line["id"], texts[line["id"]]
         cause = ""
-        if scores[id][about["metric"]] < 1:
+        if scores[id][metric] < 1:
             said = read_said(line, text, retriever.corpus.find)
             cause = cause_of(said, by_text[text], world, bool(knew.get(id)))
         rows.append({"id": id, "cause": cause})

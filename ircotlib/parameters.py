@@ -89,6 +89,7 @@ class Parameters(BaseModel):
     # who reads and writes
     model: str  # a local folder or a hub id; with `server` its name there
     agent: str = ""  # a local folder: the small model that plays SearChain's systems; "": `model`
+    second_model: str = ""  # of SearChain's Table 9; "": none
     models: SomeNames  # those of 06_scale
     server: Annotated[str, AfterValidator(_addresses)] = ""  # of an OpenAI-compatible server
     chat: bool = False  # ask the server by chat messages, not for completions
