@@ -45,7 +45,7 @@ def beside(ours: Iterable[Mapping], *sources: str) -> pd.DataFrame:
     perhaps n.
     """
     papers = pd.concat([read_reported("searchain", source=source) for source in sources])
-    papers = papers.rename(columns={"value": "paper"})[[*KEYS, "model", "paper"]]
+    papers = papers[[*KEYS, "model", "value"]].rename(columns={"value": "paper"})
     papers = papers.assign(place=range(len(papers)), name=papers["system"].replace(our_names()))
     mine = pd.DataFrame(list(ours), columns=[*KEYS, "ours", "n"]).rename(columns={"system": "name"})
     table = papers.merge(mine, on=["dataset", "name", "metric"], how="outer")
