@@ -8,16 +8,21 @@ import dataclasses
 import hashlib
 import json
 import sqlite3
+import sys
 import time
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Self
 
 from ircotlib.program import Reply, Request, Retrieve
 
-SCHEMA = 1  # raised when the table changes; kept in the file as SQLite's user_version
+SCHEMA = 2  # raised when the table changes; kept in the file as SQLite's user_version
 OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
+CHECKED = 100_000_000  # bytes of a file that is looked through when it is opened: 0.3 seconds
+DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
 
 
 def deepen(request: Request, depth: int) -> Request:
@@ -54,7 +59,11 @@ def _fields_in_key(request) -> dict:
     return {name: value for name, value in dataclasses.asdict(request).items() if name in kept}
 
 
-TABLE = "CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+TABLE = """CREATE TABLE IF NOT EXISTS calls
+(key TEXT PRIMARY KEY, reply TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID"""
+GET = """SELECT key, CAST(reply AS BLOB), checksum FROM calls
+WHERE key IN (SELECT value FROM json_each(?))"""
+PUT = "INSERT INTO calls VALUES (?1, ?2, checksum(?1, ?2)) ON CONFLICT (key) DO NOTHING"
 
 
 class Calls:
@@ -63,7 +72,7 @@ class Calls:
     `path`: the file, made when absent (on a local disk: SQLite's write-ahead log does not work over
     a network); None: in memory only. Several processes may use one file at once; `timeout`: seconds
     one waits for another that writes. Raises ValueError, and leaves the file as it is, when it is
-    not a call cache of this version.
+    not a call cache of this version, or damaged.
     """
 
     def __init__(self, path: Path | str | None = None, *, timeout: float = 60.0):
@@ -73,8 +82,10 @@ class Calls:
         # JupyterLab runs what a widget starts in a thread of its own; one at a time has its turn.
         how = {"isolation_level": None, "check_same_thread": False}
         self._connection, self._turn = sqlite3.connect(self.path, timeout=timeout, **how), Lock()
+        self._connection.create_function("checksum", 2, checksum, deterministic=True)
         try:
-            self._prepare(timeout)
+            with self._told():
+                self._prepare(timeout)
         except BaseException:
             self.close()
             raise
@@ -93,15 +104,16 @@ class Calls:
         self._connection.close()
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
-        """The stored replies, by key, of those keys that have one."""
+        """The stored replies, by key, of those keys that have one. A damaged one is forgotten, so
+        that it is asked for again, and stderr says so.
+        """
         wanted = json.dumps(list(keys))
-        with self._turn:
-            return dict(
-                self._connection.execute(
-                    "SELECT key, reply FROM calls WHERE key IN (SELECT value FROM json_each(?))",
-                    (wanted,),
-                )
-            )
+        with self._turn, self._told():
+            rows = self._connection.execute(GET, (wanted,)).fetchall()
+            found = {key: reply.decode() for key, reply, sum in rows if is_sound(key, reply, sum)}
+            if damaged := [key for key, *_ in rows if key not in found]:
+                self._forget(damaged)
+        return found
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
         """Store replies by key in one transaction, committed when this returns; return the replies
@@ -110,12 +122,15 @@ class Calls:
         A key that has a reply keeps it, so that two processes that answer the same request go on
         with the same reply.
         """
-        with self._turn, self._connection as connection:
+        with self._turn, self._told(), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(
-                "INSERT INTO calls VALUES (?, ?) ON CONFLICT (key) DO NOTHING", replies.items()
-            )
-        return self.get_many(replies)
+            connection.executemany(PUT, replies.items())
+        return {**replies, **self.get_many(replies)}
+
+    def _forget(self, keys: list[str]) -> None:
+        self._connection.executemany("DELETE FROM calls WHERE key = ?", [(key,) for key in keys])
+        said = f"{self.path}: found {len(keys)} damaged replies, which are asked for again"
+        print(said, file=sys.stderr, flush=True)
 
     def _prepare(self, timeout: float) -> None:
         """Check the file before writing to it, then make the table if the file is new."""
@@ -125,6 +140,9 @@ class Calls:
         self._connection.execute("PRAGMA synchronous=NORMAL")
         with self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
+            if self._number("PRAGMA user_version") == 1:  # without checksums
+                connection.execute("ALTER TABLE calls ADD COLUMN checksum INTEGER")
+                connection.execute("UPDATE calls SET checksum = checksum(key, reply)")
             connection.execute(TABLE)
             connection.execute(f"PRAGMA user_version={SCHEMA}")
             connection.execute(f"PRAGMA application_id={OWNER}")
@@ -145,21 +163,38 @@ class Calls:
 
     def _check(self) -> None:
         try:
-            tables = self._number("SELECT count(*) FROM sqlite_schema")
-            owner, schema = (
-                self._number("PRAGMA application_id"),
-                self._number("PRAGMA user_version"),
-            )
+            tables = self._connection.execute("SELECT name FROM sqlite_schema").fetchall()
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
                 raise
             raise ValueError(self._refusal("a file that is not a SQLite database")) from error
+        owner, schema = map(self._number, ("PRAGMA application_id", "PRAGMA user_version"))
         if tables and owner != OWNER:
             raise ValueError(
                 self._refusal(f"a SQLite database of another program (application_id {owner})")
             )
-        if tables and schema != SCHEMA:
+        if tables and schema not in (1, SCHEMA):
             raise ValueError(self._refusal(f"a call cache of schema version {schema}"))
+        if tables and tables != [("calls",)]:
+            raise ValueError(self._damage(f"tables named {tables}"))
+        if self._number("PRAGMA page_count") * self._number("PRAGMA page_size") <= CHECKED:
+            if (said := self._number("PRAGMA integrity_check(1)")) != "ok":
+                raise ValueError(self._damage(said))
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell in one line that the file is damaged, where SQLite finds that."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
+                raise
+            raise ValueError(self._damage(error)) from error
+
+    def _damage(self, found: object) -> str:
+        said = " ".join(str(found).split())[:200]
+        expected = f"expected a sound call cache; run python -m ircotlib.recover {self.path}"
+        return f"{self.path}: found damage ({said}), {expected}, which keeps what can be read"
 
     def _refusal(self, found: str) -> str:
         return (
@@ -169,3 +204,16 @@ class Calls:
 
     def _number(self, statement: str) -> int:
         return self._connection.execute(statement).fetchone()[0]
+
+
+def checksum(key: str, reply: str) -> int:
+    """What is kept with a reply, to notice damage."""
+    return zlib.crc32(f"{key} {reply}".encode())
+
+
+def is_sound(key: str, reply: object, sum: object) -> bool:
+    """Whether a reply, read as bytes, is what was stored under its key."""
+    try:
+        return sum == checksum(key, reply.decode())
+    except (AttributeError, UnicodeError):
+        return False

@@ -1,5 +1,6 @@
 """The records of the workbench, and reading and writing them as JSON lines."""
 
+import bz2
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator
@@ -92,12 +93,15 @@ class Node:
 
 
 def write_jsonl(path: Path, records: Iterable) -> int:
-    """Write records, one JSON object a line, through a temporary file; return how many."""
+    """Write records, one JSON object a line, through a temporary file; return how many.
+
+    Half of a surrogate pair, which a server's reply may hold, is written as JSON's escape of it.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     count = 0
-    with partial.open("w", encoding="utf-8") as file:
+    with partial.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for count, record in enumerate(records, start=1):
             row = dataclasses.asdict(record) if dataclasses.is_dataclass(record) else record
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -109,20 +113,83 @@ def read_jsonl(path: Path, kind: type = dict) -> Iterator:
     """Yield the records of a JSON-lines file as `kind` (Question, Paragraph, or dict); raise
     ValueError naming file, line and field.
     """
-    with Path(path).open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                row = json.loads(line)
-                yield (
-                    row
-                    if kind is dict
-                    else kind(**{name: _frozen(value) for name, value in row.items()})
-                )
-            except (json.JSONDecodeError, TypeError, AttributeError) as error:
-                raise ValueError(
-                    f"{path}, line {number}: expected one {kind.__name__} as a JSON object, found"
-                    f" {line[:80]!r} ({error})"
-                ) from error
+    for row, where in read_lines(path):
+        try:
+            yield (
+                row
+                if kind is dict
+                else kind(**{name: _frozen(value) for name, value in row.items()})
+            )
+        except (TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{where}: expected one {kind.__name__} as a JSON object, found {excerpt(row)}"
+                f" ({error})"
+            ) from error
+
+
+def read_lines(path: Path) -> Iterator[tuple[object, str]]:
+    """The values of a file of JSON lines, plain or bz2, each with its place, "file, line 1"; blank
+    lines are left out. ValueError, in one line, where it is damaged.
+    """
+    path, number = Path(path), 0
+    with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:
+        try:
+            for number, line in enumerate(file, start=1):
+                if line.strip(b" \t\r\n"):
+                    where = f"{path}, line {number}"
+                    yield parse_json(line, where, "one JSON object"), where
+        except (EOFError, OSError) as error:
+            raise ValueError(
+                f"{path}: cut off or damaged after line {number} ({error}): get the file again"
+            ) from error
+
+
+def parse_json(content: bytes, where: str, expected: str) -> object:
+    """The value that a JSON text in UTF-8 has, with or without a byte order mark; ValueError, in
+    one line, says where, what was expected and what was found.
+    """
+    try:
+        return json.loads(decode_text(content))
+    except RecursionError:
+        reason = "nested too deep"
+    except ValueError as error:
+        reason = str(error)
+    beginning = excerpt(content[:60].decode("utf-8", "replace"))
+    raise ValueError(
+        f"{where}: expected {expected}, found {len(content)} bytes that start with {beginning} and"
+        f" cannot be read ({reason}): the file is cut off, damaged (get it again) or of another"
+        " kind"
+    )
+
+
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark; ValueError, in one line, for
+    another encoding.
+    """
+    try:
+        text = decode_text(Path(path).read_bytes())
+    except ValueError as error:
+        found = f"{path}: found text that cannot be read ({error})"
+        raise ValueError(f"{found}, expected UTF-8; save it in UTF-8, or get it again") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decode_text(content: bytes) -> str:
+    """A text from its bytes in UTF-8, without a byte order mark; ValueError for another one."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = f"line {content.count(bytes([10]), 0, error.start) + 1}, byte {error.start}"
+        raise ValueError(f"{place}: 0x{content[error.start]:02x} is not UTF-8") from None
+
+
+def excerpt(value: object) -> str:
+    """The beginning of a value, for an error message; it has one line."""
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "values nested too deep"
+    return text if len(text) <= 60 else text[:60] + "..."
 
 
 def _frozen(value):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from ircotlib.data import Demonstration, Paragraph
+from ircotlib.data import Demonstration, Paragraph, excerpt, parse_json, read_text
 from ircotlib.paths import PROMPTS, resolve
 from ircotlib.prompts import STYLES, TITLE
 from ircotlib.text import answer_from_chain
@@ -82,7 +82,7 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     Raises ValueError with the file, the line where the demonstration starts, what was found and
     what was expected.
     """
-    text = Path(path).read_text(encoding="utf-8-sig")
+    text = read_text(path)
     heads = list(METADATA.finditer(text))
     first = heads[0].start() if heads else len(text)
     if not heads or text[:first].strip():
@@ -113,17 +113,22 @@ def _read_one(where: str, metadata: str, body: str) -> Demonstration:
     instruction, _, rest = question.partition("\n")
     if rest and instruction in _instructions():
         question = rest
+    if not question.strip() or not answer.strip():
+        blank = "question" if answer.strip() else "answer"
+        raise ValueError(f"{where}: found no {blank} in demonstration {id!r}, expected a text")
     return Demonstration(id, _read_paragraphs(where, id, context.strip()), question, answer)
 
 
 def _read_id(where: str, metadata: str) -> str:
     try:
-        return str(json.loads(metadata)["qid"])
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        found = f"found {metadata.strip()!r} after '# METADATA:'"
+        id = str(json.loads(metadata)["qid"])
+        id.encode()  # no half of a surrogate pair
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        found = f"found {excerpt(metadata.strip())} after '# METADATA:'"
         raise ValueError(
             f'{where}: {found}, expected a JSON object with "qid" ({error})'
         ) from error
+    return id
 
 
 def _read_paragraphs(where: str, id: str, context: str) -> tuple[Paragraph, ...]:
@@ -169,11 +174,26 @@ def demonstration_sets(
     missing.
     """
     paths = [Path(place) / "demonstration_sets.json" for place in (folder, PROMPTS) if place]
-    fixed = json.loads(next(path for path in paths if path.is_file()).read_text())
-    if dataset in fixed:
-        return [choose_demonstrations(demonstrations, ids) for ids in fixed[dataset]]
+    if fixed := _read_sets(next(path for path in paths if path.is_file()), dataset):
+        return [choose_demonstrations(demonstrations, ids) for ids in fixed]
     ids = sorted(demonstration.id for demonstration in demonstrations)
     if not ids:
         raise ValueError("found no demonstrations, expected at least one to draw from")
     draw, size = random.Random(seed), min(15, max(1, len(ids) * 3 // 4))
     return [choose_demonstrations(demonstrations, draw.sample(ids, size)) for _ in range(3)]
+
+
+def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
+    """The ids of the fixed sets of a data set, if it has any; ValueError for a damaged file."""
+    expected = "one JSON object with three lists of ids for each data set"
+    fixed = parse_json(path.read_bytes(), str(path), expected)
+    match found := fixed.get(dataset) if isinstance(fixed, dict) else fixed:
+        case None:
+            return None
+        case [[*first], [*second], [*third]] if first and second and third:
+            if all(isinstance(id, str) for id in first + second + third):
+                return found
+    raise ValueError(
+        f"{path}, {dataset!r}: expected {expected}, found {excerpt(found)}: get the file again, or"
+        " mend it"
+    )

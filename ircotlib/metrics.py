@@ -225,7 +225,7 @@ def _drop_spans(text: str) -> list[str]:
         return [_drop_normalise(text)]
     try:
         spans = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         spans = text.translate(str.maketrans("", "", '"[]')).split(",")
     spans = spans if isinstance(spans, list) and spans else [""]
     return [_drop_normalise(str(span)) for span in spans]

@@ -1,7 +1,7 @@
 """Packing a prompt into a context window: what is dropped where it is too long (IRCoT §4.1)."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 JOIN = 4  # tokens that joining two texts adds at most, with a margin
@@ -14,6 +14,13 @@ class Piece(NamedTuple):
     text: str
     tokens: int
     stays: bool = False
+
+
+class Part(NamedTuple):
+    """A text of a prompt; `stays`: none of it is ever dropped."""
+
+    text: str
+    stays: bool = True
 
 
 def pack(pieces: Sequence[Piece], limit: int, count_tokens: Callable[[str], int]) -> str | None:
@@ -37,33 +44,43 @@ def pack(pieces: Sequence[Piece], limit: int, count_tokens: Callable[[str], int]
 
 
 def cut(
-    above: Iterable[tuple[str, bool]],
+    above: Sequence[Part],
+    below: Sequence[Part],
     so_far: str,
     limit: int,
     count_tokens: Callable[[str], int],
 ) -> str | None:
-    """Texts, each with whether it stays, and what was written so far, without as much of them as
-    makes them fit; None: what stays is too long.
+    """What stands above the question, the question and what stands below it, and what was written
+    so far, without as much of them as makes them fit; None: what stays is too long.
 
-    First go lines of what does not stay, from the top (released program); then the oldest parts of
-    what was written: what stands between blank lines, where the last of these alone is too long its
-    lines, then its words (ours).
+    First go lines of what does not stay above, from the top (released program); then the oldest
+    parts of what was written: what stands between blank lines; where the last of these alone is too
+    long its lines, then its words; last the words of what does not stay below (ours).
     """
 
-    def piece(text: str, stays: bool) -> Piece:
-        return Piece(text, count_tokens(text), stays)
+    def pieces(parts: Sequence[Part], split: Callable[[str], list[str]]) -> list[Piece]:
+        texts = ((text, one.stays) for one in parts for text in _split(one, split))
+        return [Piece(text, count_tokens(text), stays) for text, stays in texts]
 
-    shown = []
-    for text, stays in above:
-        shown += [piece(part, stays) for part in ([text] if stays else _lines(text))]
+    lines, whole = pieces(above, _lines), pieces([Part(part.text) for part in below], _words)
     for between in PARTS:
         *oldest, last = so_far.split(between)
-        written = [*(piece(part + between, False) for part in oldest), piece(last, True)]
-        if (text := pack([*shown, *written], limit, count_tokens)) is not None:
+        parts = [*(Part(part + between, False) for part in oldest), Part(last)]
+        written = pieces(parts, lambda text: [text])
+        if (text := pack([*lines, *whole, *written], limit, count_tokens)) is not None:
             return text
-    return None
+    return pack([*lines, *pieces(below, _words), written[-1]], limit, count_tokens)
+
+
+def _split(part: Part, split: Callable[[str], list[str]]) -> list[str]:
+    return [part.text] if part.stays else split(part.text)
 
 
 def _lines(text: str) -> list[str]:
     """The lines of a text, each with the blank lines below it."""
     return re.findall(r".+\n*|\n+", text)
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, each with the white space after it."""
+    return re.findall(r"\S+\s*|\s+", text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ircotlib.data import Demonstration, Paragraph, Question
-from ircotlib.packing import Piece, cut, pack
+from ircotlib.packing import Part, Piece, cut, pack
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
 from ircotlib.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
@@ -147,12 +147,14 @@ class Prompt:
         tokens, limit = self.count_tokens(example), self.max_prompt_tokens
         if tokens <= limit:
             return pack([*self._shown, Piece(example, tokens, True)], limit, self.count_tokens)
-        blocks = [(render_paragraph(p) + BETWEEN_PARAGRAPHS, p in passage) for p in shown]
-        above = self.template.parts(blocks, asked, **fields)
-        text = cut(above, so_far, limit, self.count_tokens)
+        blocks = [Part(render_paragraph(p) + BETWEEN_PARAGRAPHS, p in passage) for p in shown]
+        above = self.template.above_parts(blocks, **fields)
+        below = self.template.below_parts(asked, **fields)
+        text = cut(above, below, so_far, limit, self.count_tokens)
         if text is None:
-            kept = "".join(part for part, stays in above if stays) + so_far.split(" ")[-1]
-            raise ValueError(self._refuse(question, self.count_tokens(kept)))
+            kept = "".join(part.text for part in (*above, *below) if part.stays)
+            tokens = self.count_tokens(kept + so_far.split(" ")[-1])
+            raise ValueError(self._refuse(question, tokens))
         return text.strip("\n").rstrip()
 
     @cached_property

@@ -148,10 +148,20 @@ def compare_systems(
 
 
 def clear_runs(bench: Bench, system: System) -> None:
-    """Remove a system's runs on a bench before they are made anew; remembered calls stay."""
+    """Remove a system's runs on a bench before they are made anew, and runs that cannot be read;
+    remembered calls stay.
+    """
     for path in bench.runs.glob("*/*/run.json"):
-        if json.loads(path.read_text())["system"] == system.name:
+        if _system_of(path.parent) in (None, system.name):
             shutil.rmtree(path.parent)
+
+
+def _system_of(folder: Path) -> str | None:
+    """The name of the system of a run; None where run.json is damaged."""
+    try:
+        return read_about(folder)["system"]
+    except ValueError:
+        return None
 
 
 def read_about(folder: Path) -> dict:
@@ -161,9 +171,9 @@ def read_about(folder: Path) -> dict:
         found = "found no run.json: the run goes on, or was broken off"
         raise ValueError(f"{folder}: {found}, expected a finished one; {AGAIN}")
     try:
-        about = json.loads(path.read_text())
-        missing = [name for name in ABOUT if name not in about]
-    except (ValueError, TypeError) as error:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        missing = [name for name in ABOUT if name not in about.keys()]
+    except (ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path}: found no JSON ({error}), expected an object; {AGAIN}") from None
     if missing:
         raise ValueError(f"{path}: found no {missing[0]!r}, expected {', '.join(ABOUT)}; {AGAIN}")

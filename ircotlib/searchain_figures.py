@@ -54,11 +54,11 @@ def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:
         axis.barh([str(name) for name in shares.index], shares[cause], 0.75, left, color=color)
         left = left + shares[cause]
     handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in COLORS]
-    how = {"frameon": False, "loc": "upper center", "bbox_to_anchor": (0.45, -0.08), "ncols": 4}
-    axis.legend(handles, list(dict.fromkeys(table["cause"])), **how)
+    names = list(dict.fromkeys(table["cause"]))
+    figure.legend(handles, names, frameon=False, loc="lower center", ncols=4)
     axis.set(title=title, xlabel="wrong answers, %", xlim=(0, 100))
     axis.grid(False, axis="y")
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0.5 / figure.get_figheight(), 1, 1))
     return figure
 
 

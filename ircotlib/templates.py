@@ -16,9 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ircotlib.packing import Part
 from ircotlib.paths import PROMPTS
 
 BETWEEN_PARAGRAPHS = "\n\n"
+FIELDS = re.compile(r"(\{\w+\})")
 WORDING = re.compile(r"^(?:Q: )?(.*\{question\}.*)$", re.MULTILINE)
 
 
@@ -54,18 +56,24 @@ class Template:
         above, below = (_fill(text, values) for text in (self.above, self.below))
         return (above + asked + below).rstrip()
 
-    def parts(
-        self, paragraphs: Sequence[tuple[str, bool]], asked: str, /, **fields: object
-    ) -> list[tuple[str, bool]]:
-        """What stands above the answer so far, in order: each text with whether it is to stay where
-        the prompt is too long: the question and the template's own words are, what fills its fields
-        above the question is not; `paragraphs`: each with whether it is.
+    def above_parts(self, paragraphs: Sequence[Part], /, **fields: object) -> list[Part]:
+        """What stands above the question, in order; the template's own words stay where a prompt is
+        too long, what fills its fields does not; of paragraphs each says it itself.
         """
-        found = []
-        for text in re.split(r"(\{\w+\})", self.above.replace("{paragraphs}\n\n", "{paragraphs}")):
-            filled = _fill(text, fields)
-            found += paragraphs if text == "{paragraphs}" else [(filled, filled == text)]
-        return [*found, (asked + _fill(self.below.partition("{so_far}")[0], fields), True)]
+        parts = []
+        for text in FIELDS.split(self.above.replace("{paragraphs}\n\n", "{paragraphs}")):
+            parts += paragraphs if text == "{paragraphs}" else [_part(text, fields)]
+        return parts
+
+    def below_parts(self, asked: str, /, **fields: object) -> list[Part]:
+        """The question, and what stands between it and the answer so far, as `above_parts`."""
+        texts = FIELDS.split(self.below.partition("{so_far}")[0])
+        return [Part(asked), *(_part(text, fields) for text in texts)]
+
+
+def _part(text: str, fields: Mapping[str, object]) -> Part:
+    filled = _fill(text, fields)
+    return Part(filled, filled == text)
 
 
 def _fill(text: str, values: Mapping[str, object]) -> str:

@@ -17,6 +17,7 @@ import pytest
 import tantivy
 from asking import ask, ask_one
 
+from ircotlib.checksums import write_about
 from ircotlib.data import Paragraph
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.retrieval import bm25
@@ -132,6 +133,14 @@ def test_k_or_n_below_one_costs_only_its_request(backend, k):
         backend.search("bano", k)
     with pytest.raises(ValueError, match=f"n is {k}: ask for at least 1"):
         backend.nearest_titles("bano", k)
+
+
+def test_half_of_a_surrogate_pair_costs_only_its_request(backend):
+    faulty = [Retrieve("bano \ud800", 3), Retrieve("bano", 3, ("\udfff",)), NearestTitle("\ud800")]
+    sound, *refused = ask(backend, [Retrieve("bano", 3), *faulty])
+    assert sound == ask_one(backend, Retrieve("bano", 3))
+    assert [type(reply) for reply in refused] == [Refused] * 3
+    assert all("found half of a surrogate pair in '" in str(reply) for reply in refused)
 
 
 def test_a_request_of_another_class_is_an_error_before_any_search(backend, monkeypatch):
@@ -301,7 +310,7 @@ def build_in_pieces(corpus: Corpus, folder: Path) -> None:
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
-    (folder / "index.json").write_text(json.dumps(bm25._about(corpus)))
+    write_about(folder / "index.json", bm25._about(corpus) | {"files": {}})
 
 
 def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(tmp_path):
@@ -429,8 +438,52 @@ def test_a_damaged_index_is_an_error(tmp_path):
     open_index(corpus, folder)
     for path in folder.glob("*.idx"):
         path.unlink()
-    with pytest.raises(ValueError, match="cannot be read .*delete the folder"):
+    with pytest.raises(ValueError, match="idx: found no such file, expected .*delete the folder"):
         open_index(corpus, folder)
+
+
+def test_every_flipped_bit_of_an_index_is_noticed_in_one_line(tmp_path, capfd):
+    corpus, folder = write_corpus(tmp_path / "corpus", random_paragraphs(40)), tmp_path / "index"
+    open_index(corpus, folder)
+    chance, paths = random.Random(1), [path for path in folder.iterdir() if path.stat().st_size]
+    assert {path.suffix for path in paths} >= {".idx", ".term", ".fast", ".fieldnorm", ".json"}
+    for path in paths:
+        whole = path.read_bytes()
+        for _ in range(20):
+            content = bytearray(whole)
+            content[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+            path.write_bytes(content)
+            with pytest.raises(ValueError, match="delete the folder, and the next run") as error:
+                BM25(corpus, folder)
+            assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
+        path.write_bytes(whole)
+    assert len(BM25(corpus, folder).search("bano", 3)) == 3
+    assert capfd.readouterr().err == ""
+
+
+def overwrite(path: Path, start: int, content: bytes) -> None:
+    """Change a file in place, under those who have it memory-mapped."""
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(content)
+
+
+def test_a_panic_of_the_library_is_told_as_an_error(tmp_path):
+    """What is damaged after it was opened, or too large for checksums to be compared."""
+    corpus, folder = write_corpus(tmp_path / "corpus", random_paragraphs(40)), tmp_path / "index"
+    backend, told = open_index(corpus, folder), set()
+    for path in (path for path in folder.iterdir() if path.suffix in (".idx", ".term", ".fast")):
+        whole = path.read_bytes()
+        for start in range(0, len(whole), 100):
+            overwrite(path, start, b"\xff" * len(whole[start : start + 100]))
+            try:
+                backend.search("bano cano", 9)
+            except ValueError as error:
+                assert str(error).startswith(f"{folder}: this index cannot be read (")
+                assert "delete the folder" in str(error) and "\n" not in str(error)
+                told.add(type(error.__cause__).__name__)
+            overwrite(path, 0, whole)
+    assert "PanicException" in told
 
 
 def test_a_folder_with_other_files_is_never_replaced(tmp_path):

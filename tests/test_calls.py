@@ -3,9 +3,11 @@ refused.
 """
 
 import hashlib
+import random
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
 
@@ -13,6 +15,7 @@ import pytest
 
 from ircotlib.calls import OWNER, SCHEMA, Calls, cut_to, deepen, key
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
+from ircotlib.recover import recover
 
 
 def test_keys_stay_what_they_were_when_fields_are_added():
@@ -208,3 +211,108 @@ def test_threads_share_a_cache_as_those_of_widgets_do(tmp_path):
         assert list(threads.map(calls.put_many, batches)) == batches
         assert list(threads.map(calls.get_many, batches)) == batches
         assert len(calls) == 800
+
+
+# Damage
+
+
+REPLIES = {
+    hashlib.md5(str(n).encode()).hexdigest(): f'{{"text": "{f"é {n} " * 20}"}}' for n in range(400)
+}
+
+
+def damage(path, content: bytes, chance: random.Random, bits: int = 3) -> None:
+    """Write a file with some bits flipped, and nothing of another one beside it."""
+    damaged = bytearray(content)
+    for _ in range(bits):
+        damaged[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    for other in path.parent.iterdir():
+        other.unlink()
+    path.write_bytes(damaged)
+
+
+def test_flipped_bits_change_no_reply(tmp_path, capsys):
+    """What was damaged is asked for again, or the file is refused in one line: no third outcome."""
+    path, chance, outcomes = tmp_path / "calls.sqlite", random.Random(4), Counter()
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    whole = path.read_bytes()
+    for _ in range(120):
+        damage(path, whole, chance)
+        try:
+            with Calls(path) as calls:
+                found = calls.get_many(REPLIES)
+                said = capsys.readouterr().err
+                assert found.items() <= REPLIES.items()
+                assert calls.put_many(REPLIES) == REPLIES == calls.get_many(REPLIES)
+        except ValueError as error:
+            outcomes["refused"] += 1
+            assert str(error).startswith(f"{path}: found ") and "\n" not in str(error)
+        else:
+            outcomes["asked again" if said else "harmless"] += 1
+            # of a damaged key nobody knows
+            assert not said or "damaged replies, which are asked for again" in said
+            assert not said or found != REPLIES
+    assert outcomes["asked again"] > 60 and outcomes["refused"] > 3
+
+
+@pytest.mark.parametrize("kept", [100, 4096, 5000, 0.5, -5000])
+def test_a_file_that_is_cut_off_is_refused_with_what_to_do(tmp_path, kept):
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole)) if 0 < kept < 1 else kept])
+    with pytest.raises(ValueError, match="expected a sound call cache; run python -m") as error:
+        Calls(path)
+    assert str(error.value).startswith(f"{path}: found damage (")
+
+
+def test_damage_that_is_found_later_is_told_too(tmp_path, monkeypatch):
+    """In a file that is too large to be looked through."""
+    monkeypatch.setattr("ircotlib.calls.CHECKED", 0)
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    path.write_bytes(path.read_bytes()[:8192] + b"\xff" * 20_000 + path.read_bytes()[28_192:])
+    with Calls(path) as calls, pytest.raises(ValueError, match="run python -m ircotlib.recover"):
+        calls.get_many(REPLIES)
+
+
+def test_what_can_be_read_is_recovered_by_the_command(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:12_288] + b"\xff" * 4096 + whole[16_384:])
+    damaged = path.read_bytes()
+    command = [sys.executable, "-m", "ircotlib.recover", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with Calls(path) as calls:
+        found = calls.get_many(REPLIES)
+    assert found.items() <= REPLIES.items() and len(REPLIES) * 0.9 < len(found) < len(REPLIES)
+    assert done.stdout == f"{path}: kept {len(found)} replies; the damaged file is {path}.damaged\n"
+    assert (tmp_path / "calls.sqlite.damaged").read_bytes() == damaged
+    assert {one.name for one in tmp_path.iterdir()} == {"calls.sqlite", "calls.sqlite.damaged"}
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 2 and "found an earlier damaged file; move it away" in again.stderr
+
+
+def write_version_1(path) -> None:
+    statement = "CREATE TABLE calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+    _database(path, statement, OWNER, 1)
+    with sqlite3.connect(path) as connection:
+        connection.executemany("INSERT INTO calls VALUES (?, ?)", REPLIES.items())
+    connection.close()
+
+
+def test_a_cache_without_checksums_gets_them_and_forgets_nothing(tmp_path, capsys):
+    path = tmp_path / "calls.sqlite"
+    write_version_1(path)
+    for _ in range(2):
+        with Calls(path) as calls:
+            assert calls.get_many(REPLIES) == REPLIES
+    assert capsys.readouterr().err == ""
+    write_version_1(tmp_path / "damaged.sqlite")
+    assert recover(tmp_path / "damaged.sqlite")[0] == len(REPLIES)

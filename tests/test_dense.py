@@ -310,6 +310,45 @@ def test_damaged_vectors_are_noticed(models, words, tmp_path, how, expected):
     assert hits(again, "bano", 5) == hits(backend, "bano", 5)
 
 
+@pytest.mark.parametrize("name", ["blocks.jsonl", "vectors.f16"])
+def test_every_flipped_bit_of_vectors_is_noticed_or_harmless(words, tmp_path, name):
+    write_vectors(tmp_path, words.corpus, random_vectors)
+    whole, rows = (tmp_path / name).read_bytes(), open_vectors(tmp_path, COUNT).rows.tobytes()
+    for place in np.random.default_rng(3).choice(8 * len(whole), 250, replace=False):
+        content = bytearray(whole)
+        content[place // 8] ^= 1 << place % 8
+        (tmp_path / name).write_bytes(content)
+        try:
+            found = open_vectors(tmp_path, COUNT)
+        except ValueError as error:
+            assert str(error).startswith(f"{tmp_path}: found") and "\n" not in str(error)
+        else:
+            assert found.rows.tobytes() == rows and (np.diff(found.starts) == 1).all()
+    if name == "blocks.jsonl":  # what follows the last sound block is embedded again
+        write_vectors(tmp_path, words.corpus, random_vectors)
+        assert (tmp_path / name).read_bytes() == whole
+
+
+def random_vectors(paragraphs) -> list[np.ndarray]:
+    chance = np.random.default_rng(1)
+    return [chance.standard_normal((1, 8)) for _ in paragraphs]
+
+
+def test_a_damaged_approximate_index_is_refused(tmp_path):
+    path = build_approximate(tmp_path, np.eye(40, 16, dtype=np.float16))
+    for damaged in (path, path.with_suffix(".json")):
+        whole = damaged.read_bytes()
+        for place in (0, 20, len(whole) // 2, -1):
+            content = bytearray(whole)
+            content[place] ^= 8
+            damaged.write_bytes(content)
+            with pytest.raises(ValueError, match="delete the approximate-") as error:
+                build_approximate(tmp_path, np.eye(40, 16, dtype=np.float16))
+            assert str(error.value).startswith(f"{damaged}: found")
+        damaged.write_bytes(whole)
+    assert build_approximate(tmp_path, np.eye(40, 16, dtype=np.float16)).read_bytes()
+
+
 def test_the_fingerprint_is_that_of_weights_corpus_and_kind(models, words, backends, tmp_path):
     from sentence_transformers import SentenceTransformer
 

@@ -25,11 +25,12 @@ def test_the_answers_before_a_part_are_filled_in(tmp_path):
     row = {"id": "q", "answerable": True, "question_decomposition": steps}
     other = {"id": "r", "answerable": False}
     path = tmp_path / "dev.jsonl"
+    other |= {"question_decomposition": []}
     path.write_text(f"{json.dumps(row)}\n{json.dumps(other)}\n")
     last = Part("Who founded Varn, not Ada?", "Bel")
     assert read_parts(path) == {"q": (*OF_Q, last)}
     path.write_text(json.dumps(row | {"question_decomposition": [{"question": "Who?"}]}))
-    with pytest.raises(ValueError, match="line 1"):
+    with pytest.raises(ValueError, match="line 1, field .*answer"):
         read_parts(path)
 
 

@@ -217,21 +217,21 @@ BROKEN_SHARDS = [
     (shard(GOOD) + b"rubbish", None),  # bz2 allows what follows its end
     (
         bz2.compress(json.dumps(GOOD).encode() + b'\n{"id": "2", "ti'),
-        'line 2: expected one JSON object, found b\'{"id": "2"',
+        'line 2: expected one JSON object, found 15 bytes that start with \'{"id": "2", "ti\' and',
     ),
     (
         bz2.compress(b'{"title": "\xff"}\n'),
-        'line 1: expected one JSON object, found b\'{"title": "\\xff"}',
+        "cannot be read (line 1, byte 11: 0xff is not UTF-8)",
     ),
-    (shard(GOOD, ["list"]), "line 2: expected a JSON object with a field 'text', found ['list']"),
+    (shard(GOOD, ["list"]), "line 2: expected a JSON object, found ['list']"),
     (
         shard(GOOD, {"id": "2", "title": "No text"}),
-        "line 2, field 'text': expected a list, found only id, title",
+        "line 2, field 'text': expected this field, found only 'id, title'",
     ),
     (shard(GOOD | {"text": "one text"}), "line 1, field 'text': expected a list, found 'one text'"),
     (
         shard(GOOD | {"text": [["Heading"], ["A paragraph."]]}),
-        "line 1, field 'text': expected a list of sentences, found [['Heading']",
+        "line 1, field 'text[0]': expected a text, found ['Heading']: is it of the archive of",
     ),
     (shard(GOOD | {"title": None}), "line 1, field 'title': expected a text, found None"),
 ]
@@ -354,13 +354,21 @@ def test_a_damaged_json_list_is_named_with_its_record(tmp_path, content, message
 
 
 @pytest.mark.parametrize(
-    "entry", [["Title", "one text"], ["Title", [1]], ["Title"], "Title", {"Title": []}]
+    ("entry", "message"),
+    [
+        (["Title", "one text"], "[1]': expected a list, found 'one text'"),
+        (["Title", [1]], "[1][0]': expected a text, found 1"),
+        (["Title"], "[1]': expected one entry more, found ['Title']"),
+        (["Title", [], 3], "': expected a list of at most 2, found ['Title', [], 3]"),
+        ("Title", "': expected a list, found 'Title'"),
+        ({"Title": []}, "': expected a list, found {'Title': []}"),
+    ],
 )
-def test_a_context_out_of_format_is_named(tmp_path, entry):
+def test_a_context_out_of_format_is_named(tmp_path, entry, message):
     write_json(tmp_path, WIKI | {"test.json": [question("t1", PARK), question("t2", MACK, entry)]})
     with pytest.raises(
         ValueError,
-        match=r"test.json, record 2, field 'context': expected \[title, \[sentence, ...\]\]",
+        match=re.escape(f"test.json, record 2, field 'context[1]{message}"),
     ):
         read("2wikimultihopqa", tmp_path)
 
@@ -424,7 +432,7 @@ def test_a_damaged_line_of_musique_is_named(tmp_path):
     path = tmp_path / "musique_full_v1.0_dev.jsonl"
     path.write_text(path.read_text() + "\n" + path.read_text()[:-9])
     with pytest.raises(
-        ValueError, match=re.escape(f"{path}, line 3: expected one JSON object, found b'")
+        ValueError, match=re.escape(f"{path}, line 3: expected one JSON object, found ")
     ):
         read("musique", tmp_path)
     write_musique(
@@ -432,7 +440,9 @@ def test_a_damaged_line_of_musique_is_named(tmp_path):
     )
     with pytest.raises(
         ValueError,
-        match=re.escape(f"{path}, line 1, paragraph 1, field 'title': expected a text, found None"),
+        match=re.escape(
+            f"{path}, line 1, field 'paragraphs[1].title': expected a text, found None"
+        ),
     ):
         read("musique", tmp_path)
 
@@ -510,7 +520,7 @@ def test_another_corpus_in_the_folder_is_refused_and_stays(tmp_path):
     # as in a folder that write_corpus made of pooled contexts
     (corpus.folder / "full.json").unlink()
     with pytest.raises(
-        ValueError, match="expected the full corpus of musique or no corpus, found no full corpus"
+        ValueError, match="expected the full corpus of musique or no corpus, found no whole full"
     ):
         make_full_corpus(FULL["musique"], tmp_path, corpus.folder, expected=6)
     assert len(Corpus(corpus.folder)) == 6
@@ -715,8 +725,6 @@ def test_gold_of_a_fullwiki_file_comes_from_the_corpus(tmp_path):
         json.dumps(
             [
                 question("q1", MACK) | facts | {"supporting_facts": [["Nowhere", 0]]},
-                "text",
-                {"supporting_facts": [7]},
             ]
         )
     )

@@ -419,3 +419,23 @@ def test_texts_over_several_lines(tmp_path):
 def test_damaged_files(tmp_path, text, message):
     with pytest.raises(ValueError, match="own.txt, " + message):
         read_demonstrations(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"own": [["x1"]', "expected one JSON object with three lists of ids .* cannot be read"),
+        (b"\xff", "expected one JSON object .*0xff is not UTF-8"),
+        (b"[1]", "'own': expected one JSON object .*, found \\[1\\]"),
+        (b'{"own": 5}', "'own': expected one JSON object .*, found 5"),
+        (b'{"own": [["x1"], ["x2"]]}', "'own': expected .*, found \\[\\['x1'\\], \\['x2'\\]\\]"),
+        (b'{"own": [["x1"], ["x2"], []]}', "'own': expected one JSON object with three lists"),
+        (b'{"own": [["x1"], ["x2"], [3]]}', "'own': expected one JSON object with three lists"),
+    ],
+)
+def test_damaged_sets_are_told_in_one_line(tmp_path, content, message):
+    found = read_demonstrations(written(tmp_path, GOOD))
+    (tmp_path / "demonstration_sets.json").write_bytes(content)
+    with pytest.raises(ValueError, match=f"demonstration_sets.json.* {message}") as error:
+        demonstration_sets(found, "own", folder=tmp_path)
+    assert "\n" not in str(error.value)

@@ -189,6 +189,29 @@ def test_examples_of_a_program_go_first_and_the_question_stands_once(last):
     assert at(16, WITH_MAIN) == f"Answer it.\n\n{both}{asked}"
 
 
+BELOW = Template("{paragraphs}\n\n", "Question: {question}", "\nRead:\n{reference}\nSay: {so_far}")
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (13, "Read:\na b\nc d\nSay: it is so"),
+        (12, "Read:\na b\nc d\nSay: is so"),
+        (11, "Read:\na b\nc d\nSay: so"),
+        (10, "Read:\nb\nc d\nSay: so"),  # last of all the words of a field below the question
+        (8, "Read:\nd\nSay: so"),
+        (7, "Read:\n\nSay: so"),
+    ],
+)
+def test_fields_below_the_question_go_last_word_by_word(limit, kept):
+    prompt = Prompt(DEMONSTRATIONS, count_words, BELOW, limit)
+    given = {"thoughts": ["it is so"], "reference": "a b\nc d"}
+    text = prompt(QUESTION, PARAGRAPHS, **given)
+    assert text == f"Question: who is it\n{kept}" and count_words(text) <= limit
+    with pytest.raises(ValueError, match="found 7 tokens in question and words of the template"):
+        Prompt((), count_words, BELOW, 6)(QUESTION, PARAGRAPHS, **given)
+
+
 def test_a_field_may_have_any_name():
     fields = {"answer": "yes", "template": "no", "max_words": 1, "so_far_": "x"}
     template = Template("{answer} {template} ", "{question}", " {max_words} {so_far}")

@@ -12,7 +12,7 @@ import pytest
 from ircotlib import analysis, bench, runs
 from ircotlib.analysis import compare, has_runs, name_edges, read_costs, read_runs, summarise
 from ircotlib.bench import change_model, open_bench, program_of, runs_folder
-from ircotlib.data import Prediction
+from ircotlib.data import Prediction, read_jsonl
 from ircotlib.laboratory.make import make_laboratory
 from ircotlib.parameters import OOD, SCALE, read_parameters
 from ircotlib.program import Generate, NearestTitle, Retrieve
@@ -197,6 +197,31 @@ def test_predictions_are_kept_when_scoring_fails(plain, monkeypatch):
     (folder,) = (plain.runs / "test").iterdir()
     assert len((folder / "predictions.jsonl").read_text().splitlines()) == 4
     assert not (folder / "run.json").exists()  # so nothing takes it for a whole run
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"5", b"{}", b"\xff", b"[" * 5000])
+def test_a_damaged_run_is_told_and_made_anew(plain, content):
+    run_system(few(plain), S["OneR"], k=3)
+    run_system(few(plain), S["NoR QA"])
+    (damaged,) = (plain.runs / "test").glob("OneR*")
+    (damaged / "run.json").write_bytes(content)
+    with pytest.raises(ValueError, match="run.json: found no .*run its notebook again") as error:
+        runs.read_about(damaged)
+    assert "\n" not in str(error.value)
+    runs.clear_runs(plain, S["IRCoT"])
+    assert [path.name for path in (plain.runs / "test").iterdir()] == ["NoR-QA"]
+
+
+def test_predictions_are_kept_whatever_a_server_replied(plain):
+    """Half of a surrogate pair, which UTF-8 cannot hold, in the answer."""
+
+    def halve(question):
+        yield Retrieve(question.text, 1)
+        return Prediction("x\ud800", thoughts=("\udfff",))
+
+    run_system(few(plain), replace(S["OneR"], name="Half", program=halve))
+    rows = list(read_jsonl(plain.runs / "test/Half/predictions.jsonl"))
+    assert [(row["answer"], row["thoughts"]) for row in rows] == [("x\ud800", ["\udfff"])] * 4
 
 
 def test_a_wrong_setting_is_an_error(plain):

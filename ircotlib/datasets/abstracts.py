@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from ircotlib.data import Paragraph
+from ircotlib.data import Paragraph, read_lines
 from ircotlib.datasets import FullCorpus
-from ircotlib.datasets.downloads import Progress, find_each, read_lines
-from ircotlib.datasets.fields import excerpt, field
+from ircotlib.datasets.downloads import Progress, find_each
+from ircotlib.datasets.fields import Record, String, check
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.progress import show_progress
 
@@ -20,6 +20,11 @@ from ircotlib.progress import show_progress
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
 RENAMED = "wikpedia-paragraphs"  # what the authors' download script calls that folder
 ARCHIVE = f"{FOLDER}.tar.bz2"
+
+
+class _Abstract(Record):
+    title: String
+    text: list[String]  # sentences
 
 
 def find_shards(folders: Sequence[Path], progress: Progress = show_progress) -> list[list[Path]]:
@@ -39,14 +44,10 @@ def read_abstracts(path: Path) -> Iterator[Paragraph]:
     """The abstracts of one of HotpotQA's shards; those without a sentence too, with an empty text,
     for the paper's number counts them.
     """
-    for record, where in read_lines(path):
-        sentences = field(record, "text", list, where)
-        if not all(isinstance(sentence, str) for sentence in sentences):
-            raise ValueError(
-                f"{where}, field 'text': expected a list of sentences, found"
-                f" {excerpt(sentences)}: is it of the archive of whole pages, not of {FOLDER}?"
-            )
-        yield make_paragraph(field(record, "title", str, where), "".join(sentences).strip())
+    hint = f"is it of the archive of whole pages, not of {FOLDER}?"
+    for row, where in read_lines(path):
+        record = check(row, _Abstract, where, hint)
+        yield make_paragraph(record.title, "".join(record.text).strip())
 
 
 def _list_shards(folder: Path) -> list[list[Path]]:

@@ -6,10 +6,8 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
-import ijson
-
-from ircotlib.data import Paragraph
-from ircotlib.datasets.fields import excerpt
+from ircotlib.data import Paragraph, excerpt
+from ircotlib.datasets.downloads import Damaged, read_events
 from ircotlib.datasets.pooled import digest, make_id
 
 MIN_WORDS = 11  # a line of a page is a paragraph from here on (released program)
@@ -41,10 +39,6 @@ def read_pages(
     seen = set()
     for name, html in _entries(path):
         title = name.strip().lower()
-        if not isinstance(html, str):
-            raise ValueError(
-                f"{path}, page {name!r}: expected a text of HTML, found {excerpt(html)}"
-            )
         if title not in seen and (wanted is None or title in wanted):
             lines = dict.fromkeys(line.strip() for line in page_lines(html))
             long = (line for line in lines if len(line.split()) >= MIN_WORDS)
@@ -94,14 +88,31 @@ class _Text(HTMLParser):
             self.pieces.append(data)
 
 
-def _entries(path: Path) -> Iterator[tuple[str, object]]:
-    """Names and values of a file that is one JSON object, read bit by bit."""
+def _entries(path: Path) -> Iterator[tuple[str, str]]:
+    """Names and texts of a file that is one JSON object, read bit by bit; none where it is a list
+    or a text.
+    """
     with Path(path).open("rb") as file:
         try:
-            yield from ijson.kvitems(file, "")
-        except ijson.JSONError as error:
-            reason = str(error).partition("\n")[0]
-            found = f"this JSON cannot be read to its end ({reason})"
+            yield from _texts(read_events(file), path)
+        except Damaged as error:
+            found = f"this JSON cannot be read to its end ({error})"
             raise ValueError(
                 f"{path}: {found}: the file is cut off or damaged; get it again"
             ) from error
+
+
+def _texts(events: Iterator[tuple[str, object]], path: Path) -> Iterator[tuple[str, str]]:
+    """Each name with its text; ValueError where it has something else."""
+    name = None
+    for event, value in events:
+        if event == "map_key":
+            name = value
+        elif name is not None and event == "string":
+            yield name, value
+        elif name is not None and event != "end_map":
+            found = {"start_array": "a list", "start_map": "an object"}.get(event, repr(value))
+            raise ValueError(
+                f"{path}, page {excerpt(name)}: expected a text of HTML, found {found}: get the"
+                " file again"
+            )

@@ -2,17 +2,20 @@
 read as a stream (IRCoT App. A).
 """
 
-import bz2
-import json
+from codecs import BOM_UTF8 as BOM
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from io import BufferedReader
 from pathlib import Path
 
 import ijson
+from ijson.common import ObjectBuilder
 
+from ircotlib.data import excerpt
 from ircotlib.datasets import FullCorpus
-from ircotlib.datasets.fields import excerpt
 from ircotlib.progress import show_progress
+
+DEEPEST = 100  # lists and objects in each other: official records have 5
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
 
@@ -52,42 +55,51 @@ def find_each(corpus: FullCorpus, folders: Sequence[Path]) -> list[Path]:
     return [found[name] for name in corpus.files]
 
 
-def read_lines(path: Path) -> Iterator[tuple[object, str]]:
-    """The records of a file of JSON lines, plain or bz2, each with its place; ValueError naming
-    file and line.
-    """
-    number = 0
-    with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:
-        try:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield json.loads(line), f"{path}, line {number}"
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"{path}, line {number}: expected one JSON object, found {excerpt(line)}"
-                f" ({error}): get the file again"
-            ) from error
-        except (EOFError, OSError) as error:
-            raise ValueError(
-                f"{path}: cut off or damaged after line {number} ({error}): get the file again"
-            ) from error
+class Damaged(ValueError):
+    """Why a JSON text cannot be read to its end, in one line."""
 
 
-def read_list(path: Path) -> Iterator[tuple[object, str]]:
+def stream_list(path: Path) -> Iterator[tuple[object, str]]:
     """The records of a file that is one JSON list, read bit by bit, each with its place; ValueError
     naming file and record.
     """
     number = 0
     with path.open("rb") as file:
-        if not (beginning := file.peek(60)[:60]).lstrip().startswith(b"["):
+        if not (beginning := file.peek(60)[:60]).removeprefix(BOM).lstrip().startswith(b"["):
             raise ValueError(
                 f"{path}: expected one JSON list of questions, found a file that starts with"
                 f" {excerpt(beginning)}"
             )
         try:
-            for number, record in enumerate(ijson.items(file, "item"), start=1):
+            for number, record in enumerate(_values(read_events(file)), start=1):
                 yield record, f"{path}, record {number}"
-        except (ijson.JSONError, UnicodeDecodeError) as error:
+        except Damaged as error:
             raise ValueError(
                 f"{path}: cut off or damaged after record {number} ({error}): get the file again"
             ) from error
+
+
+def read_events(file: BufferedReader) -> Iterator[tuple[str, object]]:
+    """What a JSON text in UTF-8 consists of, as ijson names it, read bit by bit, with or without a
+    byte order mark.
+    """
+    if file.peek(len(BOM)).startswith(BOM):
+        file.read(len(BOM))
+    try:
+        yield from ijson.basic_parse(file, use_float=True)  # else long integers end the process
+    except (ijson.JSONError, ValueError) as error:
+        raise Damaged(str(error).partition("\n")[0]) from error
+
+
+def _values(events: Iterator[tuple[str, object]]) -> Iterator[object]:
+    """The values of a list, one by one.
+
+    Differs from ijson.items, whose memory grows with the square of how deep values are nested.
+    """
+    builder = ObjectBuilder()
+    for event, value in events:
+        builder.event(event, value)
+        if (depth := len(builder.containers)) > DEEPEST:
+            raise Damaged(f"nested deeper than {DEEPEST}")
+        if depth == 1 and builder.value:
+            yield builder.value.pop()

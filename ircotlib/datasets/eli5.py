@@ -7,10 +7,15 @@ from pathlib import Path
 
 from ircotlib.data import Question
 from ircotlib.datasets import Asked, Dataset
-from ircotlib.datasets.fields import field, read_json_list
+from ircotlib.datasets.fields import Record, Text, read_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_beside, read_kilt
 from ircotlib.datasets.pooled import digest
 from ircotlib.metrics import rouge_l
+
+
+class _Asking(Record):
+    question: Text
+    answer: Text
 
 
 def read_eli5(path: Path) -> Iterator[Asked]:
@@ -20,10 +25,9 @@ def read_eli5(path: Path) -> Iterator[Asked]:
     if path.suffix != ".json":
         yield from read_kilt(path, "eli5")
         return
-    for number, record in enumerate(read_json_list(path), start=1):
-        where = f"{path}, record {number}"
-        text, answer = (field(record, name, str, where) for name in ("question", "answer"))
-        yield Question(f"eli5-{digest(text, 8)}", text, (answer,), (), "eli5"), ()
+    for record, _ in read_list(path, _Asking):
+        id = f"eli5-{digest(record.question, 8)}"
+        yield Question(id, record.question, (record.answer,), (), "eli5"), ()
 
 
 # answers are texts: SearChain compares them by ROUGE (§3.3), and they take more tokens (ours)

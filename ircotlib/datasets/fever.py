@@ -3,12 +3,12 @@ one.
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
+from typing import Literal
 
-from ircotlib.data import Question, read_jsonl
+from ircotlib.data import Question, read_lines
 from ircotlib.datasets import Asked, Dataset
-from ircotlib.datasets.fields import excerpt, field
+from ircotlib.datasets.fields import Record, Text, read_rows
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_beside, read_kilt
 from ircotlib.datasets.wording import ask_claim
 from ircotlib.metrics import cover_em, one_verdict
@@ -17,23 +17,24 @@ VERDICTS = ("SUPPORTS", "REFUTES")
 OTHER = "NOT ENOUGH INFO"  # of the original file alone: KILT leaves these claims out
 
 
+class _Claim(Record):
+    id: int
+    claim: Text
+    label: Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
+
+
 def read_fever(path: Path) -> Iterator[Asked]:
     """The claims of a file that pages support or refute, in order; the third verdict of the
     original file is left out, as in KILT.
     """
-    first = next(islice(read_jsonl(path), 1), {})
+    first, _ = next(read_lines(path), ({}, path))
     if isinstance(first, dict) and "claim" not in first:
         yield from read_kilt(path, "fever", ask_claim)
         return
-    for number, record in enumerate(read_jsonl(path), start=1):
-        where = f"{path}, line {number}"
-        label = field(record, "label", str, where)
-        if label in VERDICTS:
-            text = ask_claim(field(record, "claim", str, where))
-            yield Question(str(field(record, "id", int, where)), text, (label,), (), "fever"), ()
-        elif label != OTHER:
-            expected = f"expected {', '.join(VERDICTS)} or {OTHER}"
-            raise ValueError(f"{where}, field 'label': {expected}, found {excerpt(label)}")
+    for record, _ in read_rows(path, _Claim):
+        if record.label != OTHER:
+            text = ask_claim(record.claim)
+            yield Question(str(record.id), text, (record.label,), (), "fever"), ()
 
 
 def accuracy(prediction: str, answers) -> float:

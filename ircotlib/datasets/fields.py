@@ -1,54 +1,75 @@
-"""Reading the fields of official data files, with errors that say what was found and what was
-expected.
+"""The records of official data files, checked as they are read: an error names file, record and
+field, what was found and what was expected, in one line.
 """
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, TypeVar
 
-KIND_NAMES = {str: "a text", list: "a list", bool: "true or false", int: "a whole number"}
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
+
+from ircotlib.data import excerpt, parse_json, read_lines
+
+# a constraint, for without one pydantic lets halves of surrogate pairs pass
+String = Annotated[str, Field(pattern="^")]
+Text = Annotated[str, Field(pattern=r"\S")]  # not blank
+List = Strict(False)  # of a tuple: it comes as a list
+EXPECTED = {
+    "string_type": "a text",
+    "string_unicode": "a text without halves of surrogate pairs",
+    "string_pattern_mismatch": "a text that is not blank",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "literal_error": "{expected}",
+    "model_type": "a JSON object",
+    "missing": "one entry more",
+}
+AGAIN = "get the file again, or mend it"
+ANOTHER = "is it another data set's file?"
 
 
-def read_json_list(path: Path) -> list:
-    """The records of a file that is one JSON list; raise ValueError naming the file if it is cut
-    off, damaged or something else.
+class Record(BaseModel):
+    """What is read of a record; its other fields may hold anything."""
+
+    model_config = ConfigDict(strict=True)
+
+
+R = TypeVar("R", bound=Record)
+
+
+def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
+    """A value read from JSON as a record; ValueError names `where`, the first field that is not as
+    expected, and what to do.
     """
-    content = Path(path).read_bytes()
     try:
-        records = json.loads(content)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        beginning = content[:60].decode("utf-8", "replace")
-        raise ValueError(
-            f"{path}: expected one JSON list of questions, found {len(content)} bytes that start"
-            f" with {beginning!r} and cannot be read ({error}): the file is cut off or damaged (get"
-            " it again), or JSON lines"
-        ) from error
+        return kind.model_validate(value)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in wrong["loc"])
+    at = f"{where}, field {name.removeprefix('.')!r}" if name else where
+    expected = EXPECTED.get(wrong["type"], "{msg}").format(msg=wrong["msg"], **wrong.get("ctx", {}))
+    found = excerpt(wrong["input"])
+    if wrong["type"] == "missing" and isinstance(wrong["input"], dict):
+        expected, found = "this field", f"only {excerpt(', '.join(wrong['input']))}"
+    hint = ANOTHER if wrong["type"] in ("missing", "literal_error") and hint == AGAIN else hint
+    raise ValueError(f"{at}: expected {expected}, found {found}: {hint}")
+
+
+def read_list(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
+    """The records of a file that is one JSON list, each with its place; the file is read whole."""
+    records = parse_json(Path(path).read_bytes(), str(path), "one JSON list of questions")
     if not isinstance(records, list):
         raise ValueError(f"{path}: expected one JSON list of questions, found {excerpt(records)}")
-    return records
+    for number, record in enumerate(records, start=1):
+        where = f"{path}, record {number}"
+        yield check(record, kind, where), where
 
 
-def field(record: object, name: str, kind: type, where: str):
-    """The value of a field of a record; raise ValueError naming `where`, the field, and what was
-    found, unless it is a `kind`.
-    """
-    if not isinstance(record, dict):
-        raise ValueError(
-            f"{where}: expected a JSON object with a field {name!r}, found {excerpt(record)}"
-        )
-    if name not in record:
-        present = ", ".join(record)
-        raise ValueError(
-            f"{where}, field {name!r}: expected {KIND_NAMES[kind]}, found only {present}: is it"
-            " another data set's file?"
-        )
-    if not isinstance(record[name], kind):
-        raise ValueError(
-            f"{where}, field {name!r}: expected {KIND_NAMES[kind]}, found {excerpt(record[name])}"
-        )
-    return record[name]
-
-
-def excerpt(value: object) -> str:
-    """The beginning of a value, for an error message."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "..."
+def read_rows(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
+    """The records of a file of JSON lines, plain or bz2, each with its place, read one by one."""
+    for row, where in read_lines(path):
+        yield check(row, kind, where), where

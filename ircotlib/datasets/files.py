@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import Paragraph, Question, excerpt
 from ircotlib.datasets import Asked, Dataset, find_dataset
+from ircotlib.datasets.fields import AGAIN
 from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.pooled import pool
 from ircotlib.paths import DATA, ROOT
@@ -34,9 +35,9 @@ def read_dataset(
     if corpus == "full":
         full = open_full_corpus(dataset, data_dir)
         examples = dataset.read(path) if dataset.read_in is None else dataset.read_in(path, full)
-        return _questions(examples, path), full
+        return questions_of(examples, path), full
     examples = list(dataset.read(path))
-    return _questions(examples, path), _paragraphs(dataset, examples, path)
+    return questions_of(examples, path), _paragraphs(dataset, examples, path)
 
 
 def open_full_corpus(dataset: Dataset, data_dir: str | Path) -> Corpus:
@@ -69,14 +70,31 @@ def _check_corpus(dataset: Dataset, corpus: str) -> None:
         )
 
 
-def _questions(examples: Iterable[Asked], path: Path) -> list[Question]:
+def questions_of(examples: Iterable[Asked], path: Path) -> list[Question]:
+    """The questions that were read of a file; ValueError where there is none, where one cannot be
+    asked or scored, or where two have one id.
+    """
     questions = [question for question, _ in examples]
+    if not questions:
+        raise ValueError(f"{path}: found no questions, expected at least one: {AGAIN}")
+    for number, question in enumerate(questions, start=1):
+        _check_question(question, f"{path}, question {number}")
     for id, count in Counter(question.id for question in questions).items():
         if count > 1:
             raise ValueError(
                 f"{path}: expected every question once, found {count} questions with the id {id!r}"
             )
     return questions
+
+
+def _check_question(question: Question, where: str) -> None:
+    """Refuse a question that cannot be asked or scored, whoever reads it."""
+    texts = {"id": question.id, "text": question.text}
+    texts |= {f"answers[{n}]": answer for n, answer in enumerate(question.answers)}
+    for name, text in (texts if question.answers else {"answers": ""}).items():
+        if not isinstance(text, str) or not text.strip():
+            expected = "expected a text that is not blank"
+            raise ValueError(f"{where}, {name}: {expected}, found {excerpt(text)}: {AGAIN}")
 
 
 def _paragraphs(dataset: Dataset, examples: Sequence[Asked], path: Path) -> Iterable[Paragraph]:

@@ -11,12 +11,10 @@ from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 
-from filelock import FileLock
-
 from ircotlib.data import Paragraph, read_jsonl, write_jsonl
 from ircotlib.datasets import FullCorpus
 from ircotlib.datasets.downloads import Progress, find_files
-from ircotlib.paths import ROOT
+from ircotlib.paths import ROOT, hold_lock
 from ircotlib.progress import show_progress
 from ircotlib.retrieval.corpus import ABOUT, Corpus, write_corpus
 
@@ -62,7 +60,7 @@ def make_full_corpus(
     folder, parts = Path(folder), Path(f"{folder}.parts")
     expected = expected or corpus.count
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
+    with hold_lock(Path(f"{folder}.lock"), f"the full corpus {folder}"):
         if not _is_made(corpus, folder):
             files = find_files(corpus, ROOT / data_dir, progress)
             paths, count = _write_parts(corpus, files, parts, expected, progress)
@@ -179,7 +177,10 @@ def _is_made(corpus: FullCorpus, folder: Path) -> bool:
     """Whether this full corpus is in the folder; ValueError where it is another corpus."""
     if not (folder / ABOUT).is_file():
         return False
-    found = next(read_jsonl(folder / MADE)) if (folder / MADE).is_file() else "no full corpus"
+    try:
+        found = next(read_jsonl(folder / MADE), "an empty file")
+    except (FileNotFoundError, ValueError):
+        found = f"no whole {MADE}"
     if found != {"dataset": corpus.name}:
         raise ValueError(
             f"{folder}: expected the full corpus of {corpus.name} or no corpus, found {found};"

@@ -5,14 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from pydantic import Field
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import Dataset, FullCorpus, Score
+from ircotlib.datasets import Asked, Dataset, FullCorpus, Score
 from ircotlib.datasets.articles import page_paragraph, read_articles, read_pages
-from ircotlib.datasets.fields import excerpt, field, read_json_list
+from ircotlib.datasets.fields import Record, String, Text, check, read_list
 from ircotlib.datasets.pooled import digest
 from ircotlib.metrics import drop_exact_match, drop_f1
 
@@ -22,15 +23,53 @@ UNANSWERED = ("none", "bad")  # types of answers outside the answerable subset
 MAIN = "main"  # what the contexts of a question call its main passage
 
 
-class _Asked(NamedTuple):
-    """A question of a file: its main passage, its record, and where it stands."""
+class _Kind(Record):
+    type: Literal["span", "value", "binary", "none", "bad"]
+
+
+class _Untyped(Record):
+    question: Text
+    answer: _Kind
+
+
+class _Passage(Record):
+    title: Text
+    text: Text
+    questions: list[object]
+
+
+class _Context(Record):
+    passage: Text
+    text: String
+
+
+class _Span(Record):
+    text: String
+
+
+class _Spans(Record):
+    answer_spans: list[_Span] = Field(min_length=1)
+
+
+class _Value(Record):
+    answer_value: Text
+    answer_unit: String | None = None
+
+
+class _Asking(_Untyped):
+    qid: Text | None = None
+    context: list[_Context]
+
+
+class _Question(NamedTuple):
+    """An answerable question of a file: its main passage, its record, and its answers."""
 
     passage: Paragraph
-    record: dict
-    where: str
+    record: _Asking
+    answers: tuple[str, ...]
 
 
-def read_iirc(path: Path, released: bool = False) -> list[tuple[Question, tuple[Paragraph, ...]]]:
+def read_iirc(path: Path, released: bool = False) -> list[Asked]:
     """The answerable questions of a file (IRCoT §4), each without a context: their pages lie beside
     the file, in context_articles.json.
 
@@ -45,19 +84,15 @@ def read_iirc(path: Path, released: bool = False) -> list[tuple[Question, tuple[
     recall is 0.
     """
     articles = _find_articles(path)
-    asked = list(_read_asked(path))
-    wanted = {
-        _page(context, question.where)
-        for question in asked
-        for context in field(question.record, "context", list, question.where)
-    } - {MAIN}
+    asked = list(_read_asked(path, released))
+    wanted = {_page(context) for question in asked for context in question.record.context} - {MAIN}
     pages = dict(read_pages(articles, wanted))
     if missing := sorted(wanted - pages.keys()):
         raise ValueError(
             f"{articles}: expected a page {missing[0]!r} ({len(missing)} are missing), which"
             f" {path} refers to"
         )
-    return [(_read_question(question, pages, released), ()) for question in asked]
+    return [(_read_question(question, pages), ()) for question in asked]
 
 
 def _find_articles(questions: Path) -> Path:
@@ -69,43 +104,31 @@ def _find_articles(questions: Path) -> Path:
     return path
 
 
-def _read_asked(path: Path) -> Iterator[_Asked]:
+def _read_asked(path: Path, released: bool) -> Iterator[_Question]:
     """Each answerable question."""
-    for number, record in enumerate(read_json_list(path), start=1):
-        where = f"{path}, record {number}"
-        passage = page_paragraph(
-            field(record, "title", str, where).strip(), field(record, "text", str, where).strip()
-        )
-        for place, question in enumerate(field(record, "questions", list, where), start=1):
+    for record, where in read_list(path, _Passage):
+        passage = page_paragraph(record.title.strip(), record.text.strip())
+        for place, question in enumerate(record.questions, start=1):
             at = f"{where}, question {place}"
-            field(question, "question", str, at)
-            kind = field(question.get("answer"), "type", str, f"{at}, field 'answer'")
+            kind = check(question, _Untyped, at).answer.type
             if kind not in UNANSWERED:
-                yield _Asked(passage, question, at)
+                answers = _read_answers(kind, question["answer"], f"{at}, field 'answer'", released)
+                yield _Question(passage, check(question, _Asking, at), answers)
 
 
-def _read_question(
-    asked: _Asked, pages: Mapping[str, Sequence[Paragraph]], released: bool
-) -> Question:
-    passage, record, where = asked
-    text = record["question"].strip()
-    if record.get("qid") is not None:
-        id = field(record, "qid", str, where)
-    else:
-        id = f"iirc-{digest(f'{passage.id} {text}', 16)}"
-    answers = _read_answers(record["answer"], f"{where}, field 'answer'", released)
-    gold = {}
-    for context in record["context"]:
-        page = _page(context, where)
-        snippet = field(context, "text", str, f"{where}, field 'context'")
-        if page != MAIN:
-            gold[_find_gold(page, pages[page], snippet).id] = None
+def _read_question(asked: _Question, pages: Mapping[str, Sequence[Paragraph]]) -> Question:
+    passage, record, answers = asked
+    text, gold = record.question.strip(), {}
+    for context in record.context:
+        if (page := _page(context)) != MAIN:
+            gold[_find_gold(page, pages[page], context.text).id] = None
+    id = record.qid or f"iirc-{digest(f'{passage.id} {text}', 16)}"
     gold = tuple(gold) or (passage.id,)
-    return Question(id, text, answers, gold, "iirc", record["answer"]["type"], passage)
+    return Question(id, text, answers, gold, "iirc", record.answer.type, passage)
 
 
-def _page(context: object, where: str) -> str:
-    return field(context, "passage", str, f"{where}, field 'context'").strip().lower()
+def _page(context: _Context) -> str:
+    return context.passage.strip().lower()
 
 
 def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:
@@ -123,33 +146,26 @@ def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Para
     return paragraphs[best]
 
 
-def _read_answers(answer: dict, where: str, released: bool) -> tuple[str, ...]:
+def _read_answers(kind: str, answer: dict, where: str, released: bool) -> tuple[str, ...]:
     """The texts of an answer: one, and for a value with a unit another."""
     mend = _mend if released else str
-    match answer["type"]:
-        case "span":
-            spans = [mend(span) for span in _read_spans(answer, where)]
-            return (spans[0] if len(spans) == 1 else json.dumps(spans, ensure_ascii=False),)
-        case "value":
-            value = field(answer, "answer_value", str, where).strip()
-            unit = (answer.get("answer_unit") or "").strip()
-            return (value, f"{value} {unit}") if unit and not released else (mend(value),)
-        case "binary":
-            return (mend(field(answer, "answer_value", str, where).strip()),)
-        case kind:
-            raise ValueError(
-                f"{where}, field 'type': expected one of span, value, binary, none, found"
-                f" {kind!r}: is it IIRC's file?"
-            )
+    if kind == "span":
+        spans = [mend(span) for span in _read_spans(answer, where)]
+        return (spans[0] if len(spans) == 1 else json.dumps(spans, ensure_ascii=False),)
+    record = check(answer, _Value, where)
+    value, unit = record.answer_value.strip(), (record.answer_unit or "").strip()
+    if kind == "value" and unit and not released:
+        return value, f"{value} {unit}"
+    return (mend(value),)
 
 
 def _read_spans(answer: dict, where: str) -> list[str]:
-    spans = field(answer, "answer_spans", list, where)
-    where = f"{where}, field 'answer_spans'"
-    texts = [field(span, "text", str, where) for span in spans]
-    if not any(text.strip() for text in texts):
-        raise ValueError(f"{where}: expected at least one span with a text, found {excerpt(texts)}")
-    return [text.strip() for text in texts if text.strip()]
+    texts = [span.text.strip() for span in check(answer, _Spans, where).answer_spans]
+    if not any(texts):
+        raise ValueError(
+            f"{where}, field 'answer_spans': expected at least one span with a text, found {texts}"
+        )
+    return list(filter(None, texts))
 
 
 def _mend(text: str) -> str:

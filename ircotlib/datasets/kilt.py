@@ -5,15 +5,33 @@ as JSON lines, and the pages that answer them.
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ircotlib.data import Paragraph, Question, read_jsonl
+from pydantic import Field
+
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Asked, FullCorpus
-from ircotlib.datasets.downloads import find_each, read_lines
-from ircotlib.datasets.fields import excerpt, field
+from ircotlib.datasets.downloads import find_each
+from ircotlib.datasets.fields import Record, String, Text, read_rows
 
 SOURCE = "https://github.com/facebookresearch/KILT"
 PAGES = "kilt_knowledgesource.json"  # 35 GB
 WORDS = 100  # of a passage, as DPR cuts Wikipedia (SearChain §4.1)
 SECTION, BULLET = "Section::::", "BULLET::::"
+
+
+class _Output(Record):
+    answer: String = ""
+
+
+class _Asking(Record):
+    id: Text
+    input: Text
+    output: list[_Output] = Field(min_length=1)
+
+
+class _Page(Record):
+    id: Text = Field(alias="_id")
+    wikipedia_title: String
+    text: list[String]
 
 
 def read_kilt(
@@ -25,14 +43,14 @@ def read_kilt(
     `ask`: how the input is put as a question. The answers of a record are those of all its outputs,
     each once. Raises ValueError naming file, line and field.
     """
-    for number, record in enumerate(read_jsonl(path), start=1):
-        where = f"{path}, line {number}"
-        answers = dict.fromkeys(_answers(record, where))
+    for record, where in read_rows(path, _Asking):
+        said = (output.answer.strip() for output in record.output)
+        answers = tuple(dict.fromkeys(filter(None, said)))
         if not answers:
             found = "found no output with an answer"
             raise ValueError(f"{where}, field 'output': {found}, expected one: is it a test set?")
-        text = _ask(ask, field(record, "input", str, where), where)
-        yield Question(field(record, "id", str, where), text, tuple(answers), (), dataset, kind), ()
+        text = _ask(ask, record.input, where)
+        yield Question(record.id, text, answers, (), dataset, kind), ()
 
 
 def read_pages(path: Path) -> Iterator[Paragraph]:
@@ -41,15 +59,12 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
     Titles, heads of sections and the marks of bullets are left out. Differs from KILT's own
     passages: those are whole sentences of at most 100 tokens.
     """
-    for page, where in read_lines(path):
-        title, id = field(page, "wikipedia_title", str, where), field(page, "_id", str, where)
-        lines = field(page, "text", list, where)
-        if not all(isinstance(line, str) for line in lines):
-            raise ValueError(f"{where}, field 'text': expected texts, found {excerpt(lines)}")
-        told = (line.removeprefix(BULLET) for line in lines[1:] if not line.startswith(SECTION))
+    for page, _ in read_rows(path, _Page):
+        told = (line.removeprefix(BULLET) for line in page.text[1:] if not line.startswith(SECTION))
         words = " ".join(told).split()
         for number, first in enumerate(range(0, len(words), WORDS)):
-            yield Paragraph(f"{id}-{number}", title, " ".join(words[first : first + WORDS]))
+            text = " ".join(words[first : first + WORDS])
+            yield Paragraph(f"{page.id}-{number}", page.wikipedia_title, text)
 
 
 def read_beside(path: Path) -> Iterator[Paragraph]:
@@ -60,14 +75,6 @@ def read_beside(path: Path) -> Iterator[Paragraph]:
     folders = [folder / part for folder in near for part in (KNOWLEDGE_SOURCE.name, "")]
     [pages] = find_each(KNOWLEDGE_SOURCE, folders)
     return read_pages(pages)
-
-
-def _answers(record: object, where: str) -> Iterator[str]:
-    for number, output in enumerate(field(record, "output", list, where), start=1):
-        if isinstance(output, dict) and "answer" in output:
-            answer = field(output, "answer", str, f"{where}, output {number}").strip()
-            if answer:
-                yield answer
 
 
 def _ask(ask: Callable[[str], str], text: str, where: str) -> str:

@@ -1,40 +1,84 @@
 """MuSiQue's official files (Trivedi et al. 2022), https://github.com/StonyBrookNLP/musique"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ircotlib.data import Paragraph, Question, read_jsonl
-from ircotlib.datasets import Dataset, FullCorpus
-from ircotlib.datasets.downloads import read_lines
-from ircotlib.datasets.fields import field
+from ircotlib.data import Paragraph, Question
+from ircotlib.datasets import Asked, Dataset, FullCorpus
+from ircotlib.datasets.fields import Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.metrics import cover_em, exact_match, squad_f1
 
 
-def read_musique(path: Path) -> list[tuple[Question, tuple[Paragraph, ...]]]:
+class _Entry(Record):
+    title: String
+    paragraph_text: String
+
+
+class _Contexts(Record):
+    paragraphs: list[_Entry]
+
+
+class _Supporting(_Entry):
+    is_supporting: bool
+
+
+class _Asking(Record):
+    answerable: bool
+    id: Text
+    question: Text
+    answer: Text
+    answer_aliases: list[String]
+    paragraphs: list[_Supporting]
+
+
+def read_musique(path: Path) -> list[Asked]:
     """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4:
     answerable subset).
 
-    `kind` is the shape of the question, from its id: "2hop", "3hop1", ... Raises ValueError naming
-    file, line and field where the file is not in the official format.
+    Blank aliases are left out. `kind` is the shape of the question, from its id: "2hop", "3hop1",
+    ... Raises ValueError naming file, line and field where the file is not in the official format.
     """
-    rows = ((row, f"{path}, line {number}") for number, row in enumerate(read_jsonl(path), start=1))
-    return [
-        _read_record(row, where) for row, where in rows if field(row, "answerable", bool, where)
-    ]
+    rows = read_rows(path, _Asking)
+    return [_read_asked(record, where) for record, where in rows if record.answerable]
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of MuSiQue's questions, answerable or not, with or without answers."""
-    for record, where in read_lines(path):
-        for number, entry in enumerate(field(record, "paragraphs", list, where)):
-            place = f"{where}, paragraph {number}"
-            yield make_paragraph(
-                field(entry, "title", str, place),
-                field(entry, "paragraph_text", str, place).strip(),
-            )
+    for record, _ in read_rows(path, _Contexts):
+        yield from map(_paragraph, record.paragraphs)
+
+
+def _paragraph(entry: _Entry) -> Paragraph:
+    return make_paragraph(entry.title, entry.paragraph_text.strip())
+
+
+def _read_asked(record: _Asking, where: str) -> Asked:
+    context = tuple(map(_paragraph, record.paragraphs))
+    supporting = zip(context, record.paragraphs, strict=True)
+    gold = dict.fromkeys(p.id for p, entry in supporting if entry.is_supporting)
+    if not gold:
+        raise ValueError(
+            f"{where}, field 'paragraphs': expected paragraphs with is_supporting true, found none"
+            f" among {len(context)}"
+        )
+    aliases = (alias for alias in record.answer_aliases if alias.strip())
+    answers = tuple(dict.fromkeys([record.answer, *aliases]))
+    kind = record.id.split("__")[0]
+    return Question(record.id, record.question, answers, tuple(gold), "musique", kind), context
+
+
+class _Step(Record):
+    question: Text
+    answer: Text
+
+
+class _Decomposed(Record):
+    answerable: bool
+    id: Text
+    question_decomposition: list[_Step]
 
 
 class Part(NamedTuple):
@@ -45,53 +89,19 @@ class Part(NamedTuple):
 
 
 def read_parts(path: Path) -> dict[str, tuple[Part, ...]]:
-    """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1)."""
-    rows = ((row, f"{path}, line {number}") for number, row in enumerate(read_jsonl(path), start=1))
-    return {
-        field(row, "id", str, where): _fill_in(row, where)
-        for row, where in rows
-        if field(row, "answerable", bool, where)
-    }
+    """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1);
+    errors as those of read_musique.
+    """
+    records = (record for record, _ in read_rows(path, _Decomposed) if record.answerable)
+    return {record.id: tuple(_fill_in(record.question_decomposition)) for record in records}
 
 
-def _fill_in(record: dict, where: str) -> tuple[Part, ...]:
-    """The parts of a record, in which "#1" is the answer of the first."""
-    steps = field(record, "question_decomposition", list, where)
-    answers = [field(step, "answer", str, where) for step in steps]
-
-    def filled(text: str) -> str:
-        return re.sub(r"#(\d+)", lambda mark: answers[int(mark[1]) - 1], text)
-
-    return tuple(Part(filled(field(one, "question", str, where)), one["answer"]) for one in steps)
-
-
-def _read_record(record: dict, where: str) -> tuple[Question, tuple[Paragraph, ...]]:
-    context, gold = [], {}
-    for number, entry in enumerate(field(record, "paragraphs", list, where)):
-        place = f"{where}, paragraph {number}"
-        paragraph = make_paragraph(
-            field(entry, "title", str, place), field(entry, "paragraph_text", str, place).strip()
-        )
-        context.append(paragraph)
-        if field(entry, "is_supporting", bool, place):
-            gold[paragraph.id] = None
-    if not gold:
-        raise ValueError(
-            f"{where}, field 'paragraphs': expected paragraphs with is_supporting true, found none"
-            f" among {len(context)}"
-        )
-    id = field(record, "id", str, where)
-    answers = dict.fromkeys(
-        [field(record, "answer", str, where), *field(record, "answer_aliases", list, where)]
-    )
-    return Question(
-        id,
-        field(record, "question", str, where),
-        tuple(answers),
-        tuple(gold),
-        "musique",
-        id.split("__")[0],
-    ), tuple(context)
+def _fill_in(steps: Sequence[_Step]) -> Iterator[Part]:
+    """ "#1" in a part is the answer of the first."""
+    answers = {f"#{number}": step.answer for number, step in enumerate(steps, start=1)}
+    for step in steps:
+        asked = re.sub(r"#\d+", lambda mark: answers.get(mark[0], mark[0]), step.question)
+        yield Part(asked, step.answer)
 
 
 SOURCE = "https://github.com/StonyBrookNLP/musique"

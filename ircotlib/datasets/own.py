@@ -3,13 +3,29 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ircotlib.data import Question, read_jsonl, write_jsonl
+from pydantic import Field
+
+from ircotlib.data import Question, write_jsonl
 from ircotlib.datasets import Asked, Dataset
-from ircotlib.datasets.fields import excerpt, field
+from ircotlib.datasets.fields import Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.metrics import exact_match, squad_f1
 
 NAME, FILE = "own", "questions.jsonl"
+
+
+class _Entry(Record):
+    title: String
+    text: String
+    is_supporting: bool = False
+
+
+class _Asking(Record):
+    id: Text
+    question: Text
+    answers: list[Text] = Field(min_length=1)
+    paragraphs: list[_Entry]
+    kind: String = ""
 
 
 def read_own(path: Path) -> Iterator[Asked]:
@@ -19,25 +35,12 @@ def read_own(path: Path) -> Iterator[Asked]:
     text, and is_supporting where it is known), and, if wanted, kind. Raises ValueError naming line
     and field.
     """
-    for number, row in enumerate(read_jsonl(path), start=1):
-        where, context, gold = f"{path}, line {number}", [], {}
-        for place, entry in enumerate(field(row, "paragraphs", list, where), start=1):
-            at = f"{where}, paragraph {place}"
-            title, text = field(entry, "title", str, at), field(entry, "text", str, at)
-            context.append(make_paragraph(title, text))
-            if "is_supporting" in entry and field(entry, "is_supporting", bool, at):
-                gold[context[-1].id] = None
-        answers = _answers(row, where)
-        kind = field(row, "kind", str, where) if "kind" in row else ""
-        asked = field(row, "id", str, where), field(row, "question", str, where)
-        yield Question(*asked, answers, tuple(gold), NAME, kind), tuple(context)
-
-
-def _answers(row: dict, where: str) -> tuple[str, ...]:
-    answers = field(row, "answers", list, where)
-    if not answers or not all(isinstance(answer, str) and answer.strip() for answer in answers):
-        raise ValueError(f"{where}, field 'answers': expected texts, found {excerpt(answers)}")
-    return tuple(dict.fromkeys(answers))
+    for record, _ in read_rows(path, _Asking):
+        context = tuple(make_paragraph(entry.title, entry.text) for entry in record.paragraphs)
+        supporting = zip(context, record.paragraphs, strict=True)
+        gold = dict.fromkeys(p.id for p, entry in supporting if entry.is_supporting)
+        answers = tuple(dict.fromkeys(record.answers))
+        yield Question(record.id, record.question, answers, tuple(gold), NAME, record.kind), context
 
 
 def write_own(folder: Path, asked: Iterable[Asked]) -> Path:

@@ -1,12 +1,12 @@
 """StrategyQA's official files (Geva et al. 2021), https://github.com/eladsegal/strategyqa"""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ircotlib.data import Paragraph, Question, read_jsonl
+from ircotlib.data import Paragraph, Question, excerpt, parse_json, read_lines
 from ircotlib.datasets import Asked, Dataset
-from ircotlib.datasets.fields import field, read_json_list
+from ircotlib.datasets.downloads import DEEPEST
+from ircotlib.datasets.fields import AGAIN, Record, String, Text, check, read_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE
 from ircotlib.datasets.wording import ask_yes_or_no
 from ircotlib.metrics import cover_em, one_verdict
@@ -16,19 +16,33 @@ NOTHING = ("operation", "no_evidence")  # in place of the evidence of a step
 VERDICTS = ("Yes", "No")
 
 
+class _Asking(Record):
+    qid: Text
+    question: Text
+    answer: bool
+    evidence: list[object]
+
+
+class _Named(Record):
+    evidence: Text
+
+
+class _Paragraph(Record):
+    title: Text
+    para_index: int
+    content: String
+
+
 def read_strategyqa(path: Path) -> Iterator[Asked]:
     """The questions of a file, in order. Gold are the paragraphs that the first annotator named.
 
     Raises ValueError naming file, record and field.
     """
-    for number, record in enumerate(read_json_list(path), start=1):
-        where = f"{path}, record {number}"
-        text = ask_yes_or_no(field(record, "question", str, where))
-        answer = VERDICTS[0] if field(record, "answer", bool, where) else VERDICTS[1]
-        evidence = field(record, "evidence", list, where)
-        gold = dict.fromkeys(_named(evidence[:1]))
-        id = field(record, "qid", str, where)
-        yield Question(id, text, (answer,), tuple(gold), "strategyqa"), ()
+    for record, where in read_list(path, _Asking):
+        text = ask_yes_or_no(record.question)
+        answer = VERDICTS[0] if record.answer else VERDICTS[1]
+        gold = dict.fromkeys(_named(record.evidence[:1], where))
+        yield Question(record.qid, text, (answer,), tuple(gold), "strategyqa"), ()
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
@@ -38,24 +52,33 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     if found is None:
         names = " or ".join(PARAGRAPHS)
         raise FileNotFoundError(f"no paragraphs of StrategyQA: expected {names} beside {path}")
-    if found.suffix == ".jsonl":
-        rows = ((row, f"{found}, line {n}") for n, row in enumerate(read_jsonl(found), start=1))
-    else:
-        records = json.loads(found.read_text(encoding="utf-8"))
-        rows = ((row, f"{found}, {id!r}") for id, row in records.items())
+    rows = list(read_lines(found) if found.suffix == ".jsonl" else _read_object(found))
+    if not rows:
+        raise ValueError(f"{found}: found no paragraphs, expected at least one: {AGAIN}")
     for row, where in rows:
-        title, number = field(row, "title", str, where), field(row, "para_index", int, where)
-        name = "contents" if "contents" in row else "content"
-        yield Paragraph(f"{title}-{number}", title, field(row, name, str, where).strip())
+        if isinstance(row, dict) and "contents" in row:
+            row = row | {"content": row["contents"]}
+        one = check(row, _Paragraph, where)
+        yield Paragraph(f"{one.title}-{one.para_index}", one.title, one.content.strip())
 
 
-def _named(evidence: object) -> Iterator[str]:
+def _read_object(path: Path) -> Iterator[tuple[object, str]]:
+    """The values of a file that is one JSON object, each with its place."""
+    rows = parse_json(path.read_bytes(), str(path), "one JSON object of paragraphs by id")
+    if not isinstance(rows, dict):
+        expected = "expected one JSON object of paragraphs by id"
+        raise ValueError(f"{path}: {expected}, found {excerpt(rows)}: {AGAIN}")
+    for id, row in rows.items():
+        yield row, f"{path}, {excerpt(id)}"
+
+
+def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
     """The paragraphs in lists in lists."""
-    if isinstance(evidence, list):
+    if isinstance(evidence, list) and depth < DEEPEST:
         for part in evidence:
-            yield from _named(part)
-    elif evidence not in NOTHING:
-        yield str(evidence)
+            yield from _named(part, where, depth + 1)
+    elif (id := check({"evidence": evidence}, _Named, where).evidence) not in NOTHING:
+        yield id
 
 
 def accuracy(prediction: str, answers) -> float:

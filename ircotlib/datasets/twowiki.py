@@ -1,37 +1,44 @@
 """2WikiMultihopQA's official files (Ho et al. 2020), https://github.com/Alab-NII/2wikimultihop"""
 
-import dataclasses
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
-from ircotlib.data import Paragraph, Question, read_jsonl
-from ircotlib.datasets import Dataset, FullCorpus
-from ircotlib.datasets.downloads import read_list
-from ircotlib.datasets.fields import field, read_json_list
-from ircotlib.datasets.hotpotqa import read_context, read_record
+from ircotlib.data import Paragraph
+from ircotlib.datasets import Asked, Dataset, FullCorpus
+from ircotlib.datasets.downloads import stream_list
+from ircotlib.datasets.fields import Record, String, Text, check, read_list, read_rows
+from ircotlib.datasets.hotpotqa import Asking, Contexts, read_asked, read_context
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
-QUESTION_TYPES = ("compositional", "comparison", "inference", "bridge_comparison")
 ALIASES = "id_aliases.json"  # JSON lines, in the same archive as the questions
 
 
-def read_2wikimultihopqa(path: Path) -> list[tuple[Question, tuple[Paragraph, ...]]]:
+class _Asking(Asking):
+    type: Literal["compositional", "comparison", "inference", "bridge_comparison"]
+    answer_id: String | None = None
+
+
+class _Names(Record):
+    Q_id: Text
+    aliases: list[String]
+    demonyms: list[String]
+
+
+def read_2wikimultihopqa(path: Path) -> list[Asked]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
     Where the official id_aliases.json lies beside the file, its aliases and demonyms of the answer
-    follow the answer, in alphabetical order; otherwise the answer stands alone. Raises ValueError
-    naming file, record and field where the file is not in the official format.
+    follow the answer, in alphabetical order, blank ones left out; otherwise the answer stands
+    alone. Raises ValueError naming file, record and field where the file is not in the official
+    format.
     """
-    aliases = _read_aliases(Path(path).with_name(ALIASES))
-    found = []
-    for number, record in enumerate(read_json_list(path), start=1):
-        question, context = read_record(
-            record, f"{path}, record {number}", "2wikimultihopqa", QUESTION_TYPES, " "
-        )
-        others = aliases.get(record.get("answer_id"), set()) - set(question.answers)
-        found.append(
-            (dataclasses.replace(question, answers=(*question.answers, *sorted(others))), context)
-        )
+    aliases, found = _read_aliases(Path(path).with_name(ALIASES)), []
+    for record, where in read_list(path, _Asking):
+        question, context = read_asked(record, where, "2wikimultihopqa", " ")
+        others = sorted(aliases.get(record.answer_id, set()) - {record.answer})
+        found.append((replace(question, answers=(record.answer, *others)), context))
     return found
 
 
@@ -39,22 +46,17 @@ def read_contexts(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of the contexts of 2WikiMultihopQA's questions; test questions, which lack
     answers, are welcome.
     """
-    for record, where in read_list(path):
-        yield from read_context(record, where, " ")
+    for record, where in stream_list(path):
+        yield from read_context(check(record, Contexts, where), " ")
 
 
 def _read_aliases(path: Path) -> dict[str, set[str]]:
     """Other names by Wikidata id; none where the file is absent."""
-    if not path.is_file():
-        return {}
-    aliases = {}
-    for number, row in enumerate(read_jsonl(path), start=1):
-        where = f"{path}, line {number}"
-        aliases[field(row, "Q_id", str, where)] = {
-            *field(row, "aliases", list, where),
-            *field(row, "demonyms", list, where),
-        }
-    return aliases
+    rows = read_rows(path, _Names) if path.is_file() else ()
+    return {
+        row.Q_id: {name for name in (*row.aliases, *row.demonyms) if name.strip()}
+        for row, _ in rows
+    }
 
 
 SOURCE = "https://github.com/Alab-NII/2wikimultihop"

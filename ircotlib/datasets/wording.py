@@ -1,6 +1,6 @@
 """How what stands in official files is put as a question."""
 
-from ircotlib.datasets.fields import excerpt
+from ircotlib.data import excerpt
 
 SEPARATOR = " [SEP] "  # between the subject and the relation of zsRE's and T-REx's inputs
 

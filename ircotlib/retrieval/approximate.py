@@ -11,12 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
+from ircotlib.checksums import check_sums, read_about, take_sums, write_about
 from ircotlib.paths import hold_lock
 from ircotlib.progress import track
 
 GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, and looked at for them
 SEARCHED = 128  # vectors that a query looks at, at least
 CANDIDATES = 2  # times as many as are asked for
+ANEW = "delete the approximate-* files, and the next run makes the index again"
 ROWS = 16_384  # vectors that are added together
 
 
@@ -31,18 +33,21 @@ def setting() -> dict:
 
 def build_approximate(folder: Path, rows: np.ndarray) -> Path:
     """The file of the index over float16 vectors, one a row; made where it is not there, whole or
-    not at all, in the folder of the vectors.
+    not at all, in the folder of the vectors. ValueError where it is damaged.
 
     One thread makes it: with more, no two builds are the same, and some find less.
     """
     digest = sha256(json.dumps(setting()).encode()).hexdigest()[:8]
     path = folder / f"approximate-{digest}.usearch"
+    about = path.with_suffix(".json")
     folder.mkdir(parents=True, exist_ok=True)
     with hold_lock(folder / "approximate.lock", f"the index {path}"):
-        if not path.is_file():
+        if not read_about(about, ANEW):
             partial = path.with_suffix(".partial")
             _make(rows).save(str(partial))
             partial.replace(path)
+            write_about(about, {"files": take_sums(folder, [path.name])})
+    check_sums(folder, read_about(about, ANEW)["files"], ANEW)
     return path
 
 

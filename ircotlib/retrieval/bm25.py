@@ -12,6 +12,7 @@ from pathlib import Path
 
 import tantivy
 
+from ircotlib.checksums import check_sums, read_about, take_sums, tell_damage, write_about
 from ircotlib.data import Paragraph
 from ircotlib.paths import hold_lock, write_folder
 from ircotlib.program import NearestTitle, Retrieve
@@ -33,7 +34,7 @@ from ircotlib.retrieval.ranking import (
 )
 
 ABOUT = "index.json"
-ANEW = "delete the folder, and open_index builds it anew"
+ANEW = "delete the folder, and the next run builds the index anew"
 THREADS = min(8, os.cpu_count() or 1)
 
 
@@ -42,22 +43,23 @@ class BM25:
     it; open_index makes one.
 
     `fingerprint` changes with the corpus, the analyzer, the scoring and the version of tantivy.
-    Differs from Elasticsearch: a title or text without any term ("It") still counts in the number
-    and mean length of its field.
+    Raises ValueError where a file is damaged or made of something else. Differs from Elasticsearch:
+    a title or text without any term ("It") still counts in the number and mean length of its field.
     """
 
     answers = (Retrieve, NearestTitle)
     depth = DEPTH
 
     def __init__(self, corpus: Corpus, folder: Path | str):
-        expected, found = _about(corpus), _read_about(Path(folder))
+        self.corpus, self._folder = corpus, Path(folder)
+        expected, (found, sums) = _about(corpus), _read_about(self._folder)
         if found != expected:
             differ = f"found an index of {found}, expected {expected}"
             raise ValueError(f"{folder}: {differ}; open_index builds it anew")
-        self.corpus = corpus
+        check_sums(self._folder, sums, ANEW)
         self.fingerprint = sha256(json.dumps([SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
-        self._searcher = _open(Path(folder), len(corpus))
+        self._searcher = _open(self._folder, len(corpus))
 
     def answer(
         self, requests: Sequence[Retrieve | NearestTitle]
@@ -109,7 +111,8 @@ class BM25:
     def positions_of(self, titles: Iterable[str]) -> list[int]:
         """Where the paragraphs with one of these titles stand, in the order of the corpus."""
         query = self._allow(titles)
-        count = self._searcher.search(query, 1, count=True).count
+        with tell_damage(self._folder, ANEW):
+            count = self._searcher.search(query, 1, count=True).count
         return sorted(position for position, _ in self._search(Search("", query, max(1, count))))
 
     def _reply(self, searching: Searching[str]) -> str | Refused:
@@ -129,8 +132,10 @@ class BM25:
             hits = self._search(search)
 
     def _search(self, search: Search) -> Hits:
-        found = self._searcher.search(search.query, search.size, count=False).hits
-        positions = self._searcher.fast_field_values("position", [address for _, address in found])
+        with tell_damage(self._folder, ANEW):
+            found = self._searcher.search(search.query, search.size, count=False).hits
+            addresses = [address for _, address in found]
+            positions = self._searcher.fast_field_values("position", addresses)
         return list(zip(positions, (round(score, 3) for score, _ in found)))
 
     def _weigh(self, field: str, terms: Counter) -> Iterator[tantivy.Query]:
@@ -171,11 +176,11 @@ def build_index(
     it, one builds and the others wait.
     """
     folder = Path(folder)
-    if _read_about(folder) == _about(corpus):
+    if _read_about(folder)[0] == _about(corpus):
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
     with hold_lock(Path(f"{folder}.lock"), f"the index {folder}"):
-        if _read_about(folder) == _about(corpus):
+        if _read_about(folder)[0] == _about(corpus):
             return
         _build(corpus, folder, progress)
 
@@ -183,7 +188,8 @@ def build_index(
 def _build(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
     with write_folder(folder, ABOUT, "index") as partial:
         _add(corpus, partial, progress)
-        (partial / ABOUT).write_text(json.dumps(_about(corpus)) + "\n", encoding="utf-8")
+        files = sorted(path.name for path in partial.iterdir() if path.stat().st_size)
+        write_about(partial / ABOUT, _about(corpus) | {"files": take_sums(partial, files)})
 
 
 def _add(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
@@ -199,10 +205,8 @@ def _add(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]
 
 
 def _open(folder: Path, count: int) -> tantivy.Searcher:
-    try:
+    with tell_damage(folder, ANEW):
         searcher = tantivy.Index.open(str(folder)).searcher()
-    except ValueError as error:
-        raise ValueError(f"{folder}: this index cannot be read ({error}); {ANEW}") from error
     if searcher.num_docs != count:
         found = f"found {searcher.num_docs} paragraphs, expected {count}"
         raise ValueError(f"{folder}: {found}; {ANEW}")
@@ -230,7 +234,10 @@ def _about(corpus: Corpus) -> dict:
     }
 
 
-def _read_about(folder: Path) -> dict | None:
-    """What the index in a folder was made of; None when there is no whole index."""
-    path = folder / ABOUT
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+def _read_about(folder: Path) -> tuple[dict | None, dict]:
+    """What the index in a folder was made of, None where there is no whole index; the checksums of
+    its files.
+    """
+    about = read_about(folder / ABOUT, ANEW)
+    sums = about.pop("files") if about else {}
+    return about, sums

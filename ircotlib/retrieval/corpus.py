@@ -8,19 +8,21 @@ import shutil
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from filecmp import cmpfiles
 from hashlib import blake2b, sha256
-from itertools import islice
+from itertools import chain, islice
 from operator import index
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from ircotlib.checksums import check_sums, read_about, take_sums, write_about
 from ircotlib.data import Paragraph
 from ircotlib.paths import hold_lock
 
 PARAGRAPHS, OFFSETS, IDS, ABOUT = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
+FILES = PARAGRAPHS, OFFSETS, IDS
+ANEW = "delete the folder, and the next run writes the corpus again"
 LOCK, PARTIAL = "corpus.lock", "partial-"  # in the folder too: a lock, and what is being written
 
 
@@ -28,22 +30,22 @@ class Corpus:
     """The paragraphs of a folder that write_corpus made: a sequence in the order they were written.
 
     `fingerprint`: of every line, so equal for equal paragraphs in equal order, wherever they lie.
+    `about`: what corpus.json says. Raises FileNotFoundError where there is none, and ValueError
+    where a file is damaged.
     """
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        about = _read_about(self.folder)
-        self.fingerprint: str = about["fingerprint"]
+        self.about = read_about(self.folder / ABOUT, ANEW)
+        if self.about is None:
+            missing = f"{self.folder / ABOUT} not found: no corpus there, or its writing was broken"
+            raise FileNotFoundError(f"{missing} off; write it with write_corpus")
+        check_sums(self.folder, self.about["files"], ANEW)
+        self.fingerprint: str = self.about["fingerprint"]
         with (self.folder / PARAGRAPHS).open("rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._offsets = np.load(self.folder / OFFSETS, mmap_mode="r")
         self._ids = np.load(self.folder / IDS, mmap_mode="r")
-        count, size = about["count"], about["bytes"]
-        offsets, ids, found = len(self._offsets) - 1, len(self._ids), len(self._lines)
-        if offsets != count or ids != count or found != size:
-            found = f"found {offsets} offsets, {ids} ids and {found} bytes"
-            expected = f"expected those of {count} paragraphs in {size} bytes"
-            raise ValueError(f"{self.folder}: {found}, {expected}; write the corpus again")
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -103,9 +105,9 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
     """Write paragraphs as a corpus, in their order, and open it; ValueError when there are none or
     two share an id.
 
-    A corpus that is already there stays as it is until the new one is complete, and for good if it
-    is the same. A process killed at the end of writing leaves no corpus, never half of one. Of
-    several processes one writes and the others wait.
+    A corpus that is already there is compared first: nothing is written if it is the same, and it
+    stays as it is until a new one is complete. A process killed at the end of writing leaves no
+    corpus, never half of one. Of several processes one writes and the others wait.
     """
     with _hold(Path(folder)):
         return _write(Path(folder), paragraphs, {})
@@ -118,34 +120,46 @@ def _hold(folder: Path):
 
 def _find_corpus(folder: Path, made_of: object) -> Corpus | None:
     """The corpus of a folder if it is whole and made of this."""
+    corpus = _open_whole(folder)
+    return corpus if corpus and corpus.about.get("made_of") == made_of else None
+
+
+def _open_whole(folder: Path) -> Corpus | None:
+    """The corpus of a folder; None where it is damaged, or not there."""
     try:
-        return Corpus(folder) if _read_about(folder).get("made_of") == made_of else None
-    except (OSError, EOFError, ValueError):
+        return Corpus(folder)
+    except (OSError, ValueError):
         return None
 
 
 def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpus:
     for left_over in folder.glob(f"{PARTIAL}*"):  # by a process that was killed
         shutil.rmtree(left_over)
-    with TemporaryDirectory(prefix=PARTIAL, dir=folder) as partial:
-        about = _write_paragraphs(Path(partial), paragraphs) | origin
-        (Path(partial) / ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
-        _replace(folder, Path(partial))
+    paragraphs, old = iter(paragraphs), _open_whole(folder)
+    if old and (paragraphs := _unless_same(paragraphs, old)) is None:
+        kept = {name: value for name, value in old.about.items() if name != "made_of"}
+        if kept | origin != old.about:
+            write_about(folder / ABOUT, kept | origin)
+        return old
+    with TemporaryDirectory(prefix=PARTIAL, dir=folder) as name:
+        partial = Path(name)
+        write_about(partial / ABOUT, _write_paragraphs(partial, paragraphs) | origin)
+        # corpus.json comes last, and is not there while others change
+        (folder / ABOUT).unlink(missing_ok=True)
+        for name in (*FILES, ABOUT):
+            (partial / name).replace(folder / name)
     return Corpus(folder)
 
 
-def _replace(folder: Path, partial: Path) -> None:
-    """Put new files in the place of those that differ; corpus.json comes last, and is not there
-    while others change.
-    """
-    names = (PARAGRAPHS, OFFSETS, IDS, ABOUT)
-    same, *_ = cmpfiles(folder, partial, names, shallow=False)
-    changed = [name for name in names if name not in same]
-    if changed not in ([], [ABOUT]):
-        (folder / ABOUT).unlink(missing_ok=True)
-        changed = names
-    for name in changed:
-        (partial / name).replace(folder / name)
+def _unless_same(paragraphs: Iterator[Paragraph], old: Corpus) -> Iterator[Paragraph] | None:
+    """All paragraphs, if they are others than those of a corpus; None if they are the same."""
+    count = 0
+    with (old.folder / PARAGRAPHS).open("rb") as file:
+        for paragraph in paragraphs:
+            if _line(paragraph) != file.readline():
+                return chain(old.between(0, count), [paragraph], paragraphs)
+            count += 1
+        return old.between(0, count) if file.readline() else None
 
 
 def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
@@ -164,7 +178,7 @@ def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
     np.save(folder / OFFSETS, np.asarray(offsets, dtype=np.int64))
     np.save(folder / IDS, _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
     digest = fingerprint.hexdigest()[:16]
-    return {"count": len(hashes), "bytes": offsets[-1], "fingerprint": digest}
+    return {"count": len(hashes), "fingerprint": digest, "files": take_sums(folder, FILES)}
 
 
 def _line(paragraph: Paragraph) -> bytes:
@@ -195,11 +209,3 @@ def _read_id(file, offset: int) -> str:
 
 def _hash(id: str) -> int:
     return int.from_bytes(blake2b(id.encode("utf-8"), digest_size=8).digest(), "big")
-
-
-def _read_about(folder: Path) -> dict:
-    path = folder / ABOUT
-    if not path.is_file():
-        missing = f"{path} not found: no corpus there, or its writing was broken off"
-        raise FileNotFoundError(f"{missing}; write it with write_corpus")
-    return json.loads(path.read_text(encoding="utf-8"))

@@ -100,6 +100,7 @@ def retrieve(backend: Backend, request: Retrieve) -> Searching[Hits]:
     Differs from the released program, if distinct: it looks at 100 hits, and keeps the worst one
     of equal texts.
     """
+    _check_texts([request.query, *(request.titles or ())])
     k, query = request.k, backend.query_of(request.query, request.titles)
     if k < 1:
         raise Refused(f"k is {k}: ask for at least 1 paragraph")
@@ -109,6 +110,16 @@ def retrieve(backend: Backend, request: Retrieve) -> Searching[Hits]:
     return list(best.values())[:k]
 
 
+def _check_texts(texts: Iterable[str]) -> None:
+    """Refuse half of a surrogate pair, which a model's JSON may hold and no index can look up."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            found = f"found half of a surrogate pair in {text[:60]!r}"
+            raise Refused(f"{found}, expected a text that UTF-8 can hold") from None
+
+
 def nearest_titles(backend: Backend, request: NearestTitle) -> Searching[list[str]]:
     """The n titles nearest to a title (IRCoT App. B), best first: the same title, then in any
     case, then by BM25.
@@ -116,6 +127,7 @@ def nearest_titles(backend: Backend, request: NearestTitle) -> Searching[list[st
     Differs from the released program: it has BM25 alone, which does not find a title of stop
     words ("It") and may put others first.
     """
+    _check_texts([request.title])
     title, n = request.title, request.n
     if n < 1:
         raise Refused(f"n is {n}: ask for at least 1 title")

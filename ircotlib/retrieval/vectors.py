@@ -11,9 +11,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from pydantic import Field, TypeAdapter
 
 from ircotlib.data import Paragraph
 from ircotlib.paths import hold_lock
@@ -42,14 +43,17 @@ class Vectors(NamedTuple):
 class _Block(NamedTuple):
     """A line of blocks.jsonl."""
 
-    counts: list[int]
-    width: int
+    counts: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)]
+    width: Annotated[int, Field(ge=1)]
     checksum: int
 
     @property
     def size(self) -> int:
         """Its bytes in vectors.f16."""
         return sum(self.counts) * self.width * 2
+
+
+_BLOCK = TypeAdapter(_Block)
 
 
 def write_vectors(
@@ -134,8 +138,8 @@ def _read_blocks(folder: Path) -> Iterator[_Block]:
     lines = (folder / BLOCKS).read_bytes().split(b"\n") if (folder / BLOCKS).is_file() else [b""]
     for line in lines[:-1]:
         try:
-            yield _Block(*json.loads(line))
-        except (ValueError, TypeError):
+            yield _BLOCK.validate_json(line)
+        except ValueError:
             return
 
 

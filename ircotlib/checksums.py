@@ -1,0 +1,98 @@
+"""Checksums of what a corpus, an index or a laboratory is made of: taken when it is written,
+compared when it is opened, so that a damaged file is refused before it answers (ours).
+"""
+
+import json
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from ircotlib.data import decode_text
+
+MOST = 2_000_000_000  # bytes that are compared at an opening: two seconds (docs/faults.md)
+PIECE = 1 << 20
+PANIC = "PanicException"  # of pyo3, which gives no way to import it
+Sums = dict[str, list[int]]  # of each file by name: its size in bytes, its CRC-32
+
+
+def take_sums(folder: Path, names: Iterable[str]) -> Sums:
+    """Size and checksum of files of a folder; two are read at a time."""
+    paths = {name: Path(folder) / name for name in names}
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(paths, pool.map(_take, paths.values()), strict=True))
+
+
+def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
+    """Compare files with what they were when they were written; ValueError, in one line, names the
+    first that differs, and the remedy. Of more than MOST bytes sizes alone are compared, and stderr
+    says so.
+    """
+    for name, (size, _) in sums.items():
+        path = Path(folder) / name
+        if (found := path.stat().st_size if path.is_file() else None) != size:
+            found = "no such file" if found is None else f"{found:,} bytes"
+            raise ValueError(f"{path}: found {found}, expected {size:,} bytes; {remedy}")
+    if (total := sum(size for size, _ in sums.values())) > MOST:
+        said = f"{folder}: checksums of {total / 1e9:.1f} GB are not compared, only sizes"
+        print(said, file=sys.stderr, flush=True)
+        return
+    for name, found in take_sums(folder, sums).items():
+        if found != sums[name]:
+            expected = f"expected {sums[name][1]:08x}, with which it was written"
+            raise ValueError(
+                f"{Path(folder) / name}: found the checksum {found[1]:08x}, {expected}; {remedy}"
+            )
+
+
+def write_about(path: Path, about: Mapping) -> None:
+    """Write what a folder holds as JSON, with a checksum of its own, whole or not at all."""
+    partial = path.with_name(f"{path.name}.partial")
+    content = dict(about) | {"checksum": _checksum(about)}
+    partial.write_text(json.dumps(content) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def read_about(path: Path, remedy: str) -> dict | None:
+    """What write_about wrote; None where there is no such file, or one of an older version, without
+    checksum. ValueError, in one line, where it is damaged.
+    """
+    if not path.is_file():
+        return None
+    try:
+        about = json.loads(decode_text(path.read_bytes()))
+        checksum = about.pop("checksum", None)
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        expected = "expected the object that was written there"
+        raise ValueError(f"{path}: found no JSON ({error}), {expected}; {remedy}") from None
+    if checksum not in (None, _checksum(about)):
+        raise ValueError(f"{path}: found another text than was written there; {remedy}")
+    return None if checksum is None else about
+
+
+@contextmanager
+def tell_damage(folder: Path, remedy: str) -> Iterator[None]:
+    """Tell in one line what a library written in Rust could not read. Its panics are no Exception,
+    so that they would pass all that handles errors.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, ValueError | OSError) and type(error).__name__ != PANIC:
+            raise
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{folder}: this index cannot be read ({reason}); {remedy}") from error
+
+
+def _checksum(about: Mapping) -> int:
+    return zlib.crc32(json.dumps(about).encode())
+
+
+def _take(path: Path) -> list[int]:
+    size = checksum = 0
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            size, checksum = size + len(piece), zlib.crc32(piece, checksum)
+    return [size, checksum]

@@ -1,0 +1,83 @@
+"""What can be read of a damaged call cache, kept in a new one (ours); nothing else may use it then.
+
+python -m ircotlib.recover FILE
+"""
+
+import argparse
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from ircotlib.calls import Calls, is_sound
+
+RANGE = "SELECT * FROM calls WHERE key >= ? AND key < ?"
+
+
+def recover(path: Path) -> tuple[int, Path]:
+    """Put a call cache of all sound replies in the place of a damaged one; return how many there
+    are, and where the damaged file is now.
+
+    Raises FileNotFoundError where there is no such file, and FileExistsError where an earlier
+    damaged one still lies.
+    """
+    partial, damaged = (path.with_name(f"{path.name}.{end}") for end in ("partial", "damaged"))
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: found no such file, expected a call cache")
+    if damaged.exists():
+        raise FileExistsError(f"{damaged}: found an earlier damaged file; move it away first")
+    partial.unlink(missing_ok=True)
+    with Calls(partial) as calls:
+        for replies in _read_sound(path):
+            calls.put_many(replies)
+        count = len(calls)
+    for end in ("", "-wal", "-shm"):
+        if (file := Path(f"{path}{end}")).exists():
+            file.rename(f"{damaged}{end}")
+    partial.rename(path)
+    return count, damaged
+
+
+def _read_sound(path: Path) -> Iterator[dict[str, str]]:
+    """The sound replies of a file, by the first three digits of their keys: what is damaged hides
+    no more than those beside it.
+    """
+    connection = sqlite3.connect(path)
+    connection.text_factory = bytes
+    for number in range(16**3):
+        found = {}
+        try:
+            for row in connection.execute(RANGE, (f"{number:03x}", f"{number:03x}g")):
+                found |= _read_row(*row)
+        except sqlite3.DatabaseError:
+            pass  # what was read before it is sound
+        if found:
+            yield found
+    connection.close()
+
+
+def _read_row(key: object, reply: object, *checksum: object) -> dict[str, str]:
+    """A row of the table, if it is sound; one of an older file, without checksum, if its reply is
+    JSON.
+    """
+    try:
+        key, text = key.decode(), reply.decode()
+        sound = is_sound(key, reply, *checksum) if checksum else json.loads(text) is not None
+    except (AttributeError, ValueError, RecursionError):
+        return {}
+    return {key: text} if sound else {}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("file", type=Path)
+    path = parser.parse_args().file
+    try:
+        count, damaged = recover(path)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    print(f"{path}: kept {count:,} replies; the damaged file is {damaged}")
+
+
+if __name__ == "__main__":
+    main()
