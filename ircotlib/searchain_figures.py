@@ -10,13 +10,15 @@ COLORS = ("#9aa5b1", "#a63d57", "#e08e45", "#c9b458", "#5a6fa8", "#7fb08a", "#c9
 
 def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
     """Draw each system's mean against the tokens it takes, with the Pareto front, and against its
-    mean in the paper; one row a retriever.
+    mean in the paper; one row a retriever. Points bear numbers, which the legend names.
 
     `means`: from `head_to_head.average`.
     """
     retrievers = list(dict.fromkeys(means["retriever"]))
-    shape = {"figsize": (13, 0.6 + 5.6 * len(retrievers)), "squeeze": False}
+    shape = {"figsize": (13, 0.6 + 5.2 * len(retrievers)), "squeeze": False}
     figure, axes = subplots(len(retrievers), 2, **shape)
+    numbers = {name: n for n, name in enumerate(dict.fromkeys(means["system"]), start=1)}
+    means = means.assign(number=means["system"].map(numbers))
     for row, retriever in zip(axes, retrievers, strict=True):
         points = means[means["retriever"] == retriever]
         _scatter(row[0], points, "tokens")
@@ -28,17 +30,20 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
         _scatter(row[1], points.dropna(subset="reported"), "reported")
         row[1].set(xlabel="mean in the paper, gpt-3.5-turbo, %", ylabel=label)
         row[1].set_title("beside the paper (SearChain Table 1)", fontsize="medium")
+    named = [plt.Line2D([], [], ls="", marker="o", color=color_of(name)) for name in numbers]
+    texts = [f"{n} {name}" for name, n in numbers.items()]
+    figure.legend(named, texts, frameon=False, loc="center right", fontsize="small")
     figure.suptitle(title, y=1.0)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0, 0.84, 1))
     return figure
 
 
 def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str) -> None:
     for point in points.to_dict("records"):
-        axis.scatter(point[x], point["mean"], color=color_of(point["system"]), s=28)
-        place = {"xytext": (4, 3), "textcoords": "offset points", "fontsize": "x-small"}
-        axis.annotate(point["system"], (point[x], point["mean"]), **place)
-    axis.margins(x=0.15)
+        axis.scatter(point[x], point["mean"], color=color_of(point["system"]), s=32, zorder=3)
+        place = {"xytext": (4, 2), "textcoords": "offset points", "fontsize": "small"}
+        axis.annotate(str(point["number"]), (point[x], point["mean"]), **place)
+    axis.margins(x=0.08, y=0.08)
 
 
 def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:

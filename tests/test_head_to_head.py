@@ -8,6 +8,7 @@ import pytest
 
 from ircotlib import head_to_head
 from ircotlib.analysis import difference
+from ircotlib.bench import Bench
 from ircotlib.claims import holm
 from ircotlib.head_to_head import (
     COLUMNS,
@@ -77,6 +78,13 @@ def test_a_panel_for_each_kind_of_retriever():
     found = panels_of(P.change(retrievers=several, agent="some/folder"))
     assert [one.retriever for one in found] == ["embedded", "dense:a/b"]
     assert {one.model for one in found} == {"some/folder"}
+
+
+@pytest.mark.parametrize(("style", "tuned"), [("agent", ["k"]), ("codex", ["k", "m"])])
+def test_m_is_tuned_where_demonstrations_are_shown(style, tuned):
+    bench = Bench(P.change(style=style), "hotpotqa", "13_head_to_head", [], [], None, None)
+    [system] = [one for one in systems_of(P) if one.name == "IRCoT QA"]
+    assert list(bench.grid(system)) == tuned
 
 
 def test_each_data_set_has_its_measure_and_f1_where_ircot_has_it():

@@ -227,7 +227,9 @@ def test_pictures_have_what_the_tables_have():
     means["on_front"] = means["on_front"].fillna(False).astype(bool)
     figure = draw_front(means, "title")
     texts = [text.get_text() for text in figure.axes[0].texts]
-    assert texts == ["CoT", "DSP"] and list(figure.axes[0].lines[0].get_xdata()) == [10.0]
+    assert texts == ["1", "2"] and list(figure.axes[0].lines[0].get_xdata()) == [10.0]
+    [legend] = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["1 CoT", "2 DSP"]
     counted = [("CoT", cause, n) for n, cause in enumerate("abcdefg")]
     causes = pd.DataFrame(counted, columns=["system", "cause", "n"]).assign(answers=50)
     bars = draw_causes(causes, "title").axes[0].patches
