@@ -112,7 +112,8 @@ class Bench:
     def grid(self, system: System) -> dict[str, list]:
         """What is tuned of a system; no M where there are no demonstrations."""
         grid = {name: self.grid_values(system.module, name, v) for name, v in system.grid.items()}
-        return {name: values for name, values in grid.items() if values}
+        shown = self.demonstrated
+        return {name: values for name, values in grid.items() if values and (name != "m" or shown)}
 
     def prompt(
         self,
