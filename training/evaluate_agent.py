@@ -83,7 +83,7 @@ def draw_plays(count: int, seed: int = 0) -> list[Play]:
 def play_out(system: System, riddle: Riddle, library: Library, rng: random.Random) -> list[Play]:
     """The transcripts of a system on a question, all replies gold."""
     mind = Mind(riddle, library, known_facts().get, rng)
-    turns = play_turns(system, mind, library, riddle.dataset)
+    turns = play_turns(system, mind)
     return [Play(system.name, riddle.dataset, locate(one, mind)) for one in join_turns(turns)]
 
 
