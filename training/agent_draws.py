@@ -22,7 +22,7 @@ from training.teachers import TEACHERS
 STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
 DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # whose chains are longest
 CLOSED = 0.12  # of the transcripts are about the famous entities, without any page
-LESSONS = 0.28  # of the draws are lists of facts, about a fifth of all tokens
+LESSONS = 0.2  # of the draws are lists of facts, about a seventh of all tokens
 DRILLS = 0.08  # of the draws are five questions that compare, about a tenth of all tokens
 ONE_HOP = 0.15
 CHARACTERS = 2500  # of the transcripts of a play, about, if there are several
@@ -45,7 +45,7 @@ CHOICES = {  # a parameter of a system, and what it is drawn from
     "Plan-and-Solve w/ IR": {"k": (1, 2)},
 }
 SHARES = {  # of the plays; those not named: 1
-    "SearChain": 5, "Self-Ask": 2, "ReAct": 3, "IRCoT QA": 2.5, "DecomP": 2, "DSP": 1.5,
+    "SearChain": 5, "Self-Ask": 2, "ReAct": 3, "IRCoT QA": 2.5, "DecomP": 3, "DSP": 1.5,
     "Tree-of-Thought w/ IR": 1.5, "SearChain w/o IR": 1, "SearChain w/o Verification": 0.5,
     "SearChain w/o Completion": 0.5, "CoT-SC": 0.2, "CoT": 0.6, "Direct Prompting": 0.6,
     "InterAug": 0.7, "NoR QA": 0.6, "OneR QA": 0.8, "ReAct -> CoT-SC": 0.2,
