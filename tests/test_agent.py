@@ -96,7 +96,7 @@ def test_every_stage_of_every_system_is_taught(library):
     for system in taught_systems().values():
         for dataset in STYLES * 2:
             mind = Mind(draw_question(library, dataset, rng), library, known_facts().get, rng)
-            stages.update(turn.stage for turn in play_turns(system, mind, library, dataset))
+            stages.update(turn.stage for turn in play_turns(system, mind))
     assert set(stages) | {"react/cot"} == set(TEACHERS)
     assert read_template("react", "cot", "agent") == read_template("cot", "cot", "agent")
 

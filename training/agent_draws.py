@@ -11,17 +11,18 @@ from ircotlib.laboratory.make import SEED, SIZE, make_dataset
 from ircotlib.laboratory.questions import ALL_DATASETS, DATASETS, draw_riddle
 from ircotlib.laboratory.records import Riddle
 from ircotlib.systems import System, all_systems
+from training.agent_auto_cot import MODULE, play_auto_cot
 from training.agent_lessons import draw_drill, draw_lesson, famous_world, known_facts
 from training.agent_library import Library
 from training.agent_mind import Mind
-from training.agent_play import Recorder, Turn, play, play_program
+from training.agent_play import Turn, play
 from training.agent_transcripts import Transcript, join_turns, locate
 from training.teachers import TEACHERS
 
 STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
 DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # whose chains are longest
 CLOSED = 0.12  # of the transcripts are about the famous entities, without any page
-LESSONS = 0.28  # of the draws are lists of facts, about a fifth of all tokens
+LESSONS = 0.2  # of the draws are lists of facts, about a seventh of all tokens
 DRILLS = 0.08  # of the draws are five questions that compare, about a tenth of all tokens
 ONE_HOP = 0.15
 CHARACTERS = 2500  # of the transcripts of a play, about, if there are several
@@ -44,7 +45,7 @@ CHOICES = {  # a parameter of a system, and what it is drawn from
     "Plan-and-Solve w/ IR": {"k": (1, 2)},
 }
 SHARES = {  # of the plays; those not named: 1
-    "SearChain": 5, "Self-Ask": 2, "ReAct": 3, "IRCoT QA": 2.5, "DecomP": 2, "DSP": 1.5,
+    "SearChain": 5, "Self-Ask": 2, "ReAct": 3, "IRCoT QA": 2.5, "DecomP": 3, "DSP": 1.5,
     "Tree-of-Thought w/ IR": 1.5, "SearChain w/o IR": 1, "SearChain w/o Verification": 0.5,
     "SearChain w/o Completion": 0.5, "CoT-SC": 0.2, "CoT": 0.6, "Direct Prompting": 0.6,
     "InterAug": 0.7, "NoR QA": 0.6, "OneR QA": 0.8, "ReAct -> CoT-SC": 0.2,
@@ -119,20 +120,21 @@ def draw_transcripts(library: Library, rng: random.Random) -> list[Drawn]:
         return [Drawn(draw_lesson(rng), "lesson", "", "")]
     if draw < LESSONS + DRILLS:
         return [Drawn(draw_drill(library, rng), "drill", "", "") for _ in range(5)]
-    closed, dataset = rng.random() < CLOSED, rng.choice(DRAWN_STYLES)
-    systems = taught_systems()
-    if closed:
-        system = systems[rng.choice(IN_MEMORY)]
-        riddle, library = draw_famous(dataset, rng), famous_library()
+    if rng.random() < CLOSED:
+        system, library = taught_systems()[rng.choice(IN_MEMORY)], famous_library()
+        riddle = draw_famous(rng.choice(DRAWN_STYLES), rng)
     else:
-        names = list(systems)
-        weights = [SHARES.get(name, 1) for name in names]
-        system = systems[rng.choices(names, weights)[0]]
-        riddle = draw_question(library, dataset, rng)
+        system = _draw_system(rng)
+        riddle = draw_question(library, rng.choice(DRAWN_STYLES), rng)
     mind = Mind(riddle, library, known_facts().get, rng)
-    turns = play_turns(system, mind, library, dataset, closed)
-    found = _choose(join_turns(turns), rng)
-    return [Drawn(locate(one, mind), system.name, dataset, riddle.kind) for one in found]
+    turns = play_turns(system, mind, closed=library is famous_library())
+    found = [locate(one, mind) for one in _choose(join_turns(turns), rng)]
+    return [Drawn(one, system.name, riddle.dataset, riddle.kind) for one in found]
+
+
+def _draw_system(rng: random.Random) -> System:
+    systems = taught_systems()
+    return systems[rng.choices(list(systems), [SHARES.get(name, 1) for name in systems])[0]]
 
 
 def _choose(transcripts: list[Transcript], rng: random.Random) -> list[Transcript]:
@@ -145,53 +147,22 @@ def _choose(transcripts: list[Transcript], rng: random.Random) -> list[Transcrip
     return chosen
 
 
-def play_turns(
-    system: System, mind: Mind, library: Library, dataset: str, closed: bool = False
-) -> list[Turn]:
+def play_turns(system: System, mind: Mind, closed: bool = False) -> list[Turn]:
     """The turns of a system on a question; closed: the first one only."""
     setting = dict(SHORTER.get(system.name, {}))
     for name, values in CHOICES.get(system.name, {}).items():
         setting[name] = mind.rng.choice(values)
     if system.module == "searchain":
         setting["long_form"] = mind.is_long
-    if system.name == "Auto-CoT":
-        return _play_auto_cot(system, mind, library, dataset)
+    if system.module == MODULE:
+        return play_auto_cot(mind, _draw_others(mind), TEACHERS)
     turns = play(system, mind, TEACHERS, **setting)
     return turns[:1] if closed and system.name == "SearChain" else turns
 
 
-def _play_auto_cot(system: System, mind: Mind, library: Library, dataset: str) -> list[Turn]:
-    """An example is written, or shown examples are followed."""
-    from ircotlib.systems.auto_cot import write_example
-
-    shown, turns, recorder = [], [], Recorder(mind)
-    writers = {stage: recorder.writer("auto_cot", stage) for stage in system.stages}
-    own = _asked(mind)
-    if mind.rng.random() < 0.4:
-        return play_program(write_example([own], writers["chain"]), recorder, mind, TEACHERS)
-    for _ in range(mind.rng.choice((2, 3))):
-        other = Mind(draw_question(library, dataset, mind.rng), library, mind.knows, mind.rng)
-        chain = TEACHERS["auto_cot/chain"](other, _nothing(other))
-        whole = (*chain.split(), f"The answer is {other.conclude()[1].removesuffix('.')}.")
-        shown.append(writers["chain"](_asked(other), thoughts=whole))
-    asked = writers["ask"](own, examples="\n\n\n".join(shown))
-    turns = play_program(_ask_once(asked), recorder, mind, TEACHERS)
-    return turns
-
-
-def _ask_once(prompt: str):
-    from ircotlib.program import Generate
-
-    yield Generate(prompt, ("\nQ:",), 256)
-
-
-def _asked(mind: Mind):
-    from training.agent_play import question_of
-
-    return question_of(mind)
-
-
-def _nothing(mind: Mind):
-    from training.agent_play import Asked
-
-    return Asked("auto_cot", "chain", _asked(mind), (), (), {})
+def _draw_others(mind: Mind) -> list[Mind]:
+    """Minds at work on the questions of examples; none in two plays of five."""
+    rng, library = mind.rng, mind.library
+    count = 0 if rng.random() < 0.4 else rng.choice((2, 3))
+    riddles = [draw_question(library, mind.riddle.dataset, rng) for _ in range(count)]
+    return [Mind(riddle, library, mind.knows, rng) for riddle in riddles]

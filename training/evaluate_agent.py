@@ -1,7 +1,8 @@
 """How well the agent plays: python -m training.evaluate_agent FOLDER [--closed QUESTIONS]
 
 Each of its turns on questions of the default laboratory, all before it gold; then whole systems in
-closed loop, all replies the agent's own and all retrieval real.
+closed loop, all replies the agent's own and all retrieval real. What was found is printed, and
+written to FOLDER/playing.json.
 """
 
 import argparse
@@ -83,7 +84,7 @@ def draw_plays(count: int, seed: int = 0) -> list[Play]:
 def play_out(system: System, riddle: Riddle, library: Library, rng: random.Random) -> list[Play]:
     """The transcripts of a system on a question, all replies gold."""
     mind = Mind(riddle, library, known_facts().get, rng)
-    turns = play_turns(system, mind, library, riddle.dataset)
+    turns = play_turns(system, mind)
     return [Play(system.name, riddle.dataset, locate(one, mind)) for one in join_turns(turns)]
 
 
@@ -168,10 +169,11 @@ def main() -> None:
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(options.folder, dtype=torch.float32)
     judged = measure_stages(model, options.questions)
-    for by in ("stage", "system", "dataset"):
-        print(json.dumps(summarise(judged, by), indent=1))
-    for row in close_loop(options.folder, options.closed) if options.closed else ():
-        print(json.dumps(row), flush=True)
+    found = {"questions": options.questions, "turns": len(judged)}
+    found |= {f"by {name}": summarise(judged, name) for name in ("stage", "system", "dataset")}
+    found |= {"closed": list(close_loop(options.folder, options.closed)) if options.closed else []}
+    print(json.dumps(found, indent=1))
+    (options.folder / "playing.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":
