@@ -18,7 +18,7 @@ test: $(READY)             ## style, unit tests, and every notebook
 	.venv/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 lab: $(READY)              ## JupyterLab on the notebooks
-	.venv/bin/jupyter lab --notebook-dir=.
+	.venv/bin/jupyter lab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root)
 
 annotate: $(READY)         ## the page for those who judge chains, without code (NOTEBOOK=… for other runs, docs/annotate.md)
 	.venv/bin/python -c "import voila" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[annotate]'

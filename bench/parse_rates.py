@@ -38,8 +38,9 @@ CUT = {
     "SearChain w/o Completion": {"max_rounds": 3},
 }
 # those that still have many texts written for a question answer fewer questions
-COSTLY = ("ReAct", "ReAct -> CoT-SC", "Verify-and-Edit", "Tree-of-Thought w/ IR", "DSP")
-COSTLY += ("InterAug", "DecomP")
+COSTLY = ("Least-to-Most", "Self-Ask", "ReAct", "ReAct -> CoT-SC", "Verify-and-Edit", "DSP")
+COSTLY += ("Tree-of-Thought w/ IR", "InterAug", "DecomP", "SearChain")
+COSTLY += ("SearChain w/o Verification", "SearChain w/o Completion")
 ELSEWHERE = ("CoT", "Self-Ask", "ReAct", "SearChain")  # also run on the other families of data sets
 
 
@@ -75,8 +76,8 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--chat", action="store_true")
     parser.add_argument("--questions", type=int, default=20)
-    parser.add_argument("--costly", type=int, default=8)
-    parser.add_argument("--elsewhere", type=int, default=3)
+    parser.add_argument("--costly", type=int, default=6)
+    parser.add_argument("--elsewhere", type=int, default=2)
     parser.add_argument("--context-tokens", type=int, default=1200)
     parser.add_argument("--most-tokens", type=int, default=160)
     options = parser.parse_args()

@@ -12,8 +12,9 @@ from ircotlib.analysis import find_runs, per_question, read_reported, summarise
 from ircotlib.claims import holm
 from ircotlib.datasets import find_dataset
 from ircotlib.metrics import RESAMPLES
-from ircotlib.parameters import VECTORS, Parameters, retriever_name
+from ircotlib.parameters import Parameters
 from ircotlib.paths import FIGURES
+from ircotlib.retrieval.names import VECTORS, retriever_name
 from ircotlib.runs import COVER_EM, read_about
 from ircotlib.systems import SEARCHAIN, System, all_systems, choose_systems
 

@@ -152,6 +152,8 @@ def write_agent(training: Training, out: Path, about: dict) -> None:
     make_agent_tokenizer().save_pretrained(out)
     training.model.half().save_pretrained(out)
     about |= {
+        "start": None,
+        "device": "cpu",
         "seconds": round(training.seconds),
         "threads": 1,
         "parameters": training.model.num_parameters(),

@@ -73,7 +73,8 @@ def _fill(
             row = place[one.known], *_name(*one.fact), ids[place[one.value]]
             tables["stated"].append(row)
     for one in transcript.decided:
-        tables["decided"].append((place[one.at] - 1, *_name(*one.fact)))
+        if one.at in place:
+            tables["decided"].append((place[one.at] - 1, *_name(*one.fact)))
     for one in transcript.compared:
         if one.at in place and one.other in place:
             tables["compared"].append((place[one.at], place[one.other], one.outcome))

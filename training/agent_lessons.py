@@ -15,7 +15,7 @@ from training.agent_library import Library
 from training.agent_mind import PLAIN, Mind
 from training.agent_transcripts import Decided, Span, Transcript, locate
 
-FAMOUS = 380  # entities of the default laboratory, those that most other pages name
+FAMOUS = 300  # entities of the default laboratory, those that most other pages name
 FACTS = 12  # of a lesson
 FORMS = (  # how a fact is asked for; what follows it is the value and a full stop
     "[Query {n}]: {question}\n[Answer {n}]: ",

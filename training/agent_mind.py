@@ -40,8 +40,8 @@ class Mind:
     """The agent at work on one question. `knows(fact)`: a value it knows by heart, or None.
 
     `values`: what it believes each step's answer to be. `asked`: the facts its queries and
-    sentences are about. `told`: what it stated, in order. `unsure`: the steps whose values it made
-    up. `shown`: the passages that stood in its prompts.
+    sentences are about; `aims`: those of its noun phrases. `told`: what it stated, in order.
+    `unsure`: the steps whose values it made up. `shown`: the passages that stood in its prompts.
     """
 
     riddle: Riddle
@@ -53,6 +53,7 @@ class Mind:
     asked: dict[str, tuple[int, Fact]] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     unsure: set[int] = field(default_factory=set)
+    aims: dict[str, Fact] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)
     shown: dict[Passage, None] = field(default_factory=dict)
     notes: dict[str, object] = field(default_factory=dict)
@@ -91,7 +92,9 @@ class Mind:
 
     def phrase(self, n: int) -> str:
         """The noun phrase for what step n asks for."""
-        return self.relation(n).phrase.format(x=self.subject(n))
+        text = self.relation(n).phrase.format(x=self.subject(n))
+        self.aims[text] = self.fact(n)
+        return text
 
     def say(self, n: int) -> str:
         """The sentence that states what the agent believes of step n."""

@@ -47,7 +47,7 @@ class Stated(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """Where a value is written, and of which fact."""
+    """Where a value is written, or what asks for it or states it begins, and of which fact."""
 
     at: int
     fact: Fact
@@ -131,8 +131,18 @@ def locate(transcript: Transcript, mind: Mind) -> Transcript:
         if any(span.start <= at < span.end for span in transcript.spans):
             _locate_name(transcript, name, at, seen.get(name), told[name], sentences)
         seen[name] = at
+    transcript.decided += _find_begun(transcript, mind)
     transcript.compared = list(_find_compared(transcript, mind))
     return transcript
+
+
+def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[Decided]:
+    """Where a sub-question, a phrase or a sentence about a fact begins."""
+    facts = mind.aims | {text: fact for text, (_, fact) in mind.asked.items()}
+    texts = sorted(facts, key=len, reverse=True)
+    for found in re.finditer("|".join(map(re.escape, texts)), transcript.text) if texts else ():
+        if any(span.start <= found.start() < span.end for span in transcript.spans):
+            yield Decided(found.start(), facts[found[0]])
 
 
 def _locate_name(transcript, name, at, before, told: list[Told], sentences) -> None:

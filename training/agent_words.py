@@ -85,9 +85,7 @@ def make_agent_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(split)
     tokenizer.decoder = decoders.Sequence([*_decoders()])
     special = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, clean_up_tokenization_spaces=False, **special
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 
 
 def _decoders() -> Iterator:
