@@ -38,7 +38,7 @@ def panels_of(p: Parameters) -> list[Parameters]:
     """The parameters of each panel: the profile's retriever, and the first by vectors among those
     it compares, if any.
     """
-    p = p.for_agent().change(datasets=p.head_to_head)
+    p = p.for_agent().change(datasets=p.head_to_head, test=p.head_to_head_test or p.test)
     others = [name for name in p.retrievers if name.partition(":")[0] in VECTORS]
     return [p, *(p.change(retriever=name) for name in others[:1] if name != p.retriever)]
 

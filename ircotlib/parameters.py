@@ -63,6 +63,9 @@ class Parameters(BaseModel):
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     ood_test: Count | None = None  # those of 07_ood; None: as test
     head_to_head: SomeNames = EIGHT  # the data sets of 13_head_to_head
+    head_to_head_test: Count | None = None  # and its questions of each; None: as test
+    samples: Count | None = None  # the most texts that a system of SearChain's study draws at a
+    # time; None: as many as its paper
     seed: Annotated[int, Field(strict=True)] = 0  # of the draw of dev and test questions
     # who reads and writes
     model: Name  # a local folder or a hub id; with `server` its name there

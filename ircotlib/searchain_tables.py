@@ -10,12 +10,13 @@ from ircotlib import measures
 from ircotlib.analysis import find_runs, read_reported
 from ircotlib.bench import Bench, open_dataset
 from ircotlib.data import read_jsonl
+from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.head_to_head import EXPERIMENT, average, measures_of, our_names
 from ircotlib.laboratory.judge import Entities
 from ircotlib.metrics import cover_em
 from ircotlib.parameters import Parameters
 from ircotlib.references import accuracy_of_marks, judge_reference, read_references
-from ircotlib.runs import read_about, replay
+from ircotlib.runs import COVER_EM, read_about, replay
 from ircotlib.systems import System
 from ircotlib.tables import as_markdown
 
@@ -78,7 +79,7 @@ def table_2(runs: Run) -> pd.DataFrame:
 def table_3(runs: Run) -> pd.DataFrame:
     """What retrieval brings where it speaks up (a), and how often it misleads (b)."""
     found = []
-    for dataset in _printed("Table 3(a)", runs):
+    for dataset in _printed("Table 3(a)", runs, WITHOUT, KNEW):
         alone, whole = runs[dataset, WITHOUT], runs[dataset, WHOLE]
         effect = measures.positive_effect(alone, whole)
         names = {"cover_em": "without_ir", "cover_em_where_ir_helps": "without_ir_where_ir_helps"}
@@ -98,10 +99,10 @@ def misleading(runs: Run, dataset: str) -> list[str]:
     return [name for name in dict.fromkeys(names) if (dataset, name) in runs]
 
 
-def _printed(source: str, runs: Run) -> list[str]:
-    """The data sets of a table of the paper that were run."""
+def _printed(source: str, runs: Run, *systems: str) -> list[str]:
+    """The data sets of a table of the paper on which SearChain and these systems were run."""
     datasets = dict.fromkeys(read_reported("searchain", source=source)["dataset"])
-    return [name for name in datasets if (name, WHOLE) in runs]
+    return [one for one in datasets if {(one, name) for name in (WHOLE, *systems)} <= set(runs)]
 
 
 def table_4(runs: Run) -> pd.DataFrame:
@@ -175,8 +176,10 @@ def table_8(runs: Run, p: Parameters) -> pd.DataFrame:
     right if it has a gold answer. Of the paper's data sets only HotpotQA is here; ours come below.
     """
     found = []
-    for dataset in (name for name in p.datasets if measures_of(name)[0] == "cover_em"):
-        if not {(dataset, ALONE), (dataset, SHOWN)} <= set(runs):
+    for dataset in p.datasets:
+        scores = find_dataset(dataset).scores
+        named = COVER_EM in scores and "accuracy" not in scores  # an answer that pages can hold
+        if not named or not {(dataset, ALONE), (dataset, SHOWN)} <= set(runs):
             continue
         alone, shown = runs[dataset, ALONE], runs[dataset, SHOWN]
         told = measures.conflict(alone, shown, _first_right(p, dataset))
@@ -231,12 +234,13 @@ def table_11(benches: Sequence[Bench], systems: Sequence[System]) -> pd.DataFram
 
 
 def as_wide_markdown(table: pd.DataFrame) -> str:
-    """A table with a row a system and measure, a column a data set, and in each cell ours and, in
-    brackets, the paper's.
+    """A table with one measure a data set: a row a system, a column a data set, and in each cell
+    ours and, in brackets, the paper's.
     """
     cells = table.assign(cell=[_cell(*pair) for pair in zip(table["ours"], table["paper"])])
-    wide = cells.pivot_table("cell", ["system", "metric"], "dataset", "first", sort=False)
-    wide = wide[list(dict.fromkeys(table["dataset"]))].fillna("")
+    wide = cells.pivot_table("cell", "system", "dataset", "first", sort=False)
+    titles = {name: record.title for name, record in all_datasets().items()}
+    wide = wide[list(dict.fromkeys(table["dataset"]))].fillna("").rename(columns=titles)
     return as_markdown(wide.reset_index().rename_axis(columns=None))
 
 

@@ -22,6 +22,8 @@ def find_cases(
     rows = []
     for dataset in dict.fromkeys(name for name, _ in runs):
         right = right_of_all(runs, dataset)
+        if not {whole, without} <= set(right):
+            continue
         nodes, others = runs[dataset, whole]["nodes"], right.drop(columns=[whole, without])
         cases = {
             "rescued": right[whole] & ~right[without],

@@ -8,7 +8,7 @@ import pytest
 
 from ircotlib import head_to_head
 from ircotlib.analysis import difference
-from ircotlib.bench import Bench
+from ircotlib.bench import Bench, identity
 from ircotlib.claims import holm
 from ircotlib.head_to_head import (
     COLUMNS,
@@ -85,6 +85,15 @@ def test_m_is_tuned_where_demonstrations_are_shown(style, tuned):
     bench = Bench(P.change(style=style), "hotpotqa", "13_head_to_head", [], [], None, None)
     [system] = [one for one in systems_of(P) if one.name == "IRCoT QA"]
     assert list(bench.grid(system)) == tuned
+
+
+def test_fewer_texts_are_drawn_where_the_parameters_say_so():
+    systems, few = {one.name: one for one in systems_of(P)}, P.change(samples=5)
+    assert systems["CoT-SC"].draw_at_most(5) == {"n": 5}
+    assert systems["DSP"].draw_at_most(5) == {"n": 5, "queries": 5}
+    assert systems["Verify-and-Edit"].draw_at_most(5) == systems["CoT-SC"].draw_at_most(None) == {}
+    assert identity(few) == identity(P) | {"samples": 5}
+    assert panels_of(P.change(head_to_head_test=7))[0].test == 7 != panels_of(P)[0].test
 
 
 def test_each_data_set_has_its_measure_and_f1_where_ircot_has_it():
