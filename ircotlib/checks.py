@@ -97,7 +97,7 @@ def _unpack_later(label: str, total: int) -> Never:
 
 def _check_prompts(p: Parameters) -> None:
     """The demonstrations of IRCoT's systems, if any of them shows some."""
-    shown = p.demonstrations and STYLES[p.style].demonstrated
+    shown = STYLES[p.style].demonstrated
     if shown and any(s.study == IRCOT and "m" in s.grid for s in choose_systems(p.systems)):
         for dataset in p.datasets:
             for m in p.distractors:

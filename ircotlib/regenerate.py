@@ -28,7 +28,9 @@ from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, ROOT
 
 OWN_DATA = ("05_laboratory", "10_your_own")  # which make data of their own
-MEMORY = re.compile(r"MemoryError|out of memory|can't allocate memory|bad_alloc|Cannot allocate")
+MEMORY = re.compile(
+    r"Kernel died|MemoryError|out of memory|can't allocate memory|bad_alloc|Cannot allocate|map segment"
+)
 FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
 LITTLE_MEMORY = "; was there too little memory? fewer --jobs, a smaller model or corpus takes less"
 
@@ -72,7 +74,6 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     cell that fails; the traceback is in `out`.
     """
     import papermill
-    from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
     from traitlets.config import Config
 
@@ -90,10 +91,7 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
         place = f"notebook {notebook}, code cell {error.exec_count}"
         reason = " ".join(f"{error.ename}: {error.evalue}".split())
         raise RuntimeError(f"{place}: {reason}{_advice(reason)}; traceback in {out}") from error
-    except DeadKernelError as error:
-        found = f"notebook {notebook}: its process was killed{LITTLE_MEMORY}"
-        raise RuntimeError(f"{found}; what it did is in {out}") from error
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # RuntimeError: its process was killed
         found = f"notebook {notebook}: could not be run or kept: {error}"
         raise RuntimeError(f"{found}{_advice(str(error))}") from error
     return time.monotonic() - started
@@ -132,6 +130,7 @@ def regenerate(
     check_places(p, **_looked_for(notebooks))
     os.environ["IRCOT_BATCH"] = "1"
     logging.getLogger("papermill").setLevel(logging.ERROR)
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # its errors are raised too
     executed = {name: DATA / "executed" / p.profile / f"{name}.ipynb" for name in notebooks}
     done = run_notebooks(
         notebooks, lambda name: run_notebook(name, p, changes, executed[name]), jobs

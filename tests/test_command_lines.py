@@ -1,16 +1,12 @@
 """Wrong command lines and surroundings: one line, before any notebook starts (docs/faults.md)."""
 
-import os
-import subprocess
-import sys
+import json
 import time
 
 import pytest
 
 from ircotlib import ask, bench, checks, commands, regenerate
 from ircotlib.commands import parse_changes
-from ircotlib.laboratory.make import make_laboratory
-from ircotlib.paths import ROOT
 
 
 @pytest.fixture
@@ -83,6 +79,7 @@ WRONG = [
     ("corpus=full", "corpus: found full and no data_dir, expected the official files' folder"),
     ("demonstrations=TMP/empty", "no prompt file TMP/empty/hotpotqa/gold_with_1_distractors_"),
     ("distractors=[9]", "no prompt file "),
+    ("demonstrations=''", "no prompt file hotpotqa/gold_with_1_distractors_context_cot_qa_"),
     ("model=/nonexistent", "model: found no folder /nonexistent, expected a folder of a model, or"),
     ("model=no/such/model", "model: found no folder no/such/model, expected a folder of a model"),
     ("model=../../x", "model: found no folder ../../x, expected a folder of a model"),
@@ -101,10 +98,9 @@ WRONG = [
 
 @pytest.mark.parametrize(("change", "message"), WRONG, ids=[change for change, _ in WRONG])
 def test_a_wrong_change_is_one_line_before_any_notebook(command, change, message):
-    started = time.monotonic()
     status, said = command("--set", change)
     assert (status, said.count("\n")) == (2, 1) and message in said
-    assert said.startswith("error: ") and time.monotonic() - started < 3
+    assert said.startswith("error: ")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +145,7 @@ def test_a_corpus_whose_files_are_not_there_is_told_before_its_questions_are_rea
         ("seed=-1",),
         ("chat=yes",),
         ("released=true",),
-        ("demonstrations=''",),
+        ("demonstrations=''", "distractors=[]"),
         ("systems=[OneR]", "demonstrations=TMP/empty"),
         ("distractors=[]", "demonstrations=/nonexistent"),
         ("server=http://127.0.0.1:1", "model=gpt-x"),
@@ -175,15 +171,13 @@ def test_a_model_of_the_hub_is_looked_for_only_by_notebooks_that_ask_it(command,
     assert asked == ["c/d"]
 
 
-def test_the_hub_that_does_not_answer_is_told_soon():
+def test_the_hub_that_does_not_answer_is_one_line(monkeypatch):
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     started = time.monotonic()
-    code = "from ircotlib.checks import _missing_on_hub as f; print(f('no-such-owner/no-such'))"
-    env = os.environ | {"PYTHONPATH": str(ROOT), "HF_ENDPOINT": "http://127.0.0.1:9"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
-    )
-    assert done.stdout.strip() and done.stdout.count("\n") == 1
-    assert time.monotonic() - started < 30
+    reason = checks._missing_on_hub("no-such-owner/no-such-model")
+    assert reason and "\n" not in reason and time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize("name", ["IRCOT_DATA", "IRCOT_FIGURES"])
@@ -223,13 +217,15 @@ def test_a_damaged_profile_is_one_line(command, monkeypatch, tmp_path):
 
 def test_a_question_is_asked_of_the_systems_and_printed(command, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(bench, "DATA", tmp_path / "data")
-    laboratory = make_laboratory(tmp_path / "small", seed=5, size=300, questions=10)
-    changes = [f"data_dir={laboratory}", "model=data/models/mini-base", "datasets=[musique]"]
-    changes += ["systems=[OneR QA]", "question=Who: is the mother of the spouse of 'Ann' #1?"]
+    paragraphs = [{"title": title, "text": f"{title} is old."} for title in ("Ann", "Bob")]
+    asked = {"id": "1", "question": "Who?", "answers": ["Ann"], "paragraphs": paragraphs}
+    (tmp_path / "empty" / "questions.jsonl").write_text(json.dumps(asked) + "\n")
+    changes = ["data_dir=TMP/empty", "datasets=[own]", "model=data/models/mini-base", "dev=0"]
+    changes += ["distractors=[]", "systems=[OneR QA]", "question=Who: is 'Ann' #1?"]
+    changes = [one.replace("TMP", str(tmp_path)) for one in changes]
     assert regenerate.main([word for one in changes for word in ("--set", one)]) == 0
     retrieved, *_, said = capsys.readouterr().out.strip().split("\n")
-    asked = "1. retrieve 4 with “Who: is the mother of the spouse of 'Ann' #1?” → "
-    assert retrieved.startswith(asked) and retrieved.count(" · ") == 3
+    assert retrieved == "1. retrieve 4 with “Who: is 'Ann' #1?” → Ann"
     assert said.startswith("OneR QA answers: ")
 
 
