@@ -80,11 +80,12 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
     for folder in find_runs(p, experiment, part):
         about = read_about(folder)
         counts = about["counts"]
-        asked, written = counts["Retrieve"], counts.get("Generate", {})
+        written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
         row = {name: about[name] for name in ("dataset", "system", "questions")}
-        row |= {"retrievals": asked["requests"], "generations": written.get("requests", 0)}
-        row |= {"prompt tokens": written.get("prompt_tokens", 0)}
-        row |= {"tokens written": written.get("tokens", 0)}
+        row |= {"retrievals": counts["Retrieve"]["requests"]}
+        row |= {"generations": sum(kind["requests"] for kind in written)}
+        row |= {"prompt tokens": sum(kind["prompt_tokens"] for kind in written)}
+        row |= {"tokens written": sum(kind["tokens"] for kind in written)}
         row |= {"requests": sum(kind["requests"] for kind in counts.values())}
         row |= {"computed": sum(kind["computed"] for kind in counts.values())}
         rows.append(row | _read_cost(about))
@@ -214,15 +215,17 @@ def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
     return table
 
 
-def with_reported(ours: pd.DataFrame, reported: pd.DataFrame) -> pd.DataFrame:
-    """Our means with the paper's value for the same data set, system and metric where there is one,
-    then the paper's own rows.
+def with_reported(
+    ours: pd.DataFrame, reported: pd.DataFrame, model: str = "Flan-T5-XXL"
+) -> pd.DataFrame:
+    """Our means with the paper's value for the same data set, system and metric with its `model`,
+    where there is one, then the paper's own rows.
 
     The paper's rows have the profile "paper", no mean of ours, and their number in the column
     `reported`.
     """
     keys = ["dataset", "system", "metric"]
-    theirs = reported[reported["model"] == "Flan-T5-XXL"].drop_duplicates(keys)
+    theirs = reported[reported["model"] == model].drop_duplicates(keys)
     beside = theirs[[*keys, "value"]].rename(columns={"value": "reported"})
     papers = reported.assign(profile="paper", reported=reported["value"])
     table = pd.concat([ours.merge(beside, on=keys, how="left"), papers], ignore_index=True)

@@ -1,10 +1,10 @@
-"""The box in which chains of thought are judged: a thin widget over `annotate`, with keys for every
-button. docs/annotate.md describes it.
+"""The box in which chains of thought and references are judged: a thin widget over `annotate`, with
+keys for every button. docs/annotate.md describes it.
 """
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from ircotlib.annotate import ANNOTATIONS, FALSE, TRUE, UNSURE
 from ircotlib.data import Paragraph
 from ircotlib.factuality import FIGURE_7, Item, read_items
 from ircotlib.parameters import Parameters
+from ircotlib.references import read_references
 
 BUTTONS = {  # key -> what is written on its button
     "t": "True (t)",
@@ -222,13 +223,23 @@ def annotate_box(p: Parameters, annotator: str = "", folder: Path = ANNOTATIONS)
     """Show the box for the chains of IRCoT's Figure 7, or of the systems that the parameters name;
     where runs are missing, what makes them; silent in batch.
     """
+    _show_box(read_items, p, p.systems or FIGURE_7, annotator, folder)
+
+
+def references_box(p: Parameters, annotator: str = "", folder: Path = ANNOTATIONS) -> None:
+    """Show the box for the references in SearChain's final contents (Table 5, AMP), as
+    `annotate_box` does.
+    """
+    _show_box(read_references, p, p.systems, annotator, folder)
+
+
+def _show_box(read: Callable, p: Parameters, systems, annotator: str, folder: Path) -> None:
     if os.environ.get("IRCOT_BATCH"):
         return
     try:
-        items = read_items(p)
+        items = read(p)
     except (OSError, ValueError) as error:
         display(HTML(f"<p>{escape(str(error))}</p>"))
         return
-    systems = p.systems or FIGURE_7
-    chosen = [item for item in items if item.system in systems]
+    chosen = [item for item in items if not systems or item.system in systems]
     display(AnnotateBox(chosen, annotator, folder))

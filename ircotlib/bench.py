@@ -11,18 +11,21 @@ from pathlib import Path
 from ircotlib.backends import open_model, open_reading, open_retriever
 from ircotlib.calls import Calls
 from ircotlib.data import Question
+from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.demonstrations import find_demonstrations
+from ircotlib.few_shot import count_examples, find_examples
 from ircotlib.laboratory.make import make_laboratory
 from ircotlib.parameters import MAIN, Parameters
 from ircotlib.paths import DATA
 from ircotlib.program import Program
-from ircotlib.prompts import GPT3, STYLES, Prompt, read_template
+from ircotlib.prompts import GPT3, STYLES, Prompt, Style
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.systems import System
+from ircotlib.systems import IRCOT, TEMPLATES, System
 from ircotlib.systems.iirc import with_main_passage
 from ircotlib.systems.readers import READERS
+from ircotlib.templates import read_template
 
 IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
 IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
@@ -65,17 +68,42 @@ class Bench:
         return [backend for backend in all_of_them if backend is not None]
 
     @property
+    def style(self) -> Style:
+        """How its model is prompted."""
+        return STYLES[self.parameters.style]
+
+    @property
+    def window(self) -> int:
+        """The tokens of a prompt and what is written after it."""
+        return self.parameters.context_tokens or self.style.context_tokens
+
+    @property
     def demonstrated(self) -> bool:
         """Whether prompts show demonstrations."""
-        return bool(self.parameters.demonstrations and self.grid_values("", "m", ()))
+        values = self.parameters.demonstrations and self.grid_values("", "m", ())
+        return bool(values) and self.style.demonstrated
 
     @property
     def ambient(self) -> dict:
         """What programs are told beside their own setting, if they ask for it."""
-        style = STYLES[self.parameters.style]
-        told = {"max_tokens": style.generation_tokens, "sentence": style.sentence}
+        told = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
         told |= {"max_steps": self.parameters.max_steps}
-        return told | {"released": self.parameters.released, "others": tuple(self.test)}
+        told |= {"released": self.parameters.released, "others": tuple(self.test)}
+        return told | find_dataset(self.dataset).told
+
+    def tokens(self, system: System | None) -> dict[str, int]:
+        """The most tokens of a system's generations, by keyword: of IRCoT's study as the style has
+        it (released program); else the program's own or the data set's, if the style and half the
+        window are as large (ours).
+        """
+        if system is None or system.study == IRCOT:
+            return {"max_tokens": self.style.generation_tokens}
+        told, most = find_dataset(self.dataset).told, min(self.style.chain_tokens, self.window // 2)
+        return {name: min(told.get(name, own), most) for name, own in system.tokens.items()}
+
+    def longest(self, system: System | None) -> int:
+        """The most tokens of one generation, for which prompts leave room."""
+        return max(self.tokens(system).values(), default=self.style.generation_tokens)
 
     def grid_values(self, module: str, name: str, paper: Sequence) -> list:
         """The values of a system's parameter that are tried on this bench."""
@@ -87,21 +115,29 @@ class Bench:
         return {name: values for name, values in grid.items() if values}
 
     def prompt(
-        self, stage: str, m: int | None = 0, demonstration_set: int = 0, system: str = "ircot"
+        self,
+        stage: str,
+        m: int | None = 0,
+        demonstration_set: int = 0,
+        system: System | None = None,
     ) -> Prompt:
-        """The prompt writer of a stage of a system, with M distractors in the demonstrations; 0:
-        demonstrations without paragraphs; None: no demonstrations.
+        """The prompt writer of a stage of a system, of IRCoT's for None, with M distractors in the
+        demonstrations; 0: demonstrations without paragraphs; None: no demonstrations. Other
+        systems show their examples, which have neither M nor sets.
         """
         if self.model is None:
             found = f"found no model on the bench of {self.dataset}"
             raise ValueError(f"{found}, expected one to write for: open the bench with a model")
-        p, style, chosen = self.parameters, STYLES[self.parameters.style], []
-        if m is not None:
-            place = p.demonstrations, self.shown or self.dataset, stage, style.name
+        module = system.module if system else TEMPLATES
+        template = read_template(module, stage, self.style.name)
+        folder, shown, chosen = self.parameters.demonstrations, self.shown or self.dataset, []
+        if m is not None and self.style.demonstrated and module == TEMPLATES:
+            place = folder, shown, stage, self.style.name
             chosen = find_demonstrations(*place, m, demonstration_set)
-        limit = (p.context_tokens or style.context_tokens) - style.generation_tokens
-        template = read_template(system, stage, style.name)
-        return Prompt(chosen, self.model.count_tokens, template, limit, style.passage_last)
+        elif m is not None and self.style.demonstrated:
+            chosen = find_examples(folder, module, stage, find_dataset(shown), template)
+        limit = self.window - self.longest(system)
+        return Prompt(chosen, self.model.count_tokens, template, limit, self.style.passage_last)
 
 
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
@@ -189,16 +225,19 @@ def program_of(
     """
     m = setting.pop("m", 0 if bench.demonstrated else None)
     prompt = cache(partial(bench.prompt, m=m, demonstration_set=demonstration_set))
-    prompts = {stage: prompt(stage, system=system.module) for stage in system.stages}
-    reader, max_tokens = bench.parameters.reader, bench.ambient["max_tokens"]
+    own = partial(bench.prompt, m=m, demonstration_set=demonstration_set, system=system)
+    prompts = {stage: own(stage) for stage in system.stages}
+    reader, max_tokens = bench.parameters.reader, bench.style.generation_tokens
 
     def read(question, paragraphs):
         asked = prompt(reader)
         return READERS[reader](question, paragraphs, prompt=asked, max_tokens=max_tokens)
 
-    offered = {"prompts": prompts, "read": read, **bench.ambient}
+    offered = {"prompts": prompts, "read": read, **bench.ambient, **bench.tokens(system)}
+    examples = count_examples(system.module, "", find_dataset(bench.dataset))
+    offered |= {} if examples is None else {"examples": examples}
     told = {name: value for name, value in offered.items() if system.takes(name)}
-    play = partial(system.program, **told, **setting)
+    play = partial(system.program, **(told | setting))
 
     def program(question: Question) -> Program:
         if question.passage is None:

@@ -7,40 +7,38 @@ from math import prod
 from ircotlib.bench import Bench
 from ircotlib.prices import find_price, in_dollars
 from ircotlib.program import Outcome
-from ircotlib.prompts import STYLES
 from ircotlib.systems import System
 
 
 def most_generations(bench: Bench, system: System) -> int:
-    """How often a system has one question answered by the model at most: its steps, its reader, and
-    the pages to be named for a main passage.
+    """How many texts a system has the model write for one question at most: what its record says,
+    or its steps; its reader; and the pages to be named for a main passage.
     """
     steps = bench.parameters.max_steps if system.takes("max_steps") else len(system.stages)
     named = any(question.passage for question in (*bench.dev, *bench.test))
-    return steps + system.takes("read") + named
+    return (system.generations or steps) + system.takes("read") + named
 
 
-def most_cost(bench: Bench, generations: int) -> float | None:
+def most_cost(bench: Bench, system: System, generations: int) -> float | None:
     """USD for so many generations if each fills the window; None: the price is not known."""
-    p, style = bench.parameters, STYLES[bench.parameters.style]
-    price, written = find_price(p.model, p.prices), style.generation_tokens
-    read = (p.context_tokens or style.context_tokens) - written
-    return None if price is None else generations * price.of(read, written)
+    price = find_price(bench.parameters.model, bench.parameters.prices)
+    written = bench.longest(system)
+    return None if price is None else generations * price.of(bench.window - written, written)
 
 
 def say_most(bench: Bench, system: System, questions: int) -> None:
     """Say what a run may cost; nothing for a model of this machine."""
     if bench.parameters.server and questions:
-        generations = questions * most_generations(bench, system)
-        _say(bench, f"{bench.dataset}, {system.name}, {questions} questions", generations)
+        asked = [(system, questions * most_generations(bench, system))]
+        _say(bench, f"{bench.dataset}, {system.name}, {questions} questions", asked)
 
 
 def say_plan(benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int) -> None:
     """Say what tuning and testing systems may cost; nothing for models of this machine."""
     for bench in benches:
         if bench.parameters.server:
-            asked = [_asked(bench, system, demonstration_sets) for system in systems]
-            _say(bench, f"{bench.dataset}, {len(systems)} systems in all", sum(asked))
+            asked = [(system, _asked(bench, system, demonstration_sets)) for system in systems]
+            _say(bench, f"{bench.dataset}, {len(systems)} systems in all", asked)
 
 
 def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
@@ -69,12 +67,13 @@ def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
 def _asked(bench: Bench, system: System, demonstration_sets: int) -> int:
     settings = prod(len(values) for values in bench.grid(system).values())
     tuned = settings * len(bench.dev) if settings > 1 else 0
-    sets = demonstration_sets if bench.demonstrated and system.asks_model else 1
+    sets = demonstration_sets if bench.demonstrated and system.shows_sets else 1
     return (tuned + sets * len(bench.test)) * most_generations(bench, system)
 
 
-def _say(bench: Bench, what: str, generations: int) -> None:
-    most = in_dollars(most_cost(bench, generations))
+def _say(bench: Bench, what: str, asked: Sequence[tuple[System, int]]) -> None:
+    generations, costs = sum(n for _, n in asked), [most_cost(bench, *one) for one in asked]
+    most = in_dollars(None if None in costs else sum(costs))
     limit = bench.parameters.max_cost
     limits = "no max_cost is set" if limit is None else f"it stops at max_cost {limit} USD"
     text = f"{what}: at most {generations:,} generations of {bench.parameters.model}, {most}"

@@ -34,8 +34,8 @@ class Item:
     """A chain of thought to be judged: what a system wrote for a question, what had been retrieved
     for it, and the gold paragraphs. Who wrote it is not shown to annotators.
 
-    `facts`: so many sentences are judged, all before the one that gives the answer (IRCoT §5,
-    footnote 11).
+    `facts`: so many sentences are judged, the first ones: `judged`, or for None all before the one
+    that gives the answer (IRCoT §5, footnote 11).
     """
 
     id: str
@@ -45,9 +45,12 @@ class Item:
     sentences: tuple[str, ...]
     retrieved: tuple[Paragraph, ...]
     gold: tuple[Paragraph, ...]
+    judged: int | None = None
 
     @property
     def facts(self) -> int:
+        if self.judged is not None:
+            return self.judged
         ends = (n for n, text in enumerate(self.sentences) if gives_answer(text))
         return next(ends, len(self.sentences))
 
@@ -79,7 +82,7 @@ def _read_run(p: Parameters, folder: Path) -> Iterator[Item]:
             main = {question.passage.id: question.passage} if question.passage else {}
             found = (row["paragraphs"], question.gold)
             yield Item(
-                _id(question, system.name, chain),
+                name_item(question, system.name, chain),
                 about["dataset"],
                 system.name,
                 question,
@@ -93,7 +96,7 @@ def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
     return reading if reader == "cot" and reading else " ".join(thoughts)
 
 
-def _id(question: Question, system: str, chain: str) -> str:
+def name_item(question: Question, system: str, chain: str) -> str:
     """Names the chain, so that what is said of one is never taken for what is said of another."""
     named = json.dumps([question.dataset, question.id, system, chain])
     return blake2b(named.encode(), digest_size=6).hexdigest()

@@ -43,6 +43,24 @@ def read_run(folder: Path) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+def count_parsed(folder: Path) -> dict:
+    """Of a run's questions, how many were answered, of how many all replies could be read, and of
+    how many it is said that some could not; `silent`: neither an answer nor a word of it. With the
+    texts and tokens that the model wrote, and the seconds of the run.
+    """
+    about = read_about(folder)
+    said = list(read_lines(Path(folder), about, ("answer", "fault")).values())
+    counts = [about["counts"].get(kind, {}) for kind in ("Generate", "Sample")]
+    row = {"dataset": about["dataset"], "system": about["system"], "questions": len(said)}
+    row |= {"answered": sum(bool(one["answer"]) for one in said)}
+    row |= {"parsed": sum(not one["fault"] for one in said)}
+    row |= {"said to be unparsed": len(said) - row["parsed"]}
+    row |= {"silent": sum(not (one["answer"] or one["fault"]) for one in said)}
+    row |= {"calls": sum(kind.get("requests", 0) for kind in counts)}
+    row |= {"tokens written": sum(kind.get("tokens", 0) for kind in counts)}
+    return row | {"seconds": round(about["seconds"])}
+
+
 def knowledge_sources(run: pd.DataFrame) -> dict[str, float]:
     """Where the knowledge of the nodes is from, as shares of all nodes: the model's own, corrected
     by verification, given by completion (Table 2).

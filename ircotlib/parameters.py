@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from ircotlib.datasets import all_datasets
 from ircotlib.paths import PROFILES
 from ircotlib.prices import find_price
-from ircotlib.prompts import GPT3, STYLES
+from ircotlib.prompts import AGENT, GPT3, STYLES
 from ircotlib.systems import all_systems
 
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
@@ -85,6 +85,7 @@ class Parameters(BaseModel):
     seed: Annotated[int, Field(strict=True)] = 0  # of the draw of dev and test questions
     # who reads and writes
     model: str  # a local folder or a hub id; with `server` its name there
+    agent: str = ""  # a local folder: the small model that plays SearChain's systems; "": `model`
     models: SomeNames  # those of 06_scale
     server: Annotated[str, AfterValidator(_addresses)] = ""  # of an OpenAI-compatible server
     chat: bool = False  # ask the server by chat messages, not for completions
@@ -176,6 +177,14 @@ class Parameters(BaseModel):
     def other_reader(self) -> "Parameters":
         """These parameters with the reader that they do not have (IRCoT App. E)."""
         return self.change(reader="direct" if self.reader == "cot" else "cot")
+
+    def for_agent(self) -> "Parameters":
+        """Those of SearChain's study: `agent`, prompted as it was taught, in the place of `model`;
+        these parameters where a profile names none, or a server is asked.
+        """
+        if self.server or not self.agent:
+            return self
+        return self.change(model=self.agent, style=AGENT.name, context_tokens=None)
 
     def command_line(self) -> str:
         """The options of regenerate that give these parameters."""

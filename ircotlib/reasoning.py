@@ -103,11 +103,6 @@ def ask_to_trace(prompts: Mapping, question: Question, nodes: Sequence[Node]) ->
 
 def converse(prompts: Mapping, question: Question, said: Sequence[str]) -> str:
     """The prompt of a question with all that was said so far, by the model and to it, as in the
-    released program; what was said first is left out where that is too long (ours).
+    released program; where that is too long, what was said first is left out (`packing.cut`).
     """
-    for first in range(len(said) - 1):
-        try:
-            return prompts["chain"](question, thoughts=["\n\n".join(said[first:])])
-        except ValueError:  # too long (prompts.Prompt)
-            continue
-    return prompts["chain"](question, thoughts=said[-1:])
+    return prompts["chain"](question, thoughts=["\n\n".join(said)])

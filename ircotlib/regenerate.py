@@ -25,7 +25,7 @@ from tqdm import tqdm
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, ROOT, resolve
 
-PATHS = ("data_dir", "demonstrations", "model")  # parameters that may be relative to the caller
+PATHS = ("data_dir", "demonstrations", "model", "agent")  # may be relative to the caller
 
 
 def all_notebooks() -> list[str]:

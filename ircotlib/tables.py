@@ -1,14 +1,17 @@
 """The tables of IRCoT with our numbers beside the paper's, and how a table is kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib.analysis import read_reported, summarise
 from ircotlib.claims import AGAINST
+from ircotlib.data import Node
 from ircotlib.datasets import all_datasets
 from ircotlib.paths import FIGURES
+from ircotlib.program import Outcome, Retrieve, Sample
 from ircotlib.systems import RECALL, all_systems
 
 ALL, WHERE = "all", ["dataset", "questions"]
@@ -96,6 +99,29 @@ def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
 
 def _tidy(table: pd.DataFrame) -> pd.DataFrame:
     return table.round(1).astype({"n": "Int64"}).reset_index(drop=True)
+
+
+def line_up(outcomes: Mapping[str, Outcome]) -> pd.DataFrame:
+    """What systems say of one question, one row each, by name: the answer; how many retrievals and
+    texts of the model it took, and the tokens of these, read and written; and what of its replies
+    could not be read.
+    """
+    rows = {}
+    for name, outcome in outcomes.items():
+        asked = [step.request for step in outcome.trace]
+        written = [step for step in outcome.trace if step.tokens or step.prompt_tokens]
+        texts = [step.request.n if isinstance(step.request, Sample) else 1 for step in written]
+        row = {"answer": outcome.result.answer}
+        row |= {"retrievals": sum(isinstance(one, Retrieve) for one in asked), "texts": sum(texts)}
+        row |= {"tokens read": sum(step.prompt_tokens for step in written)}
+        row |= {"tokens written": sum(step.tokens for step in written)}
+        rows[name] = row | {"not parsed": outcome.result.fault}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("system").reset_index()
+
+
+def list_nodes(nodes: Sequence[Node]) -> pd.DataFrame:
+    """A tree of reasoning as a table, one row a node, in the order of its chains."""
+    return pd.DataFrame(map(asdict, nodes), columns=[field.name for field in fields(Node)])
 
 
 def save_table(

@@ -110,5 +110,5 @@ def test_the_examples_as_they_are_shown():
     shown = own_demonstrations("dsp", "demonstrate", "slotfilling")[-1:]
     prompt = writers("dsp", "demonstrate", demonstrations=shown)["demonstrate"]
     assert prompt(QUESTION) == (
-        f"Question: Albert Einstein [SEP] place of birth\nAnswer: Ulm\n\n\n{ASKED}Answer:"
+        f"Question: What is the place of birth of Albert Einstein?\nAnswer: Ulm\n\n\n{ASKED}Answer:"
     )

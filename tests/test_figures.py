@@ -8,6 +8,8 @@ matplotlib.use("Agg")
 
 from ircotlib import figures
 from ircotlib.analysis import COLUMNS
+from ircotlib.data import Node
+from ircotlib.drawing import draw_tree
 
 ROWS = [
     ("mini", "hotpotqa", "m", "OneR", "recall", 50.0, 45.0, 55.0, 1.0, 500, None),
@@ -182,3 +184,47 @@ def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch, name):
             ]
         )
     assert saved[0] == saved[1]
+
+
+TREE = [
+    Node("In which country was Grieg born?", "Norway", 1, 1, passage="p", mark=1),
+    Node("What is its capital?", "Bergen", 1, 2, after=0, passage="q", found="Oslo",
+         feedback="verification", mark=2),
+    Node("How many live in Bergen?", "300,000", 1, 3, after=1),
+    Node("What is its capital?", "Oslo", 2, 1, after=1),
+    Node("How many of $5 or 6$ live in Oslo?", "", 2, 2, True, after=3, passage="r",
+         feedback="completion", mark=3),
+]  # fmt: skip
+
+
+def test_a_tree_has_a_row_a_chain_that_begins_below_the_node_with_the_feedback():
+    figure = draw_tree(TREE, "How many live in the capital?")
+    [axis] = figure.axes
+    texts = {text.get_text().replace("\n", " "): text for text in axis.texts if text.get_text()}
+    places = [text.get_position() for text in texts.values()]
+    assert places == [(0, 0), (1, 0), (2, 0), (2, -1), (3, -1)]
+    assert [*texts] == [
+        "[1] In which country was Grieg born? → Norway",
+        "[2] What is its capital? → Bergen (found: Oslo)",
+        "How many live in Bergen? → 300,000",
+        "What is its capital? → Oslo",
+        "[3] How many of $5 or 6$ live in Oslo? → ? (found: nothing)",
+    ]
+    boxes = [text.get_bbox_patch() for text in texts.values()]
+    assert [box.get_linestyle() for box in boxes] == ["-", "-", ":", ":", "-"]
+    assert len({box.get_facecolor() for box in boxes}) == 3
+    arrows = [text for text in axis.texts if not text.get_text()]
+    assert [(arrow.xy, arrow.xyann) for arrow in arrows] == [
+        ((1, 0), (0, 0)),
+        ((2, 0), (1, 0)),
+        ((2, -1), (1, 0)),
+        ((3, -1), (2, -1)),
+    ]
+    labels = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert labels == ["passed", "corrected by retrieval", "completed by retrieval"]
+    figure.canvas.draw()  # a query is no formula
+
+
+def test_a_tree_without_a_node_says_so():
+    [axis] = draw_tree([], "Where?").axes
+    assert [text.get_text() for text in axis.texts] == ["no query could be read"]

@@ -7,11 +7,12 @@ import pytest
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.eli5 import read_eli5
-from ircotlib.datasets.fever import ask_claim, read_fever
+from ircotlib.datasets.fever import read_fever
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.full import make_full_corpus
-from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, ask_relation, read_kilt, read_pages
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, read_kilt, read_pages
 from ircotlib.datasets.scoring import score
+from ircotlib.datasets.wording import ask_claim, ask_relation
 from ircotlib.metrics import cover_em, cover_em_of_letters, one_verdict, rouge_l
 from ircotlib.paths import ROOT
 
@@ -75,6 +76,20 @@ def test_pages_are_cut_into_passages_of_100_words_without_heads(tmp_path):
     assert second.text == " ".join([*words[100:], "-", "one", "two"])
     corpus = make_full_corpus(KNOWLEDGE_SOURCE, tmp_path, tmp_path / "corpus")
     assert len(corpus) == 4 and [p.id for p in corpus][3] == "13-1"
+
+
+def test_pages_beside_the_questions_are_a_corpus_and_none_is_an_error(tmp_path):
+    (tmp_path / "zsre").mkdir()
+    write_lines(tmp_path / "zsre/structured_zeroshot-dev-kilt.jsonl", SLOT)
+    with pytest.raises(FileNotFoundError, match="looked for kilt_knowledgesource.json in .*get it"):
+        read_dataset("zsre", tmp_path)
+    page = {"_id": "12", "wikipedia_title": "Emma", "text": ["Emma", "Short."]}
+    for place in ("kilt_knowledgesource.json", "kilt/kilt_knowledgesource.json"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        write_lines(tmp_path / place, page | {"wikipedia_title": place})
+        [question], corpus = read_dataset("zsre", tmp_path)
+        assert question.answers[0] == "Jane Austen"
+        assert [(p.id, p.title, p.text) for p in corpus] == [("12-0", place, "Short.")]
 
 
 def test_claims_of_both_formats_are_asked_alike(tmp_path):

@@ -345,7 +345,7 @@ def test_the_same_bytes_again_by_the_command(folder, tmp_path):
         for path in (tmp_path / "again").rglob("*")
         if path.is_file()
     )
-    assert len(files) == 1 + 6 + 66 + 1
+    assert len(files) == 1 + 6 + 66 + 7 + 1
     assert all(
         (folder / path).read_bytes() == (tmp_path / "again" / path).read_bytes() for path in files
     )

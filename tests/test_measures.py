@@ -9,6 +9,7 @@ from ircotlib.data import Node, Paragraph, Prediction
 from ircotlib.measures import (
     accuracy_where_parts_known,
     conflict,
+    count_parsed,
     efficiency,
     knowledge_sources,
     misled_by_ir,
@@ -104,6 +105,28 @@ def test_a_folder_that_is_not_whole_is_refused(tmp_path, with_ir):
         read_run(tmp_path / "with")
     with pytest.raises(ValueError, match="found no run.json"):
         read_run(tmp_path)
+
+
+def test_how_many_replies_could_be_read(tmp_path, with_ir):
+    folder = tmp_path / "with"
+    about = json.loads((folder / "run.json").read_text()) | {"dataset": "musique", "system": "S"}
+    about |= {"seconds": 2.6, "counts": {"Sample": {"requests": 3, "tokens": 40}}}
+    (folder / "run.json").write_text(json.dumps(about))
+    said = {"one": ("A", ""), "two": ("A", "no query"), "three": ("", "no query"), "four": ("", "")}
+    lines = [json.dumps({"id": i, "answer": a, "fault": fault}) for i, (a, fault) in said.items()]
+    (folder / "predictions.jsonl").write_text("\n".join(lines))
+    assert count_parsed(folder) == {
+        "dataset": "musique",
+        "system": "S",
+        "questions": 4,
+        "answered": 2,
+        "parsed": 2,
+        "said to be unparsed": 2,
+        "silent": 1,
+        "calls": 3,
+        "tokens written": 40,
+        "seconds": 3,
+    }
 
 
 def test_the_sources_of_knowledge(with_ir, without_ir):

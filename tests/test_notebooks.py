@@ -28,6 +28,11 @@ PART = {
     "09_explorer": {"datasets": ["musique"]},
     "99_figures": {"datasets": ["musique"], "models": SIZES},
 }
+# for the agent, a small model that is not there yet: they run, with another model that cannot play
+# the systems, and so nothing that they show is kept or compared
+LATER = ("11_searchain", "12_baselines")
+PART |= dict.fromkeys(LATER, {"datasets": ["musique"], "test": 4})
+KEPT = [name for name in all_notebooks() if name not in LATER]
 WHOLE = [name for name in all_notebooks() if name not in PART]
 PATHS = [NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()]
 NBVAL = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q"]
@@ -68,7 +73,18 @@ def _text(output) -> str:
     return output.get("text") or output.data.get("text/markdown") or output.data["text/plain"]
 
 
-@pytest.mark.parametrize("notebook", all_notebooks())
+@pytest.mark.parametrize("notebook", LATER)
+def test_notebooks_for_the_agent_run_with_any_model_and_say_what_they_cannot_read(
+    executed, notebook
+):
+    for path in made_by(notebook, "mini"):
+        assert (executed / "figures" / path.name).stat().st_size > 0 and not path.exists()
+    shown = nbformat.read(executed / f"data/executed/mini/{notebook}.ipynb", as_version=4)
+    text = json.dumps(shown)
+    assert "not parsed" in text and "no query" in text
+
+
+@pytest.mark.parametrize("notebook", KEPT)
 def test_kept_figures_are_those_of_the_notebooks(executed, notebook):
     """Figures from models may differ by a rounding on another processor; they are compared with a
     tolerance, of two questions among the dev questions, and verdicts by what they are about.
@@ -113,16 +129,16 @@ def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
 def test_notebooks_are_kept_executed_and_clean(path):
     notebook = nbformat.read(path, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert any(cell.outputs for cell in code), "kept without outputs: run `make notebooks`"
+    kept = "kept without outputs: run `make notebooks`"
+    assert any(cell.outputs for cell in code) == (path.stem in KEPT), kept
     assert not any(output.output_type == "error" for cell in code for output in cell.outputs)
     (parameters,) = [cell for cell in code if "parameters" in cell.metadata.get("tags", [])]
     assert [line.split(" = ")[0] for line in parameters.source.splitlines()] == [
         "profile",
         "changes",
     ]
-    assert reads_runs(path.stem) or any(
-        "NBVAL_CHECK_OUTPUT" in cell.source and cell.outputs for cell in code
-    )
+    marked = [cell for cell in code if "NBVAL_CHECK_OUTPUT" in cell.source]
+    assert reads_runs(path.stem) or any(cell.outputs or path.stem in LATER for cell in marked)
     text = json.dumps(notebook)
     assert str(ROOT) not in text and "/home/" not in text
     assert path.stat().st_size < 600_000

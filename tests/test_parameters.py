@@ -27,7 +27,7 @@ WRONG = [
     ({"datasets": ["x"]}, "datasets: found 'x', expected some of hotpotqa, "),
     ({"systems": ["x"]}, "systems: found 'x', expected some of NoR QA, OneR, "),
     ({"models": "x"}, "models: found 'x', expected"),
-    ({"style": "gpt"}, "style: found 'gpt', expected flan_t5 or codex"),
+    ({"style": "gpt"}, "style: found 'gpt', expected flan_t5 or codex or agent"),
     ({"reader": "foo"}, "reader: found 'foo', expected 'cot' or 'direct'"),
     ({"dtype": "int8"}, "dtype: found 'int8', expected 'float32'"),
     ({"corpus": "all"}, "corpus: found 'all', expected 'pooled' or 'full'"),
@@ -42,7 +42,7 @@ WRONG = [
     ({"ircot_k": [2, 2]}, r"ircot_k: found \[2, 2\], expected a list of different"),
     ({"ircot_k": [2, True]}, "ircot_k: found .*, expected a list"),
     ({"ircott_k": [2]}, "found the parameter 'ircott_k', expected another: did you mean ircot_k"),
-    ({"learning": 1}, "found the parameter 'learning', expected some of both_readers, "),
+    ({"learning": 1}, "found the parameter 'learning', expected some of agent, both_readers, "),
     ({"worlds": [[1, 2]]}, r"worlds: found .*, expected"),
     ({"data_dir": 5}, "data_dir: found 5, expected"),
 ]

@@ -9,7 +9,15 @@ import pytest
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.demonstrations import demonstration_sets, read_demonstrations
-from ircotlib.prompts import FLAN_T5, PLAIN, Prompt, render, render_demonstration
+from ircotlib.prompts import (
+    FLAN_T5,
+    PLAIN,
+    Prompt,
+    render,
+    render_demonstration,
+    render_paragraph,
+)
+from ircotlib.templates import Template
 
 COT, DIRECT = FLAN_T5.template("cot"), FLAN_T5.template("direct")
 # 9, 8, 7, 6, 5 words
@@ -112,23 +120,104 @@ def test_the_main_passage_stays_when_lines_go(limit, kept, last):
 def test_the_main_passage_is_never_cut(last):
     with pytest.raises(
         ValueError,
-        match="found 11 tokens in main passage, question and thoughts alone, expected at most 10;",
+        match="found 11 tokens in main passage, question and words of the template alone, expected",
     ):
         Prompt((), count_words, PLAIN, 10, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
-    with pytest.raises(
-        ValueError, match="found 6 tokens in question and thoughts alone, expected at most 5; raise"
-    ):
-        Prompt((), count_words, PLAIN, 5, last)(QUESTION, PARAGRAPHS, ["so"])
+    with pytest.raises(ValueError, match="found 5 tokens in question and .* at most 4; raise"):
+        Prompt((), count_words, PLAIN, 4, last)(QUESTION, PARAGRAPHS)
 
 
 def test_the_question_is_never_cut():
-    with pytest.raises(
-        ValueError,
-        match="question 'q': found 8 tokens in question and thoughts alone, expected at most 7",
-    ):
-        Prompt(DEMONSTRATIONS, count_words, PLAIN, 7)(QUESTION, PARAGRAPHS, ["it is so"])
+    with pytest.raises(ValueError, match="question 'q': found 5 tokens .*, expected at most 4"):
+        Prompt(DEMONSTRATIONS, count_words, PLAIN, 4)(QUESTION, PARAGRAPHS)
+    with pytest.raises(ValueError, match="question 'q': found 6 tokens .*, expected at most 5"):
+        Prompt(DEMONSTRATIONS, count_words, PLAIN, 5)(QUESTION, PARAGRAPHS, ["so", "it", "is"])
     text = Prompt((), count_words, DIRECT, 9)(QUESTION, PARAGRAPHS)
     assert text == "Q: Answer the following question.\nwho is it\nA:"
+
+
+ROUNDS = "chain one\nits end\n\nfeedback one\n\nchain two of\nthree words\n\nlast of\nall words"
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (20, ROUNDS),
+        (19, ROUNDS[ROUNDS.index("feedback") :]),  # whole parts between blank lines
+        (15, ROUNDS[ROUNDS.index("chain two") :]),
+        (13, "last of\nall words"),
+        (9, "last of\nall words"),
+        (8, "all words"),  # lines of the last part
+        (7, "all words"),
+        (6, "words"),  # words of the last line
+    ],
+)
+def test_the_oldest_of_what_was_written_goes_last_of_all(limit, kept):
+    for paragraphs in (PARAGRAPHS, ()):
+        text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, paragraphs, [ROUNDS])
+        assert text == f"Q: who is it\nA: {kept}"
+        assert count_words(text) <= limit
+
+
+def test_paragraphs_go_before_what_was_written():
+    text = Prompt((), count_words, PLAIN, 22)(QUESTION, PARAGRAPHS, [ROUNDS])
+    assert text == f"i j\n\nQ: who is it\nA: {ROUNDS}"
+
+
+TWO_FIELDS = Template(
+    "Answer it.\n\n{examples}{paragraphs}\n\n", "Question: {question}", "\n{so_far}"
+)
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_examples_of_a_program_go_first_and_the_question_stands_once(last):
+    """The words of a template stay, wherever they stand; so does a main passage."""
+    shown = {"examples": "Question: a\nAnswer: b\n\n\nQuestion: c\nAnswer: d\n\n\n"}
+    asked = "Question: who is it\nso far"
+
+    def at(limit, question=QUESTION):
+        prompt = Prompt((), count_words, TWO_FIELDS, limit, last)
+        return prompt(question, PARAGRAPHS, ["so far"], **shown)
+
+    paragraphs = "".join(f"{render_paragraph(p)}\n\n" for p in PARAGRAPHS)
+    assert at(35) == f"Answer it.\n\n{shown['examples']}{paragraphs}{asked}"
+    assert at(31) == f"Answer it.\n\nQuestion: c\nAnswer: d\n\n\n{paragraphs}{asked}"
+    assert at(10) == f"Answer it.\n\ni j\n\n{asked}"
+    assert at(8) == f"Answer it.\n\n{asked}" and at(7) == f"Answer it.\n\n{asked[:-6]}far"
+    main = "Wikipedia Title: Main\nk l m\n\n"
+    both = f"{'i j' + chr(10) * 2 + main if last else main + 'i j' + chr(10) * 2}"
+    assert at(16, WITH_MAIN) == f"Answer it.\n\n{both}{asked}"
+
+
+BELOW = Template("{paragraphs}\n\n", "Question: {question}", "\nRead:\n{reference}\nSay: {so_far}")
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (13, "Read:\na b\nc d\nSay: it is so"),
+        (12, "Read:\na b\nc d\nSay: is so"),
+        (11, "Read:\na b\nc d\nSay: so"),
+        (10, "Read:\nb\nc d\nSay: so"),  # last of all the words of a field below the question
+        (8, "Read:\nd\nSay: so"),
+        (7, "Read:\n\nSay: so"),
+    ],
+)
+def test_fields_below_the_question_go_last_word_by_word(limit, kept):
+    prompt = Prompt(DEMONSTRATIONS, count_words, BELOW, limit)
+    given = {"thoughts": ["it is so"], "reference": "a b\nc d"}
+    text = prompt(QUESTION, PARAGRAPHS, **given)
+    assert text == f"Question: who is it\n{kept}" and count_words(text) <= limit
+    with pytest.raises(ValueError, match="found 7 tokens in question and words of the template"):
+        Prompt((), count_words, BELOW, 6)(QUESTION, PARAGRAPHS, **given)
+
+
+def test_a_field_may_have_any_name():
+    fields = {"answer": "yes", "template": "no", "max_words": 1, "so_far_": "x"}
+    template = Template("{answer} {template} ", "{question}", " {max_words} {so_far}")
+    prompt = Prompt((), count_words, template, 100)(QUESTION, thoughts=["so"], **fields)
+    assert prompt == "yes no who is it 1 so"
+    assert Prompt((), count_words, template, 5)(QUESTION, thoughts=["so"], **fields).endswith("so")
 
 
 def test_texts_are_counted_once_and_the_finished_prompt_only_where_it_matters():

@@ -10,8 +10,9 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Retrieve, Sample
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.systems.actions import read_action
 from ircotlib.systems.pages import Page, search
-from ircotlib.systems.react import react, react_cot_sc, read_action
+from ircotlib.systems.react import react, react_cot_sc
 
 QUESTION = Question("q", "Where was the maker of Jaws born?", ("Cincinnati",), (), "test")
 JAWS = Paragraph("j", "Jaws (film)", "Jaws is a film. Steven Spielberg directed it.")
@@ -169,7 +170,7 @@ def test_a_prompt_as_it_is_shown():
     shown = own_demonstrations("react", "act", "slotfilling")[:1]
     prompt = writers("react", "act", demonstrations=shown)["act"]
     assert prompt(QUESTION, thoughts=("Thought 1:",)) == (
-        "Question: The Night Watch [SEP] creator\n"
+        "Question: What is the creator of The Night Watch?\n"
         "Thought 1: I need to search The Night Watch and find its creator.\n"
         "Action 1: Search[The Night Watch]\n"
         "Observation 1: The Night Watch is a painting by Rembrandt."
@@ -195,6 +196,7 @@ def test_the_constants_are_the_papers():
         "max_actions": 7,
         "tokens": 100,
         "by_title": True,
+        "max_tokens": 256,
     }
 
 

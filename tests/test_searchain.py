@@ -384,7 +384,7 @@ def test_the_records_ask_for_what_the_programs_take():
         assert system.takes("prompts") and system.takes("max_tokens") and system.takes("long_form")
         assert not (system.takes("max_steps") or system.reads or system.grid)
         assert system.takes("released") is ("IR" not in system.name)
-    assert systems["SearChain"].better_than == tuple(systems)[:3]
+    assert set(systems["SearChain"].better_than) > set(tuple(systems)[:3])
 
 
 def test_the_constants_are_the_papers():

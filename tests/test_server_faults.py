@@ -365,6 +365,17 @@ def test_a_budget_needs_a_price():
 # Samples
 
 
+def test_a_server_that_gives_fewer_samples_at_a_time_is_asked_for_one_after_the_other(fake, capsys):
+    """llama.cpp's, with four slots."""
+    refusal = status(400, "Field 'n': Value must be between 1 <= value <= 4, but got 5")
+    fake.faults = {"all": [refusal]}
+    backend = model(fake, in_flight=1)
+    [reply] = ask(backend, [Sample("red", 5)])
+    assert backend.decode(reply) == (Sampled("RED", None),) * 5
+    assert [body.get("n") for body in fake.bodies] == [5, None, None, None, None, None]
+    assert capsys.readouterr().err.count("asked without n") == 1
+
+
 def drawn(*texts: str) -> dict:
     """With log-probabilities -1, -2, … of single letters, as completions have them."""
     known = [{"tokens": [*t], "token_logprobs": [-1 - at for at, _ in enumerate(t)]} for t in texts]

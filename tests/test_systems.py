@@ -10,16 +10,30 @@ from playing import play
 
 from ircotlib import systems
 from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.few_shot import read_examples
 from ircotlib.parameters import grid_names
+from ircotlib.paths import PROMPTS as PROMPTS_FOLDER
 from ircotlib.paths import REPORTED
-from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
-from ircotlib.prompts import read_template
-from ircotlib.systems import ANSWER, RECALL, all_systems, choose_systems
+from ircotlib.program import (
+    LINE,
+    SENTENCE,
+    Duplicate,
+    Extract,
+    Extracted,
+    Generate,
+    NearestTitle,
+    Retrieve,
+    Sample,
+    Sampled,
+)
+from ircotlib.prompts import Prompt
+from ircotlib.systems import ANSWER, RECALL, SEARCHAIN, all_systems, choose_systems
 from ircotlib.systems.iirc import find_pages, read_titles, with_main_passage
 from ircotlib.systems.ircot import collect, ircot, ircot_qa, ircot_without_reader
 from ircotlib.systems.nor import nor_qa
 from ircotlib.systems.oner import oner, oner_qa
 from ircotlib.systems.readers import cot_reader, direct_reader
+from ircotlib.templates import read_template
 
 QUESTION = Question(
     "q", "In what country was Lost Gravity manufactured?", ("Germany",), ("mack",), "test"
@@ -410,7 +424,7 @@ def test_a_file_in_the_folder_is_a_system(folder):
     (folder / "mine.py").write_text(MINE)
     assert list(all_systems()).index("Two steps") == 3  # after OneR QA, by its order
     mine = all_systems()["Two steps"]
-    assert (mine.module, mine.asks_model, mine.takes("read"), mine.takes("prompts")) == (
+    assert (mine.module, mine.shows_sets, mine.takes("read"), mine.takes("prompts")) == (
         ("mine", True, True, False)
     )
     assert choose_systems(["IRCoT", "Two steps"])[0] is mine
@@ -423,3 +437,81 @@ def test_two_systems_of_one_name_are_refused(folder):
     (folder / "mine2.py").write_text(MINE.replace("Two steps", "OneR"))
     with pytest.raises(ValueError, match="found two systems of one name among .*OneR, OneR, "):
         all_systems()
+
+
+def test_what_searchain_claims_is_in_its_table_1():
+    """It beats all that retrieve on all data sets; without retrieval, in the mean (§4.2)."""
+    reported = pandas.read_csv(REPORTED).query("paper == 'searchain' and source == 'Table 1'")
+    values = reported.pivot_table("value", "dataset", "system")
+    study = {system.name: system for system in choose_systems(study=SEARCHAIN)}
+    claims = {name: system.better_than for name, system in study.items() if system.better_than}
+    assert set(claims) == {"SearChain", "SearChain w/o IR"} and len(values) == 8
+    for name, worse in claims.items():
+        lead = {
+            other: values[study[name].reported[0]] - values[study[other].reported[0]]
+            for other in worse
+        }
+        assert all(one.mean() > 0 for one in lead.values())
+        assert name != "SearChain" or all((one > 0).all() for one in lead.values())
+    compared = {name for name, s in study.items() if 200 <= s.order < 300 and name != "ReAct"}
+    assert compared < set(claims["SearChain"])
+
+
+# What they cost
+
+LIST = "\n".join(f"{number}. Who is number {number}?" for number in range(1, 12))
+REPLIES = {  # what keeps a system going as long as it may
+    "nothing": "",
+    "a follow up question": "Follow up: Who?",
+    "an action": "hm\nAction {n}: Search[x]",
+    "a thought alone": "hm",
+    "a call of retrieval": "(select) [retrieve_odqa] Who?",
+    "a call of a tool": "[WikiSearch(who)",
+    "a list": LIST,
+    "a wrong answer": "[Query 1]: Who is number {n}?\n[Answer 1]: nobody",
+    "an unsolved query": "[Unsolved Query]: Who is number {n}?",
+    "what is not known": "Follow up: Who?|unknown",  # the second where few tokens are wanted
+    "facts": "First, a is {n}. Second, b. Third, c. Fourth, d. Fifth, e. Sixth, f. Seventh, g. "
+    "Eighth, h. The answer is {n}.",
+}
+
+
+def count_texts(system, reply: str) -> int:
+    """How many texts a program asks for, if all are alike but for their number."""
+    prompts = {}
+    for stage in system.stages:
+        path = PROMPTS_FOLDER / "own" / system.module / f"{stage}.multihop.txt"
+        template = read_template(system.module, stage)
+        shown = read_examples(path, template) if path.is_file() else ()
+        prompts[stage] = Prompt(shown, len, template, 10**9)
+    told = {"others": (QUESTION,)} if system.takes("others") else {}
+    program, answer, texts = system.program(QUESTION, prompts=prompts, **told), None, 0
+    for number in range(10_000):
+        try:
+            request = program.send(answer)
+        except StopIteration:
+            return texts
+        match request:
+            case Retrieve(_, k):
+                answer = tuple(replace(LOST, id=str(n)) for n in range(k))
+            case NearestTitle(title):
+                answer = (title,)
+            case Extract():
+                answer = Extracted("somebody", 9.0)
+            case Duplicate():
+                answer = 0.0
+            case Generate():
+                long, _, short = reply.replace("{n}", str(number)).partition("|")
+                texts, answer = texts + 1, short if short and request.max_tokens == 32 else long
+            case Sample(_, n):
+                written = [reply.replace("{n}", f"{number}{i}") for i in range(n)]
+                texts, answer = texts + n, tuple(Sampled(text, None) for text in written)
+    raise AssertionError(f"{system.name} does not end")
+
+
+@pytest.mark.parametrize("name", [system.name for system in choose_systems(study=SEARCHAIN)])
+def test_a_system_has_no_more_texts_written_than_its_record_says(name):
+    system = all_systems()[name]
+    counted = {kind: count_texts(system, reply) for kind, reply in REPLIES.items()}
+    most = system.generations or len(system.stages)
+    assert max(counted.values()) == most, counted

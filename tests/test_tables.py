@@ -8,8 +8,17 @@ import pytest
 
 from ircotlib import tables
 from ircotlib.cases import cases_as_markdown
+from ircotlib.data import Node, Prediction
 from ircotlib.paths import FIGURES
-from ircotlib.tables import as_markdown, compare_published, compare_readers, save_table
+from ircotlib.program import Generate, Outcome, Retrieve, Sample, Step
+from ircotlib.tables import (
+    as_markdown,
+    compare_published,
+    compare_readers,
+    line_up,
+    list_nodes,
+    save_table,
+)
 
 
 def scored(system, f1, dataset="hotpotqa", reader="cot", metric="f1", sets=1):
@@ -158,3 +167,31 @@ def test_the_kept_tables_have_every_number_of_the_paper(name):
     kept = sorted(float(row[column]) for row in rows for column in columns if row[column])
     source = f"Table {name[-1]}"
     assert kept == sorted(tables.read_reported(source=source)["value"]) and len(kept) > 15
+
+
+# One question
+
+
+def test_what_systems_say_of_one_question_stands_side_by_side():
+    trace = (
+        Step(Retrieve("Who?", 2), (), True),
+        Step(Generate("Q"), "A", True, 5, 2),
+        Step(Retrieve("He?", 2), (), False),
+        Step(Sample("Q", 3), (), False, 9, 6),
+    )
+    outcomes = {
+        "one": Outcome("q", Prediction("A", fault="no answer in 1 of 3 chains"), trace),
+        "two": Outcome("q", Prediction("B"), trace[:1]),
+    }
+    assert line_up(outcomes).to_dict("records") == [
+        {"system": "one", "answer": "A", "retrievals": 2, "texts": 4, "tokens read": 14}
+        | {"tokens written": 8, "not parsed": "no answer in 1 of 3 chains"},
+        {"system": "two", "answer": "B", "retrievals": 1, "texts": 0, "tokens read": 0}
+        | {"tokens written": 0, "not parsed": ""},
+    ]
+
+
+def test_a_tree_of_reasoning_as_a_table():
+    table = list_nodes((Node("Who?", "He", 1, 1), Node("Where?", "", 1, 2, True, after=0)))
+    assert list(table["query"]) == ["Who?", "Where?"] and list(table["unsolved"]) == [False, True]
+    assert list(list_nodes(())) == list(table) and list_nodes(()).empty

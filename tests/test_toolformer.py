@@ -55,7 +55,7 @@ def test_a_prompt_as_it_is_shown():
     shown = own_demonstrations("toolformer", "write", "slotfilling")[1:2]
     prompt = writers("toolformer", "write", demonstrations=shown)["write"]
     assert prompt(QUESTION) == (
-        "Q: Nelson Mandela [SEP] place of death\n"
+        "Q: What is the place of death of Nelson Mandela?\n"
         "A: [WikiSearch(Where did Nelson Mandela die?)→ Nelson Mandela was the president of South"
         " Africa from 1994 to 1999. He died in Johannesburg in 2013.] Nelson Mandela was a"
         " president of South Africa. Nelson Mandela died in Johannesburg."

@@ -7,7 +7,8 @@ from playing import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Retrieve, Sample
-from ircotlib.systems.tree_of_thought import BEST, tree_of_thought
+from ircotlib.systems.thoughts import BEST
+from ircotlib.systems.tree_of_thought import tree_of_thought
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("tree_of_thought", "propose", "vote")
@@ -93,7 +94,8 @@ def test_a_prompt_as_it_is_shown():
     prompt = writers("tree_of_thought", "propose", demonstrations=shown)["propose"]
     assert prompt(QUESTION, (OSLO,), ("Thought 1:",)) == (
         "Wikipedia Title: Toyota Corolla\nThe Corolla is a car made by the Japanese company Toyota"
-        " since 1966.\n\nQuestion: Corolla [SEP] manufacturer\nThought 1: The Corolla is a car.\n"
+        " since 1966.\n\nQuestion: What is the manufacturer of Corolla?\n"
+        "Thought 1: The Corolla is a car.\n"
         "Thought 2: The Corolla is made by Toyota.\nThought 3: The answer is Toyota.\n\n\n"
         f"{MORE}{ASK}\nThought 1:"
     )

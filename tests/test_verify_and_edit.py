@@ -104,7 +104,7 @@ def test_a_chain_as_it_is_shown():
     shown = own_demonstrations("verify_and_edit", "cot", "fever")[1:]
     prompt = writers("verify_and_edit", "cot", demonstrations=shown)["cot"]
     assert prompt(QUESTION, (), ("First, it is Oslo.",)) == (
-        "Q: Hamlet was written by Charles Dickens. (SUPPORTS or REFUTES)?\n"
+        "Q: Is it true that Hamlet was written by Charles Dickens (SUPPORTS or REFUTES)?\n"
         "A: First, Hamlet is a tragedy of about 1600. Second, Hamlet was written by William"
         f" Shakespeare. The answer is REFUTES.\n\n\n{ASK} First, it is Oslo."
     )

@@ -6,7 +6,7 @@ a path and gives questions with their paragraphs; tests/test_datasets.py shows o
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
@@ -49,7 +49,8 @@ class Dataset:
     gold paragraphs of the full corpus; None: their ids are those of the contexts. `paragraphs`:
     reads the corpus that lies beside the questions; None: it is pooled from their contexts.
     `released`: the data set as IRCoT's released program reads and scores it; None: the same.
-    `order`: its place in tables and figures.
+    `family`: whose examples systems show on it (prompts/own/<system>/<stage>.<family>.txt). `told`:
+    what programs are told on it that name it. `order`: its place in tables and figures.
     """
 
     name: str
@@ -62,6 +63,8 @@ class Dataset:
     read_in: Callable[[Path, Iterable[Paragraph]], Iterable[Asked]] | None = None
     paragraphs: Callable[[Path], Iterable[Paragraph]] | None = None
     released: "Dataset | None" = None
+    family: str = "multihop"
+    told: Mapping[str, object] = field(default_factory=dict)
     order: int = 100
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ircotlib.data import Question
 from ircotlib.datasets import Asked, Dataset
 from ircotlib.datasets.fields import Record, Text, read_list
-from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_kilt
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_beside, read_kilt
 from ircotlib.datasets.pooled import digest
 from ircotlib.metrics import rouge_l
 
@@ -30,6 +30,8 @@ def read_eli5(path: Path) -> Iterator[Asked]:
         yield Question(id, record.question, (record.answer,), (), "eli5"), ()
 
 
+# answers are texts: SearChain compares them by ROUGE (§3.3), and they take more tokens (ours)
+LONG = {"long_form": True} | dict.fromkeys(("max_tokens", "tokens", "answer_tokens"), 512)
 DATASET = Dataset(
     name="eli5",
     title="ELI5",
@@ -38,5 +40,8 @@ DATASET = Dataset(
     read=read_eli5,
     scores={"rouge_l": rouge_l},
     full=KNOWLEDGE_SOURCE,
+    paragraphs=read_beside,
+    family="eli5",
+    told=LONG,
     order=9,
 )

@@ -9,7 +9,8 @@ from typing import Literal
 from ircotlib.data import Question, read_lines
 from ircotlib.datasets import Asked, Dataset
 from ircotlib.datasets.fields import Record, Text, read_rows
-from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_kilt
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_beside, read_kilt
+from ircotlib.datasets.wording import ask_claim
 from ircotlib.metrics import cover_em, one_verdict
 
 VERDICTS = ("SUPPORTS", "REFUTES")
@@ -36,11 +37,6 @@ def read_fever(path: Path) -> Iterator[Asked]:
             yield Question(str(record.id), text, (record.label,), (), "fever"), ()
 
 
-def ask_claim(claim: str) -> str:
-    """How a claim is put as a question (SearChain, Appendix: its prompt for FEVER)."""
-    return f"Is it true that {claim.strip().rstrip('.')} (SUPPORTS or REFUTES)?"
-
-
 def accuracy(prediction: str, answers) -> float:
     """1.0 if the prediction holds the right verdict and not the other one, else 0.0."""
     return one_verdict(prediction, answers, VERDICTS)
@@ -54,5 +50,8 @@ DATASET = Dataset(
     read=read_fever,
     scores={"cover_em": cover_em, "accuracy": accuracy},
     full=KNOWLEDGE_SOURCE,
+    paragraphs=read_beside,
+    family="fever",
+    told={"max_actions": 5},  # ReAct §3.2
     order=8,
 )

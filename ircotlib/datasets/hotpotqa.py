@@ -12,7 +12,7 @@ from ircotlib.datasets.abstracts import ABSTRACTS
 from ircotlib.datasets.fields import List, Record, String, Text, read_list
 from ircotlib.datasets.full import find_ids
 from ircotlib.datasets.pooled import digest, make_paragraph
-from ircotlib.metrics import exact_match, hotpotqa_f1
+from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
 # [title, number of the sentence] each
 Facts = Annotated[list[Annotated[tuple[String, int], List]], Field(min_length=1)]
@@ -101,7 +101,7 @@ DATASET = Dataset(
     files=("hotpot_dev_distractor_v1.json", "dev_distractor_498.json"),
     source="https://hotpotqa.github.io",
     read=read_hotpotqa,
-    scores={"f1": hotpotqa_f1, "em": exact_match},
+    scores={"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em},
     full=ABSTRACTS,
     # whose texts need not be those of the contexts: gold by title
     read_in=lambda path, corpus: read_hotpotqa(path, find_gold_ids(path, corpus)),

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ircotlib.data import Paragraph, Question, excerpt
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Asked, FullCorpus
-from ircotlib.datasets.fields import Record, String, Text, read_rows
+from ircotlib.datasets.downloads import find_each
+from ircotlib.datasets.fields import AGAIN, Record, String, Text, read_rows
 
 SOURCE = "https://github.com/facebookresearch/KILT"
-SEPARATOR = " [SEP] "  # between the subject and the relation of zsRE's and T-REx's inputs
 PAGES = "kilt_knowledgesource.json"  # 35 GB
 WORDS = 100  # of a passage, as DPR cuts Wikipedia (SearChain §4.1)
 SECTION, BULLET = "Section::::", "BULLET::::"
@@ -53,29 +53,31 @@ def read_kilt(
         yield Question(record.id, text, answers, (), dataset, kind), ()
 
 
-def ask_relation(text: str) -> str:
-    """The question for "subject [SEP] relation" (zsRE, T-REx).
-
-    This wording is ours: neither KILT nor SearChain says how the input is put.
-    """
-    subject, separator, relation = text.partition(SEPARATOR)
-    if not (subject.strip() and separator and relation.strip()):
-        raise ValueError(f"expected 'subject{SEPARATOR}relation', found {excerpt(text)}")
-    return f"What is the {relation.strip()} of {subject.strip()}?"
-
-
 def read_pages(path: Path) -> Iterator[Paragraph]:
     """The passages of the pages of KILT's knowledge source, of at most 100 words, read as a stream.
 
     Titles, heads of sections and the marks of bullets are left out. Differs from KILT's own
     passages: those are whole sentences of at most 100 tokens.
     """
+    page = None
     for page, _ in read_rows(path, _Page):
         told = (line.removeprefix(BULLET) for line in page.text[1:] if not line.startswith(SECTION))
         words = " ".join(told).split()
         for number, first in enumerate(range(0, len(words), WORDS)):
             text = " ".join(words[first : first + WORDS])
             yield Paragraph(f"{page.id}-{number}", page.wikipedia_title, text)
+    if page is None:
+        raise ValueError(f"{path}: found no pages, expected at least one: {AGAIN}")
+
+
+def read_beside(path: Path) -> Iterator[Paragraph]:
+    """The passages of the knowledge source that lies near a task's questions: in their folder, in
+    the one above, or in `kilt` in either. Raises FileNotFoundError where there is none.
+    """
+    near = (path.parent, path.parent.parent)
+    folders = [folder / part for folder in near for part in (KNOWLEDGE_SOURCE.name, "")]
+    [pages] = find_each(KNOWLEDGE_SOURCE, folders)
+    return read_pages(pages)
 
 
 def _ask(ask: Callable[[str], str], text: str, where: str) -> str:

@@ -8,6 +8,7 @@ from ircotlib.datasets import Asked, Dataset
 from ircotlib.datasets.downloads import DEEPEST
 from ircotlib.datasets.fields import AGAIN, Record, String, Text, check, read_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE
+from ircotlib.datasets.wording import ask_yes_or_no
 from ircotlib.metrics import cover_em, one_verdict
 
 PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
@@ -38,10 +39,14 @@ def read_strategyqa(path: Path) -> Iterator[Asked]:
     Raises ValueError naming file, record and field.
     """
     for record, where in read_list(path, _Asking):
-        text = f"{record.question.strip()} (Yes or No)"
         answer = VERDICTS[0] if record.answer else VERDICTS[1]
         gold = dict.fromkeys(_named(record.evidence[:1], where))
-        yield Question(record.qid, text, (answer,), tuple(gold), "strategyqa"), ()
+        yield (
+            Question(
+                record.qid, ask_yes_or_no(record.question), (answer,), tuple(gold), "strategyqa"
+            ),
+            (),
+        )
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
@@ -94,5 +99,6 @@ DATASET = Dataset(
     scores={"cover_em": cover_em, "accuracy": accuracy},
     full=KNOWLEDGE_SOURCE,
     paragraphs=read_paragraphs,
+    family="strategyqa",
     order=5,
 )

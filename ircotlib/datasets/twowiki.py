@@ -10,7 +10,7 @@ from ircotlib.datasets import Asked, Dataset, FullCorpus
 from ircotlib.datasets.downloads import stream_list
 from ircotlib.datasets.fields import Record, String, Text, check, read_list, read_rows
 from ircotlib.datasets.hotpotqa import Asking, Contexts, read_asked, read_context
-from ircotlib.metrics import exact_match, hotpotqa_f1
+from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
 ALIASES = "id_aliases.json"  # JSON lines, in the same archive as the questions
 
@@ -66,7 +66,8 @@ DATASET = Dataset(
     files=("dev.json", "dev_657.json"),
     source=SOURCE,
     read=read_2wikimultihopqa,
-    scores={"f1": hotpotqa_f1, "em": exact_match},  # its scorer is a copy of HotpotQA's
+    # its scorer is a copy of HotpotQA's
+    scores={"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em},
     full=FullCorpus(
         name="2wikimultihopqa",
         files=("dev.json", "test.json", "train.json"),

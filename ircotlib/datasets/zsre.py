@@ -3,7 +3,8 @@
 from functools import partial
 
 from ircotlib.datasets import Dataset
-from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, ask_relation, read_kilt
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_beside, read_kilt
+from ircotlib.datasets.wording import ask_relation
 from ircotlib.metrics import cover_em, exact_match
 
 DATASET = Dataset(
@@ -14,5 +15,7 @@ DATASET = Dataset(
     read=partial(read_kilt, dataset="zsre", ask=ask_relation),
     scores={"cover_em": cover_em, "em": exact_match},
     full=KNOWLEDGE_SOURCE,
+    paragraphs=read_beside,
+    family="slotfilling",
     order=6,
 )

@@ -11,6 +11,7 @@ MOST_STOPS = 4  # that OpenAI's servers take; the others are looked for here
 OPTIONAL = ("max_tokens", "temperature", "stop", "n", "logprobs")
 TOO_LONG = re.compile(r"context[ _](length|window)|too long|too many tokens|maximum.{0,30} tokens")
 UNKNOWN = re.compile(r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted")
+TOO_MANY = re.compile(r"\bn\b.*must be between")  # llama.cpp: no more texts than it has slots
 
 Asked = str | tuple[Message, ...]
 
@@ -46,7 +47,7 @@ def unknown_field(refused: Refused, body: Mapping) -> str | None:
     sent = [name for name in OPTIONAL if name in body]
     named = [name for name in sent if name == refused.field or re.search(rf"\b{name}\b", text)]
     named.sort(key=lambda name: name != refused.field)
-    return named[0] if named and UNKNOWN.search(text) else None
+    return named[0] if named and (UNKNOWN.search(text) or TOO_MANY.search(text)) else None
 
 
 def is_too_long(refused: Refused) -> bool:

@@ -13,8 +13,11 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.modeling_outputs import BaseModelOutput
 
+from ircotlib.generation.batches import cut_batches
 from ircotlib.generation.causal import Decoder, causal
 from ircotlib.generation.prefixes import Prefixes
+
+ENCODED = 2048  # tokens that a T5's encoder reads together on a CPU
 
 
 def most_probable(rows: Sequence[int], logits: torch.Tensor) -> list[int]:
@@ -63,7 +66,7 @@ def decode(
 def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
     """Yield the logits after every row, at first after every prompt; be sent how to go on."""
     ids, mask = _padded(model, prompts)
-    encoded = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+    encoded = _encoded(model, ids, mask)
     ids = torch.full_like(ids[:, :1], _start_token(model))
     cache = None
     while True:
@@ -75,6 +78,22 @@ def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
             encoded, mask = encoded[places], mask[places]
             cache.batch_select_indices(torch.tensor(places, device=ids.device))
         ids = torch.tensor(tokens, device=ids.device)[:, None]
+
+
+def _encoded(model, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The states of a T5's encoder, rows x longest x width; on a CPU a few rows at a time, so that
+    what a layer makes stays in the processor's cache.
+    """
+    encoder, lengths = model.get_encoder(), mask.sum(-1).tolist()
+    tokens = ENCODED if ids.device.type == "cpu" else ids.numel()
+    states = None
+    for rows in cut_batches(lengths, len(lengths), tokens):
+        longest = max(lengths[row] for row in rows)
+        part = {"input_ids": ids[rows, :longest], "attention_mask": mask[rows, :longest]}
+        found = encoder(**part).last_hidden_state
+        states = found.new_zeros(*ids.shape, found.shape[-1]) if states is None else states
+        states[rows, :longest] = found
+    return states
 
 
 def _padded(model, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:

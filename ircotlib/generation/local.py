@@ -37,7 +37,7 @@ def open_model(
     device: str | None = None,
     dtype: str = "float32",
     batch_tokens: int = 32_768,
-    batch_rows: int = 32,
+    batch_rows: int = 128,
     kept_tokens: int = 32_768,
     revision: str | None = None,
 ) -> "LocalModel":

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ircotlib.laboratory.encyclopedia import draw_value, names_by_kind
 from ircotlib.laboratory.judge import judge, value_of
 from ircotlib.laboratory.make import Made
+from ircotlib.laboratory.questions import DATASETS
 from ircotlib.laboratory.records import Fact, Riddle, World
 from ircotlib.laboratory.relations import RELATIONS
 from ircotlib.laboratory.wording import ANSWER, COUNT, NOBODY, SAME_THOUGHTS, word_thought
@@ -105,7 +106,7 @@ def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str |
     concludes nothing.
     """
     thought = riddle.thoughts[-2]
-    if thought.fact:
+    if thought.fact or riddle.dataset not in DATASETS:
         return None
     match riddle.kind:
         case "age":

@@ -14,7 +14,8 @@ from ircotlib.data import Demonstration, Paragraph
 from ircotlib.laboratory.contexts import draw_contexts, gold_passages
 from ircotlib.laboratory.questions import DATASETS, TRIES, draw_riddle
 from ircotlib.laboratory.records import Passage, Riddle, World
-from ircotlib.prompts import STYLES, Style, Template, read_template, render_demonstration
+from ircotlib.prompts import STYLES, Style, render_demonstration
+from ircotlib.templates import Template, read_template
 
 DEMONSTRATIONS, SETS, SET_SIZE = 20, 3, 15  # IRCoT §4.1
 
@@ -87,7 +88,8 @@ def draw_sets(ids: dict[str, Riddle], dataset: str, seed: int) -> list[list[str]
 
 def _write_prompts(world: World, worked: list[Worked], dataset: str) -> Iterator[tuple[str, str]]:
     """The names and the texts of a data set's prompt files."""
-    for (family, style), m in product(STYLES.items(), (1, 2, 3, 0)):
+    styles = {name: style for name, style in STYLES.items() if style.demonstrated}
+    for (family, style), m in product(styles.items(), (1, 2, 3, 0)):
         name = f"gold_with_{m}_distractors_context" if m else "no_context"
         shown = [_show(world, one, m, style) for one in worked]
         chains = [(one.riddle.text, one.riddle.chain) for one in worked]

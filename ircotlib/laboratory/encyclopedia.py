@@ -25,7 +25,7 @@ def make_world(
     variety: float = 1.0,
 ) -> World:
     """Make the encyclopedia of a seed, about `size` pages long, its pages written as a data set has
-    them (questions.DATASETS).
+    them (questions.ALL_DATASETS).
 
     The facts are the same for every data set, the wording of the pages is not; pages of "iirc" have
     up to two paragraphs. `held_out`: take the names that no training world uses. `variety`: see

@@ -1,8 +1,8 @@
 """A judge of chains about the laboratory, where every fact is known: what it says of a sentence is
 "true", "false" or "unsure" (IRCoT §5, Figure 7, where people judge).
 
-It reads the sentences of all data sets' chains and pages, and what concludes a chain. The world is
-closed: what no page states is false.
+It reads the sentences of all data sets' chains and pages, and what concludes a chain, but for the
+claims of FEVER ("Thus, it is …"). The world is closed: what no page states is false.
 """
 
 import re
@@ -11,8 +11,11 @@ from functools import cache
 from typing import NamedTuple
 
 from ircotlib.laboratory.encyclopedia import MEMBERS
+from ircotlib.laboratory.explanations import EXPLANATIONS, MEETING_THOUGHT
 from ircotlib.laboratory.records import Entity
 from ircotlib.laboratory.relations import RELATIONS
+from ircotlib.laboratory.slots import COUNTRIES, SLOT_THOUGHT
+from ircotlib.laboratory.verdicts import PLACE, SAME, TIME
 from ircotlib.laboratory.wording import (
     AGE,
     ANSWER,
@@ -138,12 +141,39 @@ def _bridge(said, question, answers, entities) -> bool | None:
     return _first_or_last(names, years, said["when"], said["x"])
 
 
-def _same(wanted: bool):
+def _same(relation: str, wanted: bool):
     def decide(said, question, answers, entities):
-        countries = [value_of(said[name], "country", entities) for name in "ab"]
-        return None if None in countries else (countries[0] == countries[1]) == wanted
+        values = [value_of(said[name], relation, entities) for name in "ab"]
+        return None if None in values else (values[0] == values[1]) == wanted
 
     return decide
+
+
+def _born_before(wanted: bool):
+    def decide(said, question, answers, entities):
+        dated = next(relation for relation, event in EVENTS.items() if event == said["event"])
+        years = _year(said["x"], "birth", entities), _year(said["b"], dated, entities)
+        return None if None in years else (years[0] < years[1]) == wanted
+
+    return decide
+
+
+def _of_country(relation: str, field: str):
+    """What people in a city use or speak; `field`: what is said of it."""
+
+    def decide(said, question, answers, entities):
+        country = value_of(said["a"], "country", entities)
+        return value_of(country, relation, entities) == said[field] if country else None
+
+    return decide
+
+
+def _slot(said, question, answers, entities) -> bool | None:
+    """The country of a city that the subject has to do with: slots.COUNTRIES."""
+    relations = [name for name, slot in COUNTRIES.items() if slot == said["slot"]]
+    cities = [value_of(said["a"], relation, entities) for relation in relations]
+    known = [value_of(city, "country", entities) for city in cities if city]
+    return said["x"] in known if known else None
 
 
 def _relative(said, question, answers, entities) -> bool | None:
@@ -190,10 +220,26 @@ def _conclusions() -> dict[re.Pattern, object]:
         for relation, wording in rows
     }
     found |= {_pattern(BRIDGE.thought): _bridge, _pattern(INFERENCE.thought): _relative}
-    found |= {_pattern(text): _same(said == "yes") for said, text in SAME_THOUGHTS.items()}
+    found |= {
+        _pattern(text): _same("country", said == "yes") for said, text in SAME_THOUGHTS.items()
+    }
     for were in ("was", "were"):
         found[_pattern(COUNT.thought.replace("{were}", were))] = _count
-    return found | {_pattern(AGE.thought): _age, _pattern(ANSWER): _answer}
+    found |= {_pattern(SLOT_THOUGHT): _slot, _pattern(MEETING_THOUGHT): _same("school", True)}
+    return found | _verdicts() | {_pattern(AGE.thought): _age, _pattern(ANSWER): _answer}
+
+
+def _verdicts() -> dict[re.Pattern, object]:
+    """The same for StrategyQA's chains, and for ELI5's that say why."""
+    found = {}
+    for said, wanted in (("yes", True), ("no", False)):
+        found[_pattern(TIME[said])] = _born_before(wanted)
+        found |= {_pattern(row[said]): _same(name, wanted) for name, row in SAME.items()}
+        found |= {_pattern(row[said]): _of_country(name, "o") for name, row in PLACE.items()}
+    for row in EXPLANATIONS:
+        if row["conclusion"]:
+            found[_pattern(row["conclusion"])] = _of_country(row["facts"].split(".")[-1], "x")
+    return found
 
 
 CONCLUSIONS = _conclusions()

@@ -1,5 +1,5 @@
-"""The laboratory: an encyclopedia written out as four data sets in their official raw formats, and
-demonstrations for them.
+"""The laboratory: an encyclopedia written out as nine data sets in their official raw formats, and
+demonstrations for those of IRCoT.
 
     python -m ircotlib.laboratory.make FOLDER [--seed N] [--size N] [--questions N]
     python -m ircotlib.laboratory.make --prompts
@@ -19,6 +19,7 @@ from typing import NamedTuple
 from filelock import FileLock
 
 from ircotlib.data import write_jsonl
+from ircotlib.datasets.kilt import PAGES
 from ircotlib.laboratory.contexts import draw_contexts
 from ircotlib.laboratory.demonstrations import write_demonstrations
 from ircotlib.laboratory.encyclopedia import make_world
@@ -31,13 +32,22 @@ from ircotlib.laboratory.official import (
     twowiki_record,
 )
 from ircotlib.laboratory.official_iirc import iirc_articles, iirc_records
-from ircotlib.laboratory.questions import DATASETS, make_riddles
+from ircotlib.laboratory.official_kilt import kilt_pages, kilt_record, number_pages
+from ircotlib.laboratory.official_strategyqa import strategyqa_paragraphs, strategyqa_record
+from ircotlib.laboratory.pages import KILT
+from ircotlib.laboratory.questions import ALL_DATASETS, DATASETS, make_riddles
 from ircotlib.laboratory.records import Riddle, World
 from ircotlib.paths import PROMPTS, write_folder
 
 SEED, SIZE, QUESTIONS = 0, 2400, 600
 # of a question's context, as in the data sets
 PARAGRAPHS = {"hotpotqa": 10, "2wikimultihopqa": 10, "musique": 20}
+TASKS = {  # KILT's names of files
+    "zsre": "structured_zeroshot-dev-kilt.jsonl",
+    "trex": "trex-dev-kilt.jsonl",
+    "fever": "fever-dev-kilt.jsonl",
+    "eli5": "eli5-dev-kilt.jsonl",
+}
 ABOUT = "laboratory.json"
 
 
@@ -71,22 +81,31 @@ def make_laboratory(
     return folder
 
 
-@lru_cache(maxsize=2 * len(DATASETS))
+@lru_cache(maxsize=2 * len(ALL_DATASETS))
 def make_dataset(
     dataset: str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS
 ) -> Made:
-    """One data set of a laboratory; those of the last two laboratories are kept in memory."""
-    world = make_world(seed, size, dataset)
+    """One data set of a laboratory; those of the last two laboratories are kept in memory. Those of
+    KILT have one world.
+    """
+    shared = KILT[0] if dataset in KILT[1:] else None
+    world = (
+        make_dataset(shared, seed, size, questions).world
+        if shared
+        else make_world(seed, size, dataset)
+    )
     return Made(world, tuple(make_riddles(world, questions, dataset, seed)))
 
 
 def _write(folder: Path, about: dict) -> None:
     seed, size, questions = about["seed"], about["size"], about["questions"]
-    made = {dataset: make_dataset(dataset, seed, size, questions) for dataset in DATASETS}
+    made = {dataset: make_dataset(dataset, seed, size, questions) for dataset in ALL_DATASETS}
     with write_folder(folder, ABOUT, "laboratory") as partial:
         for dataset, one in made.items():
             _write_dataset(partial / dataset, one, dataset, seed)
-        write_all_demonstrations(partial / "prompts", made, seed)
+        _write_kilt(partial / "kilt", made[KILT[0]].world)
+        shown = {dataset: made[dataset] for dataset in DATASETS}
+        write_all_demonstrations(partial / "prompts", shown, seed)
         _write_json(partial / ABOUT, about)
 
 
@@ -109,10 +128,29 @@ def write_all_demonstrations(
 def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
     folder.mkdir(parents=True)
     world, riddles = made
-    if dataset == "iirc":
+    if dataset in PARAGRAPHS:
+        _write_with_contexts(folder, made, dataset, seed)
+    elif dataset == "iirc":
         _write_json(folder / "dev.json", iirc_records(world, riddles))
         _write_json(folder / "context_articles.json", iirc_articles(world))
-        return
+    elif dataset == "strategyqa":
+        records = [strategyqa_record(world, riddle, seed) for riddle in riddles]
+        _write_json(folder / "strategyqa_train.json", records)
+        _write_json(folder / "strategyqa_train_paragraphs.json", strategyqa_paragraphs(world))
+    else:
+        numbers = number_pages(world)
+        records = [kilt_record(world, riddle, seed, numbers) for riddle in riddles]
+        write_jsonl(folder / TASKS[dataset], records)
+
+
+def _write_kilt(folder: Path, world: World) -> None:
+    """The knowledge source, as a download that KILT's data sets share."""
+    folder.mkdir(parents=True)
+    write_jsonl(folder / PAGES, kilt_pages(world, number_pages(world)))
+
+
+def _write_with_contexts(folder: Path, made: Made, dataset: str, seed: int) -> None:
+    world, riddles = made
     rng = random.Random(f"contexts {dataset} {seed}")
     contexts = draw_contexts(world, riddles, PARAGRAPHS[dataset], rng)
     asked = [(world, *pair) for pair in zip(riddles, contexts, strict=True)]

@@ -33,7 +33,7 @@ def iirc_records(world: World, riddles: Iterable[Riddle]) -> list[dict]:
             "text": main.text,
             "links": [
                 {"target": link.target, "indices": [link.start, link.end]}
-                for link in _links(world, main)
+                for link in links(world, main)
             ],
             "questions": questions,
         }
@@ -41,7 +41,8 @@ def iirc_records(world: World, riddles: Iterable[Riddle]) -> list[dict]:
     ]
 
 
-def _links(world: World, passage: Passage) -> list[Link]:
+def links(world: World, passage: Passage) -> list[Link]:
+    """The mentions of other pages in a paragraph."""
     named = (
         Link(span.start, span.end, passage.text[span.start : span.end]) for span in passage.spans
     )
@@ -101,7 +102,7 @@ def iirc_articles(world: World) -> dict[str, str]:
 
 def _with_links(world: World, passage: Passage) -> str:
     text = passage.text
-    for start, end, target in sorted(_links(world, passage), reverse=True):
+    for start, end, target in sorted(links(world, passage), reverse=True):
         link = f'<a href="{target.replace(" ", "%20")}">{target}</a>'
         text = f"{text[:start]}{link}{text[end:]}"
     return text

@@ -8,14 +8,17 @@ from ircotlib.laboratory.relations import KINDS, RELATIONS
 
 # words of a paragraph: shorter lines of a page are left out of IIRC's corpus (IRCoT App. A)
 SHORTEST = 11
+KILT = ("zsre", "trex", "fever", "eli5")  # data sets that share one encyclopedia, as in KILT
 FORMS = ("name", "name", "pronoun", "pronoun", "noun")  # of mentions, drawn from alike
 
 
 def write_pages(
     entities: dict[str, Entity], dataset: str, seed: int
 ) -> dict[str, tuple[Passage, ...]]:
-    """Write the page of every entity as a data set has it: "iirc" in up to two paragraphs."""
-    rng = random.Random(f"pages {dataset} {seed}")
+    """Write the page of every entity as a data set has it: "iirc" in up to two paragraphs, those
+    of KILT in the same words.
+    """
+    rng = random.Random(f"pages {'kilt' if dataset in KILT else dataset} {seed}")
     parts = 2 if dataset == "iirc" else 1
     return {name: write_page(entity, rng, parts) for name, entity in entities.items()}
 

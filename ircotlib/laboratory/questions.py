@@ -1,8 +1,9 @@
-"""Questions about an encyclopedia as four data sets ask them, with gold facts and gold chains of
-thought.
+"""Questions about an encyclopedia as the data sets of both papers ask them, with gold facts and
+gold chains of thought.
 """
 
 import random
+from collections import Counter
 
 from ircotlib.laboratory.comparisons import (
     draw_age,
@@ -11,10 +12,20 @@ from ircotlib.laboratory.comparisons import (
     draw_count,
 )
 from ircotlib.laboratory.draw import Draw
+from ircotlib.laboratory.explanations import draw_explanation, draw_meeting
 from ircotlib.laboratory.records import Riddle, World
+from ircotlib.laboratory.slots import draw_country_slot, draw_slot
+from ircotlib.laboratory.verdicts import (
+    draw_bridge_claim,
+    draw_claim,
+    draw_place,
+    draw_same,
+    draw_time,
+)
 from ircotlib.laboratory.walks import draw_inference, draw_walk
 
-DATASETS = {  # kinds of question, by their names in the official files, and their shares
+# IRCoT's data sets: kinds of question, by their names in the official files, and their shares
+DATASETS = {
     "hotpotqa": {"bridge": 0.75, "comparison": 0.25},
     "2wikimultihopqa": {
         "compositional": 0.4,
@@ -25,6 +36,16 @@ DATASETS = {  # kinds of question, by their names in the official files, and the
     "musique": {"2hop": 0.5, "3hop1": 0.3, "4hop1": 0.2},
     "iirc": {"span": 0.5, "age": 0.25, "count": 0.25},
 }
+# those that SearChain has beside them; their official files name no kinds
+SEARCHAIN_DATASETS = {
+    "strategyqa": {"time": 0.4, "same": 0.3, "place": 0.3},
+    "zsre": {"slot": 0.5, "country_slot": 0.5},
+    "trex": {"slot": 0.75, "country_slot": 0.25},
+    "fever": {"claim": 0.4, "bridge_claim": 0.6},
+    "eli5": {"why": 0.25, "origin": 0.5, "meeting": 0.25},
+}
+BALANCED = ("strategyqa", "fever")  # either answer is that of half the questions of a kind
+ALL_DATASETS = DATASETS | SEARCHAIN_DATASETS
 TRIES = 3000  # draws after which a world is too small for a kind of question
 OTHERS = {  # kinds of question that are no walks
     "comparison": draw_comparison,
@@ -32,14 +53,24 @@ OTHERS = {  # kinds of question that are no walks
     "inference": draw_inference,
     "age": draw_age,
     "count": draw_count,
+    "time": draw_time,
+    "same": draw_same,
+    "place": draw_place,
+    "slot": draw_slot,
+    "country_slot": draw_country_slot,
+    "claim": draw_claim,
+    "bridge_claim": draw_bridge_claim,
+    "why": draw_explanation,
+    "origin": draw_explanation,
+    "meeting": draw_meeting,
 }
 
 
 def draw_riddle(
     world: World, rng: random.Random, dataset: str, kind: str, dialect: str | None = None
 ) -> Riddle:
-    """Draw one question of a data set and kind (DATASETS; "1hop" in any); `dialect`: the data set
-    whose chains its chain is worded like, None: its own.
+    """Draw one question of a data set and kind (ALL_DATASETS; "1hop" in any of IRCoT's); `dialect`:
+    the data set whose chains its chain is worded like, None: its own.
 
     Raises ValueError when none is found: the world is too small.
     """
@@ -57,14 +88,17 @@ def make_riddles(world: World, count: int, dataset: str, seed: int) -> list[Ridd
     ValueError when the world is too small.
     """
     rng, riddles, shares = random.Random(f"questions {dataset} {seed}"), {}, 0.0
-    for kind, share in DATASETS[dataset].items():
+    for kind, share in ALL_DATASETS[dataset].items():
         shares += share
-        target = round(shares * count)
+        target, said = round(shares * count), Counter()
+        most = -(-(target - len(riddles)) // 2) if dataset in BALANCED else target
         for _ in range(TRIES + 100 * count):
             if len(riddles) == target:
                 break
             riddle = draw_riddle(world, rng, dataset, kind)
-            riddles.setdefault(riddle.meaning, riddle)
+            if riddle.meaning not in riddles and said[riddle.answer] < most:
+                riddles[riddle.meaning] = riddle
+                said[riddle.answer] += 1
         else:
             found = f"found {len(riddles)} different questions up to the kind {kind!r}"
             raise ValueError(f"{found}, expected {target}: make the world larger")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from ircotlib.laboratory.relations import RELATIONS, Relation
+from ircotlib.laboratory.relations import RELATION_NAMES, RELATIONS, Relation
 
 
 @dataclass(slots=True)
@@ -90,6 +90,15 @@ class World:
         return entities
 
     @cached_property
+    def by_relation(self) -> dict[str, dict[str, str]]:
+        """The values of each relation, by the names of those whose page states one."""
+        values = {name: {} for name in RELATION_NAMES}
+        for entity in self.entities.values():
+            for relation, value in entity.facts.items():
+                values[relation][entity.name] = value
+        return values
+
+    @cached_property
     def by_word(self) -> dict[str, list[str]]:
         """The titles by the words in them."""
         titles = defaultdict(list)
@@ -114,7 +123,8 @@ class Riddle:
     `compared`: the thoughts whose values are compared with each other, or with the value `sought`
     in the question. `main`: in "iirc", the fact whose paragraph is the main passage. `given`: facts
     that the chain uses without stating them, all in the main passage. `asked`: in a question that
-    walks from fact to fact, where the word stands that asks for each.
+    walks from fact to fact, where the word stands that asks for each. `input`: what the official
+    file has in place of the text, where its loader puts that as a question.
     """
 
     dataset: str
@@ -127,6 +137,7 @@ class Riddle:
     main: Fact | None = None
     given: tuple[Fact, ...] = ()
     asked: tuple[int, ...] = ()
+    input: str = ""
 
     @property
     def facts(self) -> tuple[Fact, ...]:

@@ -1,4 +1,4 @@
-"""How the four data sets word their questions and their chains; the templates of what follows from
+"""How IRCoT's data sets word their questions and their chains; the templates of what follows from
 facts.
 """
 
@@ -84,12 +84,12 @@ def find_telling_word(text: str, x: str) -> int:
 
 def word_thought(dialect: str, relation: Relation, subject: Entity, value: str) -> str:
     """The sentence of a chain that states the value of a relation; `dialect`: the data set whose
-    chains word it so.
+    chains word it so. Those of SearChain have HotpotQA's sentences.
     """
     if dialect == "2wikimultihopqa":
         phrase = relation.phrase.format(x=subject.name)
         return f"{phrase[0].upper()}{phrase[1:]} is {value}."
-    if dialect == "hotpotqa":
-        return relation.thought.format(s=subject.name, o=value)
-    wording = relation.wordings[1 if dialect == "musique" else 2]
-    return mention(wording, subject).replace("{o}", value)
+    if dialect in ("musique", "iirc"):
+        wording = relation.wordings[1 if dialect == "musique" else 2]
+        return mention(wording, subject).replace("{o}", value)
+    return relation.thought.format(s=subject.name, o=value)

@@ -14,6 +14,8 @@ from ircotlib.program import Program
 
 ANSWER, RECALL = "answer", "recall"
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"
+TEMPLATES = "ircot"  # whose templates the readers have too, and whose demonstrations come in sets
+PASSED_ON = ("prompts", "max_tokens", "max_steps", "sentence", "released")
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,9 @@ class System:
     tuned, with the paper's values; "m" is the number of distractors in demonstrations. `tuned_by`:
     RECALL for a system that returns paragraphs only. `better_than`: the systems that its paper
     says it beats, in the same measure. `reported`: its names in data/reported.csv. `study`: the
-    paper whose experiments it is part of, IRCOT or SEARCHAIN. Figures draw systems by `order`, in
-    `color`.
+    paper whose experiments it is part of, IRCOT or SEARCHAIN. `generations`: the texts it has the
+    model write for a question at most, with its own constants; 0: `max_steps`, or one a stage.
+    Figures draw systems by `order`, in `color`.
     """
 
     name: str
@@ -38,6 +41,7 @@ class System:
     better_than: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     study: str = IRCOT
+    generations: int = 0
     color: str = "#7d6bb0"
     order: int = 1000
 
@@ -46,13 +50,23 @@ class System:
         """The name of its file, which its prompts and the parameters of its grid bear too."""
         return self.program.__module__.rpartition(".")[2]
 
+    @property
+    def keywords(self) -> Mapping[str, inspect.Parameter]:
+        """What its program takes, by name."""
+        return inspect.signature(self.program).parameters
+
     def takes(self, name: str) -> bool:
         """Whether its program is to be given a keyword: one it names, or, if it passes any on to
-        another program, all but the reader and the other questions.
+        another program, one of PASSED_ON.
         """
-        parameters = inspect.signature(self.program).parameters
-        passes_on = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-        return name in parameters or (passes_on and name not in ("read", "others"))
+        passes_on = any(one.kind is one.VAR_KEYWORD for one in self.keywords.values())
+        return name in self.keywords or (passes_on and name in PASSED_ON)
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """The most tokens of its generations: the keywords of its program that end in "tokens"."""
+        limits = [one for name, one in self.keywords.items() if name.endswith("tokens")]
+        return {one.name: one.default for one in limits if one.default is not one.empty}
 
     @property
     def reads(self) -> bool:
@@ -60,9 +74,9 @@ class System:
         return self.takes("read")
 
     @property
-    def asks_model(self) -> bool:
-        """Whether it writes: its outcome then depends on the demonstrations shown."""
-        return bool(self.stages) or self.reads
+    def shows_sets(self) -> bool:
+        """Whether its outcome depends on which of IRCoT's three demonstration sets is shown."""
+        return self.reads or bool(self.stages and self.module == TEMPLATES)
 
 
 def all_systems() -> dict[str, System]:
@@ -77,8 +91,7 @@ def all_systems() -> dict[str, System]:
 
 
 def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System]:
-    """The systems of these names, all of a study for none; ValueError for a name that no file has.
-    """
+    """The systems of these names, all of a study for none; ValueError for a name no file has."""
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:
         raise ValueError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")

@@ -74,6 +74,7 @@ SYSTEMS = (
         stages=("chain", "ask"),
         reported=("Auto-CoT",),
         study=SEARCHAIN,
+        generations=3,
         color="#b7c9d3",
         order=110,
     ),

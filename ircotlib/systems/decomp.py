@@ -89,6 +89,7 @@ SYSTEMS = (
         grid={"k": (2, 4, 6)},
         reported=("DecomP (2023)", "DecomP (2022)"),
         study=SEARCHAIN,
+        generations=16,
         color="#a06f8f",
         order=310,
     ),

@@ -1,19 +1,19 @@
 """DSP: demonstrate, search, predict (Khattab et al. 2022, §2; program 5 of its intro.ipynb)."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from ircotlib.data import Paragraph, Prediction, Question
-from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
+from ircotlib.data import Prediction, Question
+from ircotlib.program import Program
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.dsp_examples import Attempt, Step, examples_for, read_pairs, succeeds
+from ircotlib.systems.dsp_primitives import complete, retrieve
 from ircotlib.systems.readers import WritePrompt
 from ircotlib.text import normalise_answer
 from ircotlib.votes import majority
 
-QUERY, ANSWER, END = "\nSearch Query:", "\nAnswer:", ("\n\n",)
+QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"
 GREEDY = {"queries": 1, "n": 1, "depth": 2, "k": 2}  # when examples are annotated (program)
 
 
@@ -43,10 +43,8 @@ def dsp(
     for asked, gold in pairs:  # demonstrate
         if len(shown) == annotated:
             break
-        others, example = (
-            [pair for pair in pairs if pair[0] != asked],
-            replace(question, text=asked, passage=None),
-        )
+        others = [pair for pair in pairs if pair[0] != asked]
+        example = replace(question, text=asked, passage=None)
         tried = yield from attempt(example, prompts, others, (), **drawing, **GREEDY)
         shown += [tried] if succeeds(tried, gold) else []
     sampling = {"queries": queries, "n": n, "depth": depth, "k": k}
@@ -80,45 +78,14 @@ def attempt(
     return Attempt(question.text, tuple(steps), Step(context, summary, rationale, answer))
 
 
-def complete(
-    write: WritePrompt, field: str, n: int, temperature: float, max_tokens: int
-) -> Program:
-    """Rationales with the field written after them, the most probable first; where no text has the
-    field, the longest is continued greedily (program).
-    """
-    drawn = (
-        [Sampled((yield Generate(write(), END, max_tokens)), None)]
-        if n == 1
-        else (yield Sample(write(), n, temperature, END, max_tokens))
-    )
-    if all(one.log_probability is not None for one in drawn):
-        drawn = sorted(drawn, key=lambda one: -one.log_probability)
-    parts = [one.text.partition(field) for one in drawn]
-    whole = [(before.strip(), after.strip()) for before, _, after in parts if after.strip()]
-    if whole:
-        return whole
-    rationale = max((before.strip() for before, _, _ in parts), key=len)
-    so_far = f" {rationale}{field}"
-    return [(rationale, (yield Generate(write(thoughts=(so_far,)), LINE, max_tokens)))]
-
-
-def retrieve(queries: Sequence[str], depth: int, k: int) -> Program:
-    """The k best paragraphs of several queries, by the sum of 1 / (60 + rank): this is ours."""
-    scores: Counter[Paragraph] = Counter()
-    for query in queries:
-        for rank, paragraph in enumerate((yield Retrieve(query, depth)), start=1):
-            scores[paragraph] += 1 / (60 + rank)
-    return tuple(paragraph for paragraph, _ in scores.most_common(k))
-
-
 SYSTEMS = (
     System(
         "DSP",
         dsp,
         stages=("demonstrate", "search", "predict"),
-        better_than=("Direct Prompting", "Direct Retrieval", "Self-Ask"),
         reported=("DSP",),
         study=SEARCHAIN,
+        generations=139,
         color="#7a9e3a",
         order=270,
     ),

@@ -51,6 +51,7 @@ SYSTEMS = (
         stages=("read",),
         reported=("InterAug",),
         study=SEARCHAIN,
+        generations=50,
         color="#9b8f6d",
         order=300,
     ),

@@ -1,17 +1,15 @@
 """ReAct: thoughts, actions and observations in turn (Yao et al. 2023, §3.1-3.2)."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ircotlib.data import Prediction, Question
-from ircotlib.program import LINE, Generate, Program
+from ircotlib.program import Program
 from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.actions import read_action, think_and_act
 from ircotlib.systems.cot import cot_sc
 from ircotlib.systems.pages import Page, search
 from ircotlib.systems.readers import WritePrompt
-
-ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL)
 
 
 def react(
@@ -49,29 +47,6 @@ def react(
     return Prediction("", tuple(found), tuple(lines), fault=fault)
 
 
-def think_and_act(
-    question: Question, prompt: WritePrompt, lines: Sequence[str], step: int, tokens: int
-) -> Program:
-    """The next thought and action; two generations where one does not hold both (released
-    program).
-    """
-    so_far = "\n".join([*lines, f"Thought {step}:"])
-    stop = (f"\nObservation {step}:",)
-    written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
-    thought, found, action = written.partition(f"\nAction {step}: ")
-    if found:
-        return thought.strip(), action.strip()
-    thought = written.partition("\n")[0].strip()
-    so_far = f"{so_far} {thought}\nAction {step}:"
-    return thought, (yield Generate(prompt(question, thoughts=(so_far,)), LINE, tokens))
-
-
-def read_action(action: str) -> tuple[str, str]:
-    """Search, lookup or finish in lower case, and its argument; "" and "" for no action."""
-    found = ACTION.fullmatch(action)
-    return (found[1].lower(), found[2].strip()) if found else ("", "")
-
-
 def react_cot_sc(
     question: Question,
     *,
@@ -81,6 +56,7 @@ def react_cot_sc(
     max_actions: int = 7,  # as those of ReAct
     tokens: int = 100,
     by_title: bool = True,
+    max_tokens: int = 256,  # of a chain of CoT-SC
 ) -> Program:
     """Take ReAct's answer, or CoT-SC's where ReAct does not finish (ReAct §3.2). What ReAct
     retrieved and wrote stays in the prediction, before the chains.
@@ -89,19 +65,31 @@ def react_cot_sc(
     acted = yield from react(question, prompts=prompts, **setting)
     if acted.answer:
         return acted
-    voted = yield from cot_sc(question, prompts=prompts, n=n, temperature=temperature)
+    drawing = {"n": n, "temperature": temperature, "max_tokens": max_tokens}
+    voted = yield from cot_sc(question, prompts=prompts, **drawing)
     thoughts = acted.thoughts + voted.thoughts
     return replace(voted, paragraphs=acted.paragraphs, thoughts=thoughts)
 
 
-ACT, REACT = {"stages": ("act",), "study": SEARCHAIN, "order": 240}, ("React → CoT-SC", "ReAct")
-BOTH = {
-    "stages": ("act", "cot"),
-    "better_than": ("ReAct", "CoT-SC"),
-    "study": SEARCHAIN,
-    "order": 241,
-}
 SYSTEMS = (
-    System("ReAct", react, reported=("React",), color="#d98c8c", **ACT),
-    System("ReAct -> CoT-SC", react_cot_sc, reported=REACT, color="#c0504d", **BOTH),
+    System(
+        "ReAct",
+        react,
+        stages=("act",),
+        reported=("React",),
+        study=SEARCHAIN,
+        generations=14,
+        color="#d98c8c",
+        order=240,
+    ),
+    System(
+        "ReAct -> CoT-SC",
+        react_cot_sc,
+        stages=("act", "cot"),
+        reported=("React → CoT-SC", "ReAct"),
+        study=SEARCHAIN,
+        generations=35,
+        color="#c0504d",
+        order=241,
+    ),
 )

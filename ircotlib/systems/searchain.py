@@ -3,15 +3,15 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial, update_wrapper
 
 from ircotlib.chains import conclude, read_chain, read_released_chain, read_tracing
-from ircotlib.data import Node, Paragraph, Prediction, Question
-from ircotlib.program import Duplicate, Extract, Generate, Program, Retrieve
-from ircotlib.reasoning import ask_to_trace, converse, give_feedback, judge, link, queries
+from ircotlib.data import Prediction, Question
+from ircotlib.program import Generate, Program
+from ircotlib.reasoning import ask_to_trace, converse, give_feedback, judge, link
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems.traverse import traverse
 
 END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
 
@@ -57,43 +57,6 @@ def searchain(
     return Prediction(answer, tuple(passages.values()), thoughts, final, nodes, fault)
 
 
-def traverse(
-    chain: Sequence[Node],
-    tree: list[Node],
-    passages: dict[str, Paragraph],
-    check: Callable[[Node, Paragraph], str],
-    same: float,
-) -> Program:
-    """Compare the nodes of a chain in order, but for those processed before; add them to the tree.
-    Return the first that needs feedback, None for "Finish" (Algorithm 1, Traverse).
-
-    An unsolved query never counts as processed (released program).
-    """
-    for place, node in enumerate(chain, start=1):
-        processed = () if node.unsolved else queries(tree)
-        if not (processed and (yield Duplicate(node.query, processed)) > same):
-            node = yield from compare(node, passages, check)
-        tree.append(node)
-        if node.feedback:
-            tree.extend(chain[place:])
-            return node
-    return None
-
-
-def compare(node: Node, passages: dict[str, Paragraph], check: Callable) -> Program:
-    """Retrieve the best passage for a node and extract an answer; return the node with them and
-    its feedback, "" for "Pass" (Algorithm 1, IR). Where nothing is found it passes (ours).
-    """
-    found = yield Retrieve(node.query, 1)
-    if not found:
-        return node
-    passages.update((paragraph.id, paragraph) for paragraph in found)
-    passage = found[-1]  # a question's main passage stands before it (IIRC)
-    text, confidence = yield Extract(node.query, passage)
-    node = replace(node, passage=passage.id, found=text, confidence=confidence)
-    return replace(node, feedback=check(node, passage))
-
-
 def searchain_without_ir(
     question: Question,
     *,
@@ -114,18 +77,28 @@ def _without(feedback: str) -> Callable[..., Program]:
 
 STAGES = ("chain", "verification", "completion", "reference", "tracing")
 WITHOUT = ("SearChain w/o IR", "SearChain w/o Verification", "SearChain w/o Completion")
+# what the paper says they outperform (§4.2, Table 1)
+WITHOUT_IR = ("CoT", "Auto-CoT", "CoT-SC", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most")
+WITH_IR = ("Direct Retrieval", "ToolFormer", "Self-Ask", "Plan-and-Solve w/ IR", "ReAct -> CoT-SC")
+WITH_IR += ("Verify-and-Edit", "Tree-of-Thought w/ IR", "DSP")
 RED, ROSE, PINK, PALE = "#b0413e", "#c96f6b", "#dd9d99", "#ecc9c6"
 
 
-def _system(name: str, program: Callable, stages: Sequence[str] = STAGES, **drawn) -> System:
-    better = () if name in WITHOUT else WITHOUT
-    told = {"stages": stages, "better_than": better, "reported": (name,), "study": SEARCHAIN}
-    return System(name, program, **told, **drawn)
+def _system(name: str, program: Callable, stages: Sequence[str] = STAGES, **record) -> System:
+    told = {"reported": (name,), "study": SEARCHAIN, "generations": 6 if stages == STAGES else 1}
+    return System(name, program, stages, **told, **record)
 
 
 SYSTEMS = (
-    _system(WITHOUT[0], searchain_without_ir, ("without_ir",), color=PALE, order=400),
+    _system(
+        WITHOUT[0],
+        searchain_without_ir,
+        ("without_ir",),
+        better_than=WITHOUT_IR,
+        color=PALE,
+        order=400,
+    ),
     _system(WITHOUT[1], _without("verify"), color=PINK, order=401),
     _system(WITHOUT[2], _without("complete"), color=ROSE, order=402),
-    _system("SearChain", searchain, color=RED, order=403),
+    _system("SearChain", searchain, better_than=WITH_IR + WITHOUT, color=RED, order=403),
 )

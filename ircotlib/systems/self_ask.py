@@ -2,12 +2,13 @@
 2023).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ircotlib.data import Paragraph, Prediction, Question
-from ircotlib.program import LINE, Extract, Extracted, Generate, Program, Retrieve, Stop
+from ircotlib.data import Prediction, Question
+from ircotlib.program import LINE, Generate, Program, Retrieve, Stop
 from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.intermediate import extract_answer, read_answer
 from ircotlib.systems.readers import WritePrompt
 
 FOLLOW_UP, ANSWERED = "Follow up:", "Intermediate answer:"
@@ -68,24 +69,6 @@ def self_ask_with_search(
     return replace(read_asking(text), paragraphs=tuple(dict.fromkeys(paragraphs)))
 
 
-def read_answer(asked: Question, found: Sequence[Paragraph], prompts) -> Program:
-    """A short answer that the model reads in the paragraphs (ours); "" where it says "unknown"."""
-    if not found:
-        return ""
-    answer = yield Generate(prompts["read"](asked, found), stop=LINE, max_tokens=32)
-    answer = answer.removesuffix(".")
-    return "" if answer.lower() == "unknown" else answer
-
-
-def extract_answer(asked: Question, found: Sequence[Paragraph]) -> Program:
-    """The surest answer that is extracted from the paragraphs (ours); "" for none."""
-    answers = []
-    for paragraph in found:
-        answers.append((yield Extract(asked.text, paragraph)))
-    best = max(answers, key=lambda answer: answer.confidence, default=Extracted("", 0.0))
-    return best.text.removesuffix(".")
-
-
 def read_asking(text: str) -> Prediction:
     """The prediction of what Self-Ask wrote: its lines, and its final answer; without one, what
     stands after the last colon of the last line (released program).
@@ -112,7 +95,6 @@ SYSTEMS = (
         "Self-Ask w/o IR",
         self_ask,
         stages=("ask",),
-        better_than=("CoT",),
         reported=("Self-Ask w/o IR",),
         study=SEARCHAIN,
         color="#a9cdbd",
@@ -122,9 +104,9 @@ SYSTEMS = (
         "Self-Ask",
         self_ask_with_search,
         stages=("ask", "read"),
-        better_than=("Self-Ask w/o IR",),
         reported=("Self-Ask", "SelfAsk"),
         study=SEARCHAIN,
+        generations=25,
         color="#5d9b84",
         order=220,
     ),

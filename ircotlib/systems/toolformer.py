@@ -54,6 +54,7 @@ SYSTEMS = (
         stages=("write",),
         reported=("ToolFormer",),
         study=SEARCHAIN,
+        generations=2,
         color="#5a6fa8",
         order=210,
     ),

@@ -1,0 +1,97 @@
+"""How many replies of a model SearChain's systems can read, on real questions, one row a system:
+python -m bench.parse_rates --model NAME --server URL --data FOLDER [--chat]
+
+Writes figures/bench_parse_rates.csv after each system. Replies are remembered: the same command
+goes on where it was interrupted. Samples, steps and lengths are cut for a slow machine (CUT).
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.bench import Bench, open_bench
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.files import find_questions
+from ircotlib.datasets.pooled import sample_dev_test
+from ircotlib.figures import save_figure
+from ircotlib.measures import count_parsed
+from ircotlib.parameters import read_parameters
+from ircotlib.paths import FIGURES, resolve
+from ircotlib.runs import run_folder, run_system
+from ircotlib.systems import SEARCHAIN, System, choose_systems
+
+NAME = "bench_parse_rates"
+# fewer than the papers' samples, queries, steps and paragraphs
+CUT = {
+    "CoT-SC": {"n": 5},
+    "Recite-and-answer": {"n": 3},
+    "ReAct -> CoT-SC": {"n": 5},
+    "Verify-and-Edit": {"n": 3},
+    "Tree-of-Thought w/ IR": {"n": 2, "votes": 2, "depth": 3},
+    "DSP": {"queries": 2, "n": 3, "annotated": 1},
+    "InterAug": {"k": 5},
+    "SearChain": {"max_rounds": 3},
+    "SearChain w/o Verification": {"max_rounds": 3},
+    "SearChain w/o Completion": {"max_rounds": 3},
+}
+ELSEWHERE = ("CoT", "Self-Ask", "ReAct", "SearChain")  # also run on the other families of data sets
+
+
+def open_with(bench: Bench, dataset: str, questions: int) -> Bench:
+    """A bench of another data set's questions over the same paragraphs: those of FEVER and ELI5
+    have none of their own here.
+    """
+    p, record = bench.parameters, find_dataset(dataset)
+    asked = [question for question, _ in record.read(find_questions(record, resolve(p.data_dir)))]
+    _, test = sample_dev_test(asked, 0, questions, p.seed)
+    changed = p.change(datasets=[dataset], test=questions)
+    return replace(bench, parameters=changed, dataset=dataset, test=test)
+
+
+def measure(bench: Bench, system: System, most_tokens: int) -> dict:
+    """Run a system; its row of the table."""
+    lengths = {name: min(n, most_tokens) for name, n in bench.tokens(system).items()}
+    setting = CUT.get(system.name, {}) | lengths
+    run_system(bench, system, **setting)
+    return count_parsed(run_folder(bench, system, "test", setting))
+
+
+def read_seconds(path: Path) -> dict[tuple[str, str], int]:
+    """What runs took before their replies were remembered, from an earlier table."""
+    table = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=["dataset", "system"])
+    return {(row["dataset"], row["system"]): row["seconds"] for _, row in table.iterrows()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--server", required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--chat", action="store_true")
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--elsewhere", type=int, default=5)
+    parser.add_argument("--context-tokens", type=int, default=1200)
+    parser.add_argument("--most-tokens", type=int, default=160)
+    options = parser.parse_args()
+    changes = {"model": options.model, "server": options.server, "chat": options.chat}
+    changes |= {"data_dir": options.data, "dev": 0, "test": options.questions, "in_flight": 4}
+    changes |= {"context_tokens": options.context_tokens}
+    p = read_parameters("sample", changes | {"datasets": ["hotpotqa"]})
+    bench, rows = open_bench(p, "hotpotqa", NAME), []
+    runs = [(bench, system) for system in choose_systems(study=SEARCHAIN)]
+    for dataset in ("strategyqa", "fever", "eli5"):
+        other = open_with(bench, dataset, options.elsewhere)
+        runs += [(other, system) for system in choose_systems(ELSEWHERE)]
+    earlier = read_seconds(FIGURES / f"{NAME}.csv")
+    for one, system in runs:
+        row = measure(one, system, options.most_tokens)
+        longest = max(row["seconds"], earlier.get((row["dataset"], row["system"]), 0))
+        rows.append(row | {"seconds": longest})
+        save_figure(None, pd.DataFrame(rows), NAME)
+        print(rows[-1], flush=True)
+
+
+if __name__ == "__main__":
+    main()

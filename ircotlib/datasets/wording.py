@@ -1,0 +1,26 @@
+"""How what stands in official files is put as a question."""
+
+from ircotlib.data import excerpt
+
+SEPARATOR = " [SEP] "  # between the subject and the relation of zsRE's and T-REx's inputs
+
+
+def ask_relation(text: str) -> str:
+    """The question for "subject [SEP] relation" (zsRE, T-REx).
+
+    This wording is ours: neither KILT nor SearChain says how the input is put.
+    """
+    subject, separator, relation = text.partition(SEPARATOR)
+    if not (subject.strip() and separator and relation.strip()):
+        raise ValueError(f"expected 'subject{SEPARATOR}relation', found {excerpt(text)}")
+    return f"What is the {relation.strip()} of {subject.strip()}?"
+
+
+def ask_claim(claim: str) -> str:
+    """How a claim is put as a question (SearChain, Appendix: its prompt for FEVER)."""
+    return f"Is it true that {claim.strip().rstrip('.')} (SUPPORTS or REFUTES)?"
+
+
+def ask_yes_or_no(question: str) -> str:
+    """How a question of StrategyQA is put (SearChain, Appendix: its prompt for StrategyQA)."""
+    return f"{question.strip()} (Yes or No)"

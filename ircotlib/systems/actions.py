@@ -1,0 +1,33 @@
+"""ReAct's thoughts and actions, as a model writes them (Yao et al. 2023, §3.2)."""
+
+import re
+from collections.abc import Sequence
+
+from ircotlib.data import Question
+from ircotlib.program import LINE, Generate, Program
+from ircotlib.systems.readers import WritePrompt
+
+ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL)
+
+
+def think_and_act(
+    question: Question, prompt: WritePrompt, lines: Sequence[str], step: int, tokens: int
+) -> Program:
+    """The next thought and action; two generations where one does not hold both (released
+    program).
+    """
+    so_far = "\n".join([*lines, f"Thought {step}:"])
+    stop = (f"\nObservation {step}:",)
+    written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
+    thought, found, action = written.partition(f"\nAction {step}: ")
+    if found:
+        return thought.strip(), action.strip()
+    thought = written.partition("\n")[0].strip()
+    so_far = f"{so_far} {thought}\nAction {step}:"
+    return thought, (yield Generate(prompt(question, thoughts=(so_far,)), LINE, tokens))
+
+
+def read_action(action: str) -> tuple[str, str]:
+    """Search, lookup or finish in lower case, and its argument; "" and "" for no action."""
+    found = ACTION.fullmatch(action)
+    return (found[1].lower(), found[2].strip()) if found else ("", "")

@@ -1,0 +1,43 @@
+"""DSP's primitives: texts with a field completed, and the paragraphs of several queries (Khattab et
+al. 2022, §2; released program, dsp/primitives).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ircotlib.data import Paragraph
+from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
+from ircotlib.systems.readers import WritePrompt
+
+END = ("\n\n",)  # of a completion
+
+
+def complete(
+    write: WritePrompt, field: str, n: int, temperature: float, max_tokens: int
+) -> Program:
+    """Rationales with the field written after them, the most probable first; where no text has the
+    field, the longest is continued greedily (program).
+    """
+    drawn = (
+        [Sampled((yield Generate(write(), END, max_tokens)), None)]
+        if n == 1
+        else (yield Sample(write(), n, temperature, END, max_tokens))
+    )
+    if all(one.log_probability is not None for one in drawn):
+        drawn = sorted(drawn, key=lambda one: -one.log_probability)
+    parts = [one.text.partition(field) for one in drawn]
+    whole = [(before.strip(), after.strip()) for before, _, after in parts if after.strip()]
+    if whole:
+        return whole
+    rationale = max((before.strip() for before, _, _ in parts), key=len)
+    so_far = f" {rationale}{field}"
+    return [(rationale, (yield Generate(write(thoughts=(so_far,)), LINE, max_tokens)))]
+
+
+def retrieve(queries: Sequence[str], depth: int, k: int) -> Program:
+    """The k best paragraphs of several queries, by the sum of 1 / (60 + rank): this is ours."""
+    scores: Counter[Paragraph] = Counter()
+    for query in queries:
+        for rank, paragraph in enumerate((yield Retrieve(query, depth)), start=1):
+            scores[paragraph] += 1 / (60 + rank)
+    return tuple(paragraph for paragraph, _ in scores.most_common(k))
