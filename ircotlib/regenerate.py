@@ -29,7 +29,8 @@ from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, ROOT
 
 OWN_DATA = ("05_laboratory", "10_your_own")  # which make data of their own
 MEMORY = re.compile(
-    r"Kernel died|MemoryError|out of memory|can't allocate memory|bad_alloc|Cannot allocate|map segment"
+    r"Kernel died|MemoryError|out of memory|can't allocate memory|bad_alloc|Cannot allocate"
+    "|map segment"
 )
 FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
 LITTLE_MEMORY = "; was there too little memory? fewer --jobs, a smaller model or corpus takes less"
