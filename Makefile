@@ -29,6 +29,7 @@ bench: $(READY)            ## the benchmarks behind the README's claims of speed
 	.venv/bin/python -m bench.batching
 	.venv/bin/python -m bench.retrieval
 	.venv/bin/python -m bench.reading
+	.venv/bin/python -m bench.systems
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
 	.venv/bin/python -m ircotlib.regenerate --save --jobs 2

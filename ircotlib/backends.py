@@ -5,11 +5,12 @@ import re
 from functools import cache, partial
 from pathlib import Path
 
-from ircotlib.parameters import VECTORS, Parameters
+from ircotlib.parameters import Parameters
 from ircotlib.paths import resolve
 from ircotlib.prices import find_price
 from ircotlib.progress import track
 from ircotlib.retrieval.bm25 import open_index
+from ircotlib.retrieval.names import VECTORS
 
 
 def open_retriever(corpus, folder: Path, retriever: str = "embedded") -> object:

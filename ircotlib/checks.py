@@ -14,8 +14,8 @@ from ircotlib.demonstrations import prompt_path
 from ircotlib.parameters import Parameters
 from ircotlib.paths import DATA, FIGURES, ROOT, resolve
 from ircotlib.prompts import STYLES
+from ircotlib.retrieval.names import VECTORS
 from ircotlib.systems import IRCOT, choose_systems
-from ircotlib.values import VECTORS
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 CONFIG = "config.json"

@@ -13,7 +13,8 @@ import yaml
 
 from ircotlib.paths import ROOT
 
-PATHS = ("data_dir", "demonstrations", "model", "agent")  # may be relative to the caller
+# may be relative to the caller
+PATHS = ("data_dir", "demonstrations", "model", "agent", "second_model")
 # numbers that YAML 1.1 takes for octal ones, for minutes, or without their underscores
 ODD = re.compile(r"(?<![\w.:/-])(0[0-7]+|\d+(?:[_:]\d+)+)(?![\w.:/-])")
 

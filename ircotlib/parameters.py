@@ -7,7 +7,7 @@ import difflib
 import json
 import re
 import shlex
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
@@ -19,7 +19,6 @@ from ircotlib.prices import find_price
 from ircotlib.prompts import AGENT, GPT3, STYLES
 from ircotlib.systems import all_systems
 from ircotlib.values import (
-    VECTORS,
     Cost,
     Count,
     Distractors,
@@ -38,6 +37,8 @@ from ircotlib.values import (
     describe,
 )
 
+EIGHT = ["hotpotqa", "musique", "2wikimultihopqa", "strategyqa"]  # in SearChain's order (§4.1)
+EIGHT += ["zsre", "trex", "fever", "eli5"]
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
 # of a profile that says how its local models are prompted, a model behind a server takes these
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
@@ -61,10 +62,15 @@ class Parameters(BaseModel):
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     ood_test: Count | None = None  # those of 07_ood; None: as test
+    head_to_head: SomeNames = EIGHT  # the data sets of 13_head_to_head
+    head_to_head_test: Count | None = None  # and its questions of each; None: as test
+    samples: Count | None = None  # the most texts that a system of SearChain's study draws at a
+    # time; None: as many as its paper
     seed: Annotated[int, Field(strict=True)] = 0  # of the draw of dev and test questions
     # who reads and writes
     model: Name  # a local folder or a hub id; with `server` its name there
     agent: str = ""  # a local folder: the small model that plays SearChain's systems; "": `model`
+    second_model: str = ""  # of SearChain's Table 9; "": none
     models: SomeNames  # those of 06_scale
     server: Server = ""  # of an OpenAI-compatible server
     chat: bool = False  # ask the server by chat messages, not for completions
@@ -124,6 +130,7 @@ class Parameters(BaseModel):
         """The data sets and systems are there."""
         for name, found, known in (
             ("datasets", self.datasets, list(all_datasets())),
+            ("head_to_head", self.head_to_head, list(all_datasets())),
             ("systems", self.systems, list(all_systems())),
         ):
             if unknown := [one for one in found if one not in known]:
@@ -178,14 +185,6 @@ class Parameters(BaseModel):
             return self.distractors if chosen is None else chosen
         extra = self.model_extra or {}
         return extra.get(f"{of}{module}_{name}", extra.get(f"{module}_{name}", list(paper)))
-
-
-def retriever_name(retriever: str) -> str:
-    """A retriever as figures name it, without the place where its model or server is."""
-    kind, _, model = retriever.partition(":")
-    if kind in VECTORS:
-        return f"{kind}: {PurePath(model).name}"
-    return "BM25" if retriever == "embedded" else "BM25, Elasticsearch"
 
 
 def grid_names() -> list[str]:

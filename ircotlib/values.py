@@ -1,15 +1,11 @@
 """The values that parameters may have: their types and ranges, and what is said of wrong ones."""
 
-import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from ircotlib.urls import read_urls
+from ircotlib.retrieval.names import check_retriever
 
-VECTORS = ("dense", "colbert", "hybrid")  # retrievers, before ":MODEL"
-MODEL = re.compile(rf"({'|'.join(VECTORS)}):\S.*")
-ELASTICSEARCH = "ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
 KINDS = {  # what pydantic calls wrong -> what is expected
     "missing": "one more value",
     "string_type": "a text",
@@ -32,17 +28,6 @@ def _different(values: list) -> list:
     return values
 
 
-def _retriever(name: str) -> str:
-    if name == "embedded" or MODEL.fullmatch(name):
-        return name
-    if name.startswith(("http:", "https:")):
-        return ",".join(read_urls(name, "http://host:9200", ELASTICSEARCH, port=True))
-    raise ValueError(
-        'expected "embedded" or the address of an Elasticsearch, http://host:9200, or a model as'
-        " in dense:FOLDER, colbert:FOLDER or hybrid:FOLDER"
-    )
-
-
 def _addresses(server: str) -> str:
     from ircotlib.generation.addresses import read_addresses
 
@@ -59,7 +44,7 @@ Values = Annotated[list[Count], Field(min_length=1), AfterValidator(_different)]
 Distractors = Annotated[list[Count], AfterValidator(_different)]
 Names = Annotated[list[Name], AfterValidator(_different)]
 SomeNames = Annotated[Names, Field(min_length=1)]
-Retriever = Annotated[str, AfterValidator(_retriever)]
+Retriever = Annotated[str, AfterValidator(check_retriever)]
 Retrievers = Annotated[list[Retriever], AfterValidator(_different)]
 Server = Annotated[str, AfterValidator(_addresses)]
 Prices = Annotated[list[Cost], Field(min_length=2, max_length=2)]

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ircotlib.data import Question, read_jsonl, write_jsonl
-from ircotlib.datasets import all_datasets, find_dataset
+from ircotlib.datasets import all_datasets
 from ircotlib.datasets.articles import read_articles
-from ircotlib.datasets.files import find_questions, questions_of, read_dataset
-from ircotlib.datasets.kilt import read_pages
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.kilt import PAGES, read_pages
 from ircotlib.datasets.musique import read_paragraphs
 from ircotlib.datasets.twowiki import read_contexts
 from ircotlib.demonstrations import read_demonstrations
@@ -62,11 +62,14 @@ ARTICLES = {"mack": f"<p>{LONG}</p>", "park": LONG}
 EVIDENCE = [[[["A-1"], "operation"], ["no_evidence"]], [[["B-2"]]]]
 STRATEGY = {"qid": "s", "question": "Is it so?", "answer": True, "evidence": EVIDENCE}
 PARAGRAPHS = {"A-1": {"title": "A", "para_index": 1, "content": "Text."}}
+PAGE = {"_id": "1", "wikipedia_title": "A", "text": ["A", "b"]}
 SLOT = {"id": "1", "input": "Emma [SEP] author", "output": [{"answer": "Austen"}, {"meta": 1}]}
 CLAIM = {"id": 7, "label": "SUPPORTS", "claim": "Emma is a novel."}
 KILT_CLAIM = {"id": "7", "input": "Emma is a novel.", "output": [{"answer": "SUPPORTS"}]}
+WHY = {"id": "e", "input": "Why?", "output": [{"answer": "So."}]}
 OWN = {"id": "1", "question": "Who?", "answers": ["Ann", "A."], "kind": "2hop"}
 OWN |= {"paragraphs": [{"title": "A", "text": "It is Ann.", "is_supporting": True}]}
+LINES = "id_aliases.json", PAGES  # which are JSON lines
 # the files of each data set, those that are damaged in turn
 FILES = {
     "hotpotqa": {"hotpot_dev_distractor_v1.json": [HOTPOT, HOTPOT | {"_id": "5b"}]},
@@ -84,12 +87,12 @@ FILES = {
         "dev_229.json": [STRATEGY],
         "dev_paragraphs.jsonl": list(PARAGRAPHS.values()),
     },
-    "zsre": {"structured_zeroshot-dev-kilt.jsonl": [SLOT]},
-    "trex": {"trex-dev-kilt.jsonl": [SLOT]},
-    "fever": {"fever-dev-kilt.jsonl": [KILT_CLAIM]},
-    "fever sample": {"dev_300.jsonl": [CLAIM]},
-    "eli5": {"eli5-dev-kilt.jsonl": [{"id": "e", "input": "Why?", "output": [{"answer": "So."}]}]},
-    "eli5 sample": {"alce_200.json": [{"question": "Why?", "answer": "So."}]},
+    "zsre": {"structured_zeroshot-dev-kilt.jsonl": [SLOT], PAGES: [PAGE]},
+    "trex": {"trex-dev-kilt.jsonl": [SLOT], PAGES: [PAGE]},
+    "fever": {"fever-dev-kilt.jsonl": [KILT_CLAIM], PAGES: [PAGE]},
+    "fever sample": {"dev_300.jsonl": [CLAIM], PAGES: [PAGE]},
+    "eli5": {"eli5-dev-kilt.jsonl": [WHY], PAGES: [PAGE]},
+    "eli5 sample": {"alce_200.json": [{"question": "Why?", "answer": "So."}], PAGES: [PAGE]},
     "own": {"questions.jsonl": [OWN]},
 }
 PLACES = [(name, file) for name, files in FILES.items() for file in files]
@@ -98,13 +101,13 @@ STREAMS: dict[str, tuple[Callable, str, object]] = {
     "2wikimultihopqa": (read_contexts, "train.json", [WIKI, {"context": CONTEXT}]),
     "musique": (read_paragraphs, "train.jsonl", [MUSIQUE]),
     "iirc": (read_articles, "context_articles.json", ARTICLES),
-    "kilt": (read_pages, "pages.jsonl", [{"_id": "1", "wikipedia_title": "A", "text": ["A", "b"]}]),
+    "kilt": (read_pages, PAGES, [PAGE]),
 }
 
 
 def encode(file: str, content: object) -> bytes:
     """A file's content in its official format: JSON lines, a list or an object."""
-    if file.endswith(".jsonl") or file == "id_aliases.json":
+    if file.endswith(".jsonl") or file in LINES:
         return "".join(f"{json.dumps(row)}\n" for row in content).encode()
     return json.dumps(content).encode()
 
@@ -152,11 +155,7 @@ def _slot(text: str) -> str:
 
 def read(name: str, folder: Path) -> list[Question]:
     """The questions of a data set, its corpus gone through too if it is pooled."""
-    dataset = find_dataset(name.split()[0])
-    if dataset.full is not None and dataset.full.name == "kilt" and not dataset.paragraphs:
-        path = find_questions(dataset, folder)
-        return questions_of(dataset.read(path), path)
-    questions, paragraphs = read_dataset(dataset.name, folder)
+    questions, paragraphs = read_dataset(name.split()[0], folder)
     list(paragraphs)
     return questions
 
@@ -307,7 +306,7 @@ def test_another_encoding_is_named(tmp_path, name, file, encoding):
 )
 def test_files_of_another_kind_are_refused(tmp_path, name, file, content):
     accepted = check(name, file, content, tmp_path)
-    assert accepted == (file == "id_aliases.json" and not content)
+    assert accepted == (file == "id_aliases.json" and not content)  # no names are known
 
 
 DEEP = """

@@ -10,7 +10,7 @@ from pydantic import Field
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Asked, FullCorpus
 from ircotlib.datasets.downloads import find_each
-from ircotlib.datasets.fields import Record, String, Text, read_rows
+from ircotlib.datasets.fields import AGAIN, Record, String, Text, read_rows
 
 SOURCE = "https://github.com/facebookresearch/KILT"
 PAGES = "kilt_knowledgesource.json"  # 35 GB
@@ -59,12 +59,15 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
     Titles, heads of sections and the marks of bullets are left out. Differs from KILT's own
     passages: those are whole sentences of at most 100 tokens.
     """
+    page = None
     for page, _ in read_rows(path, _Page):
         told = (line.removeprefix(BULLET) for line in page.text[1:] if not line.startswith(SECTION))
         words = " ".join(told).split()
         for number, first in enumerate(range(0, len(words), WORDS)):
             text = " ".join(words[first : first + WORDS])
             yield Paragraph(f"{page.id}-{number}", page.wikipedia_title, text)
+    if page is None:
+        raise ValueError(f"{path}: found no pages, expected at least one: {AGAIN}")
 
 
 def read_beside(path: Path) -> Iterator[Paragraph]:
