@@ -147,12 +147,17 @@ def our_names() -> dict[str, str]:
     return {theirs: name for name, one in all_systems().items() for theirs in one.reported}
 
 
+def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the big table with the first measure of each data set."""
+    return table[table["metric"] == table["dataset"].map(lambda name: measures_of(name)[0])]
+
+
 def average(table: pd.DataFrame) -> pd.DataFrame:
     """Each system's mean over all data sets, by the first measure of each, with the mean of the
     paper and of the costs (SearChain Table 6, Perf.); `on_front`: no other system answers as well
     or better for fewer tokens. Only systems that were run on all data sets.
     """
-    first = table[table["metric"] == table["dataset"].map(lambda name: measures_of(name)[0])]
+    first = of_first_measure(table)
     by = ["profile", "model", "retriever", "system"]
     groups = first.groupby(by, sort=False)
     means = groups[["mean", *COSTS, "seconds"]].mean().round(2)

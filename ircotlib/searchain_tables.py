@@ -11,7 +11,7 @@ from ircotlib.analysis import find_runs, read_reported
 from ircotlib.bench import Bench, open_dataset
 from ircotlib.data import read_jsonl
 from ircotlib.datasets import all_datasets, find_dataset
-from ircotlib.head_to_head import EXPERIMENT, average, measures_of, our_names
+from ircotlib.head_to_head import EXPERIMENT, average, measures_of, of_first_measure, our_names
 from ircotlib.laboratory.judge import Entities
 from ircotlib.metrics import cover_em
 from ircotlib.parameters import Parameters
@@ -63,7 +63,7 @@ def _rows(dataset: str, system: str, found: Mapping, n: int | None = None) -> li
 
 def table_1(table: pd.DataFrame) -> pd.DataFrame:
     """Every system on every data set; `table`: from head_to_head.compare_all."""
-    first = table[table["metric"] == table["dataset"].map(lambda name: measures_of(name)[0])]
+    first = of_first_measure(table)
     return beside(first.rename(columns={"mean": "ours"}).to_dict("records"), "Table 1")
 
 
