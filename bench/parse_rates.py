@@ -83,6 +83,7 @@ def main() -> None:
     options = parser.parse_args()
     changes = {"model": options.model, "server": options.server, "chat": options.chat}
     changes |= {"data_dir": options.data, "dev": 0, "test": options.questions, "in_flight": 4}
+    changes |= {"timeout": 3600.0}
     changes |= {"context_tokens": options.context_tokens}
     p = read_parameters("sample", changes | {"datasets": ["hotpotqa"]})
     bench, rows = open_bench(p, "hotpotqa", NAME), []

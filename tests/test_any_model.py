@@ -1,0 +1,53 @@
+"""Every system of SearChain's study, from a bench, with a model that was never taught its format:
+on every data set of the laboratory, and in a window in which prompts have to be cut.
+"""
+
+import pytest
+
+from bench.parse_rates import CUT
+from ircotlib import bench
+from ircotlib.bench import open_bench
+from ircotlib.laboratory.make import make_laboratory
+from ircotlib.parameters import read_parameters
+from ircotlib.program import Generate, Sample
+from ircotlib.runs import answer
+from ircotlib.systems import SEARCHAIN, choose_systems
+
+DATASETS = "hotpotqa 2wikimultihopqa musique iirc strategyqa zsre trex fever eli5".split()
+
+
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("laboratory") / "small"
+    return make_laboratory(folder, seed=5, size=600, questions=20)
+
+
+def open_small(laboratory, dataset: str, **changes):
+    changes = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": [dataset]} | changes
+    p = read_parameters("mini", {"model": "data/models/mini-causal", "style": "codex"} | changes)
+    return open_bench(p, dataset, "try")
+
+
+def play_all(opened) -> None:
+    """Each system answers a question, or says what it could not read; no prompt and no reply is
+    longer than the window.
+    """
+    for system in choose_systems(study=SEARCHAIN):
+        outcome = answer(opened, system, opened.test[0], **CUT.get(system.name, {}))
+        assert outcome.result.answer or outcome.result.fault, system.name
+        for step in outcome.trace:
+            if isinstance(step.request, Generate | Sample):
+                room = opened.model.count_tokens(step.request.prompt) + step.request.max_tokens
+                assert room <= opened.window, (system.name, step.request.prompt)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_every_system_runs_on_every_data_set(tmp_path, monkeypatch, laboratory, dataset):
+    monkeypatch.setattr(bench, "DATA", tmp_path)
+    play_all(open_small(laboratory, dataset))
+
+
+@pytest.mark.parametrize("style", ["codex", "flan_t5", "agent"])
+def test_every_system_runs_in_a_small_window(tmp_path, monkeypatch, laboratory, style):
+    monkeypatch.setattr(bench, "DATA", tmp_path)
+    play_all(open_small(laboratory, "musique", style=style, context_tokens=320))
