@@ -374,6 +374,36 @@ def test_a_laboratory_is_left_as_it_is_or_replaced_as_a_whole(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"x", "x.lock"}
 
 
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("laboratory.json", lambda text: text[:40], "laboratory.json: found no JSON"),
+        ("laboratory.json", lambda text: text.replace(b"musique", b"mosique"), "another text than"),
+        ("hotpotqa/hotpot_dev_distractor_v1.json", lambda text: text[:-9], "v1.json: found"),
+        ("musique/musique_ans_v1.0_dev.jsonl", lambda text: None, "jsonl: found no such file"),
+        ("iirc/context_articles.json", lambda text: text.replace(b"a", b"o"), "found the checksum"),
+        ("prompts/demonstration_sets.json", lambda text: b"", "json: found 0 bytes"),
+    ],
+)
+def test_a_damaged_laboratory_is_made_anew_and_that_is_said(
+    small, tmp_path, capsys, name, damage, said
+):
+    folder = Path(shutil.copytree(small, tmp_path / "copy"))
+    about = json.loads((folder / "laboratory.json").read_text())
+    how = {key: about[key] for key in ("seed", "size", "questions")}
+    whole = (folder / name).read_bytes()
+    (folder / name).unlink() if damage(whole) is None else (folder / name).write_bytes(
+        damage(whole)
+    )
+    make_laboratory(folder, **how)
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(str(folder / name)) and said in line
+    assert line.endswith("; the laboratory is made anew")
+    assert (folder / name).read_bytes() == whole
+    make_laboratory(folder, **how)
+    assert capsys.readouterr().err == ""
+
+
 def test_wrong_options_are_refused_in_one_line(tmp_path, capsys):
     for arguments, message in (
         (["--questions", "0"], "found 0 questions of each data set, expected 1 or more"),

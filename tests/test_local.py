@@ -467,15 +467,17 @@ def test_a_model_that_is_not_there(folders, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("left_out", "expected"),
+    "left_out",
     [
-        ("*.safetensors", r"config.json, \*.safetensors, a vocabulary"),
-        ("config.json", r"config.json, \*.safetensors, a vocabulary"),
-        ("tokenizer*", r"config.json, \*.safetensors, a vocabulary"),
-        ("tokenizer.json", r"config.json, \*.safetensors, a vocabulary"),
+        "*.safetensors",
+        "config.json",
+        "tokenizer*",
+        "tokenizer.json",
+        "tokenizer_config.json",
     ],
 )
-def test_a_folder_that_lacks_something(folders, tmp_path, left_out, expected):
+def test_a_folder_that_lacks_something(folders, tmp_path, left_out):
+    expected = r"config.json, tokenizer_config.json, \*.safetensors, a vocabulary"
     copy = shutil.copytree(
         folders["t5"], tmp_path / "copy", ignore=shutil.ignore_patterns(left_out)
     )
@@ -510,7 +512,7 @@ def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders,
     assert [type(reply) for reply in replies] == [ValueError, str, ValueError, str]
     assert replies[1::2] == answers(local, [fits, Generate("ka", None, 3)])
     found = f"found a prompt of {LIMIT - room} and max_tokens {room + 1}"
-    message = f"reads at most {LIMIT} tokens, {found}; pack .* ka'"
+    message = f"reads at most {LIMIT - room - 1} tokens before what it writes, {found}; pack .* ka'"
     with pytest.raises(ValueError, match=message):
         raise replies[0]
 
@@ -822,3 +824,119 @@ def test_tied_weights_that_are_written_twice_or_not_at_all_fit(tmp_path):
     assert answers(copy, [request]) == answers(shipped, [request])
     whole = AutoModelForSeq2SeqLM.from_pretrained(MODELS / "mini-base").num_parameters()
     assert copy.parameters == shipped.parameters == whole
+
+
+# Files that are cut off or damaged
+
+
+def change(name, **values):
+    """Change fields of a JSON file of the folder; None leaves one out."""
+
+    def act(folder):
+        content = json.loads((folder / name).read_text()) | values
+        kept = {key: value for key, value in content.items() if value is not None}
+        (folder / name).write_text(json.dumps(kept))
+
+    return act
+
+
+def write(name, content):
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def cut_off(name, share):
+    def act(folder):
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: int(share * len(content))])
+
+    return act
+
+
+def empty_vocabulary(folder):
+    return json.loads((folder / "tokenizer.json").read_text())["model"] | {"vocab": {}}
+
+
+DAMAGED = {  # what is done to the folder of a shipped model; the file that is named
+    "tokenizer.json is empty": (write("tokenizer.json", b""), "tokenizer.json: found a tokenizer"),
+    "tokenizer.json is {}": (write("tokenizer.json", b"{}"), "tokenizer.json: found a tokenizer"),
+    "half a tokenizer.json": (cut_off("tokenizer.json", 0.5), "tokenizer.json: found a tokenizer"),
+    "tokenizer.json is no text": (write("tokenizer.json", b"\xff"), "tokenizer.json: found a"),
+    "an empty vocabulary": (
+        lambda folder: change("tokenizer.json", model=empty_vocabulary(folder))(folder),
+        "tokenizer.json: found a tokenizer that cannot be read",
+    ),
+    "tokenizer.json is deep": (write("tokenizer.json", b"[" * 9999), "tokenizer.json: found a"),
+    "another tokenizer's class": (
+        change("tokenizer_config.json", tokenizer_class="T5Tokenizer"),
+        ": found a tokenizer that cannot be read",
+    ),
+    "half a tokenizer_config.json": (
+        cut_off("tokenizer_config.json", 0.5),
+        "tokenizer_config.json",
+    ),
+    "tokenizer_config.json is []": (
+        write("tokenizer_config.json", b"[]"),
+        "tokenizer_config.json: found [], expected a JSON object",
+    ),
+    "half a config.json": (cut_off("config.json", 0.5), "config.json: found no JSON (Unt"),
+    "config.json is latin-1": (
+        write("config.json", b'{"\xe9": 1}'),
+        "config.json: found no JSON (line 1, byte 2: 0xe9 is",
+    ),
+    "config.json is deep": (write("config.json", b"[" * 9999), "config.json: found no JSON (max"),
+    "an unknown model_type": (
+        change("config.json", model_type="nosuch"),
+        "config.json: found a configuration that cannot be read",
+    ),
+    "no model_type": (change("config.json", model_type=None), "config.json: found a configuration"),
+    "a text for a number": (
+        change("config.json", num_layers="x", num_hidden_layers="x"),
+        "config.json: found a configuration that cannot be read",
+    ),
+    "half a generation_config.json": (
+        cut_off("generation_config.json", 0.5),
+        "generation_config.json: found no JSON (",
+    ),
+    "no weights in the file": (
+        write("model.safetensors", b""),
+        "model.safetensors: found no header",
+    ),
+    "half the weights": (cut_off("model.safetensors", 0.5), "bytes, expected"),
+    "no header": (write("model.safetensors", b"x" * 99), "model.safetensors: found no header"),
+    "a pointer": (
+        write("model.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n"),
+        "model.safetensors: found a pointer of git-lfs, expected safetensors",
+    ),
+}
+
+
+@pytest.mark.parametrize("model", ["mini-base", "mini-causal"])
+@pytest.mark.parametrize("how", DAMAGED)
+def test_a_file_that_is_damaged_is_named_in_one_line(tmp_path, how, model):
+    folder = Path(shutil.copytree(MODELS / model, tmp_path / "copy"))
+    damage, found = DAMAGED[how]
+    damage(folder)
+    with pytest.raises(ValueError) as error:
+        answers(open_model(folder), [Generate("Q: Who?\nA:", SENTENCE, 5)])
+    message = str(error.value)
+    assert message.startswith(str(folder)) and found in message and "\n" not in message
+    assert message.endswith("; write or download the folder again") and len(message) < 600
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_refused(tmp_path, value):
+    norm = load_file(MODELS / "mini-base" / "model.safetensors")[NORM]
+    local = damaged(tmp_path / "copy", **{NORM: torch.full_like(norm, value)})
+    with pytest.raises(ValueError, match=rf"infinite or no numbers \({NORM}; 1 in all\)"):
+        answers(local, [Generate("Q: Who?\nA:", SENTENCE, 5)])
+
+
+def test_a_token_that_the_model_does_not_know_costs_only_its_request(folders, tmp_path):
+    copy = Path(shutil.copytree(folders["llama"], tmp_path / "copy"))
+    about = json.loads((copy / "tokenizer.json").read_text())
+    about["model"]["vocab"]["another"] = 99_999
+    (copy / "tokenizer.json").write_text(json.dumps(about))
+    known, unknown = Generate("ka lo", None, 3), Generate("ka another", None, 3)
+    reply, fault = answers(open_model(copy), [known, unknown])
+    assert reply == answers(open_model(folders["llama"]), [known])[0]
+    assert "found the token 99999 in a prompt, expected one below" in str(fault)

@@ -224,7 +224,10 @@ def test_what_is_no_reader_is_refused_in_a_line(tmp_path, folder):
         with pytest.raises(FileNotFoundError, match="found no folder .*hub gave no model"):
             open_reader(name)
     (tmp_path / "config.json").write_text((folder / "config.json").read_text())
-    with pytest.raises(FileNotFoundError, match="safetensors or pytorch_model.bin, a vocabulary"):
+    with pytest.raises(
+        FileNotFoundError,
+        match="safetensors or pytorch_model.bin, a vocabulary",
+    ):
         open_reader(tmp_path)
     with pytest.raises(ValueError, match="found longest 0, expected"):
         open_reader(folder, longest=0)

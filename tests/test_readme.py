@@ -81,6 +81,16 @@ def test_every_page_of_docs_can_be_reached_from_the_readme():
     assert linked == {name for name in PAGES if name.startswith("docs/")}
 
 
+def test_the_tests_that_the_table_of_faults_names_are_there():
+    file, named = "", 0
+    for line in PAGES["docs/faults.md"].splitlines():
+        file = (re.findall(r"test in `(tests/\w+\.py)`", line) or [file])[0]
+        for path, name in re.findall(r"`(?:(tests/\w+\.py)::)?(test_\w+)`", line):
+            assert f"def {name}(" in (ROOT / (path or file)).read_text(encoding="utf-8"), name
+            named += 1
+    assert named > 20
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name):
     prose = re.sub(r"`[^`]*`|^    .*", "", PAGES[name], flags=re.MULTILINE)

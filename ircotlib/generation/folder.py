@@ -3,13 +3,18 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from math import inf, prod
 from pathlib import Path
 
+from ircotlib.checksums import PANIC
+from ircotlib.data import decode_text, excerpt
 from ircotlib.paths import resolve
 
-CONFIG = "config.json"
+CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
+OBJECTS = (CONFIG, TOKENIZER, "generation_config.json", "special_tokens_map.json")
 VOCABULARIES = ("tokenizer.json", "*.model", "vocab*")
 TEXT_FILES = (CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
               "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model")  # fmt: skip
@@ -17,24 +22,31 @@ WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
 OLDER = (*WEIGHT_FILES, "pytorch_model.bin")  # of encoders that the hub has from before safetensors
 # model types of which transformers takes tokenizer.json and "is_encoder_decoder" as they are
 PLAIN = ("gpt2", "gpt_neox", "llama", "t5")
+AGAIN = "write or download the folder again"
+POINTER = b"version https://git-lfs"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 BUFFERS = re.compile(r"\.(attn|attention)\.(masked_)?bias$|inv_freq$")  # no parameters
 
 
 def find_folder(
-    name: str, revision: str | None = None, weights: Sequence[str] = WEIGHT_FILES
+    name: str,
+    revision: str | None = None,
+    weights: Sequence[str] = WEIGHT_FILES,
+    needed: Sequence[str] = (CONFIG,),
 ) -> Path:
     """The folder of this name, or the one into which the model of this name on the Hugging Face hub
-    is downloaded; `weights`: the names that its weights may have.
+    is downloaded; `weights`: the names that its weights may have; `needed`: what else must be there
+    beside them and a vocabulary.
 
-    Raises FileNotFoundError when there is none, or when configuration, vocabulary or weights are
-    not in it.
+    Raises FileNotFoundError when there is none, or when configuration, tokenizer or weights are not
+    in it, and ValueError when one of these files is cut off or damaged, as far as can be told
+    without torch.
     """
     folder = Path(name) if Path(name).is_dir() else _download(name, revision, weights)
     named = [one for one in weights if not one.endswith(".json")]
-    expected = {CONFIG: (CONFIG,), " or ".join(named): named}
+    expected = {name: (name,) for name in needed} | {" or ".join(named): named}
     # the one tokenizer without a vocabulary is that of bytes
-    if "ByT5" not in str(read_json(folder, "tokenizer_config.json").get("tokenizer_class")):
+    if "ByT5" not in str(read_json(folder, TOKENIZER).get("tokenizer_class")):
         expected["a vocabulary (tokenizer.json, *.model or vocab*)"] = VOCABULARIES
     if not all(any(files(folder, *patterns)) for patterns in expected.values()):
         raise FileNotFoundError(
@@ -42,6 +54,10 @@ def find_folder(
             f"{', '.join(expected)}; write the folder with save_pretrained, of the model and of "
             "the tokenizer"
         )
+    for name in OBJECTS:
+        read_json(folder, name)
+    for path in files(folder, "*.safetensors"):
+        _read_header(path)
     return folder
 
 
@@ -51,9 +67,35 @@ def is_hub_name(name: str) -> bool:
 
 
 def read_json(folder: Path, name: str) -> dict:
-    """The content of a JSON file of the folder; nothing when the file is not there."""
-    path = folder / name
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    """The object in a JSON file of the folder, {} when the file is not there; ValueError, in one
+    line, when it is damaged.
+    """
+    if not (path := folder / name).is_file():
+        return {}
+    try:
+        found = json.loads(decode_text(path.read_bytes()))
+    except (ValueError, RecursionError) as error:
+        reason = f"found no JSON ({error})"
+        raise ValueError(f"{path}: {reason}, expected a JSON object; {AGAIN}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: found {excerpt(found)}, expected a JSON object; {AGAIN}")
+    return found
+
+
+@contextmanager
+def told(path: Path, what: str) -> Iterator[None]:
+    """Tell in one line what transformers, or a library under it, could not read: its errors have
+    any class and many lines, and do not name the file.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+            raise
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
+        found = f"{path}: found {what} that cannot be read ({' '.join(str(error).split()):.200})"
+        raise ValueError(f"{found}, expected one that transformers reads; {AGAIN}") from error
 
 
 def files(folder: Path, *patterns: str) -> list[Path]:
@@ -80,9 +122,7 @@ def is_encoder_decoder(folder: Path) -> bool:
         return config["is_encoder_decoder"]
     if config.get("model_type") in PLAIN:
         return config["model_type"] == "t5"
-    from transformers import AutoConfig
-
-    return AutoConfig.from_pretrained(folder).is_encoder_decoder
+    return _read_config(folder).is_encoder_decoder
 
 
 def count_parameters(folder: Path) -> int:
@@ -102,10 +142,25 @@ def count_parameters(folder: Path) -> int:
 
 
 def _read_header(path: Path) -> dict[str, list[int]]:
-    """The shapes of the tensors in a safetensors file, by name."""
+    """The shapes of the tensors in a safetensors file, by name; ValueError, in one line, when it is
+    cut off or damaged.
+    """
+    size = path.stat().st_size
     with path.open("rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    return {name: about["shape"] for name, about in header.items() if name != "__metadata__"}
+        start = file.read(8)
+        length = int.from_bytes(start, "little")
+        content = file.read(length) if length < size else start + file.read(len(POINTER))
+    try:
+        header = json.loads(content)
+        tensors = {name: about for name, about in header.items() if name != "__metadata__"}
+        expected = 8 + length + max(about["data_offsets"][1] for about in tensors.values())
+        shapes = {name: about["shape"] for name, about in tensors.items()}
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        found = "a pointer of git-lfs" if content.startswith(POINTER) else "no header"
+        raise ValueError(f"{path}: found {found}, expected safetensors; {AGAIN}") from None
+    if size != expected:
+        raise ValueError(f"{path}: found {size:,} bytes, expected {expected:,}; {AGAIN}")
+    return shapes
 
 
 def _download(name: str, revision: str | None, weights: Sequence[str]) -> Path:
@@ -136,7 +191,18 @@ def read_limit(folder: Path) -> int | None:
     """How many tokens a causal model reads and writes together; None: positions are relative, as in
     a T5, without a limit.
     """
+    return getattr(_read_config(folder).get_text_config(), "max_position_embeddings", None)
+
+
+@cache
+def read_vocabulary(folder: Path) -> float:
+    """How many tokens a model knows, if config.json says so; else any number."""
+    return read_json(folder, CONFIG).get("vocab_size", inf)
+
+
+def _read_config(folder: Path):
+    """The configuration as transformers reads it."""
     from transformers import AutoConfig
 
-    config = AutoConfig.from_pretrained(folder).get_text_config()
-    return getattr(config, "max_position_embeddings", None)
+    with told(folder / CONFIG, "a configuration"):
+        return AutoConfig.from_pretrained(folder)

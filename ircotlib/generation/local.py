@@ -6,18 +6,30 @@ torch and transformers are imported when a reply must be computed, not before.
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
+from math import inf
 from pathlib import Path
 
 from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
 from ircotlib.generation.folder import (
+    CONFIG,
+    TOKENIZER,
     count_parameters,
     find_folder,
     hash_files,
     is_encoder_decoder,
     read_limit,
+    read_vocabulary,
 )
 from ircotlib.generation.prefixes import Prefixes
-from ircotlib.generation.replies import Asked, Written, check, count_rows, read_reply, write_reply
+from ircotlib.generation.replies import (
+    Asked,
+    Written,
+    check,
+    check_prompt,
+    count_rows,
+    read_reply,
+    write_reply,
+)
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import resolve
 from ircotlib.program import Generate, Sample, Sampled
@@ -55,7 +67,8 @@ def open_model(
     """
     if dtype not in DTYPES:
         raise ValueError(f"found dtype {dtype!r}, expected one of {', '.join(DTYPES)}")
-    folder = find_folder(resolve(str(name_or_path)), revision)
+    needed = CONFIG, TOKENIZER  # without the second transformers guesses how texts are cut
+    folder = find_folder(resolve(str(name_or_path)), revision, needed=needed)
     sizes = batch_tokens, batch_rows, kept_tokens
     return LocalModel(str(name_or_path), folder, device, dtype, *sizes)
 
@@ -151,6 +164,7 @@ class LocalModel:
         prompt is longer than the model can read, or consists of messages and there is no chat
         template, or its stop, n or temperature makes no sense.
         """
+        self.limit  # noqa: B018  a configuration that cannot be read is no fault of a request
         faults = {place: self._fault(request) for place, request in enumerate(requests)}
         yield from ((place, fault) for place, fault in faults.items() if fault)
         waiting = [place for place, fault in faults.items() if not fault]
@@ -246,13 +260,7 @@ class LocalModel:
 
     def _check(self, request: Asked) -> None:
         check(request)
-        length = len(self._encoded(request))
         written = 0 if self.is_encoder_decoder else request.max_tokens
-        if length == 0:
-            raise ValueError("found a prompt without a token, expected at least one")
-        if self.limit is not None and length + written > self.limit:
-            raise ValueError(
-                f"{self.name} reads at most {self.limit} tokens, found a prompt of {length} and "
-                f"max_tokens {request.max_tokens}; pack the prompt into fewer tokens or take "
-                f"another model. The prompt ends: {str(request.prompt)[-200:]!r}"
-            )
+        most = inf if self.limit is None else self.limit - written
+        known = read_vocabulary(self.folder)
+        check_prompt(self.name, request, self._encoded(request), known, most)

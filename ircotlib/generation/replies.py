@@ -42,6 +42,25 @@ def check(request: Asked) -> None:
         raise ValueError(f"{found}; for the most probable text ask Generate")
 
 
+def check_prompt(
+    name: str, request: Asked, tokens: Sequence[int], vocabulary: float, most: float
+) -> None:
+    """Raise ValueError unless a model whose vocabulary has so many tokens knows those of a prompt,
+    and reads at `most` so many at once.
+    """
+    if not tokens:
+        raise ValueError("found a prompt without a token, expected at least one")
+    if (largest := max(tokens)) >= vocabulary:
+        found = f"{name}: found the token {largest} in a prompt, expected one below {vocabulary}"
+        raise ValueError(f"{found}: is the tokenizer that of another model?")
+    if len(tokens) > most:
+        raise ValueError(
+            f"{name} reads at most {most} tokens before what it writes, found a prompt of"
+            f" {len(tokens)} and max_tokens {request.max_tokens}; pack the prompt into fewer tokens"
+            f" or take another model. The prompt ends: {str(request.prompt)[-200:]!r}"
+        )
+
+
 def write_reply(request: Asked, prompt_tokens: int, rows: Sequence[Written]) -> str:
     """The reply as JSON: "text", or of a Sample "samples", pairs of text and mean log-probability;
     "prompt_tokens", and "tokens" in all.

@@ -112,7 +112,9 @@ class ServerModel:
         if request.max_tokens < 1:
             raise ValueError(f"found max_tokens {request.max_tokens}, expected at least 1")
         reply = self._sample(request) if isinstance(request, Sample) else self._generate(request)
-        return json.dumps(reply, ensure_ascii=False)
+        # half of a surrogate pair as the sign for what cannot be read
+        text = json.dumps(reply, ensure_ascii=False).encode("utf-16", "surrogatepass")
+        return text.decode("utf-16", "replace")
 
     def _generate(self, request: Generate) -> dict:
         asked = {"max_tokens": request.max_tokens, "temperature": 0}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from ircotlib.generation.folder import CONFIG, PLAIN, files, read_json
+from ircotlib.generation.folder import CONFIG, PLAIN, TOKENIZER, files, read_json, told
 from ircotlib.program import Message
 
 CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")  # one class under its two names
@@ -27,7 +27,10 @@ class Tokens:
         """The tokenizer as transformers reads it, read when first used."""
         from transformers import AutoTokenizer
 
-        return AutoTokenizer.from_pretrained(self.folder)
+        with told(self.folder, "a tokenizer"):
+            tokenizer = AutoTokenizer.from_pretrained(self.folder)
+            tokenizer("a")  # what it lacks shows only now
+        return tokenizer
 
     @cached_property
     def by_word(self) -> bool:
@@ -76,7 +79,7 @@ class Tokens:
 
 def _read_plain(folder: Path) -> Tokenizer | None:
     """The tokenizer of tokenizer.json, if nothing beside that file changes it."""
-    about = read_json(folder, "tokenizer_config.json")
+    about = read_json(folder, TOKENIZER)
     if (
         about.get("tokenizer_class") not in CLASSES
         or read_json(folder, CONFIG).get("model_type") not in PLAIN
@@ -85,7 +88,9 @@ def _read_plain(folder: Path) -> Tokenizer | None:
         or not files(folder, "tokenizer.json")
     ):
         return None
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    with told(folder / "tokenizer.json", "a tokenizer"):
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer.encode("a")  # what it lacks shows only now
     added = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     if not {about[name] for name in SPECIAL if about.get(name)} <= added:
         return None

@@ -9,6 +9,7 @@ from transformers.utils import logging
 
 # attention of the encoder: registered under its name by decode.py
 import ircotlib.generation.decode  # noqa: F401
+from ircotlib.generation.folder import AGAIN, told
 
 # parameters; below, a second core gains a batch a fifth on an idle machine, and halves its speed on
 # a busy one
@@ -18,7 +19,7 @@ SMALL = 10_000_000
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
     """The model of a folder, ready to write; `device` None: the GPU if there is one.
 
-    Raises ValueError when weights are missing, superfluous or of another shape.
+    Raises ValueError when weights are missing, superfluous, of another shape or no numbers.
     """
     kind = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
     model = read_whole(kind, folder, device, getattr(torch, dtype))
@@ -33,12 +34,13 @@ def read_whole(
     """The model of a class of transformers, on its device (None: the GPU if there is one), a small
     one on one thread.
 
-    Raises ValueError when weights are missing, superfluous or of another shape; superfluous ones
-    whose names hold the pattern `unused` are left out.
+    Raises ValueError when weights are missing, superfluous, of another shape or no numbers;
+    superfluous ones whose names hold the pattern `unused` are left out.
     """
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     model, info = _read(kind, folder, dtype)
     _check(folder, info, unused)
+    _check_numbers(folder, model)
     model = model.to(device).eval()
     if is_small(model):
         torch.set_num_threads(1)
@@ -56,13 +58,14 @@ def _read(kind: type, folder: Path, dtype: torch.dtype) -> tuple:
     logging.disable_progress_bar()
     logging.set_verbosity_error()  # what is wrong with the weights is said below
     try:
-        return kind.from_pretrained(
-            folder,
-            dtype=dtype,
-            use_safetensors=any(folder.glob("*.safetensors")),
-            ignore_mismatched_sizes=True,
-            output_loading_info=True,
-        )
+        with told(folder, "a model"):
+            return kind.from_pretrained(
+                folder,
+                dtype=dtype,
+                use_safetensors=any(folder.glob("*.safetensors")),
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+            )
     finally:
         logging.set_verbosity(verbosity)
 
@@ -79,6 +82,13 @@ def _check(folder: Path, info: dict, unused: str) -> None:
     if misfits:
         raise ValueError(
             f"{folder}: found weights that do not fit config.json ({'; '.join(misfits[:3])}; "
-            f"{len(misfits)} in all), expected all and only those of the model; write or download "
-            "the folder again"
+            f"{len(misfits)} in all), expected all and only those of the model; {AGAIN}"
         )
+
+
+def _check_numbers(folder: Path, model) -> None:
+    """Refuse weights that are infinite or no numbers: such a model writes "" to every prompt."""
+    wrong = [name for name, one in model.named_parameters() if not torch.isfinite(one).all()]
+    if wrong:
+        found = f"found weights that are infinite or no numbers ({wrong[0]}; {len(wrong)} in all)"
+        raise ValueError(f"{folder}: {found}, expected numbers; {AGAIN}")

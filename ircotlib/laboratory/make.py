@@ -10,14 +10,14 @@ The second writes the demonstrations of the default laboratory into prompts/labo
 import argparse
 import json
 import random
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from filelock import FileLock
-
+from ircotlib.checksums import check_sums, read_about, take_sums, write_about
 from ircotlib.data import write_jsonl
 from ircotlib.datasets.kilt import PAGES
 from ircotlib.laboratory.contexts import draw_contexts
@@ -37,7 +37,7 @@ from ircotlib.laboratory.official_strategyqa import strategyqa_paragraphs, strat
 from ircotlib.laboratory.pages import KILT
 from ircotlib.laboratory.questions import ALL_DATASETS, DATASETS, make_riddles
 from ircotlib.laboratory.records import Riddle, World
-from ircotlib.paths import PROMPTS, write_folder
+from ircotlib.paths import PROMPTS, hold_lock, write_folder
 
 SEED, SIZE, QUESTIONS = 0, 2400, 600
 # of a question's context, as in the data sets
@@ -48,7 +48,7 @@ TASKS = {  # KILT's names of files
     "fever": "fever-dev-kilt.jsonl",
     "eli5": "eli5-dev-kilt.jsonl",
 }
-ABOUT = "laboratory.json"
+ABOUT, ANEW = "laboratory.json", "the laboratory is made anew"
 
 
 class Made(NamedTuple):
@@ -66,8 +66,9 @@ def make_laboratory(
     """Write the data sets of a seed into a folder, as their official development files, and
     prompts/ beside them, whole or not at all.
 
-    A folder that holds this laboratory already is left as it is. Of several processes, one writes
-    and the others wait. Raises ValueError when the world is too small for so many questions, or
+    A folder that holds this laboratory already is left as it is, unless a file of it is damaged or
+    missing: then stderr says which, and all is made anew. Of several processes, one writes and the
+    others wait. Raises ValueError when the world is too small for so many questions, or
     when the folder holds something else.
     """
     if questions < 1:
@@ -75,8 +76,8 @@ def make_laboratory(
     folder = Path(folder)
     about = {"seed": seed, "size": size, "questions": questions, "generator": _hash_generator()}
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
-        if _read_about(folder) != about:
+    with hold_lock(Path(f"{folder}.lock"), f"the laboratory {folder}"):
+        if not _is_whole(folder, about):
             _write(folder, about)
     return folder
 
@@ -106,7 +107,9 @@ def _write(folder: Path, about: dict) -> None:
         _write_kilt(partial / "kilt", made[KILT[0]].world)
         shown = {dataset: made[dataset] for dataset in DATASETS}
         write_all_demonstrations(partial / "prompts", shown, seed)
-        _write_json(partial / ABOUT, about)
+        paths = sorted(path for path in partial.rglob("*") if path.is_file())
+        names = [path.relative_to(partial).as_posix() for path in paths]
+        write_about(partial / ABOUT, about | {"files": take_sums(partial, names)})
 
 
 def write_all_demonstrations(
@@ -189,9 +192,17 @@ def _hash_generator() -> str:
     return content.hexdigest()
 
 
-def _read_about(folder: Path) -> dict | None:
-    path = folder / ABOUT
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+def _is_whole(folder: Path, about: dict) -> bool:
+    """Whether this laboratory lies in a folder as it was written."""
+    try:
+        found = read_about(folder / ABOUT, ANEW)
+        sums = found.pop("files") if found else {}
+        if found == about:
+            check_sums(folder, sums, ANEW)
+        return found == about
+    except ValueError as error:
+        print(error, file=sys.stderr, flush=True)
+    return False
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

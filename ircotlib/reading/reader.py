@@ -17,6 +17,7 @@ from ircotlib.generation.folder import (
     hash_files,
     is_hub_name,
     read_json,
+    told,
 )
 from ircotlib.paths import resolve
 from ircotlib.program import Extract, Extracted
@@ -108,7 +109,10 @@ class Reader:
         """The tokenizer as transformers reads it."""
         from transformers import DPRReaderTokenizerFast
 
-        return DPRReaderTokenizerFast.from_pretrained(self.folder)
+        with told(self.folder, "a tokenizer"):
+            tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)
+            tokenizer("a")  # what it lacks shows only now
+        return tokenizer
 
     @cached_property
     def limit(self) -> int:
