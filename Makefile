@@ -18,7 +18,7 @@ test: $(READY)             ## style, unit tests, and every notebook
 	.venv/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 lab: $(READY)              ## JupyterLab on the notebooks
-	.venv/bin/jupyter lab --notebook-dir=.
+	.venv/bin/jupyter lab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root)
 
 annotate: $(READY)         ## the page for those who judge chains, without code (NOTEBOOK=… for other runs, docs/annotate.md)
 	.venv/bin/python -c "import voila" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[annotate]'
@@ -29,6 +29,7 @@ bench: $(READY)            ## the benchmarks behind the README's claims of speed
 	.venv/bin/python -m bench.batching
 	.venv/bin/python -m bench.retrieval
 	.venv/bin/python -m bench.reading
+	.venv/bin/python -m bench.systems
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
 	.venv/bin/python -m ircotlib.regenerate --save --jobs 2

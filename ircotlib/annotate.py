@@ -111,7 +111,7 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
         if not line.strip():
             continue
         try:
-            judgement = Judgement(**json.loads(line))
+            judgement = _read(line)
         except (ValueError, TypeError):
             found = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
             warnings.warn(f"{found}; the line is left out", stacklevel=2)
@@ -121,6 +121,15 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
         elif taken := _last(standing, (judgement.item, judgement.sentence)):
             standing.remove(taken)
     return standing
+
+
+def _read(line: bytes) -> Judgement:
+    """The judgement in a line; ValueError or TypeError where it is none."""
+    judgement = Judgement(**json.loads(line))
+    named = isinstance(judgement.item, str) and type(judgement.sentence) is int
+    if not named or judgement.verdict not in (*VERDICTS, None):
+        raise ValueError(f"found {judgement}, expected a judgement")
+    return judgement
 
 
 def _last(judgements: Sequence[Judgement], place: tuple[str, int]) -> Judgement | None:

@@ -1,13 +1,16 @@
 """Opening what answers requests, as the parameters say; nothing is read before it is asked."""
 
+import hashlib
+import re
 from functools import cache, partial
 from pathlib import Path
 
-from ircotlib.parameters import VECTORS, Parameters
+from ircotlib.parameters import Parameters
 from ircotlib.paths import resolve
 from ircotlib.prices import find_price
 from ircotlib.progress import track
 from ircotlib.retrieval.bm25 import open_index
+from ircotlib.retrieval.names import VECTORS
 
 
 def open_retriever(corpus, folder: Path, retriever: str = "embedded") -> object:
@@ -30,7 +33,20 @@ def open_retriever(corpus, folder: Path, retriever: str = "embedded") -> object:
 
     nodes = len(retriever.split(","))
     shards = {"shards": nodes, "replicas": min(1, nodes - 1)}
-    return open_elasticsearch(corpus, retriever, f"ircot-{name}".lower(), progress, **shards)
+    return open_elasticsearch(corpus, retriever, index_name(name), progress, **shards)
+
+
+def index_name(folder: str) -> str:
+    """A name on an Elasticsearch for the index of a folder: safe for any name, and another one for
+    another folder.
+
+    Names of small letters, digits, "-", "_" and "." are kept; others, and long ones, end in a hash.
+    """
+    safe = re.sub(r"[^a-z0-9_.-]+", "-", folder.lower())
+    if safe == folder and len(folder) <= 100:
+        return f"ircot-{folder}"
+    digest = hashlib.blake2b(folder.encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
+    return f"ircot-{safe[:100]}-{digest}"
 
 
 def open_model(p: Parameters) -> object:

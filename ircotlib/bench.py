@@ -112,7 +112,8 @@ class Bench:
     def grid(self, system: System) -> dict[str, list]:
         """What is tuned of a system; no M where there are no demonstrations."""
         grid = {name: self.grid_values(system.module, name, v) for name, v in system.grid.items()}
-        return {name: values for name, values in grid.items() if values}
+        left_out = () if self.demonstrated else ("m",)
+        return {name: values for name, values in grid.items() if values and name not in left_out}
 
     def prompt(
         self,
@@ -147,6 +148,7 @@ def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> di
     named = {name: getattr(p, name) for name in IDENTITY}
     others = {"scale_distractors": p.scale_distractors, "ood_distractors": p.ood_distractors}
     served = {"server": "chat" if p.chat else "completions"} if p.server else {}
+    served |= {"samples": p.samples} if p.samples else {}
     return named | served | grids | others | {"shown": shown, "grid_of": grid_of}
 
 
@@ -234,6 +236,7 @@ def program_of(
         return READERS[reader](question, paragraphs, prompt=asked, max_tokens=max_tokens)
 
     offered = {"prompts": prompts, "read": read, **bench.ambient, **bench.tokens(system)}
+    offered |= system.draw_at_most(bench.parameters.samples)
     examples = count_examples(system.module, "", find_dataset(bench.dataset))
     offered |= {} if examples is None else {"examples": examples}
     told = {name: value for name, value in offered.items() if system.takes(name)}

@@ -130,7 +130,8 @@ def _case(rows: pd.DataFrame) -> str:
 
 
 def _about(row: Mapping) -> str:
-    about = f"`{row['id'].replace('`', '')}` · gold answer: **{escape(row['gold answer'])}**"
+    id = " ".join(row["id"].replace("`", "").split())
+    about = f"`{id}` · gold answer: **{escape(row['gold answer'])}**"
     about += f" · gold paragraphs: {escape(row['gold paragraphs'])}"
     paper = row["paper's question"]
     return about + (f" · the paper's question is about: {escape(paper)}" if paper else "")

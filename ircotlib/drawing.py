@@ -17,6 +17,7 @@ FEEDBACK = {  # kind of feedback -> color of a node that got it, and what the le
     COMPLETION: ("#a9c1e0", "completed by retrieval"),
 }
 OURS = {"font.sans-serif": ["DejaVu Sans"], "lines.markeredgewidth": 1}
+OURS["text.parse_math"] = False  # a dollar in a name is a dollar
 LOOK = ["seaborn-v0_8-whitegrid", "seaborn-v0_8-paper", OURS]
 
 

@@ -9,17 +9,16 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.bench import open_dataset
+from ircotlib.census import count_causes
 from ircotlib.data import Question
-from ircotlib.datasets import all_datasets
 from ircotlib.paths import DATA
 from ircotlib.predictions import CAUSES, parameters_of, read_predictions
 from ircotlib.runs import read_about, replay
 from ircotlib.show import escape, trace_as_markdown
-from ircotlib.systems import RECALL, all_systems
+from ircotlib.systems import RECALL
 from ircotlib.text import normalise_answer
 
 CELL = 'width="50%" style="text-align: left; vertical-align: top"'
-COUNTED = ["profile", "dataset", "model", "system"]  # what a row of the census is about
 
 
 def find_folders(place: Path = DATA / "runs") -> list[Path]:
@@ -50,16 +49,7 @@ def census(folders: Iterable[Path]) -> pd.DataFrame:
     runs = runs[runs["metric"] != RECALL]
     if runs.empty:
         raise ValueError("found only runs that return paragraphs, expected one that answers")
-    for name, known in (("dataset", all_datasets()), ("system", all_systems())):
-        order = list(dict.fromkeys([*known, *runs[name]]))
-        runs = runs.assign(**{name: pd.Categorical(runs[name], order)})
-    rows = []
-    for group, causes in runs.groupby(COUNTED, observed=True)["cause"]:
-        named, counts = dict(zip(COUNTED, group, strict=True)), causes.value_counts()
-        rows += [named | {"cause": cause, "n": int(counts.get(cause, 0)), "answers": len(causes)}
-                 for cause in CAUSES]  # fmt: skip
-    table = pd.DataFrame(rows)
-    return table.assign(share=(100 * table["n"] / table["answers"]).round(2))
+    return count_causes(runs, CAUSES)
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:

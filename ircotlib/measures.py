@@ -20,6 +20,7 @@ from ircotlib.reasoning import COMPLETION, VERIFICATION
 from ircotlib.runs import read_about
 from ircotlib.text import sentences
 
+FOLLOW_UP = "Follow up:"  # Self-Ask's mark
 SOURCES = {
     "": "knowledge_of_llm",
     VERIFICATION: "knowledge_corrected_by_ir",
@@ -102,19 +103,25 @@ def steps_by_hops(run: pd.DataFrame) -> dict[int, float]:
     """The mean number of steps of reasoning by the number of hops of a question, which MuSiQue's
     kinds name (Table 4).
 
-    A step is a node on the path of a chain of query; else a thought; else a sentence of what was
-    written, but for one that gives the answer (ours: the paper does not say).
+    A step is a node on the path of a chain of query; else a follow up question of Self-Ask; else a
+    thought or, without any, a sentence, but for one that gives the answer (ours: the paper does not
+    say).
     """
-    rows = ((re.match(r"(\d)hop", row.kind), _steps(row)) for row in run.itertuples())
-    steps = pd.DataFrame([(int(hops[1]), n) for hops, n in rows if hops], columns=["hops", "n"])
-    return steps.groupby("hops")["n"].mean().to_dict()
+    hops = run["kind"].str.extract(r"^(\d)hop")[0].dropna().astype(int)
+    return count_steps(run)[hops.index].groupby(hops).mean().to_dict()
+
+
+def count_steps(run: pd.DataFrame) -> pd.Series:
+    """The steps of reasoning of each question, by id, as steps_by_hops counts them."""
+    return pd.Series([_steps(row) for row in run.itertuples()], run.index, dtype=float)
 
 
 def _steps(row) -> int:
     if row.nodes:
         return sum(node.mark > 0 for node in row.nodes)
-    written = row.thoughts or [s for s in sentences(row.reading) if "answer is" not in s]
-    return len(written)
+    written = row.thoughts or sentences(row.reading)
+    asked = [line for line in written if line.startswith(FOLLOW_UP)]
+    return len(asked or [line for line in written if "answer is" not in line])
 
 
 def references_marked(run: pd.DataFrame) -> float:

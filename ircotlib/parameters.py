@@ -7,61 +7,42 @@ import difflib
 import json
 import re
 import shlex
-from pathlib import PurePath
+from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ircotlib.datasets import all_datasets
 from ircotlib.paths import PROFILES
 from ircotlib.prices import find_price
 from ircotlib.prompts import AGENT, GPT3, STYLES
 from ircotlib.systems import all_systems
+from ircotlib.values import (
+    Cost,
+    Count,
+    Distractors,
+    Name,
+    Names,
+    Number,
+    Positive,
+    Prices,
+    Retriever,
+    Retrievers,
+    Server,
+    SomeNames,
+    Threads,
+    Values,
+    Worlds,
+    describe,
+)
 
+EIGHT = ["hotpotqa", "musique", "2wikimultihopqa", "strategyqa"]  # in SearChain's order (§4.1)
+EIGHT += ["zsre", "trex", "fever", "eli5"]
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
 # of a profile that says how its local models are prompted, a model behind a server takes these
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-VECTORS = ("dense", "colbert", "hybrid")  # retrievers, before ":MODEL"
-RETRIEVER = re.compile(rf"embedded|({'|'.join(VECTORS)}):\S.*|https?://\S+")
-
-
-def _different(values: list) -> list:
-    if len(set(map(str, values))) < len(values):
-        raise ValueError("expected each value once")
-    return values
-
-
-def _a_retriever(name: str) -> str:
-    if "@" in name and name.partition(":")[0] not in VECTORS:
-        raise ValueError(
-            "expected an address without user and password, for notebooks keep their parameters; "
-            "set ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
-        )
-    if not RETRIEVER.fullmatch(name):
-        raise ValueError(
-            'expected "embedded" or the address of an Elasticsearch, http://host:9200, or a model '
-            "as in dense:FOLDER, colbert:FOLDER or hybrid:FOLDER"
-        )
-    return name
-
-
-def _addresses(server: str) -> str:
-    from ircotlib.generation.addresses import read_addresses
-
-    return ",".join(read_addresses(server)) if server else ""
-
-
-Count = Annotated[int, Field(ge=1, strict=True)]
-Number = Annotated[int, Field(ge=0, strict=True)]
-Cost = Annotated[float, Field(ge=0)]
-Positive = Annotated[float, Field(gt=0)]
-Values = Annotated[list[Count], Field(min_length=1), AfterValidator(_different)]
-Distractors = Annotated[list[Count], AfterValidator(_different)]
-Names = Annotated[list[str], AfterValidator(_different)]
-Retriever = Annotated[str, AfterValidator(_a_retriever)]
-SomeNames = Annotated[Names, Field(min_length=1)]
 
 
 class Parameters(BaseModel):
@@ -77,22 +58,25 @@ class Parameters(BaseModel):
     data_dir: str  # folder of the official raw files, "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # of the contexts, or the paper's (IRCoT App. A)
     retriever: Retriever = "embedded"
-    retrievers: Annotated[list[Retriever], AfterValidator(_different)] = []  # of 02_index; empty:
-    # `retriever` alone
+    retrievers: Retrievers = []  # of 02_index; empty: `retriever` alone
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     ood_test: Count | None = None  # those of 07_ood; None: as test
+    head_to_head: SomeNames = EIGHT  # the data sets of 13_head_to_head
+    head_to_head_test: Count | None = None  # and its questions of each; None: as test
+    samples: Count | None = None  # the most texts that a system of SearChain's study draws at a
+    # time; None: as many as its paper
     seed: Annotated[int, Field(strict=True)] = 0  # of the draw of dev and test questions
     # who reads and writes
-    model: str  # a local folder or a hub id; with `server` its name there
+    model: Name  # a local folder or a hub id; with `server` its name there
     agent: str = ""  # a local folder: the small model that plays SearChain's systems; "": `model`
+    second_model: str = ""  # of SearChain's Table 9; "": none
     models: SomeNames  # those of 06_scale
-    server: Annotated[str, AfterValidator(_addresses)] = ""  # of an OpenAI-compatible server
+    server: Server = ""  # of an OpenAI-compatible server
     chat: bool = False  # ask the server by chat messages, not for completions
-    in_flight: Count = 8  # requests to the server at a time
+    in_flight: Threads = 8  # requests to the server at a time
     timeout: Positive = 300.0  # seconds without a sign of life from the server
-    prices: Annotated[list[Cost], Field(min_length=2, max_length=2)] | None = None  # USD per
-    # million tokens read and written; None: data/prices.csv
+    prices: Prices | None = None  # USD per million tokens read and written; None: data/prices.csv
     max_cost: Cost | None = None  # USD that a process may spend on the server
     max_requests: Count | None = None  # requests that a process may send to it
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -111,10 +95,10 @@ class Parameters(BaseModel):
     released: bool = False  # as IRCoT's program where it differs from the paper
     max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     # single notebooks
+    question: str = ""  # to ask in 00_tour, or with regenerate alone; "": one of the data set
     k: Count = 4  # paragraphs of each retrieval in 00_tour and 05_laboratory
     recall_k: Values = [5, 7, 9, 11, 13, 15]  # of 02_index (IRCoT §4.1)
-    worlds: list[tuple[int, Count, Count]] = [(0, 2400, 600), (7, 1200, 200)]  # of 05_laboratory:
-    # seed, pages, questions a data set
+    worlds: Worlds = [(0, 2400, 600), (7, 1200, 200)]  # of 05_laboratory: seed, pages, questions
     measured: Count = 20  # questions of each data set that 05_laboratory measures on
     judged: Count = 40  # questions of each data set whose chains 08_factuality judges (IRCoT §5)
 
@@ -146,6 +130,7 @@ class Parameters(BaseModel):
         """The data sets and systems are there."""
         for name, found, known in (
             ("datasets", self.datasets, list(all_datasets())),
+            ("head_to_head", self.head_to_head, list(all_datasets())),
             ("systems", self.systems, list(all_systems())),
         ):
             if unknown := [one for one in found if one not in known]:
@@ -202,14 +187,6 @@ class Parameters(BaseModel):
         return extra.get(f"{of}{module}_{name}", extra.get(f"{module}_{name}", list(paper)))
 
 
-def retriever_name(retriever: str) -> str:
-    """A retriever as figures name it, without the place where its model or server is."""
-    kind, _, model = retriever.partition(":")
-    if kind in VECTORS:
-        return f"{kind}: {PurePath(model).name}"
-    return "BM25" if retriever == "embedded" else "BM25, Elasticsearch"
-
-
 def grid_names() -> list[str]:
     """The names of parameters that are grids of systems."""
     own = {f"{s.module}_{name}" for s in all_systems().values() for name in s.grid if name != "m"}
@@ -227,30 +204,30 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     if not NAME.fullmatch(profile) or not path.is_file():
         known = sorted(path.stem for path in PROFILES.glob("*.yaml"))
         raise ValueError(f"found the profile {profile!r}, expected one of {', '.join(known)}")
-    values, changes = {"profile": profile} | yaml.safe_load(path.read_text()), changes or {}
+    values, changes = {"profile": profile} | _read_profile(path), changes or {}
+    if changes.get("profile", profile) != profile:
+        expected = f"expected --profile {changes['profile']}, or `profile` in the notebook"
+        raise ValueError(f"found the parameter 'profile' changed, {expected}")
     served = SERVED | {"models": [changes.get("model", values["model"])]}
     return _check(values | (served if changes.get("server") else {}) | changes)
+
+
+def _read_profile(path: Path) -> dict:
+    """The parameters in a profile's file; ValueError, in one line, where it is damaged."""
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: found no YAML ({' '.join(str(error).split())})") from None
+    if not isinstance(values, dict) or "model" not in values:
+        raise ValueError(f"{path}: found no profile, expected lines as in profiles/mini.yaml")
+    return values
 
 
 def _check(values: dict) -> Parameters:
     try:
         return Parameters(**values)
     except ValidationError as error:
-        raise ValueError("; ".join(map(_describe, error.errors()))) from None
-
-
-def _describe(error: dict) -> str:
-    """What pydantic found wrong, in the words of this project."""
-    if not error["loc"]:
-        return str(error["ctx"]["error"])
-    name, found, kind = error["loc"][0], error["input"], error["type"]
-    if kind == "missing" and len(error["loc"]) == 1:
-        return f"found no parameter {name!r}, expected the profile to set it"
-    expected = error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    expected = {"missing": "one more value", "too_short": "at least one"}.get(kind, expected)
-    expected = expected if expected.startswith("expected") else f"expected {expected}"
-    shown = "credentials" if "password" in expected else repr(found)
-    return f"{name}: found {shown}, {expected}"
+        raise ValueError("; ".join(map(describe, error.errors()))) from None
 
 
 def _list(names) -> str:

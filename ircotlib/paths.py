@@ -36,6 +36,7 @@ PROFILES = ROOT / "profiles"
 PROMPTS = ROOT / "prompts"
 REPORTED = ROOT / "data" / "reported.csv"
 REPORTED_CASES = ROOT / "data" / "reported_cases.csv"
+DOWNLOADS = ROOT / "data" / "downloads.csv"  # where the official files are
 PRICES = ROOT / "data" / "prices.csv"  # of models behind servers
 MODELS = ROOT / "data" / "models"  # the shipped ones
 
@@ -43,7 +44,7 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 @contextmanager
 def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     """A folder to write in, beside the one named, whose place it takes in the end, whole or not at
-    all.
+    all: after an error nothing is left of it.
 
     Raises ValueError when the one named has files, but not the file `about` that every such folder
     has; `kind`: what it is, for the error.
@@ -57,11 +58,25 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     for left_over in (partial, replaced):
         shutil.rmtree(left_over, ignore_errors=True)
     partial.mkdir(parents=True)
-    yield partial
+    try:
+        yield partial
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     if folder.exists():
         folder.rename(replaced)
     partial.rename(folder)
     shutil.rmtree(replaced, ignore_errors=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, whole or not at all: a full disk or a kill leaves the one that was there."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -12,9 +12,10 @@ import pandas as pd
 
 from ircotlib.analysis import find_runs
 from ircotlib.bench import open_dataset
-from ircotlib.chains import CITATION
+from ircotlib.chains import CITATION, citations
 from ircotlib.data import Node, Question, read_jsonl
 from ircotlib.factuality import Item, name_item
+from ircotlib.laboratory.judge import Entities, read_facts, value_of
 from ircotlib.parameters import Parameters
 from ircotlib.runs import read_about
 
@@ -74,6 +75,25 @@ def fragments(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
             parts.append(final[begun : found.end()].strip())
             begun = found.end()
     return parts, final[begun:].strip()
+
+
+def judge_reference(item: Item, number: int, entities: Entities) -> str:
+    """What a judge that knows the laboratory's facts says of the marks of a fragment: "true" if the
+    page that states what it says is among the marked ones, "unsure" where it cannot be read.
+    """
+    fragment = item.sentences[number]
+    said = MARKS.sub("", fragment).strip().rstrip(".,;:") + "."
+    readings = read_facts(said)
+    marks = {f"[{mark}]" for group in citations(fragment) for mark in group}
+    pages = {
+        title
+        for mark, _, title in (p.title.partition(" ") for p in item.retrieved)
+        if mark in marks
+    }
+    right = [one for one in readings if value_of(one.subject, one.relation, entities) == one.value]
+    if not readings:
+        return "unsure"
+    return "true" if any(one.subject in pages for one in right) else "false"
 
 
 def accuracy_of_marks(

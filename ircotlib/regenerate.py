@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
@@ -19,13 +19,21 @@ from pathlib import Path
 
 import nbformat
 import psutil
-import yaml
 from tqdm import tqdm
 
+from ircotlib.checks import check_places
+from ircotlib.commands import heed_interrupts, new_parser, parse_changes, say_error
+from ircotlib.executed import save_executed
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, ROOT, resolve
+from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, ROOT
 
-PATHS = ("data_dir", "demonstrations", "model", "agent")  # may be relative to the caller
+OWN_DATA = ("05_laboratory", "10_your_own")  # which make data of their own
+MEMORY = re.compile(
+    r"Kernel died|MemoryError|out of memory|can't allocate memory|bad_alloc|Cannot allocate"
+    "|map segment"
+)
+FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
+LITTLE_MEMORY = "; was there too little memory? fewer --jobs, a smaller model or corpus takes less"
 
 
 def all_notebooks() -> list[str]:
@@ -56,32 +64,10 @@ def _top(notebook: str) -> str:
     return " ".join(top.split())
 
 
-def parse_change(text: str) -> tuple[str, object]:
-    """One --set: name=value, the value as YAML; a path that is there as seen from the caller's
-    folder is given as seen from the repository, or made absolute outside of it.
-    """
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise ValueError(f"found --set {text!r}, expected name=value, for example --set seed=1")
-    try:
-        read = yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"found --set {text!r}, expected a value in YAML ({reason})") from None
-    if name in PATHS and value and Path(value).exists():
-        place = Path(value).resolve()
-        return name, str(place.relative_to(ROOT) if place.is_relative_to(ROOT) else place)
-    return name, read
-
-
-def check_places(p: Parameters) -> None:
-    """Raise ValueError where a folder that the parameters name is not there."""
-    for name in ("data_dir", "demonstrations"):
-        folder = resolve(getattr(p, name))
-        if folder and not Path(folder).is_dir():
-            if name == "demonstrations" and not p.distractors:
-                continue
-            raise ValueError(f"{name}: found no folder {folder}, expected one: see docs/data.md")
+def needs_model(notebook: str) -> bool:
+    """Whether a notebook asks a language model, as the words after "needs" at its top say."""
+    needs = _top(notebook).split("**needs**")[1]
+    return any(words in needs for words in (" a model", "models of several"))
 
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> float:
@@ -104,9 +90,20 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
         papermill.execute_notebook(NOTEBOOKS / f"{notebook}.ipynb", out, parameters, **how)
     except PapermillExecutionError as error:
         place = f"notebook {notebook}, code cell {error.exec_count}"
-        reason = " ".join(str(error.evalue).split())
-        raise RuntimeError(f"{place}: {error.ename}: {reason}; traceback in {out}") from error
+        reason = " ".join(f"{error.ename}: {error.evalue}".split())
+        raise RuntimeError(f"{place}: {reason}{_advice(reason)}; traceback in {out}") from error
+    except (OSError, RuntimeError) as error:  # RuntimeError: its process was killed
+        found = f"notebook {notebook}: could not be run or kept: {error}"
+        raise RuntimeError(f"{found}{_advice(str(error))}") from error
     return time.monotonic() - started
+
+
+def _advice(reason: str) -> str:
+    """What to do about an error of the machine."""
+    if MEMORY.search(reason):
+        return LITTLE_MEMORY
+    again = f"; free some space below {DATA}, then run the same again: it goes on"
+    return again if FULL.search(reason) else ""
 
 
 def run_notebooks(
@@ -125,41 +122,16 @@ def run_notebooks(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Remove what changes from run to run: papermill's traces, times, widget state, progress
-    output, and machine-bound warnings.
-    """
-    kept = ("kernelspec", "language_info")
-    notebook.metadata = {n: notebook.metadata[n] for n in kept if n in notebook.metadata}
-    notebook.metadata.get("language_info", {}).pop("version", None)
-    cells = notebook.cells
-    notebook.cells = [c for c in cells if "injected-parameters" not in c.metadata.get("tags", [])]
-    for cell in notebook.cells:
-        cell.metadata = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
-        if cell.cell_type == "code":
-            cell.outputs = [output for output in cell.outputs if not _is_volatile(output)]
-    return notebook
-
-
-def _is_volatile(output: nbformat.NotebookNode) -> bool:
-    widget = "application/vnd.jupyter.widget-view+json" in output.get("data", {})
-    return widget or (output.output_type == "stream" and output.name == "stderr")
-
-
-def save_executed(notebook: str, executed: Path) -> None:
-    """Put an executed notebook, stripped, in the place of its source."""
-    nbformat.write(strip(nbformat.read(executed, as_version=4)), NOTEBOOKS / f"{notebook}.ipynb")
-
-
 def regenerate(
     p: Parameters, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
     """Run notebooks, `jobs` at a time, and say what each took; executed copies go to
     data/executed/PROFILE. `p`: the profile's parameters with the changes.
     """
-    check_places(p)
+    check_places(p, **_looked_for(notebooks))
     os.environ["IRCOT_BATCH"] = "1"
     logging.getLogger("papermill").setLevel(logging.ERROR)
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # its errors are raised too
     executed = {name: DATA / "executed" / p.profile / f"{name}.ipynb" for name in notebooks}
     done = run_notebooks(
         notebooks, lambda name: run_notebook(name, p, changes, executed[name]), jobs
@@ -172,6 +144,13 @@ def regenerate(
             tqdm.write(f"{'':<14} wrote      {path}")
         if save:
             save_executed(notebook, executed[notebook])
+
+
+def _looked_for(notebooks: Sequence[str]) -> dict[str, bool]:
+    """What check_places looks for, for these notebooks."""
+    data = any(notebook not in OWN_DATA for notebook in notebooks)
+    model = any(map(needs_model, notebooks))
+    return {"data": data, "model": model, "models": "06_scale" in notebooks}
 
 
 def choose_notebooks(only: list[str], makes: dict[str, list[Path]]) -> list[str]:
@@ -199,10 +178,18 @@ def stop_at_once() -> None:
     os._exit(130)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def answer_question(p: Parameters) -> None:
+    """Print what the systems do with the question that the parameters ask, step by step."""
+    from ircotlib.ask import ask, own_question
+
+    own_question(p.question, p.datasets[0])  # refused before any work
+    check_places(p, models=False)
+    for asked in ask(p, p.question):
+        print(f"{asked}\n", flush=True)
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = new_parser(__doc__)
     add = parser.add_argument
     add("--profile", default="mini", help="mini, sample, paper or released (profiles/)")
     add("--only", action="append", default=[], metavar="NAME", help="this notebook, or the one that"
@@ -211,31 +198,40 @@ def main() -> int:
         " (docs/parameters.md); may be repeated")  # fmt: skip
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
     add("--jobs", type=int, default=1, help="notebooks at a time: each uses a core, or the GPU")
-    options = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def _play(options: argparse.Namespace) -> None:
+    changes = parse_changes(options.set)
+    if options.save and (options.profile != "mini" or changes):
+        raise ValueError("found --save with another profile or --set, expected mini alone")
+    if options.jobs < 1:
+        raise ValueError(f"found --jobs {options.jobs}, expected at least 1")
+    p = read_parameters(options.profile, changes)
+    makes = {name: made_by(name, p.profile) for name in all_notebooks()}
+    notebooks = choose_notebooks(options.only, makes)
+    if "question" in changes and not options.only:
+        return answer_question(p)
+    regenerate(p, notebooks, changes, options.save, options.jobs)
+    print(
+        f"figures are in {FIGURES.relative_to(ROOT) if FIGURES.is_relative_to(ROOT) else FIGURES}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parse(arguments)
+    heed_interrupts()
     try:
-        changes = dict(map(parse_change, options.set))
-        if options.save and (options.profile != "mini" or changes):
-            raise ValueError("found --save with another profile or --set, expected mini alone")
-        if options.jobs < 1:
-            raise ValueError(f"found --jobs {options.jobs}, expected at least 1")
-        p = read_parameters(options.profile, changes)
-        makes = {name: made_by(name, p.profile) for name in all_notebooks()}
-        notebooks = choose_notebooks(options.only, makes)
-        regenerate(p, notebooks, changes, options.save, options.jobs)
+        _play(options)
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except RuntimeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        return say_error(error, 2)
+    except (RuntimeError, OSError) as error:
+        return say_error(error, 1)
     except KeyboardInterrupt:
         print(
             "\ninterrupted: all replies so far are kept; the same command goes on", file=sys.stderr
         )
         stop_at_once()
-    print(
-        f"figures are in {FIGURES.relative_to(ROOT) if FIGURES.is_relative_to(ROOT) else FIGURES}"
-    )
     return 0
 
 

@@ -19,6 +19,7 @@ from ircotlib.data import Question, write_jsonl
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.parameters import Parameters
+from ircotlib.paths import write_whole
 from ircotlib.program import Outcome
 from ircotlib.progress import show_progress
 from ircotlib.scheduler import run
@@ -57,7 +58,7 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
     about = _about(bench, system, part, setting) | {"questions": len(questions)} | costs
     about |= run_cost(bench, outcomes) | _versions(bench, counts)
-    (folder / "run.json").write_text(json.dumps(about, indent=1) + "\n")
+    write_whole(folder / "run.json", json.dumps(about, indent=1) + "\n")
     return scores.assign(**columns_of(about))
 
 

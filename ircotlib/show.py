@@ -1,13 +1,13 @@
 """Showing what a program did: its trace as text, and a box to ask a question of one's own."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape as escape_html
 
 import ipywidgets
 from IPython.display import Markdown, display
 
-from ircotlib.data import Question
+from ircotlib.data import Paragraph, Question
 from ircotlib.laboratory.contexts import gold_passages
 from ircotlib.laboratory.records import Riddle, World
 from ircotlib.program import (
@@ -16,6 +16,7 @@ from ircotlib.program import (
     Generate,
     Message,
     NearestTitle,
+    Outcome,
     Retrieve,
     Sample,
     Step,
@@ -23,12 +24,13 @@ from ircotlib.program import (
     unknown,
 )
 
-MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n"})
+DOLLAR = "<span>$</span>"  # alone in an element it begins no formula
+MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"} | {"$": DOLLAR})
 
 
 def escape(text: str) -> str:
     """What models, queries and pages say, as text: nothing in it is HTML or Markdown, and an empty
-    line in a prompt ends no <pre>.
+    line in a prompt ends no <pre>; a dollar begins no formula, whose commands could be links.
     """
     return escape_html(text, quote=False).translate(MARKS)
 
@@ -40,6 +42,23 @@ def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:
     return "\n\n".join(
         f"**{number}.** {_step(step, question)}" for number, step in enumerate(trace, start=1)
     )
+
+
+def answer_as_markdown(system: str, outcome: Outcome, question: Question) -> str:
+    """What a system did with a question, and what it answers, as Markdown."""
+    said = escape(outcome.result.answer) or "nothing"
+    trace = trace_as_markdown(outcome.trace, question)
+    return f"{trace}\n\n**{escape(system)} answers: {said}**"
+
+
+def question_as_markdown(question: Question, gold: Iterable[Paragraph]) -> str:
+    """A question with its first answer and its gold paragraphs, as Markdown."""
+    head = f"**{escape(question.text)}** → {escape(question.answers[0])} ({escape(question.kind)})"
+    return "\n".join([f"{head}\n", *map(_passage, gold)])
+
+
+def _passage(paragraph: Paragraph) -> str:
+    return f"- **{escape(paragraph.title)}.** {escape(paragraph.text)}"
 
 
 def _step(step: Step, question: Question) -> str:
@@ -93,12 +112,11 @@ def riddle_as_markdown(riddle: Riddle, world: World) -> str:
     its facts.
     """
     chain = "\n".join(
-        f"{number}. {thought.text}" for number, thought in enumerate(riddle.thoughts, start=1)
+        f"{number}. {escape(thought.text)}"
+        for number, thought in enumerate(riddle.thoughts, start=1)
     )
-    paragraphs = "\n".join(
-        f"- **{passage.title}.** {passage.text}" for passage in gold_passages(world, riddle)
-    )
-    head = f"**{riddle.text}** → {riddle.answer} ({riddle.dataset}, {riddle.kind})"
+    paragraphs = "\n".join(map(_passage, gold_passages(world, riddle)))
+    head = f"**{escape(riddle.text)}** → {escape(riddle.answer)} ({riddle.dataset}, {riddle.kind})"
     return f"{head}\n\n{chain}\n\n{paragraphs}"
 
 
@@ -107,7 +125,7 @@ def page_as_markdown(title: str, worlds: dict[str, World]) -> str:
     a bar.
     """
     return "\n".join(
-        f"- *{dataset}*: {' | '.join(passage.text for passage in world.pages[title])}"
+        f"- *{dataset}*: {' | '.join(escape(passage.text) for passage in world.pages[title])}"
         for dataset, world in worlds.items()
     )
 
@@ -151,7 +169,10 @@ def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = 
     def answer(_) -> None:
         output.clear_output()
         with output:
-            display(Markdown(ask(typed.value, system.value)))
+            try:
+                display(Markdown(ask(typed.value, system.value)))
+            except ValueError as error:  # an empty question
+                display(Markdown(escape(str(error))))
 
     button.on_click(answer)
     display(ipywidgets.VBox([typed, ipywidgets.HBox([system, button]), output]))

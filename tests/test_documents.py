@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from asking import ask
 
+from ircotlib.checksums import take_sums, write_about
 from ircotlib.data import Paragraph
 from ircotlib.program import Retrieve
 from ircotlib.retrieval import analyzer, bm25, documents
@@ -81,6 +82,8 @@ def test_a_process_that_breaks_off_is_an_error_and_leaves_no_index(corpus, tmp_p
     lines = path.read_bytes().splitlines(keepends=True)
     lines[1000] = b"x" * (len(lines[1000]) - 1) + b"\n"
     path.write_bytes(b"".join(lines))
+    sums = take_sums(corpus.folder, corpus.about["files"])  # so that it is found while it is read
+    write_about(corpus.folder / "corpus.json", corpus.about | {"files": sums})
     monkeypatch.setattr(bm25, "count_processes", lambda corpus: 2)
     with pytest.raises(
         ChildProcessError,

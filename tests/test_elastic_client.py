@@ -126,7 +126,7 @@ def test_a_password_in_the_address_is_refused_and_not_repeated():
     for url in (f"http://me:{SECRET}@host:9200", f"http://host:9200,http://{SECRET}@other:9200"):
         with pytest.raises(
             ValueError,
-            match="must not hold a user or a password.*ELASTICSEARCH_API_KEY.*environment",
+            match="with a user or a password.*ELASTICSEARCH_API_KEY.*environment",
         ) as error:
             connect(url)
         assert SECRET not in str(error.value)
@@ -343,3 +343,42 @@ def test_composed_servers_listen_on_loopback_only():
             ["127.0.0.1", "9200"]
         ] * count
         assert len({node["image"] for node in nodes}) == 1
+
+
+@pytest.mark.parametrize("given", [("API_KEY",), ("USER", "PASSWORD")])
+def test_credentials_are_not_sent_in_clear_text_to_another_machine(given, monkeypatch):
+    for name in given:
+        monkeypatch.setenv(f"ELASTICSEARCH_{name}", SECRET)
+    asked = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *how, **_: asked.append(how) or [])
+    for url in ("http://example.org:9200", "http://127.0.0.1:1,http://10.0.0.5:9200"):
+        with pytest.raises(ValueError, match="which is not https; use https, or set IRCOT_KEYS_"):
+            connect(url)
+    assert not asked, "not even a connection"
+
+
+def test_a_redirection_gets_no_credentials(monkeypatch):
+    monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
+    with answering(200) as (elsewhere, asked), redirecting(elsewhere) as url:
+        with pytest.raises((ValueError, ConnectionError)):
+            connect(url)
+    assert not asked
+
+
+@contextmanager
+def redirecting(target: str):
+    """Gives the address of a server that sends everyone to another one."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(302)
+            self.send_header("location", f"{target}/")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()

@@ -46,7 +46,7 @@ BOUNDS = {
     "mini-causal": {"answer": 0.55, "changed": 0.6},
 }
 MOST_BYTES = 20_000_000  # of all models together
-FOLDERS = sorted(path.parent for path in MODELS.glob("*/training.json"))
+FOLDERS = sorted(path.parent for path in MODELS.glob("mini-*/training.json"))
 T5S = [folder for folder in FOLDERS if AutoConfig.from_pretrained(folder).is_encoder_decoder]
 
 

@@ -30,8 +30,13 @@ PART = {
 }
 # for the agent, a small model that is not there yet: they run, with another model that cannot play
 # the systems, and so nothing that they show is kept or compared
-LATER = ("11_searchain", "12_baselines")
-PART |= dict.fromkeys(LATER, {"datasets": ["musique"], "test": 4})
+SHOWN = ("11_searchain", "12_baselines")  # they show what cannot be read
+PART |= dict.fromkeys(SHOWN, {"datasets": ["musique"], "test": 4})
+HEAD_TO_HEAD = {"head_to_head": ["musique", "eli5"], "test": 3, "dev": 2}
+HEAD_TO_HEAD |= {"systems": ["Direct Prompting", "CoT", "Direct Retrieval", "SearChain w/o IR"]}
+HEAD_TO_HEAD["systems"] += ["SearChain", "NoR QA", "IRCoT QA"]
+LATER = (*SHOWN, "13_head_to_head", "14_searchain_tables")
+PART |= dict.fromkeys(LATER[2:], HEAD_TO_HEAD)
 KEPT = [name for name in all_notebooks() if name not in LATER]
 WHOLE = [name for name in all_notebooks() if name not in PART]
 PATHS = [NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()]
@@ -81,7 +86,7 @@ def test_notebooks_for_the_agent_run_with_any_model_and_say_what_they_cannot_rea
         assert (executed / "figures" / path.name).stat().st_size > 0 and not path.exists()
     shown = nbformat.read(executed / f"data/executed/mini/{notebook}.ipynb", as_version=4)
     text = json.dumps(shown)
-    assert "not parsed" in text and "no query" in text
+    assert notebook not in SHOWN or ("not parsed" in text and "no query" in text)
 
 
 @pytest.mark.parametrize("notebook", KEPT)

@@ -9,8 +9,8 @@ from ircotlib.parameters import (
     grid_names,
     parameter_names,
     read_parameters,
-    retriever_name,
 )
+from ircotlib.retrieval.names import retriever_name
 from ircotlib.systems import all_systems
 
 WRONG = [

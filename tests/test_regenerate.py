@@ -10,18 +10,18 @@ from functools import partial
 import nbformat
 import pytest
 
+from ircotlib.checks import check_places
+from ircotlib.commands import parse_change
 from ircotlib.demonstrations import prompt_path
+from ircotlib.executed import strip
 from ircotlib.parameters import read_parameters
 from ircotlib.paths import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.regenerate import (
     all_notebooks,
-    check_places,
     choose_notebooks,
     made_by,
-    parse_change,
     reads_runs,
     run_notebooks,
-    strip,
 )
 
 COMMAND = [sys.executable, "-m", "ircotlib.regenerate"]
@@ -133,6 +133,8 @@ def test_changes_are_yaml_and_only_places_are_paths(tmp_path, monkeypatch):
     assert parse_change("test=40") == ("test", 40)
     assert parse_change("oner_k=[5, 7]") == ("oner_k", [5, 7])
     assert parse_change("model=google/flan-t5-base") == ("model", "google/flan-t5-base")
+    assert parse_change("server=http://127.0.0.1:8000") == ("server", "http://127.0.0.1:8000")
+    assert parse_change("question=Who: 'a' #1?") == ("question", "Who: 'a' #1?")
     assert parse_change(f"data_dir={tmp_path}/../{tmp_path.name}") == ("data_dir", str(tmp_path))
     (tmp_path / "full").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -142,12 +144,13 @@ def test_changes_are_yaml_and_only_places_are_paths(tmp_path, monkeypatch):
 
 def test_a_cell_that_fails_is_one_line_with_its_notebook_and_message(tmp_path):
     data = tmp_path / "data"
-    done = regenerate("--only", "00_tour", "--set", f"data_dir={tmp_path}", IRCOT_DATA=str(data))
+    data.mkdir()
+    (data / "laboratory").write_text("a file in the place of a folder")
+    done = regenerate("--only", "01_corpora", IRCOT_DATA=str(data))
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "error: notebook 00_tour, code cell 4: FileNotFoundError: no questions of" in done.stderr
-    looked = f"looked for musique_ans_v1.0_dev.jsonl and dev_210.jsonl in {tmp_path}/musique"
-    assert looked in done.stderr
-    assert (data / "executed/mini/00_tour.ipynb").is_file()
+    assert "error: notebook 01_corpora, code cell 4: NotADirectoryError" in done.stderr
+    assert f"traceback in {data}/executed/mini/01_corpora.ipynb" in done.stderr
+    assert (data / "executed/mini/01_corpora.ipynb").is_file()
 
 
 def test_one_interrupt_ends_it_at_once_and_its_kernels_too(tmp_path):

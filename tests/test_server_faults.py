@@ -465,3 +465,17 @@ def test_wrong_addresses_are_refused_and_passwords_not_shown(server):
     with pytest.raises(ValueError, match="expected") as error:
         ServerModel("m", server)
     assert "word" not in str(error.value).replace("password", "")
+
+
+def test_a_proxy_never_gets_what_is_meant_for_this_machine(fake, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "")
+    assert play(model(fake), Calls())["red"] == "RED"
+
+
+def test_a_key_goes_in_clear_beyond_only_where_that_is_asked_for(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("IRCOT_KEYS_IN_CLEAR", "1")
+    assert model("http://10.0.0.5:8000").addresses.all[0].client.api_key == "secret"

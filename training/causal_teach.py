@@ -29,24 +29,45 @@ class CausalTeacher(nn.Module):
 
 
 def causal_loss(
-    model, teacher: CausalTeacher, batch: dict[str, torch.Tensor]
+    model,
+    teacher: CausalTeacher,
+    batch: dict[str, torch.Tensor],
+    middle: int = MIDDLE,
+    knowing: float = 0.5,
 ) -> tuple[torch.Tensor, dict[str, float]]:
-    """The loss of a batch, and its parts by name (teach.total_loss)."""
-    out = model.gpt_neox(batch["input_ids"], output_hidden_states=True, use_cache=False)
-    attentions = [layer.attention for layer in model.gpt_neox.layers]
-    embedding, states = model.get_input_embeddings().weight, out.hidden_states[MIDDLE]
+    """The loss of a batch, and its parts by name (teach.total_loss). `middle`: layers after which
+    a state must name what it is about; `knowing`: the weight of that.
+    """
+    out = model.base_model(batch["input_ids"], output_hidden_states=True, use_cache=False)
+    attentions = [_attention(layer) for layer in model.base_model.layers]
+    embedding, states = model.get_input_embeddings().weight, out.hidden_states[middle]
     row, at, token = batch["written"].T
     written = model.lm_head(out.last_hidden_state[row, at]).float()
-    losses = {"writing": nn.functional.cross_entropy(written, token)}
+    losses = {"writing": _writing_loss(written, token, batch.get("weights"))}
     if len(places := batch["sources"]):
         weights = [weights_at(attention, 0, *places.T) for attention in attentions[-2:]]
         losses["looking"] = looking_loss(weights)
     for name in ("stated", "decided"):
         if len(places := batch[name]):
-            losses[name] = 0.5 * _knowing_loss(teacher, states, places, embedding)
+            losses[name] = knowing * _knowing_loss(teacher, states, places, embedding)
     if len(places := batch["compared"]):
-        losses["comparing"] = 0.5 * _comparing_loss(teacher, attentions, states, places)
+        losses["comparing"] = knowing * _comparing_loss(teacher, attentions, states, places)
     return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
+
+
+def _attention(layer: nn.Module) -> nn.Module:
+    """The attention of a layer of a GPT-NeoX or a Llama."""
+    return layer.attention if hasattr(layer, "attention") else layer.self_attn
+
+
+def _writing_loss(
+    written: torch.Tensor, token: torch.Tensor, weights: torch.Tensor | None
+) -> torch.Tensor:
+    """Mean loss of writing tokens [n] from logits [n, vocabulary]; `weights`: of the tokens."""
+    if weights is None:
+        return nn.functional.cross_entropy(written, token)
+    losses = nn.functional.cross_entropy(written, token, reduction="none")
+    return (losses * weights).sum() / weights.sum()
 
 
 def _knowing_loss(

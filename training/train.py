@@ -72,15 +72,20 @@ def make_optimizers(
     Muon's updates are scaled to the size of AdamW's, so that one rate does for both. With it the
     models learn in fewer steps where to look.
     """
+    matrices, rest = split_weights(model, teacher)
+    muon = torch.optim.Muon(matrices, lr=peak, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+    return [muon, torch.optim.AdamW(rest, lr=peak, betas=(0.9, 0.98), weight_decay=0.0)]
+
+
+def split_weights(
+    model: nn.Module, teacher: nn.Module
+) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    """The matrices of attention and feed-forward layers, and all other weights."""
     embedding = model.get_input_embeddings().weight  # of the output too
     layers = [layer for layer in model.modules() if isinstance(layer, nn.Linear)]
     matrices = dict.fromkeys(one.weight for one in layers if one.weight is not embedding)
     weights = (*model.parameters(), *teacher.parameters())
-    rest = [weight for weight in weights if weight not in matrices]
-    muon = torch.optim.Muon(
-        list(matrices), lr=peak, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"
-    )
-    return [muon, torch.optim.AdamW(rest, lr=peak, betas=(0.9, 0.98), weight_decay=0.0)]
+    return list(matrices), [weight for weight in weights if weight not in matrices]
 
 
 def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:

@@ -1,7 +1,9 @@
 """MuSiQue's official files (Trivedi et al. 2022), https://github.com/StonyBrookNLP/musique"""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Asked, Dataset, FullCorpus
@@ -66,6 +68,40 @@ def _read_asked(record: _Asking, where: str) -> Asked:
     answers = tuple(dict.fromkeys([record.answer, *aliases]))
     kind = record.id.split("__")[0]
     return Question(record.id, record.question, answers, tuple(gold), "musique", kind), context
+
+
+class _Step(Record):
+    question: Text
+    answer: Text
+
+
+class _Decomposed(Record):
+    answerable: bool
+    id: Text
+    question_decomposition: list[_Step]
+
+
+class Part(NamedTuple):
+    """A single-hop question that a question is made of, the answers before it filled in."""
+
+    question: str
+    answer: str
+
+
+def read_parts(path: Path) -> dict[str, tuple[Part, ...]]:
+    """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1);
+    errors as those of read_musique.
+    """
+    records = (record for record, _ in read_rows(path, _Decomposed) if record.answerable)
+    return {record.id: tuple(_fill_in(record.question_decomposition)) for record in records}
+
+
+def _fill_in(steps: Sequence[_Step]) -> Iterator[Part]:
+    """ "#1" in a part is the answer of the first."""
+    answers = {f"#{number}": step.answer for number, step in enumerate(steps, start=1)}
+    for step in steps:
+        asked = re.sub(r"#\d+", lambda mark: answers.get(mark[0], mark[0]), step.question)
+        yield Part(asked, step.answer)
 
 
 SOURCE = "https://github.com/StonyBrookNLP/musique"

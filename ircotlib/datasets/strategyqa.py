@@ -39,14 +39,10 @@ def read_strategyqa(path: Path) -> Iterator[Asked]:
     Raises ValueError naming file, record and field.
     """
     for record, where in read_list(path, _Asking):
+        text = ask_yes_or_no(record.question)
         answer = VERDICTS[0] if record.answer else VERDICTS[1]
         gold = dict.fromkeys(_named(record.evidence[:1], where))
-        yield (
-            Question(
-                record.qid, ask_yes_or_no(record.question), (answer,), tuple(gold), "strategyqa"
-            ),
-            (),
-        )
+        yield Question(record.qid, text, (answer,), tuple(gold), "strategyqa"), ()
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:

@@ -9,12 +9,12 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from threading import Lock
 from urllib.parse import urlsplit
 
 from ircotlib.generation.budget import Budget, Usage
 from ircotlib.generation.served import read_usage
+from ircotlib.urls import IN_CLEAR, is_here, may_have_key, read_urls
 
 KEY = "OPENAI_API_KEY"
 BUSY = (408, 409, 429)  # these and all from 500 on: the same request may be answered later
@@ -54,20 +54,23 @@ class Refused(ValueError):
 
 
 class Address:
-    """One address, and how it does. The key goes to https and to this machine only."""
+    """One address, and how it does. The key goes where may_have_key says."""
 
     def __init__(self, url: str, patience: Patience):
         self.url, self.patience = url, patience
         self.in_flight, self.free_at, self.lost = 0, 0.0, False
         key = os.environ.get(KEY, "")
-        self.kept_back = bool(key) and not is_safe(url)
+        self.kept_back = bool(key) and not may_have_key(url)
         openai = _openai()
         self.client = openai.OpenAI(
             base_url=self.url,
             api_key=(not self.kept_back and key) or "none",
             max_retries=0,
             timeout=self.patience.timeout,
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            # a proxy would get what is meant for this machine
+            http_client=openai.DefaultHttpxClient(
+                follow_redirects=False, trust_env=not is_here(url)
+            ),
         )
 
     def post(self, endpoint: str, body: Mapping) -> dict:
@@ -93,8 +96,9 @@ class Address:
         reason = str(said.get("message") or said.get("detail") or error)[:300]
         reason = f"{self.url}: status {error.status_code}, {' '.join(reason.split())}"
         if error.status_code in (401, 402, 403) or error.code == "insufficient_quota":
-            unsent = f" was not sent, for the address is not https; it {reason}"
-            return PermissionError(f"{KEY}{unsent}" if self.kept_back else f"{reason}; see {KEY}")
+            unsent = f"{KEY} was not sent, for the address is not https; {reason}; to send it in"
+            unsent = f"{unsent} clear text, set {IN_CLEAR}=1"
+            return PermissionError(unsent if self.kept_back else f"{reason}; see {KEY}")
         if error.status_code == 404:
             return LookupError(f"{reason}; correct model, server or chat")
         if error.status_code in BUSY or error.status_code >= 500:
@@ -200,27 +204,9 @@ def read_addresses(server: str) -> tuple[str, ...]:
 
     Raises ValueError for one that is no address or holds a password.
     """
-    urls = []
-    for part in dict.fromkeys(one.strip().rstrip("/") for one in server.split(",")):
-        address = urlsplit(part)
-        if "@" in part:  # not shown: it may hold a password
-            raise ValueError(f"expected addresses without user and password; set {KEY}")
-        if address.scheme not in ("http", "https") or not address.hostname or address.query:
-            example = "expected http://127.0.0.1:8000 or https://host/v1, several with commas"
-            raise ValueError(f"found {part!r}, {example}")
-        urls.append(part if address.path else f"{part}/v1")
-    return tuple(urls)
-
-
-def is_safe(url: str) -> bool:
-    """Whether a key may be sent: encrypted, or not beyond this machine."""
-    address = urlsplit(url)
-    if address.scheme == "https" or address.hostname == "localhost":
-        return True
-    try:
-        return ip_address(address.hostname).is_loopback
-    except ValueError:
-        return False
+    example = "http://127.0.0.1:8000 or https://host/v1"
+    urls = read_urls(server, example, KEY)
+    return tuple(url if urlsplit(url).path else f"{url}/v1" for url in urls)
 
 
 def _read_json(text: str) -> dict:

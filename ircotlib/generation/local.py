@@ -148,8 +148,7 @@ class LocalModel:
         return count_cores() if self.is_encoder_decoder and is_small(self.model) else 1
 
     def take(self, requests: Sequence[Asked]) -> list[int]:
-        """The places of the next batches, one for each thread: the prompts with the least to read.
-        """
+        """The places of the next batches, one for each thread: those with the least to read."""
         return [place for batch in self._cut(requests)[: self.threads] for place in batch]
 
     def answer(self, requests: Sequence[Asked]) -> Iterator[tuple[int, str | ValueError]]:

@@ -4,12 +4,14 @@ patience with a server that is away.
 
 import logging
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
+
+from ircotlib.urls import IN_CLEAR, may_have_key, read_urls
 
 try:
     import elastic_transport
@@ -22,6 +24,7 @@ except ModuleNotFoundError as error:
 TIMEOUT = 60.0  # seconds one request may take
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 10.0  # seconds between two requests to a server that is away
 OLDEST = 8  # major version of the server
+EXAMPLE = "http://host:9200 or https://host:9200"
 CREDENTIALS = (
     "ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD, in the environment"
 )
@@ -53,20 +56,20 @@ class Server:
         Raises ConnectionError when the patience is over, PermissionError for refused credentials,
         ValueError for a refused request.
         """
-        end, pause = time.monotonic() + self.patience, FIRST_PAUSE
-        while True:
-            try:
-                return once(call)
-            except Away as error:
-                left = end - time.monotonic()
-                if left <= 0:
-                    raise ConnectionError(
-                        f"no answer from Elasticsearch at {', '.join(self.urls)} "
-                        f"for {self.patience:.0f} s ({error}); start it again, then run the same "
-                        "again: it goes on with what was answered or loaded before"
-                    ) from error
-            time.sleep(min(pause, left))
-            pause = min(2 * pause, LONGEST_PAUSE)
+        again = Retrying(
+            retry=retry_if_exception_type(Away),
+            wait=wait_exponential(FIRST_PAUSE, LONGEST_PAUSE),
+            stop=stop_after_delay(self.patience),
+            reraise=True,
+        )
+        try:
+            return again(once, call)
+        except Away as error:
+            raise ConnectionError(
+                f"no answer from Elasticsearch at {', '.join(self.urls)} "
+                f"for {self.patience:.0f} s ({error}); start it again, then run the same "
+                "again: it goes on with what was answered or loaded before"
+            ) from error
 
 
 def connect(url: str, patience: float = 60.0) -> Server:
@@ -77,7 +80,7 @@ def connect(url: str, patience: float = 60.0) -> Server:
     ConnectionError at once when no server answers, ValueError for an address that cannot be used, a
     server that is not Elasticsearch, or versions that do not fit.
     """
-    urls = _addresses(url)
+    urls = read_urls(url, EXAMPLE, CREDENTIALS, port=True)
     each_node_once = {
         "max_retries": len(urls) - 1,
         "retry_on_timeout": True,
@@ -161,31 +164,9 @@ def reason_of(body: object) -> str:
     return f"{error.get('type')}: {error.get('reason')}"[:500]
 
 
-def _addresses(url: str) -> tuple[str, ...]:
-    if "@" in url:  # not shown: it may hold a password
-        raise ValueError(
-            "an address of Elasticsearch must not hold a user or a password; "
-            f"leave them out and set {CREDENTIALS}"
-        )
-    urls = tuple(dict.fromkeys(part.strip().rstrip("/") for part in url.split(",")))
-    for part in urls:
-        address = urlsplit(part)
-        if (
-            address.scheme not in ("http", "https")
-            or not address.hostname
-            or not address.port
-            or address.query
-        ):
-            raise ValueError(
-                f"found the address {part!r}, expected http://host:9200 or https://host:9200, "
-                "of a cluster several with commas"
-            )
-    return urls
-
-
 def _credentials(environment: Mapping[str, str], urls: tuple[str, ...]) -> dict:
-    """What the client is given of the environment; ValueError for half of it, both kinds, or a
-    certificate that cannot be used.
+    """What the client is given of the environment; ValueError for half of it, both kinds, a
+    certificate that cannot be used, or an address that they may not be sent to.
     """
     key, user, password, certificate = (
         environment.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER", "PASSWORD", "CA")
@@ -198,5 +179,8 @@ def _credentials(environment: Mapping[str, str], urls: tuple[str, ...]) -> dict:
     ):
         found = f"found ELASTICSEARCH_CA={certificate!r} for {', '.join(urls)}"
         raise ValueError(f"{found}, expected the file of a certificate, and https addresses")
+    if (key or user) and (clear := [url for url in urls if not may_have_key(url)]):
+        found = f"found credentials of Elasticsearch and the address {clear[0]}, which is not https"
+        raise ValueError(f"{found}; use https, or set {IN_CLEAR}=1 to send them in clear text")
     given = {"api_key": key} if key else {"basic_auth": (user, password)} if user else {}
     return given | ({"ca_certs": certificate} if certificate else {})

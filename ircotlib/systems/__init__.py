@@ -15,6 +15,7 @@ from ircotlib.program import Program
 ANSWER, RECALL = "answer", "recall"
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"
 TEMPLATES = "ircot"  # whose templates the readers have too, and whose demonstrations come in sets
+DRAWN = ("n", "queries", "votes")  # keywords of programs: how many texts they draw at a time
 PASSED_ON = ("prompts", "max_tokens", "max_steps", "sentence", "released")
 
 
@@ -67,6 +68,13 @@ class System:
         """The most tokens of its generations: the keywords of its program that end in "tokens"."""
         limits = [one for name, one in self.keywords.items() if name.endswith("tokens")]
         return {one.name: one.default for one in limits if one.default is not one.empty}
+
+    def draw_at_most(self, most: int | None) -> dict[str, int]:
+        """How many texts it is to draw at a time, by keyword, where its paper draws more than so
+        many; None: as many as its paper.
+        """
+        drawn = [one for name, one in self.keywords.items() if name in DRAWN]
+        return {one.name: most for one in drawn if most and most < one.default}
 
     @property
     def reads(self) -> bool:

@@ -1,0 +1,73 @@
+"""The benchmark behind the seconds of systems: python -m bench.systems, or make bench. Writes
+figures/bench_systems.csv, whose seconds `13_head_to_head` and SearChain's Table 6 show.
+
+Every system of the head to head on the first test questions of each data set, with the first
+setting of its grid; nothing remembered from before, one process, one thread.
+
+    python -m bench.systems --set agent=FOLDER --questions 20
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pandas as pd
+import torch
+
+from ircotlib.bench import Bench, open_bench, program_of
+from ircotlib.calls import Calls
+from ircotlib.figures import save_figure
+from ircotlib.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
+from ircotlib.parameters import Parameters, read_parameters, retriever_name
+from ircotlib.progress import track
+from ircotlib.regenerate import parse_change
+from ircotlib.scheduler import run
+from ircotlib.systems import System
+
+QUESTIONS = 10  # of each data set
+
+
+def time_system(bench: Bench, system: System) -> float:
+    """The seconds a question that a system takes when nothing is remembered, all test questions of
+    the bench being answered at once.
+    """
+    setting = {name: values[0] for name, values in bench.grid(system).items()}
+    build = program_of(bench, system, **setting)
+    with Calls() as calls:
+        started = time.perf_counter()
+        run({question.id: build(question) for question in bench.test}, bench.backends, calls)
+        return (time.perf_counter() - started) / len(bench.test)
+
+
+def time_all(p: Parameters, questions: int) -> Iterator[dict]:
+    """A row a data set and system; the first run of a bench, which opens all, is not counted."""
+    systems = systems_of(p)
+    for dataset in p.datasets:
+        bench = open_bench(p, dataset, EXPERIMENT)
+        bench = replace(bench, test=bench.test[:questions])
+        time_system(replace(bench, test=bench.test[:1]), systems[-1])
+        for system in track(systems, f"{dataset}, systems"):
+            row = {"profile": p.profile, "model": p.model, "dataset": dataset}
+            row |= {"retriever": retriever_name(p.retriever), "system": system.name}
+            row |= {"seconds": round(time_system(bench, system), 3), "n": len(bench.test)}
+            yield row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--profile", default="mini")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--questions", type=int, default=QUESTIONS, help="of each data set")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    p = panels_of(read_parameters(options.profile, dict(map(parse_change, options.set))))[0]
+    table = pd.DataFrame(time_all(p, options.questions))
+    save_figure(None, table, TIMES, options.profile)
+    print(table.groupby("system", sort=False)["seconds"].mean().round(2).to_string())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Why the answers of any system are wrong, where every fact is known: in the laboratory (ours)."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.bench import open_dataset
+from ircotlib.data import Node, Paragraph, read_jsonl
+from ircotlib.datasets import all_datasets
+from ircotlib.laboratory.judge import read_facts
+from ircotlib.laboratory.make import make_dataset
+from ircotlib.laboratory.records import Fact, Riddle, World
+from ircotlib.laboratory.relations import RELATIONS, Relation
+from ircotlib.predictions import parameters_of, read_scores
+from ircotlib.reasoning import recorded
+from ircotlib.runs import COVER_EM, read_about
+from ircotlib.systems import all_systems
+from ircotlib.text import normalise_answer, sentences
+
+CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
+CAUSES += ("not retrieved", "misread", "made up")
+SHOWN = re.compile(r"^Observation \d+:.*$|\[WikiSearch\([^\[]*?→[^\]]*\]", re.MULTILINE)
+LABEL = re.compile(r"^(?:\[[^\]]*\]:?|[A-Z][\w ]{0,24}:|\d+\.|[A-Z]\w+,)\s+")
+GIVES = re.compile(r"answer(?: is)?:? |Finish\[|^Intermediate answer:|^A: ", re.IGNORECASE)
+COUNTED = ["profile", "dataset", "model", "system"]  # what a row of a census is about
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a system did for a question: its `answer`; the `steps` that it wrote, a line or a
+    sentence each, but for those that only give an answer; all that it `wrote`; the `queries` it
+    searched with; the paragraphs `found`; whether the answer was `parsed`.
+    """
+
+    question: str
+    answer: str
+    steps: tuple[str, ...] = ()
+    wrote: str = ""
+    queries: tuple[str, ...] = ()
+    found: tuple[Paragraph, ...] = ()
+    parsed: bool = True
+
+
+def cause_of(said: Said, riddle: Riddle, world: World, knew: bool = False) -> str:
+    """Why a wrong answer is wrong: the first of these rules that applies. `knew`: without retrieval
+    the model answers the question right.
+
+    - "not parsed": the answer is empty, or nothing but what was written last, for that names none.
+    - "misled by retrieval": the model knew, and something was searched for (SearChain §4.3.2).
+    - "wrong conclusion": steps were written, with the values of all facts that are needed.
+
+    Else the first of these facts without its value in what was written decides; where no steps were
+    written, the first that was not found:
+
+    - "wrong decomposition": steps were written, and none asks for this fact or states it. A step
+      that names its subject in words that are not the laboratory's counts as asking for it.
+    - "misread": the paragraph that states the fact was found.
+    - "not retrieved": it was not, though a query asked for the fact or was the question itself.
+    - "made up": nothing was searched for, or not for this: the value is the model's own.
+    """
+    if not said.parsed:
+        return "not parsed"
+    if knew and said.queries:
+        return "misled by retrieval"
+    lacking = [fact for fact in riddle.facts if not _has(said.wrote, world.value(*fact))]
+    if said.steps and not lacking:
+        return "wrong conclusion"
+    if not said.steps:
+        lacking = [fact for fact in riddle.facts if not _is_found(said, fact, world)]
+    fact = (lacking or riddle.facts)[0]
+    if said.steps and not _asks([*said.steps, *said.queries], fact, riddle, world):
+        return "wrong decomposition"
+    if _is_found(said, fact, world):
+        return "misread"
+    searched = said.question in said.queries or _asks(said.queries, fact, riddle, world)
+    return "not retrieved" if searched else "made up"
+
+
+def _has(text: str, words: str) -> bool:
+    return f" {normalise_answer(words)} " in f" {normalise_answer(text)} "
+
+
+def _is_found(said: Said, fact: Fact, world: World) -> bool:
+    stating = (p for p in said.found if p.title == fact.subject)
+    return any(_has(paragraph.text, world.value(*fact)) for paragraph in stating)
+
+
+def _asks(lines: Sequence[str], fact: Fact, riddle: Riddle, world: World) -> bool:
+    """Whether one of these lines asks for a fact or states it; the question itself does not
+    count.
+    """
+    relation, subjects = world.relation(*fact), (fact.subject, _nested(fact, riddle, world))
+    others = [one for one in RELATIONS[world.entities[fact.subject].kind] if one != relation]
+    for line in lines:
+        if line == riddle.text:
+            continue
+        if any(_is_about(line, x, relation) for x in subjects):
+            return True
+        if _has(line, fact.subject) and not _facts(line):
+            if not any(_is_about(line, fact.subject, other) for other in others):
+                return True
+    return False
+
+
+def _is_about(line: str, x: str, relation: Relation) -> bool:
+    """Whether a line asks for a relation of x, or states it, in words of the laboratory."""
+    if not _has(line, x):
+        return False
+    wordings = [question.format(x=x) for question in relation.questions]
+    if any(_has(line, words) for words in (*wordings, relation.phrase.format(x=x))):
+        return True
+    return any((one.subject, one.relation) == (x, relation.name) for one in _facts(line))
+
+
+_facts = lru_cache(maxsize=100_000)(read_facts)  # systems write many of the same sentences
+
+
+def _nested(fact: Fact, riddle: Riddle, world: World) -> str:
+    """The subject of a fact as a question names it that has not been answered: "the director of
+    X".
+    """
+    before = next((one for one in riddle.facts if world.value(*one) == fact.subject), None)
+    if before is None or before == fact:
+        return fact.subject
+    return world.relation(*before).phrase.format(x=_nested(before, riddle, world))
+
+
+def read_said(line: Mapping, question: str, find: Callable[[str], Paragraph]) -> Said:
+    """What was said of a question, from its line of predictions.jsonl. Of a chain of query the
+    nodes on the correct path count; passages that a system put into its own text do not.
+    """
+    nodes = [node for row in line["nodes"] if (node := Node(**row)).mark]
+    chain = "\n".join([*([] if nodes else line["thoughts"]), line["reading"]])
+    texts = [text for part in SHOWN.sub("", chain).splitlines() for text in sentences(part)]
+    written = [f"{node.query} {recorded(node)}" for node in nodes] + texts
+    answer, last = normalise_answer(line["answer"]), texts[-1] if texts else ""
+    whole = {normalise_answer(LABEL.sub("", text)) for text in (line["reading"], chain, last)}
+    steps = [LABEL.sub("", text) for text in written if not GIVES.search(text)]
+    return Said(
+        question,
+        line["answer"],
+        tuple(one for one in steps if normalise_answer(one) not in ("", answer)),
+        "\n".join([*written, line["answer"]]),
+        tuple(step["retrieve"] for step in line["trace"] if "retrieve" in step),
+        tuple(find(id) for id in line["paragraphs"]),
+        bool(answer) and not (line["fault"] and answer in whole),
+    )
+
+
+def find_causes(folder: Path, knew: Mapping[str, bool]) -> pd.DataFrame:
+    """The cause of each answer of a run on the laboratory, "" for a right one, that is, one whose
+    cover-EM (or what the data set has in its place) is 1; `knew`: by id, whether the model answers
+    right without retrieval.
+    """
+    about = read_about(folder)
+    p, dataset = parameters_of(about), about["dataset"]
+    _, test, retriever = open_dataset(p, dataset)
+    (world, riddles), texts = make_dataset(dataset), {q.id: q.text for q in test}
+    by_text, scores = {one.text: one for one in riddles}, read_scores(folder, about)
+    rows, metric = [], COVER_EM if COVER_EM in next(iter(scores.values())) else about["metric"]
+    for line in read_jsonl(Path(folder) / "predictions.jsonl"):
+        id, text = line["id"], texts[line["id"]]
+        cause = ""
+        if scores[id][metric] < 1:
+            said = read_said(line, text, retriever.corpus.find)
+            cause = cause_of(said, by_text[text], world, bool(knew.get(id)))
+        rows.append({"id": id, "cause": cause})
+    named = {"profile": p.profile, "dataset": dataset, "model": p.model}
+    return pd.DataFrame(rows).assign(system=about["system"], **named)
+
+
+def count_causes(runs: pd.DataFrame, causes: Iterable[str] = CAUSES) -> pd.DataFrame:
+    """One row a data set, system and cause: how many of the `answers` (one a question and
+    demonstration set) it has, and their share in percent. `runs`: COUNTED and `cause` of each.
+    """
+    for name, known in (("dataset", all_datasets()), ("system", all_systems())):
+        order = list(dict.fromkeys([*known, *runs[name]]))
+        runs = runs.assign(**{name: pd.Categorical(runs[name], order)})
+    rows = []
+    for group, found in runs.groupby(COUNTED, observed=True)["cause"]:
+        named, counts = dict(zip(COUNTED, group, strict=True)), found.value_counts()
+        rows += [named | {"cause": cause, "n": int(counts.get(cause, 0)), "answers": len(found)}
+                 for cause in causes]  # fmt: skip
+    table = pd.DataFrame(rows)
+    return table.assign(share=(100 * table["n"] / table["answers"]).round(2))

@@ -1,0 +1,78 @@
+"""What all commands share: options that are read strictly, and errors in one line."""
+
+import argparse
+import re
+import signal
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Never
+
+import yaml
+
+from ircotlib.paths import ROOT
+
+# may be relative to the caller
+PATHS = ("data_dir", "demonstrations", "model", "agent", "second_model")
+# numbers that YAML 1.1 takes for octal ones, for minutes, or without their underscores
+ODD = re.compile(r"(?<![\w.:/-])(0[0-7]+|\d+(?:[_:]\d+)+)(?![\w.:/-])")
+
+
+def new_parser(description: str) -> argparse.ArgumentParser:
+    """A parser of options whose errors are one line; options are not abbreviated."""
+    how = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    parser = argparse.ArgumentParser(description=description, **how)
+    parser.error = refuse
+    return parser
+
+
+def refuse(message: str) -> Never:
+    """End with status 2 and a line on stderr."""
+    print(f"error: {' '.join(message.split())}; --help says more", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def say_error(error: BaseException | str, status: int) -> int:
+    """Print an error in one line; return the status to end with."""
+    name = f"{type(error).__name__}: " if isinstance(error, OSError) else ""
+    print(f"error: {name}{' '.join(str(error).split())}", file=sys.stderr)
+    return status
+
+
+def heed_interrupts() -> None:
+    """Let a polite kill (SIGTERM) do what Ctrl-C does, raise KeyboardInterrupt."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def parse_changes(texts: Sequence[str]) -> dict[str, object]:
+    """The changes of --set options by parameter; ValueError for a parameter that is set twice."""
+    changes = [parse_change(text) for text in texts]
+    for name, count in Counter(name for name, _ in changes).items():
+        if count > 1:
+            raise ValueError(f"found --set {name} {count} times, expected it once")
+    return dict(changes)
+
+
+def parse_change(text: str) -> tuple[str, object]:
+    """One --set: name=value, the value as YAML; a path that is there as seen from the caller's
+    folder is given as seen from the repository, or made absolute outside of it; a question is taken
+    as it is. ValueError where YAML reads a number as another one.
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise ValueError(f"found --set {text!r}, expected name=value, for example --set seed=1")
+    if name == "question":
+        return name, value
+    try:
+        read = yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2024-99-99
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"found --set {text!r}, expected a value in YAML ({reason})") from None
+    if name in PATHS and value and Path(value).exists():
+        place = Path(value).resolve()
+        return name, str(place.relative_to(ROOT) if place.is_relative_to(ROOT) else place)
+    if not isinstance(read, str) and (odd := ODD.search(value)):
+        found = f"found --set {text!r}: YAML reads {odd[0]} as {yaml.safe_load(odd[0])}"
+        raise ValueError(f"{found}, expected a plain number")
+    return name, read

@@ -1,0 +1,138 @@
+"""Gets the official files that a profile needs from their publishers, into its data_dir.
+
+python -m ircotlib.fetch --profile paper --list               what is missing, and how large it is
+python -m ircotlib.fetch --profile paper --set data_dir=FOLDER
+"""
+
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from ircotlib.checks import check_writable
+from ircotlib.commands import heed_interrupts, new_parser, parse_changes, say_error
+from ircotlib.datasets import find_dataset
+from ircotlib.download import download, unpack
+from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.paths import DATA, DOWNLOADS, ROOT, resolve
+
+
+class Download(NamedTuple):
+    """A row of data/downloads.csv: files of a folder of data_dir, and where they are.
+
+    `corpus`: "full" for what only the papers' corpora need. `address`: of the only file, or of an
+    archive that holds them; "": the publisher offers none. `bytes`: 0 if nobody says. `checksum`:
+    "sha256:…" or "md5:…", "" if nobody says. `page`: for people.
+    """
+
+    folder: str
+    corpus: str
+    files: tuple[str, ...]
+    address: str
+    bytes: int
+    checksum: str
+    page: str
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the files are taken out of what is got."""
+        return bool(self.address) and Path(urlsplit(self.address).path).name != self.files[0]
+
+    def __str__(self) -> str:
+        size = f"{self.bytes / 1e6:,.0f} MB" if self.bytes else "size unknown"
+        return f"{self.folder}: {', '.join(self.files)} ({size}) {self.address or self.page}"
+
+
+def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
+    """The table of addresses."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    numbers = [{"files": tuple(r["files"].split()), "bytes": int(r["bytes"] or 0)} for r in rows]
+    return [Download(**row | number) for row, number in zip(rows, numbers, strict=True)]
+
+
+def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
+    """What the data sets and corpora of these parameters need and `data_dir` does not have."""
+    records = [find_dataset(name) for name in p.datasets]
+    full = [one.full.name for one in records if one.full and (p.corpus == "full" or _beside(one))]
+    for row in table:
+        named = row.folder in (full if row.corpus == "full" else p.datasets)
+        if named and not _is_there(row, Path(resolve(p.data_dir))):
+            yield row
+
+
+def _beside(dataset) -> bool:
+    """Whether a data set's pooled corpus is that of the papers: KILT's, but for StrategyQA."""
+    return dataset.full.name == "kilt" and dataset.name != "strategyqa"
+
+
+def _is_there(row: Download, data_dir: Path) -> bool:
+    """Whether the files are in data_dir/<folder> or data_dir, or their corpus was made before."""
+    if row.corpus == "full" and (DATA / "corpora" / f"{row.folder}-full").is_dir():
+        return True
+    unpacked = data_dir / row.folder / row.files[0].removesuffix(".tar.bz2")
+    places = ((data_dir / row.folder / name, data_dir / name) for name in row.files)
+    return unpacked.exists() or all(any(map(Path.is_file, both)) for both in places)
+
+
+def fetch(row: Download, data_dir: Path) -> list[Path]:
+    """Get the files of a row into data_dir/<folder>, and return them; what was begun before goes
+    on.
+
+    Raises ConnectionError when the publisher stays away, ValueError for a file that is not the
+    expected one.
+    """
+    folder = data_dir / row.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    check_writable(folder, "data_dir")
+    path = folder / Path(urlsplit(row.address).path).name
+    try:
+        download(row.address, path, row.bytes, row.checksum)
+    except (ConnectionError, ValueError) as error:
+        raise type(error)(f"{error}; or get it by hand, see {row.page}") from error
+    return unpack(path, row.files, folder) if row.is_archive else [path]
+
+
+def _play(profile: str, changes: dict, list_only: bool) -> int:
+    p = read_parameters(profile, changes)
+    if not p.data_dir:
+        raise ValueError(f"the data of the profile {profile} are generated, expected another one")
+    data_dir = ROOT / p.data_dir
+    rows = list(missing(p, read_downloads()))
+    by_hand = [row for row in rows if not row.address]
+    if not Path(resolve(p.demonstrations)).is_dir():
+        print(f"by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot, into"
+              f" {p.demonstrations}")  # fmt: skip
+    for row in rows:
+        if list_only or row in by_hand:
+            how = "by hand: " if row in by_hand else ""
+            print(f"{how}{row}, into {data_dir / row.folder}", flush=True)
+        else:
+            print(*fetch(row, data_dir), sep="\n", flush=True)
+    if not rows:
+        print(f"{data_dir} has all files that {profile} needs")
+    return 1 if by_hand else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = new_parser(__doc__)
+    parser.add_argument("--profile", default="sample", help="sample, paper or released (profiles/)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+        help="change a parameter: data_dir, datasets or corpus; may be repeated")  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="say what is missing, and get nothing")
+    options = parser.parse_args(arguments)
+    heed_interrupts()
+    try:
+        return _play(options.profile, parse_changes(options.set), options.list)
+    except ValueError as error:
+        return say_error(error, 2)
+    except OSError as error:
+        return say_error(error, 1)
+    except KeyboardInterrupt:
+        return say_error("interrupted: what came is kept; the same command goes on", 130)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+"""Every system of both papers on the same questions, with one model and one retriever: what each
+scores, how surely it differs from others, and what it costs (ours: no paper has this table).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.analysis import find_runs, per_question, read_reported, summarise
+from ircotlib.claims import holm
+from ircotlib.datasets import find_dataset
+from ircotlib.metrics import RESAMPLES
+from ircotlib.parameters import Parameters
+from ircotlib.paths import FIGURES
+from ircotlib.retrieval.names import VECTORS, retriever_name
+from ircotlib.runs import COVER_EM, read_about
+from ircotlib.systems import SEARCHAIN, System, all_systems, choose_systems
+
+EXPERIMENT = "13_head_to_head"
+AGAINST = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # beside the best of each data set
+COSTS = ["tokens_in", "tokens_out", "calls", "retrievals"]
+TIMES = "bench_systems"  # the figure of bench/systems.py
+COLUMNS = ["profile", "model", "retriever", "dataset", "system", "metric", "mean", "low", "high"]
+COLUMNS += ["n", "p_against_best", *(f"p_against_{name}" for name in AGAINST), *COSTS, "seconds"]
+COLUMNS += ["reported"]
+
+
+def systems_of(p: Parameters) -> list[System]:
+    """SearChain's systems, then those of IRCoT that a reader ends; or those that `p` names."""
+    if p.systems:
+        return choose_systems(p.systems)
+    return choose_systems(study=SEARCHAIN) + [one for one in choose_systems() if one.reads]
+
+
+def panels_of(p: Parameters) -> list[Parameters]:
+    """The parameters of each panel: the profile's retriever, and the first by vectors among those
+    it compares, if any.
+    """
+    p = p.for_agent().change(datasets=p.head_to_head, test=p.head_to_head_test or p.test)
+    others = [name for name in p.retrievers if name.partition(":")[0] in VECTORS]
+    return [p, *(p.change(retriever=name) for name in others[:1] if name != p.retriever)]
+
+
+def measures_of(dataset: str) -> list[str]:
+    """What answers are judged by: cover-EM as in SearChain, or what the data set has in its place;
+    then F1 where IRCoT has it.
+    """
+    scores = [*find_dataset(dataset).scores]
+    first = COVER_EM if COVER_EM in scores else scores[0]
+    return [first, *(name for name in ("f1",) if name in scores and name != first)]
+
+
+def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
+    """The big table of one panel: a row a data set, measure and system, in the order of systems;
+    means in percent with 95% intervals, the paper's, and costs a question. `runs`: of
+    compare_systems or read_runs.
+
+    p: of the paired difference to the best system of the data set, to SearChain and to IRCoT QA,
+    each corrected for all systems of the data set and measure (Holm).
+    """
+    tables = []
+    for dataset, of_one in runs.groupby("dataset", sort=False):
+        for metric in measures_of(dataset):
+            found = summarise(of_one.assign(metric=metric), ("dataset", "model", "system"))
+            tables.append(found.join(_test(of_one, metric), on="system"))
+    table = pd.concat(tables, ignore_index=True).merge(_read_costs(p), on=["dataset", "system"])
+    table = table.merge(read_seconds(p), on=["dataset", "system"], how="left")
+    table = table.merge(_reported(), on=["dataset", "system", "metric"], how="left")
+    told = {"profile": p.profile, "retriever": retriever_name(p.retriever)}
+    return table.assign(**told).reindex(columns=COLUMNS)
+
+
+def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The corrected p of each system of one data set, by what it is compared with."""
+    by_system = {name: per_question(rows, metric) for name, rows in runs.groupby("system")}
+    scores = pd.DataFrame(by_system)
+    references = {"best": scores.mean().idxmax()} | AGAINST
+    tests = {}
+    for name, reference in references.items():
+        if reference in scores:
+            others = scores.drop(columns=reference)
+            differences = others.sub(scores[reference], axis=0)
+            p = holm(p_values(differences.to_numpy())).round(4)
+            tests[f"p_against_{name}"] = pd.Series(p, others.columns)
+    return pd.DataFrame(tests)
+
+
+def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
+    """The two-sided p that the mean of each column is 0, as `metrics.paired_difference` has it; all
+    columns are resampled alike.
+    """
+    n = len(differences)
+    picked = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLES)
+    means = (picked @ differences / n).round(12)
+    fewer = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
+    p = np.minimum(1.0, 2 * (fewer + 1) / (RESAMPLES + 1))
+    same = (differences == differences[:1]).all(axis=0)
+    return np.where(same, np.where(differences[0] == 0, 1.0, 2 * 0.5**n), p)
+
+
+def _read_costs(p: Parameters) -> pd.DataFrame:
+    """What each test run asked for, a question, computed or remembered: tokens that the model read
+    and wrote, requests to it, retrievals.
+    """
+    rows = []
+    for folder in find_runs(p, EXPERIMENT):
+        about = read_about(folder)
+        counts, n = about["counts"], about["questions"]
+        written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
+        names = {"tokens_in": "prompt_tokens", "tokens_out": "tokens", "calls": "requests"}
+        row = {ours: sum(kind[name] for kind in written) for ours, name in names.items()}
+        row |= {"retrievals": counts["Retrieve"]["requests"]}
+        row = {name: round(value / n, 2) for name, value in row.items()}
+        rows.append({"dataset": about["dataset"], "system": about["system"]} | row)
+    return pd.DataFrame(rows)
+
+
+def read_seconds(p: Parameters) -> pd.DataFrame:
+    """The seconds a question of each data set and system as bench/systems.py measured them, of the
+    same model and retriever; none where it did not.
+    """
+    suffix = "" if p.profile == "mini" else f"_{p.profile}"
+    path, columns = FIGURES / f"{TIMES}{suffix}.csv", ["dataset", "system", "seconds"]
+    if not path.is_file():
+        return pd.DataFrame(columns=columns)
+    table = pd.read_csv(path)
+    same = (table["model"] == p.model) & (table["retriever"] == retriever_name(p.retriever))
+    return table[same][columns]
+
+
+def _reported() -> pd.DataFrame:
+    """The papers' values by our names: SearChain's Table 1, and IRCoT's Table 4 with GPT3 and its
+    better reader.
+    """
+    ircot = read_reported(source="Table 4", metric="f1", model="GPT3", note="cot")
+    nor = read_reported(source="Table 4", metric="f1", model="GPT3", system="NoR QA")
+    papers = [read_reported("searchain", source="Table 1"), ircot, nor]
+    table = pd.concat(papers).replace({"system": our_names()})
+    table = table.drop_duplicates(["dataset", "system", "metric"])
+    return table[["dataset", "system", "metric", "value"]].rename(columns={"value": "reported"})
+
+
+def our_names() -> dict[str, str]:
+    """Our names of systems by those in data/reported.csv."""
+    return {theirs: name for name, one in all_systems().items() for theirs in one.reported}
+
+
+def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the big table with the first measure of each data set."""
+    return table[table["metric"] == table["dataset"].map(lambda name: measures_of(name)[0])]
+
+
+def average(table: pd.DataFrame) -> pd.DataFrame:
+    """Each system's mean over all data sets, by the first measure of each, with the mean of the
+    paper and of the costs (SearChain Table 6, Perf.); `on_front`: no other system answers as well
+    or better for fewer tokens. Only systems that were run on all data sets.
+    """
+    first = of_first_measure(table)
+    by = ["profile", "model", "retriever", "system"]
+    groups = first.groupby(by, sort=False)
+    means = groups[["mean", *COSTS, "seconds"]].mean().round(2)
+    means["reported"] = groups["reported"].agg(lambda values: values.mean(skipna=False)).round(2)
+    means = means[groups.size() == first["dataset"].nunique()].reset_index()
+    means["tokens"] = means["tokens_in"] + means["tokens_out"]
+    return means.assign(on_front=find_front(means["tokens"], means["mean"]))
+
+
+def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:
+    """Which points are on the Pareto front: no other is as cheap and better, or cheaper and as
+    good.
+    """
+    points = list(zip(costs, values, strict=True))
+    return [
+        not any(c <= cost and v >= value and (c, v) != (cost, value) for c, v in points)
+        for cost, value in points
+    ]
+
+
+def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
+    """How far our order of systems is the paper's on each data set and measure: Kendall's tau, with
+    its p: 1 is the same order, -1 the reverse; and how many pairs of systems are in the same order.
+    """
+    from scipy.stats import kendalltau
+
+    rows, known = [], table.dropna(subset="reported")
+    for (dataset, metric), found in known.groupby(["dataset", "metric"], sort=False):
+        ours, theirs = found["mean"].to_numpy(), found["reported"].to_numpy()
+        upper = np.triu_indices(len(ours), 1)
+        signs = [np.sign(x[:, None] - x[None, :])[upper] for x in (ours, theirs)]
+        tau = kendalltau(ours, theirs) if len(found) > 2 else (np.nan, np.nan)
+        row = {"dataset": dataset, "metric": metric, "systems": len(found), "pairs": len(signs[0])}
+        row |= {"same_order": int((signs[0] * signs[1] > 0).sum()), "tau": tau[0], "p": tau[1]}
+        rows.append(row)
+    return pd.DataFrame(rows).round(3)
+
+
+def made_by(table: pd.DataFrame) -> str:
+    """What made a table, for titles and captions."""
+    models = {Path(model).name for model in table["model"]}
+    return f"{', '.join(sorted(models))}, n = {table['n'].min()} questions a data set"

@@ -1,0 +1,30 @@
+"""The names of retrievers, as the parameters have them (docs/retrievers.md)."""
+
+import re
+from pathlib import PurePath
+
+from ircotlib.urls import read_urls
+
+VECTORS = ("dense", "colbert", "hybrid")  # before ":MODEL"
+MODEL = re.compile(rf"({'|'.join(VECTORS)}):\S.*")
+ELASTICSEARCH = "ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
+
+
+def check_retriever(name: str) -> str:
+    """The name, if it is one of a retriever; ValueError, without what may be a password, if not."""
+    if name == "embedded" or MODEL.fullmatch(name):
+        return name
+    if name.startswith(("http:", "https:")):
+        return ",".join(read_urls(name, "http://host:9200", ELASTICSEARCH, port=True))
+    raise ValueError(
+        'expected "embedded" or the address of an Elasticsearch, http://host:9200, or a model as'
+        " in dense:FOLDER, colbert:FOLDER or hybrid:FOLDER"
+    )
+
+
+def retriever_name(retriever: str) -> str:
+    """A retriever as figures name it, without the place where its model or server is."""
+    kind, _, model = retriever.partition(":")
+    if kind in VECTORS:
+        return f"{kind}: {PurePath(model).name}"
+    return "BM25" if retriever == "embedded" else "BM25, Elasticsearch"

@@ -1,0 +1,159 @@
+"""The claims of SearChain's abstract, §4 and App. A that runs can test, in one table: the paper's
+numbers, our paired differences, and verdicts that are corrected for testing all of them at once.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.analysis import compare, difference, read_reported
+from ircotlib.claims import NO_NUMBER, holm
+from ircotlib.head_to_head import measures_of, our_names
+from ircotlib.measures import count_steps
+from ircotlib.metrics import paired_difference
+from ircotlib.searchain_tables import KNEW, WHOLE, WITHOUT, Run, misleading
+from ircotlib.systems import SEARCHAIN, all_systems
+
+COLUMNS = ["source", "claim", "dataset", "model", "paper", "ours", "low", "high", "p", "p_holm"]
+COLUMNS += ["verdict", "n"]
+STEPS_OF = ("CoT", "Self-Ask w/o IR", "Least-to-Most")  # Table 4
+OUTPERFORMS = {WITHOUT: "§4.2 (1), Table 1", WHOLE: "abstract, §4.2 (2), Table 1"}
+
+
+def judge_searchain(
+    scores: pd.DataFrame, runs: Run, forms: pd.DataFrame, second: pd.DataFrame
+) -> pd.DataFrame:
+    """The table of claims; differences are points of percent, but for Table 4's steps.
+
+    `scores`: the test runs of all systems; `runs`: the same by data set and system; `forms`: from
+    forms.compare_forms; `second`: the runs with a second model. `verdict`: as claims.judge_claims.
+    """
+    model = scores["model"].iloc[0]
+    tables = [_outperforms(scores), _misleads(runs), _helps(runs), _steps(runs), _forms(forms)]
+    tables = [pd.DataFrame(table).assign(model=model) for table in tables]
+    if len(second):
+        tables.append(_second(second))
+    table = pd.concat([one for one in tables if len(one)], ignore_index=True)
+    table["p_holm"] = holm(table["p"])
+    signs = np.where(table["ours"] > 0, "holds", "does not hold")
+    table["verdict"] = np.where(table["p_holm"] < 0.05, signs, "cannot tell")
+    table[["ours", "low", "high"]] = table[["ours", "low", "high"]].round(2) + 0.0
+    return table.assign(p=table["p"].round(4), p_holm=table["p_holm"].round(4))[COLUMNS]
+
+
+def _outperforms(scores: pd.DataFrame) -> pd.DataFrame:
+    """SearChain, with and without retrieval, against the systems that it is said to outperform."""
+    ours = [name for name, one in all_systems().items() if one.study == SEARCHAIN]
+    scores = scores[scores["system"].isin(ours)]
+    first = scores["dataset"].map(lambda name: measures_of(name)[0])
+    found = compare(scores.assign(metric=first), ("dataset", "model"))
+    pairs = found["claim"].str.split(" > ", expand=True)
+    printed = _printed("Table 1")
+    paper = [_gap(printed, *row) for row in zip(found["dataset"], pairs[0], pairs[1], strict=True)]
+    found = found.assign(paper=paper, source=pairs[0].map(OUTPERFORMS))
+    found = found.rename(columns={"mean": "ours"})
+    return found.sort_values("source", kind="stable", key=lambda names: names.str.startswith("§"))
+
+
+def _printed(source: str) -> dict[tuple[str, str], float]:
+    """The paper's values by data set and our names of systems."""
+    table = read_reported("searchain", source=source).replace({"system": our_names()})
+    return table.set_index(["dataset", "system"])["value"].to_dict()
+
+
+def _gap(printed: Mapping, dataset: str, better: str, worse: str) -> str:
+    """The difference that the paper prints between two systems, or that it prints none."""
+    values = [printed.get((dataset, name)) for name in (better, worse)]
+    return NO_NUMBER if None in values else f"{values[0] - values[1]:+.2f}"
+
+
+def _misleads(runs: Run) -> list[dict]:
+    """Of the questions that the model answers right alone, SearChain answers more right than others
+    that retrieve do (Table 3b).
+    """
+    rows, printed = [], _printed("Table 3(b)")
+    for dataset in dict.fromkeys(dataset for dataset, _ in printed):
+        systems = [one for one in misleading(runs, dataset) if one != WHOLE]
+        needed = {(dataset, WHOLE), (dataset, KNEW)} <= set(runs)
+        knew = runs[dataset, KNEW]["right"] if needed else []
+        for system in systems if any(knew) else ():
+            named = {"claim": f"{WHOLE} misled less than {system}", "dataset": dataset}
+            named |= {"source": "§4.3.2 (2), Table 3(b)"}
+            named |= {"paper": _gap(printed, dataset, system, WHOLE)}
+            pair = [100.0 * runs[dataset, name]["right"][knew] for name in (WHOLE, system)]
+            rows.append(named | _test(*pair))
+    return rows
+
+
+def _helps(runs: Run) -> list[dict]:
+    """Where retrieval corrects or completes a node, SearChain answers better than without it (Table
+    3a).
+    """
+    rows, table = [], read_reported("searchain", source="Table 3(a)")
+    table = table[table["metric"] == "cover_em_where_ir_helps"]
+    printed = table.set_index(["dataset", "system"])["value"].to_dict()
+    for dataset in dict.fromkeys(table["dataset"]):
+        if not {(dataset, WHOLE), (dataset, WITHOUT)} <= set(runs):
+            continue
+        helped = runs[dataset, WHOLE]["nodes"].map(lambda ns: any(node.feedback for node in ns))
+        if helped.any():
+            named = {"claim": f"{WHOLE} > {WITHOUT} where IR helps", "dataset": dataset}
+            named |= {"source": "§4.3.2 (1), Table 3(a)"}
+            named |= {"paper": _gap(printed, dataset, WHOLE, WITHOUT)}
+            pair = [100 * runs[dataset, name]["score"][helped] for name in (WHOLE, WITHOUT)]
+            rows.append(named | _test(*pair))
+    return rows
+
+
+def _steps(runs: Run) -> list[dict]:
+    """SearChain takes more steps without retrieval than others do (Table 4)."""
+    rows, printed = [], read_reported("searchain", source="Table 4", metric="reasoning_steps")
+    means = printed.groupby("system")["value"].mean()
+    for system in (name for name in STEPS_OF if ("musique", name) in runs):
+        if ("musique", WITHOUT) in runs:
+            named = {"claim": f"{WITHOUT} takes more steps than {system}", "dataset": "musique"}
+            named |= {"source": "§4.3.3 (1), Table 4"}
+            named |= {"paper": f"{means[WITHOUT] - means[system]:+.2f} (mean of 2 to 4 hops)"}
+            rows.append(
+                named | _test(*(count_steps(runs["musique", s]) for s in (WITHOUT, system)))
+            )
+    return rows
+
+
+def _forms(forms: pd.DataFrame) -> list[dict]:
+    """Knowledge in the prompt helps more than questions for it: panel (a) above (b) of Figure 10,
+    where something stands in the prompt.
+    """
+    some = forms[forms["i"] < forms["hops"]].set_index(["id", "i"])
+    pair = [100.0 * some[some["panel"] == panel]["right"] for panel in "ab"]
+    if not all(map(len, pair)):
+        return []
+    named = {"claim": "knowledge in the prompt > sub-questions alone", "dataset": "musique"}
+    return [named | {"source": "A.2.1, Figure 10", "paper": NO_NUMBER} | _test(*pair)]
+
+
+def _second(scores: pd.DataFrame) -> pd.DataFrame:
+    """SearChain against DSP with another model (Table 9)."""
+    rows, printed = [], _printed("Table 9")
+    for (dataset, model), runs in scores.groupby(["dataset", "model"], sort=False):
+        runs = runs.assign(metric=measures_of(dataset)[0])
+        pair = [runs[runs["system"] == name] for name in (WHOLE, "DSP")]
+        named = {"claim": f"{WHOLE} > DSP", "dataset": dataset, "model": model}
+        named |= {"source": "A.3, Table 9", "paper": _gap(printed, dataset, WHOLE, "DSP")}
+        found = difference(*pair)
+        rows.append(named | found | {"ours": found["mean"]})
+    return pd.DataFrame(rows)
+
+
+def _test(better: pd.Series, worse: pd.Series) -> dict:
+    """The paired difference of two systems' values of the same questions."""
+    pair = pd.concat([better.astype(float), worse.astype(float)], axis=1, join="inner")
+    found = paired_difference(*pair.to_numpy().T)
+    return {"ours": found.mean, "low": found.low, "high": found.high, "p": found.p, "n": len(pair)}
+
+
+def count_verdicts(claims: pd.DataFrame) -> pd.DataFrame:
+    """How many claims of each source hold, do not hold, or cannot be told."""
+    counts = claims.groupby("source", sort=False)["verdict"].value_counts().unstack(fill_value=0)
+    return counts.reindex(columns=["holds", "does not hold", "cannot tell"], fill_value=0)

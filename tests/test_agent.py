@@ -1,0 +1,230 @@
+"""The agent's transcripts: what the teachers have it write at every stage of every system, as the
+systems' own programs take it, and where each word comes from.
+"""
+
+import random
+import re
+from collections import Counter
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.scoring import score
+from ircotlib.laboratory.records import Fact
+from ircotlib.program import Extract, Retrieve
+from ircotlib.prompts import read_template
+from training import agent_library, agent_play
+from training.agent_draws import (
+    CHOICES,
+    SHORTER,
+    STYLES,
+    draw_famous,
+    draw_question,
+    draw_transcripts,
+    make_library,
+    measured,
+    play_turns,
+    taught_systems,
+)
+from training.agent_encode import MADE_UP, encode_transcript, make_batch
+from training.agent_lessons import draw_drill, draw_lesson, known_facts
+from training.agent_library import Library
+from training.agent_mind import Mind, turn_round
+from training.agent_play import Recorder, play_program, question_of
+from training.agent_transcripts import join_turns, locate
+from training.agent_words import count_tokens, make_agent_tokenizer
+from training.teachers import TEACHERS
+
+TOKENIZER = make_agent_tokenizer()
+SYSTEMS = [name for name in taught_systems() if name != "Auto-CoT"]
+
+
+@pytest.fixture(scope="module")
+def library():
+    return make_library(4)
+
+
+@pytest.fixture(scope="module")
+def facts(library):
+    """All facts of the library's world."""
+    entities = library.world.entities.items()
+    return {Fact(name, relation): v for name, e in entities for relation, v in e.facts.items()}
+
+
+@pytest.fixture(scope="module")
+def transcripts(library):
+    """Some hundred transcripts as training draws them."""
+    rng = random.Random(11)
+    return [one for _ in range(250) for one in draw_transcripts(library, rng)]
+
+
+def outcome(system, mind):
+    """What a system's program returns on a mind's question, all replies those of its teachers."""
+    recorder, found = Recorder(mind), []
+    prompts = {stage: recorder.writer(system.module, stage) for stage in system.stages}
+    setting = {name: values[0] for name, values in CHOICES.get(system.name, {}).items()}
+    setting |= SHORTER.get(system.name, {})
+    setting |= {"long_form": mind.is_long} if system.module == "searchain" else {}
+    given = agent_play.given(system, recorder, prompts)
+
+    def keep(program):
+        found.append((yield from program))
+
+    program = system.program(question_of(mind), **given, **setting)
+    turns = play_program(keep(program), recorder, mind, TEACHERS)
+    return found[0], turns
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_who_knows_all_answers_right_with_every_system(name, library, facts, monkeypatch):
+    for chance in ("MISSED", "MISREAD", "MISLED"):
+        monkeypatch.setattr(agent_library, chance, 0.0)
+    rng, system = random.Random(name), taught_systems()[name]
+    for dataset in STYLES:
+        mind = Mind(draw_question(library, dataset, rng), library, facts.get, rng)
+        prediction, _ = outcome(system, mind)
+        measure = next(iter(find_dataset(dataset).scores))
+        right = score(question_of(mind), prediction)[measure]
+        assert prediction.fault == ""
+        assert right > 0.99 or name == "InterAug", prediction
+
+
+def test_every_stage_of_every_system_is_taught(library):
+    rng, stages = random.Random(5), Counter()
+    for system in taught_systems().values():
+        for dataset in STYLES * 2:
+            mind = Mind(draw_question(library, dataset, rng), library, known_facts().get, rng)
+            stages.update(turn.stage for turn in play_turns(system, mind))
+    assert set(stages) | {"react/cot"} == set(TEACHERS)
+    assert read_template("react", "cot", "agent") == read_template("cot", "cot", "agent")
+
+
+def test_a_transcript_is_what_the_program_asks(library):
+    rng = random.Random(2)
+    mind = Mind(draw_question(library, "musique", rng), library, {}.get, rng)
+    _, turns = outcome(taught_systems()["Self-Ask"], mind)
+    [whole] = [t for t in join_turns(turns) if "Follow up:" in t.text]
+    asked = [turn for turn in turns if turn.stage == "self_ask/ask"]
+    assert all(whole.text.startswith(turn.prompt) for turn in asked)
+    written = "".join(whole.text[span.start : span.end] for span in whole.spans)
+    assert written.count("Follow up:") == len(mind.steps)
+    assert whole.spans[-1].ends and whole.text.endswith(f"{mind.conclude()[1]}.")
+    answers = [one.end() for one in re.finditer("Intermediate answer: ", whole.text)]
+    own = [at for at in answers if any(span.start <= at < span.end for span in whole.spans)]
+    assert len(answers) == len(mind.steps) and len(own) < len(answers)
+
+
+def test_the_tokenizer_gives_back_what_the_agent_writes(transcripts):
+    unknown = TOKENIZER.unk_token_id
+    for drawn in transcripts:
+        text = drawn.transcript.text
+        assert unknown not in TOKENIZER.encode(text), text
+        for span in drawn.transcript.spans:
+            written = text[span.start : span.end].strip()
+            assert TOKENIZER.decode(TOKENIZER.encode(written)) == written
+
+
+def test_a_prompt_is_the_beginning_of_its_transcript_in_tokens_too(transcripts):
+    for drawn in transcripts:
+        tokens = TOKENIZER.encode(drawn.transcript.text)
+        for span in drawn.transcript.spans:
+            prompt = TOKENIZER.encode(drawn.transcript.text[: span.start].rstrip())
+            assert tokens[: len(prompt)] == prompt
+
+
+def test_what_is_copied_stands_where_it_is_to_be_looked_for(transcripts):
+    stop, seen = TOKENIZER.convert_tokens_to_ids("."), Counter()
+    for drawn in transcripts:
+        encoded = encode_transcript(drawn.transcript)
+        written = dict(encoded.tables["written"])
+        for at, source in encoded.tables["sources"]:
+            assert source <= at
+            token = encoded.tokens[source]
+            seen["there" if token == written[at] else "at the end"] += 1
+            assert token in (written[at], stop)
+    assert seen["there"] > 20 * seen["at the end"] > 0
+
+
+def test_a_batch_holds_its_transcripts_and_their_ends(transcripts):
+    rows = [encode_transcript(one.transcript) for one in transcripts[:6]]
+    batch = make_batch(rows)
+    row, at, token = batch["written"].T
+    ends = token == TOKENIZER.eos_token_id
+    within = batch["input_ids"][row[~ends], at[~ends] + 1]
+    assert (within == token[~ends]).all()
+    assert ends.sum() == sum(span.ends for one in transcripts[:6] for span in one.transcript.spans)
+    assert batch["input_ids"].shape[1] % 32 == 0
+    assert len(batch["weights"]) == len(token)
+
+
+def test_made_up_names_weigh_little_and_known_ones_all(library):
+    rng = random.Random(8)
+    mind = Mind(draw_question(library, "zsre", rng), library, {}.get, rng)
+    _, turns = outcome(taught_systems()["CoT"], mind)
+    [transcript] = join_turns(turns)
+    encoded = encode_transcript(locate(transcript, mind))
+    light = [weight for weight in encoded.weights if weight == MADE_UP]
+    assert len(light) == sum(map(count_tokens, mind.values.values()))
+
+
+def test_an_observation_corrects_what_searchain_made_up(library):
+    rng, system = random.Random(1), taught_systems()["SearChain"]
+    kinds = Counter()
+    for _ in range(30):
+        mind = Mind(draw_question(library, "musique", rng), library, {}.get, rng)
+        prediction, turns = outcome(system, mind)
+        kinds.update(node.feedback for node in prediction.nodes)
+        assert prediction.fault == ""
+        assert turns[-1].stage == "searchain/chain"
+    assert kinds["verification"] > 5 and kinds["completion"] > 5
+
+
+def test_the_library_finds_reads_and_sometimes_misleads(library):
+    rng, world = random.Random(3), library.world
+    fact = next(Fact(e.name, "director") for e in world.by_kind["film"] if "director" in e.facts)
+    query = f"Who is the director of {fact.subject}?"
+    found = [library.answer(Retrieve(query, 1), None, rng) for _ in range(200)]
+    missed = sum(one[0].title != fact.subject for one in found)
+    assert 3 < missed < 40
+    paragraph = next(one[0] for one in found if one[0].title == fact.subject)
+    read = [library.answer(Extract(query, paragraph), lambda _: fact, rng) for _ in range(300)]
+    right = [one.text == world.value(*fact) for one in read]
+    assert 0.9 < sum(right) / len(right) < 1
+    other = [library.answer(Extract(query, paragraph), lambda _: None, rng) for _ in range(300)]
+    assert 0.02 < sum(one.confidence > 1.5 for one in other) / len(other) < 0.35
+
+
+def test_questions_about_what_is_known_by_heart_are_never_those_measured():
+    rng = random.Random(4)
+    drawn = [draw_famous(dataset, rng) for dataset in STYLES for _ in range(20)]
+    assert not {riddle.meaning for riddle in drawn} & measured()
+    assert all(riddle.facts[0] in known_facts() for riddle in drawn)
+
+
+def test_lessons_ask_for_values_alone_and_drills_for_conclusions(library):
+    rng = random.Random(6)
+    lesson = draw_lesson(rng)
+    known = set(known_facts().values())
+    assert all(lesson.text[one.start : one.end].strip() in known for one in lesson.spans)
+    drill = draw_drill(library, rng)
+    [span] = drill.spans
+    assert drill.text[span.start : span.end].strip()[:5] in ("Thus,", "So th", "The a")
+
+
+def test_a_comparison_can_come_out_the_other_way():
+    library, rng = make_library(5), random.Random(9)
+    riddle = draw_question(library, "strategyqa", rng)
+    text, answer = turn_round("Thus, A was born before B came out.", "Yes", riddle)
+    assert (text, answer) == ("Thus, A was born after B came out.", "No")
+    text, answer = turn_round("Thus, A and B lie on different rivers.", "No", riddle)
+    assert (text, answer) == ("Thus, A and B lie on the same river.", "Yes")
+
+
+def test_a_quarter_of_the_facts_of_the_default_laboratory_are_known_by_heart():
+    from ircotlib.laboratory.make import make_dataset
+
+    asked = [fact for name in STYLES for one in make_dataset(name).riddles for fact in one.facts]
+    assert sum(fact in known_facts() for fact in asked) / len(asked) > 0.25
+    assert isinstance(make_library(7), Library)

@@ -1,0 +1,66 @@
+"""The benchmark of systems: what is timed, and what is not."""
+
+import time
+
+from bench import systems as bench_systems
+from ircotlib.parameters import read_parameters
+from ircotlib.systems import choose_systems
+
+
+class Bench:
+    """A bench whose questions are all the same to it."""
+
+    def __init__(self, dataset, test):
+        self.dataset, self.test, self.backends = dataset, test, ()
+
+    def grid(self, system):
+        return {"k": [2, 4]}
+
+
+def test_the_seconds_of_a_question_nothing_remembered(monkeypatch):
+    questions = [type("Q", (), {"id": str(n)}) for n in range(4)]
+    settings, sizes = [], []
+
+    def run(programs, backends, calls):
+        assert len(calls) == 0 and calls.path == ":memory:"
+        sizes.append(len(programs))
+        time.sleep(0.04)
+
+    def program_of(bench, system, **setting):
+        settings.append(setting)
+        return lambda question: None
+
+    monkeypatch.setattr(bench_systems, "run", run)
+    monkeypatch.setattr(bench_systems, "program_of", program_of)
+    [system] = choose_systems(["CoT"])
+    seconds = bench_systems.time_system(Bench("hotpotqa", questions), system)
+    assert 0.01 <= seconds < 0.5 and sizes == [4] and settings == [{"k": 2}]
+
+
+def test_a_row_a_data_set_and_system_on_the_first_questions(monkeypatch):
+    opened, timed = [], []
+
+    def open_bench(p, dataset, experiment):
+        opened.append(dataset)
+        return Bench(dataset, list(range(50)))
+
+    def time_system(bench, system):
+        timed.append((system.name, len(bench.test)))
+        return 0.12345
+
+    monkeypatch.setattr(bench_systems, "open_bench", open_bench)
+    monkeypatch.setattr(bench_systems, "time_system", time_system)
+    monkeypatch.setattr(bench_systems, "replace", lambda bench, test: Bench(bench.dataset, test))
+    p = read_parameters("mini", {"datasets": ["zsre", "fever"], "systems": ["CoT", "SearChain"]})
+    rows = list(bench_systems.time_all(p, 10))
+    assert opened == ["zsre", "fever"] and timed[:3] == [
+        ("SearChain", 1),
+        ("CoT", 10),
+        ("SearChain", 10),
+    ]
+    assert [(row["dataset"], row["system"]) for row in rows[:2]] == [
+        ("zsre", "CoT"),
+        ("zsre", "SearChain"),
+    ]
+    assert {"model", "retriever", "profile"} < set(rows[0]) and rows[0]["seconds"] == 0.123
+    assert {row["n"] for row in rows} == {10}

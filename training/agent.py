@@ -1,0 +1,184 @@
+"""Trains the agent, the causal model that plays every system: python -m training.agent --out FOLDER
+
+It is taught transcripts: the systems' own programs, played on training worlds with the replies that
+it should give. A checkpoint is written every two minutes and when it is interrupted (Ctrl-C), and
+the same command goes on from it. The folder then holds a plain model with its tokenizer,
+training.json (how it was made) and training.jsonl (its curves).
+"""
+
+import argparse
+import json
+import random
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from training.agent_draws import draw_transcripts, make_library
+from training.agent_encode import Encoded, encode_transcript, make_batch
+from training.agent_model import make_agent_model
+from training.agent_words import make_agent_tokenizer
+from training.causal_teach import CausalTeacher, causal_loss
+from training.evaluate_agent import draw_plays, judge_plays, summarise
+from training.muon import Muon
+from training.train import CHECKPOINT_SECONDS, Training, split_weights
+
+REST = 0.3  # of the learning rate of matrices: that of all other weights
+MIDDLE, KNOWING = 3, 0.3  # where states must name what they are about, and the weight of that
+TOKENS = 3000  # of a step, padding included
+CHUNK = 40  # steps whose transcripts are drawn together, about one world
+LONGEST = 1024  # tokens of a transcript
+SHORT, EARLY = 260, 0.02  # tokens of a transcript in so large a share of the steps, the first
+EVALUATE_EVERY = 400  # steps
+PLAYS = 104  # questions played to evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What one training is made of. `peak`: the highest learning rate of matrices."""
+
+    steps: int
+    seed: int
+    peak: float
+
+    def learning_rate(self, step: int) -> float:
+        """150 steps of warm-up, at most a tenth of all; flat to 55%, then linear to 2%."""
+        falling = 1 - 0.98 * (step / self.steps - 0.55) / 0.45
+        rising = (step + 1) / min(150, max(1, self.steps // 10))
+        return self.peak * min(1.0, rising, max(0.02, falling))
+
+
+def draw_chunk(number: int, recipe: Recipe) -> list[dict[str, torch.Tensor]]:
+    """The batches of CHUNK steps, of transcripts about one world, those as long together."""
+    rng = random.Random(f"{recipe.seed} {number}")
+    longest = SHORT if number * CHUNK < EARLY * recipe.steps else LONGEST
+    library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
+    batches: list[list[Encoded]] = []
+    while len(batches) < CHUNK:
+        for _ in range(40):
+            drawn = draw_transcripts(library, rng)
+            encoded = (encode_transcript(one.transcript) for one in drawn)
+            rows += [row for row in encoded if len(row.tokens) <= longest]
+        batches = cut_rows(rows)
+    return [make_batch(batch) for batch in rng.sample(batches, CHUNK)]
+
+
+def cut_rows(rows: list[Encoded]) -> list[list[Encoded]]:
+    """Rows in full batches, those of like length together; what is left over is not used."""
+    batches, batch = [], []
+    for row in sorted(rows, key=lambda row: len(row.tokens)):
+        if (len(batch) + 1) * len(row.tokens) > TOKENS:
+            batches.append(batch)
+            batch = []
+        batch.append(row)
+    return batches
+
+
+def start_training(recipe: Recipe) -> Training:
+    """A training of which nothing is done."""
+    model = make_agent_model(make_agent_tokenizer(), recipe.seed)
+    teacher = CausalTeacher(model.config.hidden_size)
+    for weight in teacher.parameters():  # else their losses would at first outweigh the others
+        torch.nn.init.zeros_(weight)
+    matrices, rest = split_weights(model, teacher)
+    adam = torch.optim.AdamW(rest, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
+    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam])
+
+
+def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
+    """One step of the optimizers, in single precision; return the parts of the loss."""
+    model, teacher = training.model, training.teacher
+    loss, parts = causal_loss(model, teacher, batch, MIDDLE, KNOWING)
+    model.zero_grad()
+    teacher.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_([*model.parameters(), *teacher.parameters()], 1.0)
+    for optimizer, share in zip(training.optimizers, (1.0, REST), strict=True):
+        optimizer.param_groups[0]["lr"] = share * rate
+        optimizer.step()
+    return parts
+
+
+def train(out: Path, recipe: Recipe) -> None:
+    """Train the agent, or go on with it from its checkpoint, and write it to `out`."""
+    torch.set_num_threads(1)
+    out.mkdir(parents=True, exist_ok=True)
+    training, checkpoint = start_training(recipe), out / "checkpoint.pt"
+    if checkpoint.exists():
+        training.restore(checkpoint)
+    try:
+        run_steps(training, checkpoint, recipe)
+    except KeyboardInterrupt:
+        training.save(checkpoint)
+        raise SystemExit(f"stopped at step {training.step}: the same command goes on") from None
+    write_agent(training, out, asdict(recipe))
+    checkpoint.unlink(missing_ok=True)
+
+
+def run_steps(training: Training, checkpoint: Path, recipe: Recipe) -> None:
+    """All steps that are left, with a progress bar, lines of the curves, and checkpoints."""
+    started, saved, chunk, losses = time.time() - training.seconds, time.time(), None, {}
+    left = range(training.step, recipe.steps)
+    for step in tqdm(left, initial=training.step, total=recipe.steps, mininterval=30):
+        if chunk is None or step % CHUNK == 0:
+            chunk = draw_chunk(step // CHUNK, recipe)
+        rate = recipe.learning_rate(step)
+        for name, loss in learn(training, chunk[step % CHUNK], rate).items():
+            losses.setdefault(name, []).append(loss)
+        training.step, training.seconds = step + 1, time.time() - started
+        if training.step % EVALUATE_EVERY == 0 or training.step == recipe.steps:
+            training.curves.append(_measure(training, losses))
+            losses = {}
+        if time.time() - saved > CHECKPOINT_SECONDS:
+            training.save(checkpoint)
+            saved = time.time()
+
+
+def _measure(training: Training, losses: dict[str, list[float]]) -> dict:
+    means = {name: round(sum(values) / len(values), 4) for name, values in losses.items()}
+    judged = judge_plays(training.model, draw_plays(PLAYS))
+    right = sum(one.right for one in judged) / len(judged)
+    tokens = sum(one.right_tokens for one in judged) / sum(one.tokens for one in judged)
+    about = {"turns": round(right, 4), "tokens": round(tokens, 4)}
+    row = {"step": training.step, "seconds": round(training.seconds), **means, **about}
+    tqdm.write(json.dumps(row | summarise(judged)))
+    return row | summarise(judged)
+
+
+def write_agent(training: Training, out: Path, about: dict) -> None:
+    """Write the model in half precision, its tokenizer, how it was made, and its curves."""
+    make_agent_tokenizer().save_pretrained(out)
+    training.model.half().save_pretrained(out)
+    about |= {
+        "start": None,
+        "device": "cpu",
+        "seconds": round(training.seconds),
+        "threads": 1,
+        "parameters": training.model.num_parameters(),
+        "torch": torch.__version__,
+    }
+    (out / "training.json").write_text(json.dumps(about, indent=1) + "\n")
+    (out / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--out", type=Path, required=True, help="folder of the model and its checkpoint")
+    add("--steps", type=int, default=9000, help="900 take about ten minutes")
+    add("--seed", type=int, default=0)
+    add("--peak", type=float, default=1e-2, help="highest learning rate")
+    options = parser.parse_args()
+    if options.steps < 1 or not options.peak > 0:
+        parser.error(f"found --steps {options.steps}, --peak {options.peak}, expected above 0")
+    if options.out.is_file():
+        parser.error(f"found a file at --out {options.out}, expected a folder, or nothing yet")
+    train(options.out, Recipe(options.steps, options.seed, options.peak))
+
+
+if __name__ == "__main__":
+    main()

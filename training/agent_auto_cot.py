@@ -1,0 +1,36 @@
+"""Auto-CoT played with its teacher: an example is written, or examples are followed. Its clusters
+of questions, which no model sees, are left out.
+"""
+
+from collections.abc import Sequence
+
+from ircotlib.program import Generate, Program
+from ircotlib.systems.auto_cot import write_example
+from ircotlib.systems.direct import NEXT
+from training.agent_mind import Mind
+from training.agent_play import Asked, Recorder, Turn, play_program, question_of
+from training.teachers.closed import auto_cot_chain
+
+MODULE = "auto_cot"
+
+
+def play_auto_cot(mind: Mind, others: Sequence[Mind], teach) -> list[Turn]:
+    """Answer with the examples of other questions in view; without others, write one."""
+    recorder = Recorder(mind)
+    chain, ask = (recorder.writer(MODULE, stage) for stage in ("chain", "ask"))
+    if not others:
+        program = write_example([question_of(mind)], chain)
+        return play_program(program, recorder, mind, teach)
+    shown = [chain(question_of(other), thoughts=_write(other)) for other in others]
+    prompt = ask(question_of(mind), examples="\n\n\n".join(shown))
+    return play_program(_answer(prompt), recorder, mind, teach)
+
+
+def _write(mind: Mind) -> Sequence[str]:
+    """A chain and its answer, as write_example has them."""
+    chain = auto_cot_chain(mind, Asked(MODULE, "chain", question_of(mind), (), (), {}))
+    return (*chain.split(), f"The answer is {mind.conclude()[1].removesuffix('.')}.")
+
+
+def _answer(prompt: str) -> Program:
+    return (yield Generate(prompt, NEXT))

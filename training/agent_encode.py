@@ -1,0 +1,113 @@
+"""Transcripts as tensors: what is to be written, and the places that the losses look at."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from ircotlib.laboratory.relations import RELATION_NAMES
+from training.agent_transcripts import Transcript
+from training.agent_words import make_agent_tokenizer
+from training.causal_encode import ComparedAt, DecidedAt, SourceAt, StatedAt, WrittenAt
+from training.encode import make_table
+
+MADE_UP = 0.2  # weight of the tokens of a name that cannot be known
+TABLES = {
+    "written": WrittenAt,
+    "sources": SourceAt,
+    "stated": StatedAt,
+    "decided": DecidedAt,
+    "compared": ComparedAt,
+}
+
+
+class Encoded(NamedTuple):
+    """The tokens of a transcript, and its tables without the row; `weights`: of what is written;
+    `counts`: how many tokens of each span are.
+    """
+
+    tokens: list[int]
+    tables: dict[str, list[tuple[int, ...]]]
+    weights: list[float]
+    counts: list[int]
+
+
+def encode_transcript(transcript: Transcript) -> Encoded:
+    """The tokens of a transcript and the positions of all that the losses need."""
+    tokenizer = make_agent_tokenizer()
+    found = tokenizer.backend_tokenizer.encode(transcript.text)
+    starts = [start for start, _ in found.offsets]
+    tables = {name: [] for name in TABLES}
+    weights, counts = [], []
+    made_up = _tokens_of(transcript.made_up, starts)
+    for span in transcript.spans:
+        first, end = bisect_left(starts, span.start), bisect_left(starts, span.end)
+        for at in range(first, end):
+            tables["written"].append((at - 1, found.ids[at]))
+            weights.append(1.0 if span.sure and at not in made_up else MADE_UP)
+        if span.ends:
+            tables["written"].append((end - 1, tokenizer.eos_token_id))
+            weights.append(1.0 if span.sure else MADE_UP)
+        counts.append(end - first + span.ends)
+    _fill(tables, transcript, found.ids, starts)
+    return Encoded(found.ids, tables, weights, counts)
+
+
+def _tokens_of(spans: Sequence[tuple[int, int]], starts: list[int]) -> set[int]:
+    return {
+        at
+        for start, end in spans
+        for at in range(bisect_left(starts, start), bisect_left(starts, end))
+    }
+
+
+def _fill(
+    tables: dict[str, list], transcript: Transcript, ids: list[int], starts: list[int]
+) -> None:
+    place = {start: at for at, start in enumerate(starts)}
+    for copied in transcript.copied:
+        tables["sources"] += _copy(copied, ids, place, starts)
+    for one in transcript.stated:
+        if one.known in place and one.value in place:
+            row = place[one.known], *_name(*one.fact), ids[place[one.value]]
+            tables["stated"].append(row)
+    for one in transcript.decided:
+        if one.at in place:
+            tables["decided"].append((place[one.at] - 1, *_name(*one.fact)))
+    for one in transcript.compared:
+        if one.at in place and one.other in place:
+            tables["compared"].append((place[one.at], place[one.other], one.outcome))
+
+
+def _copy(copied, ids: list[int], place: dict[int, int], starts: list[int]):
+    """The tokens of a name, each with the place where it is to be seen: the first where the fact
+    is known, the others where they stand.
+    """
+    at, source = place[copied.at], place.get(copied.source)
+    end = bisect_left(starts, copied.at + len(copied.name))
+    if source is None or copied.known not in place:
+        return
+    yield at - 1, place[copied.known]
+    for later in range(at + 1, end):
+        if ids[source + later - at] == ids[later]:
+            yield later - 1, source + later - at
+
+
+def _name(subject: str, relation: str) -> tuple[int, int, int]:
+    ids = make_agent_tokenizer().convert_tokens_to_ids(subject.split())
+    return ids[0], ids[-1], RELATION_NAMES.index(relation)
+
+
+def make_batch(rows: Sequence[Encoded]) -> dict[str, torch.Tensor]:
+    """Sequences padded on the right, and their tables with the row first; `weights`: [written]."""
+    longest = -(-max(len(row.tokens) for row in rows) // 32) * 32
+    ids = torch.zeros(len(rows), longest, dtype=torch.long)
+    tables = {name: [] for name in TABLES}
+    for number, row in enumerate(rows):
+        ids[number, : len(row.tokens)] = torch.tensor(row.tokens)
+        for name, found in row.tables.items():
+            tables[name] += [(number, *one) for one in found]
+    made = {name: make_table(tables[name], kind) for name, kind in TABLES.items()}
+    weights = torch.tensor([weight for row in rows for weight in row.weights])
+    return {"input_ids": ids, "weights": weights, **made}

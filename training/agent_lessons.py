@@ -1,0 +1,96 @@
+"""What the agent knows by heart, and how it is taught: lists of facts, each asked for as systems
+ask, without any page. And drills in comparing, which are too few elsewhere.
+"""
+
+import random
+from collections import Counter
+from functools import cache
+
+from ircotlib.laboratory.encyclopedia import make_popular
+from ircotlib.laboratory.make import make_dataset
+from ircotlib.laboratory.questions import draw_riddle
+from ircotlib.laboratory.records import Fact, World
+from ircotlib.laboratory.wording import word_thought
+from training.agent_library import Library
+from training.agent_mind import PLAIN, Mind
+from training.agent_transcripts import Decided, Span, Transcript, locate
+
+FAMOUS = 300  # entities of the default laboratory, those that most other pages name
+FACTS = 12  # of a lesson
+FORMS = (  # how a fact is asked for; what follows it is the value and a full stop
+    "[Query {n}]: {question}\n[Answer {n}]: ",
+    "Follow up: {question}\nIntermediate answer: ",
+    "{n}. {sentence}",
+    "{sentence}",
+    "{sentence}",
+)
+BETWEEN = ("\n", "\n", "\n", " ", " ")
+COMPARING = (
+    ("hotpotqa", "comparison"),
+    ("hotpotqa", "comparison"),
+    ("2wikimultihopqa", "comparison"),
+    ("2wikimultihopqa", "comparison"),
+    ("2wikimultihopqa", "bridge_comparison"),
+    ("strategyqa", "time"),
+    ("strategyqa", "time"),
+    ("strategyqa", "same"),
+    ("strategyqa", "place"),
+    ("fever", "bridge_claim"),
+)
+
+
+@cache
+def famous_world() -> World:
+    """The default laboratory's world; of its pages none is ever shown."""
+    return make_dataset("hotpotqa").world
+
+
+@cache
+def known_facts() -> dict[Fact, str]:
+    """What the agent knows by heart: all facts of the popular entities, and of the entities of the
+    default laboratory that other pages name most often.
+    """
+    entities, popular = famous_world().entities, make_popular()
+    named = Counter(value for one in entities.values() for value in one.facts.values())
+    often = sorted((n for n in entities if n in named), key=lambda n: (-named[n], n))[:FAMOUS]
+    known = {**{name: entities[name] for name in often}, **popular}
+    return {Fact(n, relation): v for n, e in known.items() for relation, v in e.facts.items()}
+
+
+def draw_lesson(rng: random.Random) -> Transcript:
+    """A list of known facts in one form; only the values are to be written."""
+    form = rng.randrange(len(FORMS))
+    text, spans, decided = "", [], []
+    for n, fact in enumerate(rng.sample(list(known_facts()), FACTS), start=1):
+        value = known_facts()[fact]
+        text += (BETWEEN[form] if text else "") + _lead(FORMS[form], n, fact, value)
+        start = len(text.rstrip())
+        decided.append(Decided(len(text), fact))
+        text += f"{value}."
+        spans.append(Span("lesson", start, len(text) - 1, ends=False))
+    return Transcript(text, spans, decided=decided)
+
+
+def _lead(form: str, n: int, fact: Fact, value: str) -> str:
+    """All of a fact before its value."""
+    world = famous_world()
+    relation = world.relation(*fact)
+    sentence = word_thought(PLAIN, relation, world.entities[fact.subject], value)
+    before = sentence.removesuffix(f"{value}.")
+    question = relation.questions[0].format(x=fact.subject)
+    return form.format(n=n, question=question, sentence=before)
+
+
+def draw_drill(library: Library, rng: random.Random) -> Transcript:
+    """A question that compares, with its facts given: only what follows is to be written."""
+    dataset, kind = rng.choice(COMPARING)
+    riddle = draw_riddle(library.world, rng, dataset, kind)
+    mind = Mind(riddle, library, known_facts().get, rng)
+    for n, step in enumerate(mind.steps):
+        mind.accept(n, step.answer)
+    said = " ".join(mind.say(n) for n in range(len(mind.steps)))
+    tag, lead = rng.choice((("Reason", "So the answer is:"), ("Chain", "The answer is")))
+    prompt = f"{tag}\nQ: {riddle.text}\nA: {said}"
+    conclusion, answer = mind.conclude()
+    text = f"{prompt} {conclusion} {lead} {answer}."
+    return locate(Transcript(text, [Span("drill", len(prompt), len(text), ends=True)]), mind)

@@ -1,0 +1,246 @@
+"""What the agent believes while it answers a question: what it has read, knows by heart, or makes
+up; teachers write its replies from this.
+"""
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ircotlib.data import Paragraph
+from ircotlib.laboratory.encyclopedia import draw_value
+from ircotlib.laboratory.names import PARTS
+from ircotlib.laboratory.records import Entity, Fact, Passage, Riddle
+from ircotlib.laboratory.relations import Relation
+from ircotlib.laboratory.verdicts import CLAIM_THOUGHTS, NO, PLACE, REFUTES, SUPPORTS, YES
+from ircotlib.laboratory.wording import word_thought
+from ircotlib.laboratory.worked import Step, WorkedExample, work_out
+from training.agent_library import Library
+
+PLAIN = "hotpotqa"  # the data set in whose sentences it thinks
+LONG = "eli5"  # the data set whose answers are whole chains
+PERSONS = frozenset(PARTS["person"][0])  # first names
+
+NOBODY = 0.7  # of the names made up: those of a page, if at all, only by chance
+
+
+class Told(NamedTuple):
+    """A fact that the agent states; `passage`: where it has read it, None: nowhere."""
+
+    value: str
+    fact: Fact
+    passage: Passage | None = None
+    made_up: bool = False
+
+
+@dataclass
+class Mind:
+    """The agent at work on one question. `knows(fact)`: a value it knows by heart, or None.
+
+    `values`: what it believes each step's answer to be. `asked`: the facts its queries and
+    sentences are about; `aims`: those of its noun phrases. `told`: what it stated, in order.
+    `unsure`: the steps whose values it made up. `shown`: the passages that stood in its prompts.
+    """
+
+    riddle: Riddle
+    library: Library
+    knows: Callable[[Fact], str | None]
+    rng: random.Random
+    worked: WorkedExample = None
+    values: dict[int, str] = field(default_factory=dict)
+    asked: dict[str, tuple[int, Fact]] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
+    unsure: set[int] = field(default_factory=set)
+    aims: dict[str, Fact] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)
+    shown: dict[Passage, None] = field(default_factory=dict)
+    notes: dict[str, object] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.worked = work_out(self.library.world, self.riddle, PLAIN)
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps of the worked example."""
+        return self.worked.steps
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.values.clear()
+
+    def subject(self, n: int) -> str:
+        """Whom step n is about, as far as the agent has come."""
+        step = self.steps[n]
+        return self.values.get(step.after[-1], step.fact.subject) if step.after else step.fact[0]
+
+    def relation(self, n: int) -> Relation:
+        """The relation that step n asks for."""
+        return self.library.world.relation(*self.steps[n].fact)
+
+    def fact(self, n: int) -> Fact:
+        """What step n asks for, of whom the agent believes it to be about."""
+        return Fact(self.subject(n), self.steps[n].fact.relation)
+
+    def ask(self, n: int) -> str:
+        """The sub-question of step n."""
+        step = self.steps[n]
+        text = step.question.replace(step.fact.subject, self.subject(n))
+        self.asked[text] = n, self.fact(n)
+        return text
+
+    def phrase(self, n: int) -> str:
+        """The noun phrase for what step n asks for."""
+        text = self.relation(n).phrase.format(x=self.subject(n))
+        self.aims[text] = self.fact(n)
+        return text
+
+    def say(self, n: int) -> str:
+        """The sentence that states what the agent believes of step n."""
+        subject = Entity(self.subject(n), "", "")
+        text = word_thought(PLAIN, self.relation(n), subject, self.values[n])
+        self.asked[text] = n, self.fact(n)
+        self.said[text] = self.values[n]
+        return text
+
+    def find(self, n: int, paragraphs: Sequence[Paragraph] = (), guess: bool = True) -> bool:
+        """Settle what the agent believes of step n: what paragraphs state, else what it knows, else
+        what it makes up (if it may). Return whether it is not made up.
+        """
+        fact = self.fact(n)
+        for passage in self.read(paragraphs):
+            if value := stated(passage, fact):
+                return self._believe(n, Told(value, fact, passage))
+        if value := self.knows(fact):
+            return self._believe(n, Told(value, fact))
+        if guess:
+            self._believe(n, Told(self._make_up(n), fact, made_up=True))
+        return False
+
+    def _make_up(self, n: int) -> str:
+        """A value of the right kind; the one that the question asks after, as often as not."""
+        is_sought = self.riddle.sought and self.steps[n].fact in self._compared()
+        if is_sought and self.rng.random() < 0.5:
+            return self.riddle.sought
+        parts = PARTS.get(self.relation(n).value)
+        if parts and self.rng.random() < NOBODY:
+            return " ".join(self.rng.choice(words) for words in parts)
+        return draw_value(self.relation(n), self.subject(n), self.library.by_kind, self.rng)
+
+    def _believe(self, n: int, told: Told) -> bool:
+        self.values[n] = told.value
+        self.told.append(told)
+        self.unsure.discard(n)
+        if told.made_up:
+            self.unsure.add(n)
+        return True
+
+    def accept(self, n: int, value: str) -> None:
+        """Believe what was said of step n elsewhere."""
+        self.values[n] = value
+        self.unsure.discard(n)
+
+    def read(self, paragraphs: Sequence[Paragraph]) -> list[Passage]:
+        """The passages of paragraphs, which count as shown."""
+        passages = [self.library.passage(one) for one in paragraphs]
+        self.shown |= dict.fromkeys(passages)
+        return passages
+
+    def is_stated(self, n: int, paragraphs: Sequence[Paragraph]) -> str | None:
+        """What paragraphs state of step n."""
+        values = (stated(passage, self.fact(n)) for passage in self.read(paragraphs))
+        return next(filter(None, values), None)
+
+    def gives_up(self, n: int) -> bool:
+        """Whether the agent, not knowing step n, says so: of persons it does, of all else it makes
+        something up. A rule, so that it can learn when.
+        """
+        return self.subject(n).split()[0] in PERSONS
+
+    def find_all(self, paragraphs: Sequence[Paragraph] = (), first: int = 0) -> list[str]:
+        """The sentences of all steps from one on."""
+        said = []
+        for n in range(first, len(self.steps)):
+            self.find(n, paragraphs)
+            said.append(self.say(n))
+        return said
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the answer is the whole chain."""
+        return self.riddle.dataset == LONG
+
+    def conclude(self) -> tuple[str, str]:
+        """The sentences that follow from what the agent believes, "" for none, and the answer."""
+        names = {step.answer: self.values[n] for n, step in enumerate(self.steps)}
+        thus = rename(" ".join(self.worked.conclusion), names)
+        if self.is_long:
+            said = [self.say(n) for n in range(len(self.steps))]
+            return thus, " ".join([*said, thus]).strip()
+        if self.riddle.sought:
+            return self._decide()
+        if len(self._compared()) == 2:
+            return self._compare(thus)
+        return thus, names[self.steps[-1].answer]
+
+    def _decide(self) -> tuple[str, str]:
+        """Whether what the question asks after is what the agent believes."""
+        n = next(n for n, step in enumerate(self.steps) if step.fact in self._compared())
+        holds, words = self.values[n] == self.riddle.sought, {"o": self.values[n]}
+        words |= {"x": self.riddle.sought, "a": self.steps[0].fact.subject}
+        if self.riddle.kind == "place":
+            row, answer = PLACE[self.steps[n].fact.relation], YES if holds else NO
+            return row[answer.lower()].format(**words), answer
+        answer = SUPPORTS if holds else REFUTES
+        return CLAIM_THOUGHTS[answer].format(**words), answer
+
+    def _compare(self, thus: str) -> tuple[str, str]:
+        """The conclusion of a comparison of two values: as in truth, or the other way round."""
+        compared = [n for n, step in enumerate(self.steps) if step.fact in self._compared()]
+        now = [self.values[n] for n in compared]
+        if _order([self.steps[n].answer for n in compared]) == _order(now):
+            return thus, self.worked.answer
+        return turn_round(thus, self.worked.answer, self.riddle)
+
+    def _compared(self) -> set[Fact]:
+        return {self.riddle.thoughts[n].fact for n in self.riddle.compared}
+
+
+def stated(passage: Passage, fact: Fact) -> str | None:
+    """The value of a fact that a passage states."""
+    spans = (one for one in passage.spans if one.relation == fact.relation)
+    span = next(spans, None) if passage.title == fact.subject else None
+    return passage.text[span.start : span.end] if span else None
+
+
+def _order(values: Sequence[str]) -> int:
+    """Which of two years is earlier, or whether two names are the same."""
+    a, b = values
+    return int(a < b) if a.isdigit() else int(a == b)
+
+
+def rename(text: str, names: dict[str, str]) -> str:
+    """A text with each name replaced by another, all at once."""
+    pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"\b(?:{pattern})\b", lambda found: names[found[0]], text)
+
+
+OTHERWISE = {
+    "before": "after",
+    "the same country": "different countries",
+    "the same school": "different schools",
+    "the same city": "different cities",
+    "the same river": "different rivers",
+    "the same company": "different companies",
+}
+OTHERWISE |= {b: a for a, b in OTHERWISE.items()}
+OPPOSITE = {"yes": "no", "no": "yes", YES: NO, NO: YES}
+
+
+def turn_round(text: str, answer: str, riddle: Riddle) -> tuple[str, str]:
+    """A conclusion and its answer if the comparison comes out the other way."""
+    if answer in OPPOSITE:
+        return rename(text, OTHERWISE), OPPOSITE[answer]
+    named = [fact.subject for fact in riddle.facts if fact.subject in riddle.text]
+    other = next(name for name in named if name != answer)
+    return rename(text, {answer: other}), other

@@ -1,0 +1,176 @@
+"""A system's own program, played on a training world with a teacher's replies: what it asks the
+agent, and what the agent should write.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.program import Generate, Program, Retrieve, Sample, Sampled, Stop
+from ircotlib.prompts import Prompt, read_template
+from ircotlib.systems import System
+from ircotlib.systems.readers import READERS
+from ircotlib.text import cut
+from training.agent_mind import Mind
+from training.agent_words import count_tokens
+
+STYLE, WINDOW, WRITTEN = "agent", 1024, 200
+DIRECT = 0.15  # of the readers answer directly
+
+
+class Asked(NamedTuple):
+    """What a prompt was written for."""
+
+    system: str
+    stage: str
+    question: Question
+    paragraphs: tuple[Paragraph, ...]
+    thoughts: tuple[str, ...]
+    fields: Mapping[str, object]
+
+    @property
+    def so_far(self) -> str:
+        """What the agent has written, and was told, on this question so far."""
+        return " ".join(self.thoughts)
+
+
+class Reply(NamedTuple):
+    """What the agent should write. `ends`: whether it then stops; `taught`: whether it is to learn
+    this, or only makes a mistake here that it is to deal with later; `sure`: whether it can be
+    known at all.
+    """
+
+    text: str
+    ends: bool = True
+    taught: bool = True
+    sure: bool = True
+
+
+class Turn(NamedTuple):
+    """A prompt, and what is to be written after it; `stopped`: how much of that the program took,
+    and the text that stopped it there.
+    """
+
+    stage: str
+    prompt: str
+    reply: Reply
+    taken: str
+    stopped: str
+
+
+Teach = Callable[[Mind, Asked], Reply | str]
+
+
+class Recorder:
+    """The prompt writers of a system's stages, which remember what each prompt was written for."""
+
+    def __init__(self, mind: Mind):
+        self.mind, self.asked = mind, {}
+
+    def writer(self, system: str, stage: str) -> Callable[..., str]:
+        """The prompt writer of a stage."""
+        write = open_prompt(system, stage)
+
+        def remember(question, paragraphs=(), thoughts=(), **fields):
+            text = write(question, paragraphs, thoughts, **fields)
+            self.mind.read(paragraphs)
+            told = tuple(paragraphs), tuple(thoughts), fields
+            self.asked[text] = Asked(system, stage, question, *told)
+            if system == "searchain" and stage not in ("chain", "without_ir"):
+                self.mind.notes["told_last"] = self.asked[text]
+            return text
+
+        return remember
+
+
+@cache
+def open_prompt(system: str, stage: str) -> Prompt:
+    """The prompt writer of a stage, as a bench opens it for the agent."""
+    return Prompt((), _count_long, read_template(system, stage, STYLE), WINDOW - WRITTEN)
+
+
+def _count_long(text: str) -> int:
+    """As count_tokens, where it matters: the words of a short text are fewer than any limit."""
+    return count_tokens(text) if len(text) > 2500 else len(text) // 4
+
+
+def play(system: System, mind: Mind, teach: Mapping[str, Teach], **setting) -> list[Turn]:
+    """Play a system on the question of a mind; return the agent's turns. `teach`: the teacher of
+    each "module/stage".
+    """
+    recorder = Recorder(mind)
+    prompts = {stage: recorder.writer(system.module, stage) for stage in system.stages}
+    program = system.program(question_of(mind), **given(system, recorder, prompts), **setting)
+    return play_program(program, recorder, mind, teach)
+
+
+def given(system: System, recorder: Recorder, prompts: Mapping[str, Callable]) -> dict:
+    kind = "direct" if recorder.mind.rng.random() < DIRECT else "cot"
+
+    def read(question, paragraphs):
+        return READERS[kind](question, paragraphs, prompt=recorder.writer("ircot", kind))
+
+    offered = {"prompts": prompts, "read": read}
+    return {name: value for name, value in offered.items() if system.takes(name)}
+
+
+def question_of(mind: Mind) -> Question:
+    riddle = mind.riddle
+    return Question("training", riddle.text, (riddle.answer,), (), riddle.dataset, riddle.kind)
+
+
+def play_program(
+    program: Program, recorder: Recorder, mind: Mind, teach: Mapping[str, Teach]
+) -> list[Turn]:
+    """Play any program whose prompts come from a recorder."""
+    turns, reply = [], None
+    while True:
+        try:
+            request = program.send(reply)
+        except StopIteration:
+            return turns
+        if isinstance(request, Generate | Sample):
+            asked = recorder.asked[request.prompt]
+            teacher = teach[f"{asked.system}/{asked.stage}"]
+            reply = _write(request, asked, mind, teacher, turns)
+        else:
+            reply = mind.library.answer(request, _asked(mind), mind.rng)
+            if isinstance(request, Retrieve):
+                mind.notes["found"] = reply
+                mind.read(reply)
+
+
+def _asked(mind: Mind):
+    return lambda query: mind.asked[query][1] if query in mind.asked else None
+
+
+def _write(request, asked: Asked, mind: Mind, teacher: Teach, turns: list[Turn]):
+    if isinstance(request, Generate):
+        turns.append(_turn(request, asked, teacher(mind, asked)))
+        return turns[-1].taken
+    drawn = [_turn(request, asked, teacher(mind, asked)) for _ in range(request.n)]
+    turns.extend([turn for turn in drawn if turn.reply.taught][:1])
+    return tuple(Sampled(turn.taken, None) for turn in drawn)
+
+
+def _turn(request: Generate | Sample, asked: Asked, said: Reply | str) -> Turn:
+    reply = Reply(said) if isinstance(said, str) else said
+    taken = cut(reply.text, request.stop)
+    return Turn(
+        f"{asked.system}/{asked.stage}",
+        request.prompt,
+        reply,
+        taken,
+        _stopped(reply.text, request.stop),
+    )
+
+
+def _stopped(text: str, stop: Stop) -> str:
+    """The text that stops a reply, "" where it comes to its own end."""
+    found = (
+        [(text.find(mark), mark) for mark in stop if mark in text]
+        if isinstance(stop, tuple)
+        else []
+    )
+    return min(found)[1] if found else ""

@@ -1,0 +1,88 @@
+"""Stages without retrieval: Direct Prompting, CoT, Auto-CoT, Recite-and-answer."""
+
+from ircotlib.systems.auto_cot import SO
+from training.agent_mind import Mind
+from training.agent_play import Asked, Reply
+
+
+def give(mind: Mind, lead: str = "The answer is") -> str:
+    """The sentence that gives the answer, or a long answer after a colon."""
+    answer = mind.conclude()[1]
+    return f"{lead.removesuffix(':')}: {answer}" if mind.is_long else f"{lead} {answer}."
+
+
+def write_chain(mind: Mind, paragraphs=(), first: int = 0) -> list[str]:
+    """The sentences of all steps from one on, and what follows from them."""
+    said = mind.find_all(paragraphs, first)
+    conclusion, _ = mind.conclude()
+    return [*said, conclusion] if conclusion else said
+
+
+def write_whole(mind: Mind, paragraphs=(), lead: str = "The answer is") -> str:
+    """A chain and the answer that it gives; a long answer is the chain itself."""
+    chain = write_chain(mind, paragraphs)
+    return " ".join([*([] if mind.is_long else chain), give(mind, lead)])
+
+
+def give_alone(mind: Mind) -> Reply:
+    """The answer alone; what follows from values made up in silence cannot be known."""
+    return Reply(mind.conclude()[1], sure=not mind.unsure)
+
+
+def direct(mind: Mind, asked: Asked) -> Reply:
+    """The answer alone."""
+    mind.forget()
+    mind.find_all()
+    return give_alone(mind)
+
+
+def cot(mind: Mind, asked: Asked) -> str:
+    """A chain, and the answer it gives."""
+    mind.forget()
+    return write_whole(mind)
+
+
+def auto_cot_chain(mind: Mind, asked: Asked) -> str:
+    """A chain; when asked for it, the answer."""
+    if asked.so_far.endswith(SO):
+        return mind.conclude()[1] if mind.is_long else f"{mind.conclude()[1]}."
+    mind.forget()
+    return " ".join(write_chain(mind))
+
+
+def recite(mind: Mind, asked: Asked) -> str:
+    """Two passages, each about half of the steps."""
+    mind.forget()
+    said = mind.find_all()
+    half = (len(said) + 1) // 2
+    first, second = (" ".join(part) for part in (said[:half], said[half:]))
+    return f"{first}\n\nAnswer 2: {second or first}"
+
+
+def answer_from_recitation(mind: Mind, asked: Asked) -> str:
+    """The answer that the recited passages give."""
+    for n in range(len(mind.steps)):
+        accept_sentence(mind, n, asked.fields["recitation"])
+    return give(mind)
+
+
+def accept_sentence(mind: Mind, n: int, text: str) -> bool:
+    """Believe of step n what a text says in the agent's own words, if it does."""
+    sentences = [said for said, (step, fact) in mind.asked.items() if step == n and said in text]
+    for said in sentences:
+        fact, value = mind.asked[said][1], mind.said[said]
+        if fact == mind.fact(n):
+            mind.accept(n, value)
+            return True
+    return False
+
+
+STAGES = {
+    "direct/direct": direct,
+    "cot/cot": cot,
+    "react/cot": cot,
+    "auto_cot/chain": auto_cot_chain,
+    "auto_cot/ask": cot,
+    "recite/recite": recite,
+    "recite/answer": answer_from_recitation,
+}

@@ -1,0 +1,53 @@
+"""Stages that read paragraphs: IRCoT and its readers, Direct Retrieval."""
+
+from training.agent_mind import Mind
+from training.agent_play import Asked, Reply
+from training.teachers.closed import give, give_alone, write_chain
+
+LEAD = "So the answer is:"
+
+
+def reason(mind: Mind, asked: Asked) -> Reply:
+    """The rest of the chain, as far as paragraphs or memory carry it; a sentence that paragraphs
+    now show to be wrong is said anew.
+    """
+    if not asked.thoughts:
+        mind.forget()
+    first = _goes_on(mind, asked)
+    said = []
+    for n in range(first, len(mind.steps)):
+        known = mind.find(n, asked.paragraphs)
+        if not known and said:
+            return Reply(" ".join(said), ends=False)
+        said.append(mind.say(n))
+    conclusion, _ = mind.conclude()
+    ending = [conclusion, give(mind, LEAD)]
+    ending = [text for text in ending if text and text not in asked.thoughts]
+    return Reply(" ".join([*said, *ending]))
+
+
+def _goes_on(mind: Mind, asked: Asked) -> int:
+    """The step of the next sentence: the first that was not said, or was said wrong."""
+    said = sum(thought in mind.asked for thought in asked.thoughts)
+    if not said:
+        return 0
+    last = max(mind.asked[text][0] for text in asked.thoughts if text in mind.asked)
+    for n in [n for n in mind.values if n > last]:
+        del mind.values[n]
+    for n in range(last + 1):
+        true = mind.is_stated(n, asked.paragraphs)
+        if true and true != mind.values.get(n, true):
+            for later in [one for one in mind.values if one >= n]:
+                del mind.values[later]
+            return n
+    return last + 1
+
+
+def answer(mind: Mind, asked: Asked) -> Reply:
+    """The answer alone, from paragraphs."""
+    mind.forget()
+    write_chain(mind, asked.paragraphs)
+    return give_alone(mind)
+
+
+STAGES = {"ircot/cot": reason, "ircot/direct": answer, "direct_retrieval/read": answer}

@@ -1,0 +1,61 @@
+"""Tree-of-Thought: proposed thoughts, some of them wrong, and votes."""
+
+import re
+
+from ircotlib.laboratory.encyclopedia import draw_value
+from training.agent_mind import Mind
+from training.agent_play import Asked, Reply
+from training.teachers.closed import give
+
+WRONG = 0.4  # of the other thoughts proposed
+DRAWN = 3  # thoughts of a state
+
+
+def propose(mind: Mind, asked: Asked) -> Reply:
+    """The next thought: a sentence of the chain, what follows from it, or the answer. One of those
+    drawn for a state is right, the others may be wrong.
+    """
+    done = re.findall(r"^Thought \d+: (.+)$", asked.so_far, re.MULTILINE)
+    if mind.notes.get("place") != asked.so_far:
+        right = _next(mind, done, asked.paragraphs)
+        others = [_wrong(mind, len(done), right) for _ in range(DRAWN - 1)]
+        drawn = [Reply(right), *(Reply(text, taught=False) for text in others)]
+        mind.rng.shuffle(drawn)
+        mind.notes |= {"place": asked.so_far, "next": right, "drawn": drawn}
+    return mind.notes["drawn"].pop()
+
+
+def _next(mind: Mind, done: list[str], paragraphs) -> str:
+    if not done:
+        mind.forget()
+    for text in done:
+        if text in mind.asked:
+            mind.accept(mind.asked[text][0], mind.said[text])
+    n = sum(text in mind.asked for text in done)
+    if n < len(mind.steps) and len(done) < 3:
+        mind.find(n, paragraphs)
+        return mind.say(n)
+    mind.find_all(paragraphs, n)
+    return give(mind)
+
+
+def _wrong(mind: Mind, n: int, right: str) -> str:
+    """The sentence of a step with another value, if it is to be wrong."""
+    if mind.rng.random() > WRONG or right not in mind.asked:
+        return right
+    true = mind.values[n]
+    other = draw_value(mind.relation(n), mind.subject(n), mind.library.by_kind, mind.rng)
+    mind.accept(n, other)
+    text = mind.say(n)
+    mind.accept(n, true)
+    return text
+
+
+def vote(mind: Mind, asked: Asked) -> str:
+    """The choice whose last thought follows from paragraphs and memory."""
+    choices = str(asked.fields["choices"]).split("\n\n")
+    right = [n for n, one in enumerate(choices, start=1) if one.endswith(mind.notes["next"])]
+    return f"The best choice is {right[0] if right else 1}."
+
+
+STAGES = {"tree_of_thought/propose": propose, "tree_of_thought/vote": vote}
