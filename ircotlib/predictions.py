@@ -128,7 +128,7 @@ def _stands_in(answer: str, chain: str) -> bool:
     """Whether a chain has the words of an answer, or of each span of a JSON list (IIRC)."""
     try:
         spans = json.loads(answer)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         spans = answer
     spans = spans if isinstance(spans, list) else [answer]
     words = f" {normalise_answer(chain)} "

@@ -242,6 +242,15 @@ def brute_force(predicted, answer):
     return np.round(max(sums) / len(longer), 2)
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 9999, "[" * 9999 + "]" * 9999, f"[{'9' * 5000}]", "[1e999]"]
+)
+def test_lists_that_json_cannot_hold_are_cut_at_commas(text):
+    """What a model wrote may be anything: it is scored, never an error."""
+    assert drop_f1(text, ["Paris"]) == drop_exact_match(text, ["Paris"]) == 0
+    assert drop_exact_match(text, [text]) == 1
+
+
 def test_spans_of_drop_are_paired_for_the_greatest_sum():
     rng = random.Random(4)
     for _ in range(60):

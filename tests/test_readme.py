@@ -81,6 +81,17 @@ def test_every_page_of_docs_can_be_reached_from_the_readme():
     assert linked == {name for name in PAGES if name.startswith("docs/")}
 
 
+def test_the_tests_that_the_table_of_faults_names_are_there():
+    files = [*(ROOT / "tests").glob("test_*.py")]
+    there = [path.stem for path in files]
+    for path in files:
+        there += re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    named = re.findall(r"`(test_\w+)(…?)`", PAGES["docs/faults.md"])
+    for name, cut in named:
+        assert any(one.startswith(name) if cut else one == name for one in there), name
+    assert len(named) > 40
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name):
     prose = re.sub(r"`[^`]*`|^    .*", "", PAGES[name], flags=re.MULTILINE)

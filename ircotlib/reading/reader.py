@@ -110,7 +110,9 @@ class Reader:
         from transformers import DPRReaderTokenizerFast
 
         with told(self.folder, "a tokenizer"):
-            return DPRReaderTokenizerFast.from_pretrained(self.folder)
+            tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)
+            tokenizer("a")  # what it lacks shows only now
+        return tokenizer
 
     @cached_property
     def limit(self) -> int:

@@ -1,5 +1,5 @@
-"""A corpus on disk: paragraphs as JSON lines, where each begins, and what they are; it opens at
-once, whatever its size.
+"""A corpus on disk: paragraphs as JSON lines, where each begins, and what they are; it is opened
+without being parsed, whatever its size.
 """
 
 import json

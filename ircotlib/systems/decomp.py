@@ -70,7 +70,7 @@ def read_call(line: str) -> tuple[str, str, list[str]]:
     given = TITLES.fullmatch(found[2]) if found and found[1] == READ else None
     try:
         return (READ, given[2], json.loads(given[1])) if given else ("", "", [])
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return "", "", []
 
 

@@ -70,7 +70,7 @@ def read_titles(text: str) -> list[str]:
     """
     try:
         found = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, list) or not all(isinstance(title, str) for title in found):
         found = text.translate(str.maketrans("", "", '"[]')).split(",")
