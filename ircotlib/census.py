@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import pandas as pd
@@ -99,7 +100,7 @@ def _asks(lines: Sequence[str], fact: Fact, riddle: Riddle, world: World) -> boo
             continue
         if any(_is_about(line, x, relation) for x in subjects):
             return True
-        if _has(line, fact.subject) and not read_facts(line):
+        if _has(line, fact.subject) and not _facts(line):
             if not any(_is_about(line, fact.subject, other) for other in others):
                 return True
     return False
@@ -112,7 +113,10 @@ def _is_about(line: str, x: str, relation: Relation) -> bool:
     wordings = [question.format(x=x) for question in relation.questions]
     if any(_has(line, words) for words in (*wordings, relation.phrase.format(x=x))):
         return True
-    return any((one.subject, one.relation) == (x, relation.name) for one in read_facts(line))
+    return any((one.subject, one.relation) == (x, relation.name) for one in _facts(line))
+
+
+_facts = lru_cache(maxsize=100_000)(read_facts)  # systems write many of the same sentences
 
 
 def _nested(fact: Fact, riddle: Riddle, world: World) -> str:
