@@ -157,7 +157,8 @@ def close_loop(folder: Path, questions: int) -> Iterator[dict]:
             measure = measure_of(system, dataset)
             parsed = sum(not one.fault for one in found) / len(found)
             mean = sum(one[measure] for one in scored) / len(scored)
-            yield {"system": system.name, "dataset": dataset, "parsed": parsed, measure: mean}
+            about = {"system": system.name, "dataset": dataset, "measure": measure}
+            yield about | {"parsed": round(parsed, 3), "mean": round(mean, 3)}
 
 
 def main() -> None:
