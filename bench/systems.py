@@ -17,11 +17,12 @@ import torch
 
 from ircotlib.bench import Bench, open_bench, program_of
 from ircotlib.calls import Calls
+from ircotlib.commands import parse_changes
 from ircotlib.figures import save_figure
 from ircotlib.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
-from ircotlib.parameters import Parameters, read_parameters, retriever_name
+from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.progress import track
-from ircotlib.regenerate import parse_change
+from ircotlib.retrieval.names import retriever_name
 from ircotlib.scheduler import run
 from ircotlib.systems import System
 
@@ -63,7 +64,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=QUESTIONS, help="of each data set")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    p = panels_of(read_parameters(options.profile, dict(map(parse_change, options.set))))[0]
+    p = panels_of(read_parameters(options.profile, parse_changes(options.set)))[0]
     table = pd.DataFrame(time_all(p, options.questions))
     save_figure(None, table, TIMES, options.profile)
     print(table.groupby("system", sort=False)["seconds"].mean().round(2).to_string())

@@ -72,7 +72,7 @@ def _open(world: World) -> BM25:
         for title, page in world.pages.items()
         for n, passage in enumerate(page)
     ]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         corpus = write_corpus(Path(folder) / "corpus", paragraphs)
         backend = open_index(corpus, Path(folder) / "index")
         backend.corpus = paragraphs  # in memory, for the folder goes
