@@ -68,7 +68,7 @@ def stream_list(path: Path) -> Iterator[tuple[object, str]]:
         if not (beginning := file.peek(60)[:60]).removeprefix(BOM).lstrip().startswith(b"["):
             raise ValueError(
                 f"{path}: expected one JSON list of questions, found a file that starts with"
-                f" {excerpt(beginning)}"
+                f" {excerpt(beginning)}: get the file again"
             )
         try:
             for number, record in enumerate(_values(read_events(file)), start=1):

@@ -63,7 +63,8 @@ def read_list(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
     """The records of a file that is one JSON list, each with its place; the file is read whole."""
     records = parse_json(Path(path).read_bytes(), str(path), "one JSON list of questions")
     if not isinstance(records, list):
-        raise ValueError(f"{path}: expected one JSON list of questions, found {excerpt(records)}")
+        expected = "expected one JSON list of questions"
+        raise ValueError(f"{path}: {expected}, found {excerpt(records)}: {ANOTHER}")
     for number, record in enumerate(records, start=1):
         where = f"{path}, record {number}"
         yield check(record, kind, where), where
