@@ -33,6 +33,7 @@ MEMORY = re.compile(
     "|map segment"
 )
 FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
+LONGEST = "04_ircot", "13_head_to_head"  # notebooks
 LITTLE_MEMORY = "; was there too little memory? fewer --jobs, a smaller model or corpus takes less"
 
 
@@ -109,15 +110,17 @@ def _advice(reason: str) -> str:
 def run_notebooks(
     notebooks: list[str], run: Callable[[str], float], jobs: int
 ) -> Iterator[tuple[str, float]]:
-    """Each notebook and its seconds, in their order, `jobs` at a time; those that read the runs of
-    others when these have ended. After one that fails none is begun.
+    """Each notebook and its seconds, in their order, `jobs` at a time, the longest begun first if
+    they run side by side; those that read the runs of others when these have ended. After one that
+    fails none is begun.
     """
     pool = ThreadPoolExecutor(jobs)
     try:
         for last in (False, True):
             turn = [notebook for notebook in notebooks if reads_runs(notebook) == last]
-            running = {notebook: pool.submit(run, notebook) for notebook in turn}
-            yield from ((notebook, seconds.result()) for notebook, seconds in running.items())
+            begun = sorted(turn, key=lambda name: jobs > 1 and name not in LONGEST)
+            running = {notebook: pool.submit(run, notebook) for notebook in begun}
+            yield from ((notebook, running[notebook].result()) for notebook in turn)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
