@@ -3,13 +3,13 @@
 python -m ircotlib.recover FILE
 """
 
-import argparse
 import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 from ircotlib.calls import Calls, is_sound
+from ircotlib.commands import new_parser, refusing
 
 RANGE = "SELECT * FROM calls WHERE key >= ? AND key < ?"
 
@@ -69,13 +69,11 @@ def _read_row(key: object, reply: object, *checksum: object) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = new_parser(__doc__)
     parser.add_argument("file", type=Path)
     path = parser.parse_args().file
-    try:
+    with refusing():
         count, damaged = recover(path)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
     print(f"{path}: kept {count:,} replies; the damaged file is {damaged}")
 
 

@@ -609,8 +609,6 @@ def test_what_is_written_are_plain_models_in_half_precision_that_answer(trained,
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--steps", "0"], "found --steps 0, expected 1 or more"),
-        (["--peak", "0"], "found --peak 0.0, expected a learning rate above 0"),
         (["--start", "/nonexistent"], "found no /nonexistent/config.json, expected --start to be"),
         (["--size", "causal", "--start", "x"], "trained from scratch: leave out --start"),
         (["--start", str(MODELS / "mini-large")], "found a t5, 64 wide in --start"),

@@ -6,7 +6,6 @@ the same command goes on from it. The folder then holds a plain model with its t
 training.json (how it was made) and training.jsonl (its curves).
 """
 
-import argparse
 import json
 import random
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from ircotlib.commands import new_parser, read_count, read_folder, read_number, read_rate
 from training.agent_draws import draw_transcripts, make_library
 from training.agent_encode import Encoded, encode_transcript, make_batch
 from training.agent_model import make_agent_model
@@ -147,19 +147,13 @@ def write_agent(training: Training, out: Path, about: dict) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     add = parser.add_argument
-    add("--out", type=Path, required=True, help="folder of the model and its checkpoint")
-    add("--steps", type=int, default=9000, help="900 take about ten minutes")
-    add("--seed", type=int, default=0)
-    add("--peak", type=float, default=1e-2, help="highest learning rate")
+    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add("--steps", type=read_count, default=9000, help="900 take about ten minutes")
+    add("--seed", type=read_number, default=0)
+    add("--peak", type=read_rate, default=1e-2, help="highest learning rate")
     options = parser.parse_args()
-    if options.steps < 1 or not options.peak > 0:
-        parser.error(f"found --steps {options.steps}, --peak {options.peak}, expected above 0")
-    if options.out.is_file():
-        parser.error(f"found a file at --out {options.out}, expected a folder, or nothing yet")
     run_command(train, options.out, Recipe(options.steps, options.seed, options.peak))
 
 

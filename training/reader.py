@@ -6,7 +6,6 @@ and the same command goes on from it. The folder then holds a plain DPRReader wi
 reading.json (how it was made) and reading.jsonl (how it went).
 """
 
-import argparse
 import json
 import random
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from ircotlib.commands import new_parser, read_count, read_folder, read_number
 from ircotlib.laboratory.questions import DATASETS
 from training.checkpoint import Training, resume, run_command, run_steps
 from training.evaluate_reader import best_threshold, draw_reading, measure_reading, open_books
@@ -118,15 +118,12 @@ def train(out: Path, recipe: ReaderRecipe) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder of model and checkpoint")
-    parser.add_argument("--steps", type=int, default=2500)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add("--steps", type=read_count, default=2500)
+    add("--seed", type=read_number, default=0)
     options = parser.parse_args()
-    if options.steps < 1:
-        parser.error(f"found --steps {options.steps}, expected 1 or more")
     run_command(train, options.out, ReaderRecipe(options.steps, options.seed))
 
 

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerFast
 
+from ircotlib.commands import new_parser, read_count, read_folder, read_number, read_rate, refuse
 from ircotlib.prompts import Style
 from training.causal import make_causal_model
 from training.causal_encode import encode_causal
@@ -151,32 +152,24 @@ def write_model(training: Training, out: Path, about: dict) -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     add = parser.add_argument
-    add("--out", type=Path, required=True, help="folder of the model and its checkpoint")
+    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
     add("--size", choices=[*SIZES, "causal"], default="base")
-    add("--steps", type=int, default=2600, help="fits the size base; larger ones want more")
+    add("--steps", type=read_count, default=2600, help="fits the size base; larger ones want more")
     add("--start", type=Path, help="folder of a trained model, not larger, to grow from")
-    add("--seed", type=int, default=0)
-    rate = "highest learning rate; larger sizes want a lower one"
-    add("--peak", type=float, default=1e-2, help=rate)
+    add("--seed", type=read_number, default=0)
+    peak = "highest learning rate; larger sizes want a lower one"
+    add("--peak", type=read_rate, default=1e-2, help=peak)
     options = parser.parse_args()
     if wrong := _find_wrong(options):
-        parser.error(wrong)
+        refuse(wrong)
     return options
 
 
 def _find_wrong(options: argparse.Namespace) -> str:
     """What is wrong with the options; nothing where they will do."""
-    out, start = options.out, options.start
-    if options.steps < 1:
-        return f"found --steps {options.steps}, expected 1 or more"
-    if not options.peak > 0:
-        return f"found --peak {options.peak}, expected a learning rate above 0, about 0.01"
-    if out.exists() and not out.is_dir():
-        return f"found a file at --out {out}, expected a folder, or nothing yet"
+    start = options.start
     if start and options.size == "causal":
         return "a causal model is trained from scratch: leave out --start"
     return _find_wrong_start(start, SIZES[options.size]["d_model"]) if start else ""

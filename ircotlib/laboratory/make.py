@@ -7,7 +7,6 @@ demonstrations for those of IRCoT.
 The second writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
-import argparse
 import json
 import random
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ircotlib.checksums import check_sums, read_about, take_sums, write_about
+from ircotlib.commands import new_parser, read_count, read_folder, refusing
 from ircotlib.data import write_jsonl
 from ircotlib.datasets.kilt import PAGES
 from ircotlib.laboratory.contexts import draw_contexts
@@ -206,14 +206,13 @@ def _is_whole(folder: Path, about: dict) -> bool:
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", nargs="?", type=Path)
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--size", type=int, default=SIZE, help="pages of the encyclopedia, about")
-    parser.add_argument("--questions", type=int, default=QUESTIONS, help="of each data set")
-    parser.add_argument("--prompts", action="store_true")
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("folder", nargs="?", type=read_folder)
+    add("--seed", type=int, default=SEED)
+    add("--size", type=read_count, default=SIZE, help="pages of the encyclopedia, about")
+    add("--questions", type=read_count, default=QUESTIONS, help="of each data set")
+    add("--prompts", action="store_true")
     options = parser.parse_args(arguments)
     if options.prompts == bool(options.folder):
         parser.error("give either a folder or --prompts")
@@ -221,10 +220,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
         made = {dataset: make_dataset(dataset) for dataset in DATASETS}
         print(*write_all_demonstrations(PROMPTS / "laboratory", made), sep="\n")
         return
-    try:
+    with refusing():
         print(make_laboratory(options.folder, options.seed, options.size, options.questions))
-    except ValueError as error:
-        parser.error(str(error))
 
 
 if __name__ == "__main__":
