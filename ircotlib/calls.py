@@ -199,7 +199,7 @@ class Calls:
     def _refusal(self, found: str) -> str:
         return (
             f"{self.path}: found {found}, expected a call cache of schema version {SCHEMA}. "
-            "Move it away, or name another file; a new cache is then made. It was left as it is."
+            "Move it away, or name another file, to have a new cache. The file was not changed."
         )
 
     def _number(self, statement: str) -> int:

@@ -39,9 +39,9 @@ def read_chain(text: str, round: int = 1) -> Chain:
     counts. An answer belongs to the last query of its number that has none, else to the query right
     above it. A query without an answer is unsolved. An unsolved query that repeats the query above
     it is the same node, solved if an answer follows, as in the paper's examples; any other takes no
-    answer. A [Question] below a query begins another example, and the rest is dropped, but for one
-    right above the final content, as in the paper's examples. A text without marks is all final
-    content.
+    answer. A [Question] below a query begins another example, and the rest is dropped, unless that
+    [Question] is right above the final content, as in the paper's examples. A text without marks is
+    all final content.
     """
     asked, finals, faults = [], [], []
     pieces = _pieces(text)

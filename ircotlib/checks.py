@@ -180,7 +180,7 @@ def check_model(parameter: str, name: str, hub: bool = False, file: str | None =
 
 
 def _missing_on_hub(name: str) -> str:
-    """Why a model is to be had neither from the hub's cache nor from the hub; "" if it is."""
+    """Why neither the hub's cache nor the hub has a model; "" if one has it."""
     from huggingface_hub import HfApi, try_to_load_from_cache
 
     if isinstance(try_to_load_from_cache(name, CONFIG), str):

@@ -67,7 +67,7 @@ def make_item(
 
 def fragments(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
     """The parts of a final content, each up to the marks of what it says, and what stands after the
-    last of them. A mark that no passage bears ends no part.
+    last of them. A mark that belongs to no passage ends no part.
     """
     parts, begun = [], 0
     for found in MARKS.finditer(final):

@@ -24,7 +24,7 @@ OUTPERFORMS = {WITHOUT: "§4.2 (1), Table 1", WHOLE: "abstract, §4.2 (2), Table
 def judge_searchain(
     scores: pd.DataFrame, runs: Run, forms: pd.DataFrame, second: pd.DataFrame
 ) -> pd.DataFrame:
-    """The table of claims; differences are points of percent, but for Table 4's steps.
+    """The table of claims; differences are points of percent, except Table 4's, which are steps.
 
     `scores`: the test runs of all systems; `runs`: the same by data set and system; `forms`: from
     forms.compare_forms; `second`: the runs with a second model. `verdict`: as claims.judge_claims.

@@ -398,7 +398,7 @@ def test_a_damaged_laboratory_is_made_anew_and_that_is_said(
     make_laboratory(folder, **how)
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(str(folder / name)) and said in line
-    assert line.endswith("; the laboratory is made anew")
+    assert line.endswith("; the laboratory is made again")
     assert (folder / name).read_bytes() == whole
     make_laboratory(folder, **how)
     assert capsys.readouterr().err == ""

@@ -57,7 +57,7 @@ class Training:
             recipe = state.get("recipe")
         except Exception as error:  # of any kind: torch reads a damaged file as far as it can
             reason = str(error).partition("\n")[0]
-            remedy = "delete it to begin anew"
+            remedy = "delete it to start again"
             raise ValueError(f"{path}: found no checkpoint ({reason}); {remedy}") from None
         check_recipe(path, recipe, self.recipe)
         for name, part in self._parts().items():

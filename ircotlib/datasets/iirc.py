@@ -132,8 +132,8 @@ def _page(context: _Context) -> str:
 
 
 def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:
-    """The first paragraph of a page that contains a snippet, but for white space, else the one most
-    like it (released program).
+    """The first paragraph of a page that contains a snippet, whatever its white space, else the one
+    most like it (released program).
     """
     words = " ".join(snippet.split())
     texts = [" ".join(paragraph.text.split()) for paragraph in paragraphs]

@@ -96,7 +96,7 @@ class Address:
         reason = str(said.get("message") or said.get("detail") or error)[:300]
         reason = f"{self.url}: status {error.status_code}, {' '.join(reason.split())}"
         if error.status_code in (401, 402, 403) or error.code == "insufficient_quota":
-            unsent = f"{KEY} was not sent, for the address is not https; {reason}; to send it in"
+            unsent = f"{KEY} was not sent: the address is not https; {reason}; to send it in"
             unsent = f"{unsent} clear text, set {IN_CLEAR}=1"
             return PermissionError(unsent if self.kept_back else f"{reason}; see {KEY}")
         if error.status_code == 404:

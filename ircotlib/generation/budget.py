@@ -74,5 +74,5 @@ class Budget:
         return (
             f"spent {spent} with {self.requests} requests, {self.used.prompt_tokens} tokens read "
             f"and {self.used.tokens} written; the next might exceed {' or '.join(most)}. All "
-            "replies are kept: run the same again to go on with the budget anew, or raise it"
+            "replies are kept: run the same again for a new budget of this size, or raise it"
         )

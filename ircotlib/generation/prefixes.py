@@ -15,8 +15,8 @@ class Prefixes:
     tokens, and all that stands before it, a tensor (tokens x features). Prompts that begin alike
     share their blocks.
 
-    `limit`: at most so many tokens are kept, on the model's device; of those not used for longest,
-    the last ones of a prompt go first.
+    `limit`: how many tokens are kept at most, on the model's device. Those unused for longest are
+    dropped first, beginning with the last ones of a prompt.
     """
 
     def __init__(self, limit: int):

@@ -36,7 +36,7 @@ def _read_choice(choice: Mapping) -> Written:
         raise ValueError(f"found a refusal ({why!r}), expected a text; ask another model")
     if end == "length" and not text:
         found = "found a reply cut by length before a text began"
-        raise ValueError(f"{found}, expected one; take a model that does not reason in secret")
+        raise ValueError(f"{found}, expected one; take a model that does not hide its reasoning")
     if not isinstance(text, str):
         raise ValueError(f"found an empty choice, expected a text: {str(choice)[:200]}")
     return Written(text, _read_tokens(choice.get("logprobs") or {}))

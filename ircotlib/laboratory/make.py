@@ -48,7 +48,7 @@ TASKS = {  # KILT's names of files
     "fever": "fever-dev-kilt.jsonl",
     "eli5": "eli5-dev-kilt.jsonl",
 }
-ABOUT, ANEW = "laboratory.json", "the laboratory is made anew"
+ABOUT, ANEW = "laboratory.json", "the laboratory is made again"
 
 
 class Made(NamedTuple):
@@ -67,7 +67,7 @@ def make_laboratory(
     prompts/ beside them, whole or not at all.
 
     A folder that holds this laboratory already is left as it is, unless a file of it is damaged or
-    missing: then stderr says which, and all is made anew. Of several processes, one writes and the
+    missing: then stderr says which, and all is made again. Of several processes, one writes and the
     others wait. Raises ValueError when the world is too small for so many questions, or
     when the folder holds something else.
     """

@@ -67,8 +67,8 @@ def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
             if not document.endswith("\n"):
                 status = f"with status {maker.wait()}, expected {len(corpus)} paragraphs"
                 raise ChildProcessError(
-                    f"the analysis of {corpus.folder} broke off at paragraph {position} {status}; "
-                    "see what stands above, and whether the memory is enough, then build again"
+                    f"the analysis of {corpus.folder} stopped at paragraph {position} {status}; "
+                    "see the lines above, make sure of enough memory, then build again"
                 )
             yield document
 

@@ -40,7 +40,7 @@ def open_elasticsearch(
     `name` becomes an alias of an index `name`-<fingerprint of the corpus>-<analyzer>, once that is
     complete. Where loading was broken off, the next call goes on. Indices of other corpora that had
     the name stay, without it. `progress`: wraps the positions to load to show a bar, as tqdm does.
-    `shards`, `replicas`: of an index that is made anew. `url`, `patience` and errors: see
+    `shards`, `replicas`: of an index that is made again. `url`, `patience` and errors: see
     Elasticsearch.
     """
     server = connect(url, patience)
@@ -105,7 +105,7 @@ def _load(
         if missing == start:
             raise ConnectionError(
                 f"index {index!r}: nothing could be added after {start:,} of {len(corpus):,} "
-                f"paragraphs ({failure}); see to the server, then run the same again: it goes on "
+                f"paragraphs ({failure}); check the server, then run the same again: it goes on "
                 "from there"
             )
         start = missing

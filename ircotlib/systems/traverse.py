@@ -15,7 +15,7 @@ def traverse(
     check: Callable[[Node, Paragraph], str],
     same: float,
 ) -> Program:
-    """Compare the nodes of a chain in order, but for those processed before; add them to the tree.
+    """Compare the nodes of a chain in order, except those processed before; add them to the tree.
     Return the first that needs feedback, None for "Finish" (Algorithm 1, Traverse).
 
     An unsolved query never counts as processed (released program).
