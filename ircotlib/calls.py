@@ -27,7 +27,7 @@ DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
 
 def deepen(request: Request, depth: int) -> Request:
     """The request that is answered and remembered in place of one: of a retrieval that of `depth`
-    paragraphs, which serves every smaller k, for the best k come first; any other one itself.
+    paragraphs, which serves every smaller k, because the best k come first; any other one itself.
     """
     shared = isinstance(request, Retrieve) and 1 <= request.k < depth
     return dataclasses.replace(request, k=depth) if shared else request

@@ -23,8 +23,8 @@ class Download(NamedTuple):
     """A row of data/downloads.csv: files of a folder of data_dir, and where they are.
 
     `corpus`: "full" for what only the papers' corpora need. `address`: of the only file, or of an
-    archive that holds them; "": the publisher offers none. `bytes`: 0 if nobody says. `checksum`:
-    "sha256:…" or "md5:…", "" if nobody says. `page`: for people.
+    archive that holds them; "": the publisher offers none. `bytes`: 0 if not published. `checksum`:
+    "sha256:…" or "md5:…", "" if not published. `page`: for people.
     """
 
     folder: str

@@ -18,8 +18,8 @@ def recover(path: Path) -> tuple[int, Path]:
     """Put a call cache of all sound replies in the place of a damaged one; return how many there
     are, and where the damaged file is now.
 
-    Raises FileNotFoundError where there is no such file, and FileExistsError where an earlier
-    damaged one still lies.
+    Raises FileNotFoundError where there is no such file, and FileExistsError if an earlier damaged
+    one is still there.
     """
     partial, damaged = (path.with_name(f"{path.name}.{end}") for end in ("partial", "damaged"))
     if not path.is_file():

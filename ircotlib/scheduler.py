@@ -240,6 +240,6 @@ def _name(service: _Service) -> str:
 
 
 def _short(request: Request) -> str:
-    """A request in at most 300 characters, most of them its end, where the question stands."""
+    """A request in at most 300 characters, most of them from its end, where the question is."""
     text = repr(request)
     return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

@@ -123,7 +123,7 @@ def _steps(runs: Run) -> list[dict]:
 
 def _forms(forms: pd.DataFrame) -> list[dict]:
     """Knowledge in the prompt helps more than questions for it: panel (a) above (b) of Figure 10,
-    where something stands in the prompt.
+    where something is in the prompt.
     """
     some = forms[forms["i"] < forms["hops"]].set_index(["id", "i"])
     pair = [100.0 * some[some["panel"] == panel]["right"] for panel in "ab"]

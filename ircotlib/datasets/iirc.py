@@ -70,7 +70,7 @@ class _Question(NamedTuple):
 
 
 def read_iirc(path: Path, released: bool = False) -> list[Asked]:
-    """The answerable questions of a file (IRCoT §4), each without a context: their pages lie beside
+    """The answerable questions of a file (IRCoT §4), each without a context: their pages are beside
     the file, in context_articles.json.
 
     Only the pages that questions refer to are held in memory. `answers`: several spans are one

@@ -22,9 +22,9 @@ BUSY = (408, 409, 429)  # these and all from 500 on: the same request may be ans
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds, but `attempts`: how often a request is sent at most. Between two attempts lies a
-    pause, at first `first_pause`, then twice as long each time up to `longest_pause`; or what the
-    server asks for (Retry-After) up to `longest_wait`. `timeout`: without a sign of life.
+    """Seconds, except `attempts`: how often a request is sent at most. Between two attempts there
+    is a pause, at first `first_pause`, then twice as long each time up to `longest_pause`; or what
+    the server asks for (Retry-After) up to `longest_wait`. `timeout`: without a sign of life.
     """
 
     timeout: float = 300.0

@@ -50,7 +50,7 @@ class Budget:
         return cost
 
     def settle(self, reserved: float, used: Usage | None) -> None:
-        """Count what a request cost; None: nobody knows, so as much as was reserved for it."""
+        """Count what a request cost; None: not known, so as much as was reserved for it."""
         with self._changed:
             self._in_flight -= reserved
             if used is None:

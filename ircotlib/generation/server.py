@@ -122,7 +122,7 @@ class ServerModel:
         [written, *_], about = self._ask(request.prompt, asked | stop)
         text = self._keep(written, request)
         if stop and not text and self.chat and not written.text.startswith("\n") and written.text:
-            # "A:" or a fence, and then the stop: the answer stands below it
+            # "A:" or a fence, and then the stop: the answer is below it
             [written, *_], more = self._ask(request.prompt, asked)
             text, about = self._keep(written, request), _add(about, more)
         return {"text": text} | about

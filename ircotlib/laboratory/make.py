@@ -193,7 +193,7 @@ def _hash_generator() -> str:
 
 
 def _is_whole(folder: Path, about: dict) -> bool:
-    """Whether this laboratory lies in a folder as it was written."""
+    """Whether this laboratory is in a folder, unchanged since it was written."""
     try:
         found = read_about(folder / ABOUT, ANEW)
         sums = found.pop("files") if found else {}

@@ -34,7 +34,7 @@ class Texts:
     punctuation and articles, else 0.0.
 
     This rule is ours. Nearly equal does not count: of two queries that differ in one word, that
-    word is mostly the name.
+    word is usually the name.
     """
 
     answers = Duplicate
