@@ -61,14 +61,15 @@ class Style:
 
 FLAN_T5 = Style(name="flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
 GPT3 = Style(name="codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
-# a small model that was taught the formats of all systems, and needs no demonstrations (ours)
+# a small model that was taught the formats of all systems, and needs no demonstrations (ours); of
+# what it was taught, a sentence has at most 52 tokens and a chain of queries 146
 AGENT = Style(
     name="agent",
     context_tokens=1024,
-    generation_tokens=200,
+    generation_tokens=80,
     sentence=SENTENCE_OF_LINE,
     demonstrated=False,
-    chain_tokens=200,
+    chain_tokens=160,
 )
 STYLES = {style.name: style for style in (FLAN_T5, GPT3, AGENT)}
 PLAIN = read_template("ircot", "cot")

@@ -10,6 +10,8 @@ from transformers.cache_utils import DynamicLayer
 
 from ircotlib.generation.prefixes import Prefixes
 
+ROOM = 64  # columns of a cache that are made at once
+
 Going = tuple[list[int], list[int]]  # the places of the rows to go on with, and their last tokens
 Decoder = Generator[torch.Tensor, Going, None]
 Prompts = Sequence[Sequence[int]]
@@ -22,6 +24,8 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
     """
     logits, cache = _read(model, prompts, prefixes)
     _, mask, positions = _padded(model, prompts)
+    if can_reuse(model):
+        cache.layers = [Growing(layer) for layer in cache.layers]
     while True:
         places, tokens = yield logits
         if places != list(range(len(mask))):
@@ -30,6 +34,47 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
         ids = torch.tensor(tokens, device=mask.device)[:, None]
         mask, positions = pad(mask, (0, 1), value=1), positions[:, -1:] + 1
         logits, cache = _forward(model, ids, mask, positions, cache)
+
+
+class Growing(DynamicLayer):
+    """Keys and values with room for more, so that a token is added without copying the others."""
+
+    def __init__(self, layer: DynamicLayer):
+        super().__init__()
+        self.lazy_initialization(layer.keys, layer.values)
+        self._hold(layer.keys, layer.values)
+
+    def update(self, key_states, value_states, *args, **kwargs):
+        """Add the states of one token a row; as DynamicLayer."""
+        columns = self.keys.shape[2]
+        if columns == self._all[0].shape[2]:
+            self._hold(self.keys, self.values)
+        self._show(columns + 1)
+        self.keys[:, :, columns:], self.values[:, :, columns:] = key_states, value_states
+        return self.keys, self.values
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Keep these rows; as DynamicLayer."""
+        self._hold(self.keys, self.values, indices)
+
+    def _hold(self, keys: torch.Tensor, values: torch.Tensor, rows=None) -> None:
+        self._all = [_with_room(states, rows) for states in (keys, values)]
+        self._show(keys.shape[2])
+
+    def _show(self, columns: int) -> None:
+        self.keys, self.values = (states[:, :, :columns] for states in self._all)
+
+
+def _with_room(states: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
+    """These rows of states, or all, with room for more columns."""
+    count, heads, columns, width = states.shape
+    count = count if rows is None else len(rows)
+    larger = states.new_empty(count, heads, columns + ROOM, width)
+    if rows is None:
+        larger[:, :, :columns] = states
+    else:
+        torch.index_select(states, 0, rows, out=larger[:, :, :columns])
+    return larger
 
 
 def can_reuse(model) -> bool:

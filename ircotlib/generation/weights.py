@@ -7,8 +7,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging
 
-# attention of the encoder: registered under its name by decode.py
-import ircotlib.generation.decode  # noqa: F401
+# which also registers the attention of the encoder under its name
+from ircotlib.generation.decode import keep_bias
 from ircotlib.generation.folder import AGAIN, told
 
 # parameters; below, a second core gains a batch a fifth on an idle machine, and halves its speed on
@@ -25,6 +25,8 @@ def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: s
     model = read_whole(kind, folder, device, getattr(torch, dtype))
     if model.config.model_type == "t5":
         model.get_encoder().set_attn_implementation("row_by_row")
+        if is_small(model):
+            keep_bias(model.get_encoder())
     return model
 
 
