@@ -109,7 +109,7 @@ class BM25:
         ]
 
     def positions_of(self, titles: Iterable[str]) -> list[int]:
-        """Where the paragraphs with one of these titles stand, in the order of the corpus."""
+        """The positions of the paragraphs with one of these titles, in the order of the corpus."""
         query = self._allow(titles)
         with tell_damage(self._folder, ANEW):
             count = self._searcher.search(query, 1, count=True).count

@@ -66,7 +66,7 @@ class Dense:
         return search(self, query, k, titles)
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> tuple:
-        """A text, and where the paragraphs with allowed titles stand; None: anywhere."""
+        """A text, and the positions of the paragraphs with allowed titles; None: all."""
         return text, None if titles is None else tuple(self._words.positions_of(titles))
 
     def _search(self, searches: Sequence[Search]) -> list[Hits]:

@@ -74,8 +74,8 @@ def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
 
 
 def _send(folder: str, turn: str, processes: str) -> None:
-    """Write this process's share of the documents, one a line; end without a word when nobody reads
-    any more.
+    """Write this process's share of the documents, one per line; end silently when nobody reads any
+    more.
     """
     for name in ("SIGINT", "SIGPIPE"):
         if hasattr(signal, name):

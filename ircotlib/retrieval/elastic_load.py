@@ -164,7 +164,7 @@ def _first_missing(server: Server, index: str) -> int:
 
 
 def _count_below(server: Server, index: str, position: int | None) -> int:
-    """How many paragraphs stand below a position (None: in all); Away while a shard is missing."""
+    """How many paragraphs are below a position (None: in all); Away while a shard is missing."""
     query = {"match_all": {}} if position is None else {"range": {"position": {"lt": position}}}
     response = server.client.count(index=index, query=query)
     if response["_shards"]["failed"]:
