@@ -18,6 +18,7 @@ import torch
 
 from ircotlib.bench import Bench, change_model, open_bench, program_of
 from ircotlib.calls import Calls
+from ircotlib.commands import new_parser
 from ircotlib.data import Prediction, Question
 from ircotlib.figures import save_figure
 from ircotlib.generation.local import LocalModel, open_model
@@ -125,6 +126,7 @@ def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
 
 
 def main() -> None:
+    new_parser(__doc__).parse_args()
     torch.set_num_threads(1)
     table = pd.concat([measure_batching(), *measure_reading(*CAUSAL)])
     save_figure(None, table.round(2), "bench_batching")

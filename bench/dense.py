@@ -7,7 +7,6 @@ CPU seconds of one thread, median of three. The approximate index is judged by t
 exact 15 best that it finds.
 """
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -21,6 +20,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from ircotlib.commands import new_parser, read_count, read_number, refusing
 from ircotlib.figures import save_figure
 from ircotlib.retrieval.approximate import Approximate, build_approximate
 from ircotlib.retrieval.nearest import find_among, find_nearest
@@ -44,15 +44,17 @@ class Row(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = new_parser(__doc__)
     parser.add_argument("vectors", type=Path, help="a folder data/indexes/NAME-vectors-…")
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="paragraphs")
+    parser.add_argument("--sizes", type=read_count, nargs="+", default=SIZES, help="paragraphs")
+    add = parser.add_argument
     most = "paragraphs of the largest approximate index"
-    parser.add_argument("--approximate", type=int, default=100_000, help=most)
-    parser.add_argument("--late", type=int, nargs="*", default=LATE, help="paragraphs of colbert:")
+    add("--approximate", type=read_number, default=100_000, help=most)
+    add("--late", type=read_count, nargs="*", default=LATE, help="paragraphs of colbert:")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    real = read_real(asked.vectors)
+    with refusing():
+        real = read_real(asked.vectors)
     dense = (measure_dense(real, size, asked.approximate) for size in asked.sizes)
     rows = []
     for row in chain(measure_rounding(real), *dense, *map(measure_late, asked.late)):

@@ -6,19 +6,21 @@ goes on where it was interrupted. Samples, steps and lengths are cut for a slow 
 some systems answer fewer questions (COSTLY).
 """
 
-import argparse
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib.bench import Bench, open_bench
+from ircotlib.checks import check_places
+from ircotlib.commands import new_parser, read_count, read_number, refusing
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.figures import save_figure
 from ircotlib.measures import count_parsed
-from ircotlib.parameters import read_parameters
+from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.paths import FIGURES, resolve
 from ircotlib.runs import run_folder, run_system
 from ircotlib.systems import SEARCHAIN, System, choose_systems
@@ -42,6 +44,7 @@ COSTLY = ("Least-to-Most", "Self-Ask", "ReAct", "ReAct -> CoT-SC", "Verify-and-E
 COSTLY += ("Tree-of-Thought w/ IR", "InterAug", "DecomP", "SearChain")
 COSTLY += ("SearChain w/o Verification", "SearChain w/o Completion")
 ELSEWHERE = ("CoT", "Self-Ask", "ReAct", "SearChain")  # also run on the other families of data sets
+OTHERS = ("strategyqa", "fever", "eli5")
 
 
 def open_with(bench: Bench, dataset: str, questions: int) -> Bench:
@@ -69,28 +72,39 @@ def read_seconds(path: Path) -> dict[tuple[str, str], int]:
     return {(row["dataset"], row["system"]): row["seconds"] for _, row in table.iterrows()}
 
 
+def parameters_of(options: Namespace) -> Parameters:
+    """The parameters that the options say; ValueError or FileNotFoundError where files are not
+    there.
+    """
+    changes = {"model": options.model, "server": options.server, "chat": options.chat}
+    changes |= {"data_dir": options.data, "dev": 0, "test": options.questions, "in_flight": 4}
+    changes |= {"timeout": 3600.0, "context_tokens": options.context_tokens}
+    p = read_parameters("sample", changes | {"datasets": ["hotpotqa"]})
+    check_places(p)
+    for dataset in map(find_dataset, OTHERS):
+        find_questions(dataset, resolve(p.data_dir))
+    return p
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = new_parser(__doc__)
     parser.add_argument("--model", required=True)
     parser.add_argument("--server", required=True)
     parser.add_argument("--data", required=True)
     parser.add_argument("--chat", action="store_true")
-    parser.add_argument("--questions", type=int, default=20)
-    parser.add_argument("--costly", type=int, default=6)
-    parser.add_argument("--elsewhere", type=int, default=2)
-    parser.add_argument("--context-tokens", type=int, default=1200)
-    parser.add_argument("--most-tokens", type=int, default=160)
+    parser.add_argument("--questions", type=read_count, default=20)
+    parser.add_argument("--costly", type=read_number, default=6)
+    parser.add_argument("--elsewhere", type=read_count, default=2)
+    parser.add_argument("--context-tokens", type=read_count, default=1200)
+    parser.add_argument("--most-tokens", type=read_count, default=160)
     options = parser.parse_args()
-    changes = {"model": options.model, "server": options.server, "chat": options.chat}
-    changes |= {"data_dir": options.data, "dev": 0, "test": options.questions, "in_flight": 4}
-    changes |= {"timeout": 3600.0}
-    changes |= {"context_tokens": options.context_tokens}
-    p = read_parameters("sample", changes | {"datasets": ["hotpotqa"]})
+    with refusing():
+        p = parameters_of(options)
     bench, rows = open_bench(p, "hotpotqa", NAME), []
     few = replace(bench, test=bench.test[: options.costly])
     systems = choose_systems(study=SEARCHAIN)
     runs = [(few if system.name in COSTLY else bench, system) for system in systems]
-    for dataset in ("strategyqa", "fever", "eli5"):
+    for dataset in OTHERS:
         other = open_with(bench, dataset, options.elsewhere)
         runs += [(other, system) for system in choose_systems(ELSEWHERE)]
     earlier = read_seconds(FIGURES / f"{NAME}.csv")

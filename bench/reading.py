@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
+from ircotlib.commands import new_parser
 from ircotlib.data import Paragraph
 from ircotlib.drawing import subplots
 from ircotlib.figures import save_figure
@@ -140,4 +141,5 @@ def main(folder: Path = MODELS / "mini-reader") -> None:
 
 
 if __name__ == "__main__":
+    new_parser(__doc__).parse_args()
     main()

@@ -8,7 +8,6 @@ without either it is left out. What was measured is kept in data/bench_retrieval
 machine with the same versions, not measured again: a run that was broken off goes on.
 """
 
-import argparse
 import json
 import os
 import platform
@@ -27,6 +26,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from bench import pseudo_text
+from ircotlib.commands import new_parser, read_count
 from ircotlib.figures import draw_retrieval_scale, save_figure
 from ircotlib.paths import DATA, ROOT
 from ircotlib.retrieval.analyzer import FINGERPRINT
@@ -75,10 +75,10 @@ class Row(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = new_parser(__doc__)
     parser.add_argument(
         "--sizes",
-        type=int,
+        type=read_count,
         nargs="+",
         default=SIZES,
         metavar="N",

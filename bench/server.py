@@ -3,11 +3,11 @@
 python -m bench.server --model NAME --server URL [--chat] [--requests 16] [--in-flight 1 2 4 8]
 """
 
-import argparse
 import time
 
 import pandas as pd
 
+from ircotlib.commands import new_parser, read_count, refusing, say_error
 from ircotlib.demonstrations import find_demonstrations
 from ircotlib.generation.server import ServerModel
 from ircotlib.program import SENTENCE_OF_LINE, Generate
@@ -35,19 +35,23 @@ def measure(model: ServerModel, requests: list[Generate]) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = new_parser(__doc__)
     parser.add_argument("--model", required=True)
     parser.add_argument("--server", required=True)
     parser.add_argument("--chat", action="store_true")
-    parser.add_argument("--requests", type=int, default=16)
-    parser.add_argument("--max-tokens", type=int, default=30)
-    parser.add_argument("--in-flight", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--requests", type=read_count, default=16)
+    parser.add_argument("--max-tokens", type=read_count, default=30)
+    parser.add_argument("--in-flight", type=read_count, nargs="+", default=[1, 2, 4, 8])
     options = parser.parse_args()
     requests, how = make_requests(options.requests, options.max_tokens), {"chat": options.chat}
     named = options.model, options.server
-    models = [ServerModel(*named, in_flight=n, **how) for n in options.in_flight]
-    measure(models[0], requests[:1])  # the server reads the weights
-    print(pd.DataFrame([measure(model, requests) for model in models]).round(2).to_string())
+    with refusing():
+        models = [ServerModel(*named, in_flight=n, **how) for n in options.in_flight]
+    try:
+        measure(models[0], requests[:1])  # the server reads the weights
+        print(pd.DataFrame([measure(model, requests) for model in models]).round(2).to_string())
+    except (ValueError, RuntimeError, OSError, LookupError) as error:
+        raise SystemExit(say_error(error, 1)) from None
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ setting of its grid; nothing remembered from before, one process, one thread.
     python -m bench.systems --set agent=FOLDER --questions 20
 """
 
-import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +16,8 @@ import torch
 
 from ircotlib.bench import Bench, open_bench, program_of
 from ircotlib.calls import Calls
-from ircotlib.commands import parse_changes
+from ircotlib.checks import check_places
+from ircotlib.commands import new_parser, parse_changes, read_count, refusing
 from ircotlib.figures import save_figure
 from ircotlib.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
 from ircotlib.parameters import Parameters, read_parameters
@@ -56,15 +56,15 @@ def time_all(p: Parameters, questions: int) -> Iterator[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("--profile", default="mini")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--questions", type=int, default=QUESTIONS, help="of each data set")
+    parser.add_argument("--questions", type=read_count, default=QUESTIONS, help="of each data set")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    p = panels_of(read_parameters(options.profile, parse_changes(options.set)))[0]
+    with refusing():
+        p = panels_of(read_parameters(options.profile, parse_changes(options.set)))[0]
+        check_places(p, models=False)
     table = pd.DataFrame(time_all(p, options.questions))
     save_figure(None, table, TIMES, options.profile)
     print(table.groupby("system", sort=False)["seconds"].mean().round(2).to_string())

@@ -161,10 +161,10 @@ def compare(
     """The papers' claims that one system is better than another, each tested on the same questions
     by a paired bootstrap of the difference (`metrics.paired_difference`), in points.
 
-    Which claims there are stands in the systems' records (`System.better_than`). `by`: the columns
-    that tell apart what is compared. `against`: where the other systems' scores are, if they are of
-    another model. `verdict`: "holds" or "does not hold" where the 95% interval leaves out zero
-    and p is below 0.05, else "cannot tell".
+    The systems' records say which claims there are (`System.better_than`). `by`: the columns that
+    tell apart what is compared. `against`: where the other systems' scores are, if they are of
+    another model. `verdict`: "holds" or "does not hold" where the 95% interval leaves out zero and
+    p is below 0.05, else "cannot tell".
     """
     rows, others = [], scores if against is None else against
     for group, runs in scores.groupby(list(by), sort=False):

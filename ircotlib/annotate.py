@@ -2,7 +2,7 @@
 data/annotations (IRCoT §5, Figure 7). `agreement` compares annotators, `factuality` counts errors.
 
 One file an annotator, one line a click; nothing is ever changed or removed in it. Several windows
-may write to it at once, if it lies on a local disk.
+may write to it at once, if it is on a local disk.
 """
 
 import json
@@ -100,7 +100,7 @@ def all_annotators(folder: Path = ANNOTATIONS) -> list[str]:
 
 
 def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
-    """The judgements of an annotator that stand, in order: those that were taken back are left out.
+    """The judgements of an annotator that count, in order: those that were taken back are left out.
 
     A line that is no judgement, as a kill in the middle of writing leaves it, is left out with a
     warning.
@@ -138,7 +138,7 @@ def _last(judgements: Sequence[Judgement], place: tuple[str, int]) -> Judgement 
 
 
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
-    """Take back the annotator's last judgement that stands; return it, None where there is none.
+    """Take back the annotator's last judgement that counts; return it, or None if there is none.
     What was said of the sentence before counts again.
     """
     standing = read_judgements(annotator, folder)

@@ -27,7 +27,7 @@ DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
 
 def deepen(request: Request, depth: int) -> Request:
     """The request that is answered and remembered in place of one: of a retrieval that of `depth`
-    paragraphs, which serves every smaller k, for the best k come first; any other one itself.
+    paragraphs, which serves every smaller k, because the best k come first; any other one itself.
     """
     shared = isinstance(request, Retrieve) and 1 <= request.k < depth
     return dataclasses.replace(request, k=depth) if shared else request
@@ -199,7 +199,7 @@ class Calls:
     def _refusal(self, found: str) -> str:
         return (
             f"{self.path}: found {found}, expected a call cache of schema version {SCHEMA}. "
-            "Move it away, or name another file; a new cache is then made. It was left as it is."
+            "Move it away, or name another file, to have a new cache. The file was not changed."
         )
 
     def _number(self, statement: str) -> int:

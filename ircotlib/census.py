@@ -32,7 +32,7 @@ COUNTED = ["profile", "dataset", "model", "system"]  # what a row of a census is
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a system did for a question: its `answer`; the `steps` that it wrote, a line or a
-    sentence each, but for those that only give an answer; all that it `wrote`; the `queries` it
+    sentence each, except those that only give an answer; all that it `wrote`; the `queries` it
     searched with; the paragraphs `found`; whether the answer was `parsed`.
     """
 

@@ -33,15 +33,15 @@ def read_chain(text: str, round: int = 1) -> Chain:
     """Read a chain of query as far as it can be (SearChain §3.2, Figure 3); never raises.
 
     These rules are ours. A mark counts with two of: brackets, a colon, the start of a line, in any
-    case and in bold; [Final Answer] is taken for [Final Content]. What stands before the first is
-    dropped, as are lines that copy the instructions of the examples. A query is one line, an answer
-    ends at a blank line, a final content at the next mark; the last of several final contents
-    counts. An answer belongs to the last query of its number that has none, else to the query right
-    above it. A query without an answer is unsolved. An unsolved query that repeats the query above
-    it is the same node, solved if an answer follows, as in the paper's examples; any other takes no
-    answer. A [Question] below a query begins another example, and the rest is dropped, but for one
-    right above the final content, as in the paper's examples. A text without marks is all final
-    content.
+    case and in bold; [Final Answer] is taken for [Final Content]. Whatever comes before the first
+    is dropped, as are lines that copy the instructions of the examples. A query is one line, an
+    answer ends at a blank line, a final content at the next mark; the last of several final
+    contents counts. An answer belongs to the last query of its number that has none, else to the
+    query right above it. A query without an answer is unsolved. An unsolved query that repeats the
+    query above it is the same node, solved if an answer follows, as in the paper's examples; any
+    other takes no answer. A [Question] below a query begins another example, and the rest is
+    dropped, unless that [Question] is right above the final content, as in the paper's examples. A
+    text without marks is all final content.
     """
     asked, finals, faults = [], [], []
     pieces = _pieces(text)
@@ -65,7 +65,7 @@ def read_chain(text: str, round: int = 1) -> Chain:
 def read_released_chain(text: str, round: int = 1) -> Chain:
     """Read a chain as the released program does: a query is any line with "Query" and "]:", its
     answer the next line with "Answer", be it of another query; the final content as `read_chain`
-    does, for the program does not read it.
+    does, because the program does not read it.
     """
     lines, found = text.split("\n"), []
     for place, line in enumerate(lines, start=1):

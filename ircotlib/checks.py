@@ -1,11 +1,13 @@
 """Before any notebook starts: the folders, files, models and clients that parameters name."""
 
 import re
+import sys
 import tempfile
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Never
+from urllib.request import getproxies
 
 from ircotlib.datasets import FullCorpus, find_dataset
 from ircotlib.datasets.downloads import find_files
@@ -16,6 +18,7 @@ from ircotlib.paths import DATA, FIGURES, ROOT, resolve
 from ircotlib.prompts import STYLES
 from ircotlib.retrieval.names import VECTORS
 from ircotlib.systems import IRCOT, choose_systems
+from ircotlib.urls import find_away, is_here
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 CONFIG = "config.json"
@@ -27,11 +30,12 @@ CLIENTS = {  # modules -> the extra that brings them
 
 
 def check_places(p: Parameters, data: bool = True, model: bool = True, models: bool = True) -> None:
-    """Raise ValueError where a folder, a file, a model or a client that the parameters name is not
-    there, or a folder cannot be written to.
+    """Raise ValueError where a folder, a file, a model, a client or an Elasticsearch that the
+    parameters name is not there, or a folder cannot be written to.
 
-    Official files are looked for if `data`; on the hub, the model if `model`, and those of
-    06_scale if `models`.
+    Official files and an Elasticsearch are looked for if `data`; on the hub, the model if `model`,
+    and those of 06_scale if `models`. A model server that is away is only told, on stderr: replies
+    that are kept do not need it.
     """
     check_writable(DATA, "IRCOT_DATA")
     check_writable(FIGURES, "IRCOT_FIGURES")
@@ -47,6 +51,10 @@ def check_places(p: Parameters, data: bool = True, model: bool = True, models: b
             _check_prompts(p)
     except FileNotFoundError as error:
         raise ValueError(str(error)) from None
+    if data:
+        _check_elasticsearch(p)
+    if model and p.server:
+        _tell_away(p.server)
 
 
 def check_writable(folder: Path, variable: str) -> None:
@@ -116,6 +124,27 @@ def _check_clients(p: Parameters) -> None:
             raise ValueError(f"found no {name}, expected it: pip install -e '.[{CLIENTS[name]}]'")
 
 
+def _check_elasticsearch(p: Parameters) -> None:
+    """One address at least of each Elasticsearch takes a connection."""
+    for retriever in (p.retriever, *p.retrievers):
+        urls = retriever.split(",") if retriever.startswith("http") else ()
+        if urls and all(reasons := [find_away(url) for url in urls]):
+            raise ValueError(
+                f"retriever: no Elasticsearch answers at {retriever} ({reasons[0]}); start one"
+                " (docker compose -f docker/compose-one.yml up -d), or correct the address"
+            )
+
+
+def _tell_away(server: str) -> None:
+    """Say which addresses of a model server take no connection; those behind a proxy are not
+    tried.
+    """
+    for url in server.split(","):
+        if (is_here(url) or not getproxies()) and (reason := find_away(url)):
+            said = f"{url} does not answer ({reason}): only replies that are kept can be used"
+            print(said, file=sys.stderr, flush=True)
+
+
 def _check_models(p: Parameters, model: bool, models: bool) -> None:
     """The models' folders, and names on the hub for what is asked for."""
     if not p.server:
@@ -151,7 +180,7 @@ def check_model(parameter: str, name: str, hub: bool = False, file: str | None =
 
 
 def _missing_on_hub(name: str) -> str:
-    """Why a model is to be had neither from the hub's cache nor from the hub; "" if it is."""
+    """Why neither the hub's cache nor the hub has a model; "" if one has it."""
     from huggingface_hub import HfApi, try_to_load_from_cache
 
     if isinstance(try_to_load_from_cache(name, CONFIG), str):

@@ -5,7 +5,9 @@ import re
 import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Never
 
@@ -31,6 +33,49 @@ def refuse(message: str) -> Never:
     """End with status 2 and a line on stderr."""
     print(f"error: {' '.join(message.split())}; --help says more", file=sys.stderr)
     raise SystemExit(2)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Refuse options whose check in this block raises ValueError or OSError."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        refuse(str(error))
+
+
+def read_count(text: str) -> int:
+    """An option's value: a whole number, 1 or more."""
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number, 1 or more")
+    return int(text)
+
+
+def read_number(text: str) -> int:
+    """An option's value: a whole number, 0 or more."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number, 0 or more")
+    return int(text)
+
+
+def read_rate(text: str) -> float:
+    """An option's value: a learning rate, above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not (isfinite(value) and value > 0):
+        expected = "expected a learning rate above 0, about 0.01"
+        raise argparse.ArgumentTypeError(f"found {text!r}, {expected}")
+    return value
+
+
+def read_folder(text: str) -> Path:
+    """An option's value: a folder, which need not be there yet."""
+    path = Path(text)
+    if not text or (path.exists() and not path.is_dir()):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a folder, or nothing there yet")
+    return path
 
 
 def say_error(error: BaseException | str, status: int) -> int:

@@ -20,7 +20,7 @@ def most_generations(bench: Bench, system: System) -> int:
 
 
 def most_cost(bench: Bench, system: System, generations: int) -> float | None:
-    """USD for so many generations if each fills the window; None: the price is not known."""
+    """USD for a number of generations if each fills the window; None: the price is not known."""
     price = find_price(bench.parameters.model, bench.parameters.prices)
     written = bench.longest(system)
     return None if price is None else generations * price.of(bench.window - written, written)
@@ -59,7 +59,7 @@ def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
     )
     each = None if usd is None else usd / max(1, len(outcomes))
     said = f"{bench.dataset}: {in_dollars(usd)}, {in_dollars(each)} a question"
-    print(f"{said}, of it paid now: {in_dollars(paid)}", file=sys.stderr, flush=True)
+    print(f"{said}, paid this time: {in_dollars(paid)}", file=sys.stderr, flush=True)
     about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
     return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
 

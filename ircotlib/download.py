@@ -26,8 +26,8 @@ class Cut(ConnectionError):
 
 
 def download(address: str, path: Path, size: int = 0, checksum: str = "") -> None:
-    """Get a file, by way of `path`.partial, which a later call goes on with; nothing where `path`
-    is there.
+    """Get a file through `path`.partial, with which a later call continues; do nothing if `path` is
+    there.
 
     `size`: bytes, 0 for what the server says. `checksum`: "sha256:…", "md5:…" or "". Raises
     ConnectionError when the server stays away, ValueError for a file of another size or checksum,
@@ -71,7 +71,7 @@ def _explain(error: HTTPError, address: str, partial: Path) -> None:
     """What a status means: 416 for a partial file that is longer than the whole one."""
     if error.code == 416:
         partial.unlink()
-        raise Cut(f"{address} has less than what is here of it; it is got anew") from error
+        raise Cut(f"{address} has fewer bytes than came before; it is fetched again") from error
     if error.code == 429 or error.code >= 500:
         raise Cut(f"{address} answers with status {error.code}; {AGAIN}") from error
     raise ValueError(f"{address} answers with status {error.code}, expected a file") from error
@@ -83,7 +83,7 @@ def _check_size(address: str, total: int, size: int, partial: Path, start: int) 
         raise ValueError(f"{found}: another version, or a page in its place")
     free = shutil.disk_usage(partial.parent).free
     if total - start > free:
-        raise OSError(f"{partial}: {total - start:,} bytes are to come, and {free:,} are free")
+        raise OSError(f"{partial}: {total - start:,} more bytes are needed, and {free:,} are free")
 
 
 def _copy(response: http.client.HTTPResponse, partial: Path, start: int, total: int) -> None:

@@ -57,7 +57,7 @@ class _Box:
         self.run.value = start
 
     def choose(self, _=None) -> None:
-        """A run was chosen: others of its data set, part and measure can stand beside it."""
+        """A run was chosen: others of its data set, part and measure can be put beside it."""
         chosen = self.run.value
         like = [one for one in self.folders if one.parts[-3:-1] == chosen.parts[-3:-1]]
         measure = _measure(chosen)

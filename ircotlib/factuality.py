@@ -34,8 +34,8 @@ class Item:
     """A chain of thought to be judged: what a system wrote for a question, what had been retrieved
     for it, and the gold paragraphs. Who wrote it is not shown to annotators.
 
-    `facts`: so many sentences are judged, the first ones: `judged`, or for None all before the one
-    that gives the answer (IRCoT §5, footnote 11).
+    `facts`: how many sentences are judged, from the first one on: `judged`, or if that is None all
+    before the one that gives the answer (IRCoT §5, footnote 11).
     """
 
     id: str

@@ -23,8 +23,8 @@ class Download(NamedTuple):
     """A row of data/downloads.csv: files of a folder of data_dir, and where they are.
 
     `corpus`: "full" for what only the papers' corpora need. `address`: of the only file, or of an
-    archive that holds them; "": the publisher offers none. `bytes`: 0 if nobody says. `checksum`:
-    "sha256:…" or "md5:…", "" if nobody says. `page`: for people.
+    archive that holds them; "": the publisher offers none. `bytes`: 0 if not published. `checksum`:
+    "sha256:…" or "md5:…", "" if not published. `page`: for people.
     """
 
     folder: str
@@ -64,7 +64,7 @@ def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
 
 
 def _beside(dataset) -> bool:
-    """Whether a data set's pooled corpus is that of the papers: KILT's, but for StrategyQA."""
+    """Whether a data set's pooled corpus is the papers': KILT's data sets except StrategyQA."""
     return dataset.full.name == "kilt" and dataset.name != "strategyqa"
 
 
@@ -98,7 +98,7 @@ def fetch(row: Download, data_dir: Path) -> list[Path]:
 def _play(profile: str, changes: dict, list_only: bool) -> int:
     p = read_parameters(profile, changes)
     if not p.data_dir:
-        raise ValueError(f"the data of the profile {profile} are generated, expected another one")
+        raise ValueError(f"found the profile {profile}, which generates its data, expected another")
     data_dir = ROOT / p.data_dir
     rows = list(missing(p, read_downloads()))
     by_hand = [row for row in rows if not row.address]

@@ -55,11 +55,11 @@ def find_examples(
 
 @cache
 def read_examples(path: Path, template: Template) -> tuple[str, ...]:
-    """The examples of a file, in its order: two blank lines stand between them, and a first line
+    """The examples of a file, in its order. They are separated by two blank lines; a first line
     that begins with "# " is left out.
 
-    Raises ValueError, in one line, for an example without the words that stand around the question
-    in the template, and for a file that is no text.
+    Raises ValueError, in one line, for an example without the words that are around the question in
+    the template, and for a file that is no text.
     """
     try:
         text = path.read_text(encoding="utf-8-sig").strip("\n")
@@ -77,7 +77,7 @@ def read_examples(path: Path, template: Template) -> tuple[str, ...]:
 
 
 def _words(template: Template) -> str:
-    """The line of a template with the question, and what stands below it."""
+    """The line of a template with the question, and what is below it."""
     label = "Q: " if template.above.endswith("Q: ") else ""
     return label + template.wording + template.below.partition("{so_far}")[0].rstrip()
 

@@ -1,4 +1,4 @@
-"""Figures: draws what a table holds and computes nothing; the numbers drawn lie beside each picture
+"""Figures: draws what a table holds and computes nothing; the numbers drawn are beside each picture
 as CSV.
 """
 
@@ -153,7 +153,7 @@ def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = N
     right, M upwards; the best one, the first of equals, is framed (IRCoT §4.1).
 
     `table`: columns dataset, system, k, m, value, in percent; m is empty where it is not tuned.
-    `chosen`: from `analysis.name_edges`; a panel whose best value lies on an edge says so.
+    `chosen`: from `analysis.name_edges`; a panel whose best value is on an edge says so.
     """
     named = pd.DataFrame(columns=["dataset", "system", "edge"]) if chosen is None else chosen
     edges = named.set_index(["dataset", "system"])["edge"]

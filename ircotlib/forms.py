@@ -76,7 +76,7 @@ def answer_after(
     """Answer a question below some of its parts, with their answers or without.
 
     The form is that of Least-to-Most's last step; this is ours: the paper does not say how answers
-    stand in the prompt.
+    are in the prompt.
     """
     said = [part.answer if answered else "" for part in parts]
     texts = [*(part.question for part in parts), question.text]

@@ -89,7 +89,7 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
     """The two-sided p that the mean of each column is 0, as `metrics.paired_difference` has it; all
-    columns are resampled alike.
+    columns are resampled in the same way.
     """
     n = len(differences)
     picked = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLES)

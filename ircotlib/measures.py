@@ -104,7 +104,7 @@ def steps_by_hops(run: pd.DataFrame) -> dict[int, float]:
     kinds name (Table 4).
 
     A step is a node on the path of a chain of query; else a follow up question of Self-Ask; else a
-    thought or, without any, a sentence, but for one that gives the answer (ours: the paper does not
+    thought or, without any, a sentence, except one that gives the answer (ours: the paper does not
     say).
     """
     hops = run["kind"].str.extract(r"^(\d)hop")[0].dropna().astype(int)
@@ -128,8 +128,8 @@ def references_marked(run: pd.DataFrame) -> float:
     """How many items of knowledge of an answer are marked with a passage, in the mean (Table 5,
     SKC).
 
-    Marks without anything between them, as [1][2], mark one item; a mark that no passage bears
-    counts for nothing (ours).
+    Marks with nothing between them, such as [1][2], mark one item; a mark that belongs to no
+    passage counts for nothing (ours).
     """
     return fmean(map(_marked, run["reading"], run["nodes"]))
 

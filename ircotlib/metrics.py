@@ -79,10 +79,10 @@ def drop_f1(prediction: str, answers: Sequence[str]) -> float:
 
 
 def cover_em(prediction: str, answers: Sequence[str]) -> float:
-    """1.0 if the words of one of the answers stand in the prediction, side by side, once both are
+    """1.0 if the words of one of the answers occur in the prediction, side by side, once both are
     normalised, else 0.0 (SearChain §4.1).
 
-    Differs from the released program: there "no" stands in "know" (`cover_em_of_letters`).
+    Differs from the released program: there "no" is found in "know" (`cover_em_of_letters`).
     """
     _check_answers(answers)
     found = f" {normalise_answer(prediction)} "
@@ -91,7 +91,7 @@ def cover_em(prediction: str, answers: Sequence[str]) -> float:
 
 
 def cover_em_of_letters(prediction: str, answers: Sequence[str]) -> float:
-    """1.0 if the letters of one of the answers stand in the prediction, once both are normalised,
+    """1.0 if the letters of one of the answers occur in the prediction, once both are normalised,
     else 0.0 (SearChain, released program).
     """
     _check_answers(answers)

@@ -50,11 +50,11 @@ def cut(
     limit: int,
     count_tokens: Callable[[str], int],
 ) -> str | None:
-    """What stands above the question, the question and what stands below it, and what was written
-    so far, without as much of them as makes them fit; None: what stays is too long.
+    """What is above the question, the question and what is below it, and what was written so far,
+    without as much of them as makes them fit; None: what stays is too long.
 
     First go lines of what does not stay above, from the top (released program); then the oldest
-    parts of what was written: what stands between blank lines; where the last of these alone is too
+    parts of what was written: what is between blank lines; where the last of these alone is too
     long its lines, then its words; last the words of what does not stay below (ours).
     """
 

@@ -1,4 +1,4 @@
-"""Where things lie, and how a folder or a lock is held. Two folders can be moved by an environment
+"""Where things are, and how a folder or a lock is held. Two folders can be moved by an environment
 variable, for example to try something without touching the kept figures.
 """
 

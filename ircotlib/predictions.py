@@ -106,9 +106,9 @@ def cause_of(row: Mapping) -> str:
       system that retrieves nothing; none of a question without gold paragraphs.
     - "not parsed / empty": the answer is empty, or it is the whole text that was written, for that
       text names no answer. A direct reader writes nothing but the answer, which is never this.
-    - "wrong conclusion": a gold answer stands in the chain (thoughts and reading), word by word
-      after the scorer's normalisation, but the final answer is another. A comparison, whose chain
-      names both candidates, is often this.
+    - "wrong conclusion": a gold answer is in the chain (thoughts and reading), word by word after
+      the scorer's normalisation, but the final answer is another. A comparison, whose chain names
+      both candidates, is often this.
     - "retrieved, misread": the chain holds no gold answer, though all that was needed was there.
     """
     if row["right"]:

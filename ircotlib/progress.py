@@ -14,8 +14,8 @@ from tqdm.auto import tqdm as tqdm_auto
 
 @contextmanager
 def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """Give a callable progress(done, total) that shows how far the work is; `total`
-    None: nobody knows.
+    """Give a callable progress(done, total) that shows how far the work is; `total` None if it is
+    not known.
 
     Notebooks run in batch say so with the environment variable IRCOT_BATCH=1; what takes under 30
     seconds then prints nothing.

@@ -21,8 +21,8 @@ class Style:
 
     `name`: as in the names of prompt files. `context_tokens` counts the prompt and
     `generation_tokens` (released program), in tokens of the model. `passage_last`: a question's
-    main passage stands below the other paragraphs (released prompts of IIRC). `sentence`: where a
-    sentence ends; GPT3's at a line break too, even one that stands first (released program).
+    main passage comes below the other paragraphs (released prompts of IIRC). `sentence`: where a
+    sentence ends; GPT3's at a line break too, even one at the beginning (released program).
     `demonstrated`: whether prompts show demonstrations. `chain_tokens`: the most that one
     generation of SearChain's systems may have (ours).
     """
@@ -79,7 +79,7 @@ def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
     """Return title and text as the prompt shows them (IRCoT §3.1), the text cut to 350 words
     (released program); None: not cut.
 
-    Words are what stands between single spaces, so line breaks and double spaces stay as they are.
+    Words are what is between single spaces, so line breaks and double spaces stay as they are.
     """
     text = paragraph.text if max_words is None else " ".join(paragraph.text.split(" ")[:max_words])
     return f"{TITLE}{paragraph.title}\n{text.strip()}"
@@ -139,7 +139,7 @@ class Prompt:
         thoughts: Sequence[str] = (),
         **fields: object,
     ) -> str:
-        """Return the prompt; the thoughts stand after "A: ", joined by a space."""
+        """Return the prompt; the thoughts follow "A: ", joined by a space."""
         asked, so_far = self.template.ask(question.text, **fields), " ".join(thoughts)
         passage = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]

@@ -40,7 +40,7 @@ def judge(
 
 
 def contains(answer: str, span: str, *, empty: bool = False) -> bool:
-    """Whether a span stands in an answer, both normalised; `empty`: what is said of a span that is
+    """Whether a span occurs in an answer, both normalised; `empty`: what is said of a span that is
     empty then, True in the released program.
     """
     span = normalise_answer(span)

@@ -3,13 +3,13 @@
 python -m ircotlib.recover FILE
 """
 
-import argparse
 import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 from ircotlib.calls import Calls, is_sound
+from ircotlib.commands import new_parser, refusing
 
 RANGE = "SELECT * FROM calls WHERE key >= ? AND key < ?"
 
@@ -18,8 +18,8 @@ def recover(path: Path) -> tuple[int, Path]:
     """Put a call cache of all sound replies in the place of a damaged one; return how many there
     are, and where the damaged file is now.
 
-    Raises FileNotFoundError where there is no such file, and FileExistsError where an earlier
-    damaged one still lies.
+    Raises FileNotFoundError where there is no such file, and FileExistsError if an earlier damaged
+    one is still there.
     """
     partial, damaged = (path.with_name(f"{path.name}.{end}") for end in ("partial", "damaged"))
     if not path.is_file():
@@ -69,13 +69,11 @@ def _read_row(key: object, reply: object, *checksum: object) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = new_parser(__doc__)
     parser.add_argument("file", type=Path)
     path = parser.parse_args().file
-    try:
+    with refusing():
         count, damaged = recover(path)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
     print(f"{path}: kept {count:,} replies; the damaged file is {damaged}")
 
 

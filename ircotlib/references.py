@@ -1,4 +1,4 @@
-"""References in final contents, to be judged by people: whether each stands in the right place
+"""References in final contents, to be judged by people: whether each is in the right place
 (SearChain §4.3.4, Table 5, AMP). `annotate_box.references_box` shows them.
 """
 
@@ -25,8 +25,8 @@ MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 def read_references(p: Parameters, experiment: str = "11_searchain") -> list[Item]:
     """The final contents of an experiment's test runs that are marked with references, of
     `p.judged` questions of each data set, in random order: cut into fragments, each with its marks,
-    which are judged (what stands after the last is not); `retrieved`: the passages, titled with
-    their marks.
+    which are judged (what follows the last is not); `retrieved`: the passages, titled with their
+    marks.
     """
     folders = find_runs(p, experiment)
     items = [item for folder in folders for item in _read_run(p, folder)]
@@ -66,8 +66,8 @@ def make_item(
 
 
 def fragments(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
-    """The parts of a final content, each up to the marks of what it says, and what stands after the
-    last of them. A mark that no passage bears ends no part.
+    """The parts of a final content, each up to the marks of what it says, and what follows the last
+    of them. A mark that belongs to no passage ends no part.
     """
     parts, begun = [], 0
     for found in MARKS.finditer(final):
@@ -99,7 +99,7 @@ def judge_reference(item: Item, number: int, entities: Entities) -> str:
 def accuracy_of_marks(
     items: Sequence[Item], judged: Mapping[str, Mapping[tuple[str, int], str]]
 ) -> pd.DataFrame:
-    """AMP, the share of marks that stand in the right place, 0 to 1, for each data set, system and
+    """AMP, the share of marks that are in the right place, 0 to 1, for each data set, system and
     annotator, with how many were judged and how many of them are unsure (SearChain Table 5).
 
     An unsure one is not in the right place (ours: the paper does not say).

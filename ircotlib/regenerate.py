@@ -22,7 +22,7 @@ import psutil
 from tqdm import tqdm
 
 from ircotlib.checks import check_places
-from ircotlib.commands import heed_interrupts, new_parser, parse_changes, say_error
+from ircotlib.commands import heed_interrupts, new_parser, parse_changes, read_count, say_error
 from ircotlib.executed import save_executed
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, ROOT
@@ -200,7 +200,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="change a parameter"
         " (docs/parameters.md); may be repeated")  # fmt: skip
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
-    add("--jobs", type=int, default=1, help="notebooks at a time: each uses a core, or the GPU")
+    add("--jobs", type=read_count, default=1, help="notebooks at a time, each on a core or the GPU")
     return parser.parse_args(arguments)
 
 
@@ -208,8 +208,6 @@ def _play(options: argparse.Namespace) -> None:
     changes = parse_changes(options.set)
     if options.save and (options.profile != "mini" or changes):
         raise ValueError("found --save with another profile or --set, expected mini alone")
-    if options.jobs < 1:
-        raise ValueError(f"found --jobs {options.jobs}, expected at least 1")
     p = read_parameters(options.profile, changes)
     makes = {name: made_by(name, p.profile) for name in all_notebooks()}
     notebooks = choose_notebooks(options.only, makes)

@@ -26,6 +26,8 @@ from ircotlib.scheduler import run
 from ircotlib.systems import RECALL, SEARCHAIN, System, choose_systems
 from ircotlib.traces import row_of
 
+# a title or a question in a table is text: a dollar in it begins no formula
+pd.set_option("display.html.use_mathjax", False)
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
 ABOUT += ("parameters", "questions")  # of run.json, what it takes to read and to replay a run

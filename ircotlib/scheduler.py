@@ -45,12 +45,12 @@ def run(
     and what each kind of request cost: `Counts` as dicts, by name of the class.
 
     A backend has `answers`, the class of the requests it serves, or a tuple of classes;
-    `fingerprint`, which changes whenever its replies could; `answer(requests)`, for requests of
-    one class, which yields (place, reply) one by one: a JSON string, or the Exception of a request
-    that failed; and `decode(string)`, what the program is sent. If it cuts batches itself it has
-    `take(requests)`, the places of those to answer next. If the k best paragraphs always come
-    first among more, it may have a `depth`: a retrieval of fewer is then asked and remembered as
-    one of so many (`deepen`). A reply to Generate or Sample has "prompt_tokens" and "tokens".
+    `fingerprint`, which changes whenever its replies could; `answer(requests)`, for requests of one
+    class, which yields (place, reply) one by one: a JSON string, or the Exception of a request that
+    failed; and `decode(string)`, what the program is sent. If it cuts batches itself it has
+    `take(requests)`, the places of those to answer next. If the k best paragraphs always come first
+    among more, it may have a `depth`: a retrieval of fewer is then asked and remembered as one of
+    `depth` paragraphs (`deepen`). A reply to Generate or Sample has "prompt_tokens" and "tokens".
     `progress(ended, total)` is called after every batch.
 
     A request that fails costs only its question: the others are played to their ends. Then, and at
@@ -240,6 +240,6 @@ def _name(service: _Service) -> str:
 
 
 def _short(request: Request) -> str:
-    """A request in at most 300 characters, most of them its end, where the question stands."""
+    """A request in at most 300 characters, most of them from its end, where the question is."""
     text = repr(request)
     return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

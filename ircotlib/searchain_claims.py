@@ -24,7 +24,7 @@ OUTPERFORMS = {WITHOUT: "§4.2 (1), Table 1", WHOLE: "abstract, §4.2 (2), Table
 def judge_searchain(
     scores: pd.DataFrame, runs: Run, forms: pd.DataFrame, second: pd.DataFrame
 ) -> pd.DataFrame:
-    """The table of claims; differences are points of percent, but for Table 4's steps.
+    """The table of claims; differences are points of percent, except Table 4's, which are steps.
 
     `scores`: the test runs of all systems; `runs`: the same by data set and system; `forms`: from
     forms.compare_forms; `second`: the runs with a second model. `verdict`: as claims.judge_claims.
@@ -123,7 +123,7 @@ def _steps(runs: Run) -> list[dict]:
 
 def _forms(forms: pd.DataFrame) -> list[dict]:
     """Knowledge in the prompt helps more than questions for it: panel (a) above (b) of Figure 10,
-    where something stands in the prompt.
+    where something is in the prompt.
     """
     some = forms[forms["i"] < forms["hops"]].set_index(["id", "i"])
     pair = [100.0 * some[some["panel"] == panel]["right"] for panel in "ab"]

@@ -10,7 +10,7 @@ COLORS = ("#9aa5b1", "#a63d57", "#e08e45", "#c9b458", "#5a6fa8", "#7fb08a", "#c9
 
 def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
     """Draw each system's mean against the tokens it takes, with the Pareto front, and against its
-    mean in the paper; one row a retriever. Points bear numbers, which the legend names.
+    mean in the paper; one row for each retriever. Points have numbers, which the legend explains.
 
     `means`: from `head_to_head.average`.
     """

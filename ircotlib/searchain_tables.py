@@ -121,7 +121,7 @@ def table_4(runs: Run) -> pd.DataFrame:
 
 
 def table_5(runs: Run, p: Parameters, entities: Mapping[str, Entities]) -> pd.DataFrame:
-    """References: how many items of knowledge are marked (SKC), and how many of the marks stand in
+    """References: how many items of knowledge are marked (SKC), and how many of the marks are in
     the right place (AMP), by a judge that knows the facts; `entities`: of each data set's world,
     none outside of the laboratory. On the data sets of Table 2: the paper does not say on which.
     """

@@ -29,7 +29,7 @@ class Template:
     """What a stage of a system shows the model.
 
     `above`: from {paragraphs} to "Q: ", and an instruction if there is one; `wording`: how the
-    question is put, mostly "{question}"; `below`: from there to {so_far}.
+    question is asked, usually "{question}"; `below`: from there to {so_far}.
     """
 
     above: str
@@ -57,8 +57,8 @@ class Template:
         return (above + asked + below).rstrip()
 
     def above_parts(self, paragraphs: Sequence[Part], /, **fields: object) -> list[Part]:
-        """What stands above the question, in order; the template's own words stay where a prompt is
-        too long, what fills its fields does not; of paragraphs each says it itself.
+        """What is above the question, in order; the template's own words stay where a prompt is too
+        long, what fills its fields does not; of paragraphs each says it itself.
         """
         parts = []
         for text in FIELDS.split(self.above.replace("{paragraphs}\n\n", "{paragraphs}")):
@@ -66,7 +66,7 @@ class Template:
         return parts
 
     def below_parts(self, asked: str, /, **fields: object) -> list[Part]:
-        """The question, and what stands between it and the answer so far, as `above_parts`."""
+        """The question, and what is between it and the answer so far, like `above_parts`."""
         texts = FIELDS.split(self.below.partition("{so_far}")[0])
         return [Part(asked), *(_part(text, fields) for text in texts)]
 

@@ -131,8 +131,8 @@ def sentences(text: str) -> list[str]:
 
 
 def answer_from_chain(text: str) -> str | None:
-    """What stands after the last " answer is: " of a chain of thought, to the end of its line, less
-    one full stop (IRCoT §3.2, program).
+    """What follows the last " answer is: " of a chain of thought, to the end of its line, less one
+    full stop (IRCoT §3.2, program).
 
     None: these words are not there; the paper then takes the whole generation. The colon may be
     missing, the spaces may not; case matters.
@@ -218,7 +218,7 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
 
 
 def _stop_kind(before: str, marks: str) -> str:
-    """How a stop is read, from what stands before it: the names of the cases are what must follow
+    """How a stop is read, from what comes before it: the names of the cases are what must follow
     for the sentence to end.
     """
     word = before.split()[-1].lstrip("\"'“‘([") if before.strip() else ""

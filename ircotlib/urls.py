@@ -1,9 +1,12 @@
 """Addresses of servers: reading them, and where a key may be sent."""
 
 import os
+import socket
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+PORTS = {"http": 80, "https": 443}
+PATIENCE = 3.0  # seconds for a connection
 IN_CLEAR = "IRCOT_KEYS_IN_CLEAR"  # set to 1: keys may be sent over http to other machines
 
 
@@ -46,6 +49,17 @@ def is_here(url: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def find_away(url: str) -> str:
+    """Why nothing takes a connection at an address within PATIENCE; "" if something does."""
+    address = urlsplit(url)
+    place = address.hostname, address.port or PORTS[address.scheme]
+    try:
+        with socket.create_connection(place, PATIENCE):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def may_have_key(url: str) -> bool:

@@ -404,7 +404,7 @@ def test_another_analyzer_or_corpus_makes_another_index_and_fingerprint(tmp_path
     assert first == open_index(corpus, tmp_path / "elsewhere").fingerprint
     monkeypatch.setattr(bm25, "FINGERPRINT", "another analyzer")
     with pytest.raises(
-        ValueError, match="expected .*another analyzer.*; open_index builds it anew"
+        ValueError, match="expected .*another analyzer.*; open_index builds it again"
     ):
         BM25(corpus, folder)
     second = open_index(corpus, folder).fingerprint

@@ -188,7 +188,7 @@ def test_a_database_of_another_program_is_refused_and_left(tmp_path):
     path = tmp_path / "places.sqlite"
     content = _database(path, "CREATE TABLE places (url)", 0, 0)
     with pytest.raises(
-        ValueError, match=r"found a SQLite database of another program.*left as it is"
+        ValueError, match=r"found a SQLite database of another program.*was not changed"
     ):
         Calls(path)
     assert path.read_bytes() == content

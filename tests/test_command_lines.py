@@ -1,12 +1,14 @@
 """Wrong command lines and surroundings: one line, before any notebook starts (docs/faults.md)."""
 
 import json
+import socket
 import time
 
 import pytest
 
 from ircotlib import ask, bench, checks, commands, regenerate
 from ircotlib.commands import parse_changes
+from ircotlib.parameters import read_parameters
 
 
 @pytest.fixture
@@ -107,8 +109,8 @@ def test_a_wrong_change_is_one_line_before_any_notebook(command, change, message
     ("arguments", "message"),
     [
         (["--set", "seed=1", "--set", "seed=2"], "found --set seed 2 times, expected it once"),
-        (["--jobs", "x"], "argument --jobs: invalid int value: 'x'; --help says more"),
-        (["--jobs", "-1"], "found --jobs -1, expected at least 1"),
+        (["--jobs", "x"], "argument --jobs: found 'x', expected a whole number, 1 or more; --help"),
+        (["--jobs", "-1"], "argument --jobs: found '-1', expected a whole number, 1 or more"),
         (["--seed", "1"], "unrecognized arguments: --seed 1; --help says more"),
         (["--prof", "mini"], "unrecognized arguments: --prof mini"),
         (["mini"], "unrecognized arguments: mini"),
@@ -149,13 +151,53 @@ def test_a_corpus_whose_files_are_not_there_is_told_before_its_questions_are_rea
         ("systems=[OneR]", "demonstrations=TMP/empty"),
         ("distractors=[]", "demonstrations=/nonexistent"),
         ("server=http://127.0.0.1:1", "model=gpt-x"),
-        ("retriever=http://127.0.0.1:9200",),
     ],
     ids=" ".join,
 )
 def test_what_is_right_starts(command, changes):
     status, said = command(*(word for change in changes for word in ("--set", change)))
     assert said.startswith("started 00_tour, ")
+
+
+def test_an_elasticsearch_that_is_away_is_one_line(command):
+    there = socket.create_server(("127.0.0.1", 0))
+    port = there.getsockname()[1]
+    away, here = "http://127.0.0.1:1", f"http://127.0.0.1:{port}"
+    started = time.monotonic()
+    for retriever in (f"retriever={away}", f"retrievers=[embedded, {away}]"):
+        status, said = command("--set", retriever)
+        assert (status, said.count("\n")) == (2, 1)
+        assert f"no Elasticsearch answers at {away} (Connection refused); start one" in said
+    assert time.monotonic() - started < 10
+    assert command("--set", f"retriever={away}", "--only", "05_laboratory")[1].startswith("started")
+    assert command("--set", f"retriever={away},{here}")[1].startswith("started")
+    there.close()
+
+
+def test_a_model_server_that_is_away_is_told_and_kept_replies_are_used(capsys, monkeypatch):
+    for name in (
+        "http_proxy",
+        "HTTP_PROXY",
+        "https_proxy",
+        "HTTPS_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    there = socket.create_server(("127.0.0.1", 0))
+    here = f"http://127.0.0.1:{there.getsockname()[1]}"
+    p = read_parameters("mini", {"model": "x", "server": f"http://127.0.0.1:1,{here}"})
+    checks.check_places(p)
+    assert capsys.readouterr().err == (
+        "http://127.0.0.1:1/v1 does not answer (Connection refused): only replies that are kept can"
+        " be used\n"
+    )
+    checks.check_places(p, model=False)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("https_proxy", here)  # which alone knows whether the other answers
+    checks.check_places(p.change(server="http://no.such.host"))
+    assert capsys.readouterr().err == ""
+    there.close()
 
 
 def test_a_model_of_the_hub_is_looked_for_only_by_notebooks_that_ask_it(command, monkeypatch):

@@ -87,7 +87,7 @@ def test_a_process_that_breaks_off_is_an_error_and_leaves_no_index(corpus, tmp_p
     monkeypatch.setattr(bm25, "count_processes", lambda corpus: 2)
     with pytest.raises(
         ChildProcessError,
-        match=f"broke off at paragraph 1000 with status 1, expected {len(corpus)} paragraphs",
+        match=f"stopped at paragraph 1000 with status 1, expected {len(corpus)} paragraphs",
     ):
         build_index(Corpus(corpus.folder), tmp_path / "index")
     assert not (tmp_path / "index").exists()

@@ -127,7 +127,7 @@ def test_a_disk_that_is_too_small_is_told_before_the_first_byte(publisher, tmp_p
     publisher.files["/a.json"] = DATA
     usage = type("Usage", (), {"free": 1000})
     monkeypatch.setattr(download_module.shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(OSError, match="10,240,000 bytes are to come, and 1,000 are free"):
+    with pytest.raises(OSError, match="10,240,000 more bytes are needed, and 1,000 are free"):
         download(f"{publisher.url}/a.json", tmp_path / "a.json")
 
 
@@ -232,7 +232,10 @@ def test_a_fault_of_the_command_is_one_line(command, capsys, rows, arguments, st
 
 def test_generated_data_are_not_fetched(capsys):
     assert fetch.main(["--profile", "mini"]) == 2
-    assert "the data of the profile mini are generated" in capsys.readouterr().err
+    assert (
+        "found the profile mini, which generates its data, expected another"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_full_disk_is_one_line(command, capsys, monkeypatch):

@@ -165,6 +165,7 @@ def test_a_prompt_is_read_once_and_no_row_computed_after_its_end(local, prompts)
 def test_a_prompt_counts_in_a_batch_as_often_as_it_is_continued(local):
     requests = [Sample("Q: Who?", n) for n in (3, 4, 2, 30, 1)]
     length = len(local.tokens.encode("Q: Who?"))
+
     def open_alone(**sizes):
         model = open_model(local.folder, **sizes)
         model.threads = 1

@@ -4,6 +4,7 @@ import errno
 import html
 import sqlite3
 
+import pandas as pd
 import pytest
 
 from ircotlib import ask, cases, executed, show
@@ -124,6 +125,12 @@ def test_nothing_that_models_and_pages_say_becomes_markup():
         assert "<img" not in text and "$\\" not in text and "](" not in text and "\n# h" not in text
         assert html.unescape(text).count("<img src=x onerror=alert(1)>") >= 3
         assert text.count("$") == text.count("<span>$</span>")
+
+
+def test_a_formula_in_a_table_is_text():
+    shown = pd.DataFrame({"title": [EVIL]})._repr_html_()
+    assert '<table border="1" class="dataframe tex2jax_ignore mathjax_ignore">' in shown
+    assert "<img" not in shown
 
 
 def test_an_id_ends_no_code_span():

@@ -16,7 +16,7 @@ from ircotlib.laboratory.names import is_held_out
 from ircotlib.laboratory.questions import DATASETS
 from ircotlib.paths import MODELS
 from ircotlib.program import Extracted
-from training import reader
+from training import checkpoint, reader
 from training.evaluate_reader import auc, best_threshold, draw_reading, f1_at, open_books
 from training.reader import ReaderRecipe, calibrate, start_training, train
 from training.reader_draws import GOLD, OTHERS, Encyclopedia, draw_example, draw_other
@@ -135,7 +135,7 @@ def few(monkeypatch):
 
 
 def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatch, few):
-    monkeypatch.setattr(reader, "CHECKPOINT_SECONDS", -1)
+    monkeypatch.setattr(checkpoint, "SECONDS", -1)
     monkeypatch.setattr(reader, "EVALUATE_EVERY", 2)
     recipe, learn = ReaderRecipe(4, seed=2, rows=6), reader.learn
     train(tmp_path / "whole", recipe)

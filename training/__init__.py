@@ -14,7 +14,8 @@ growing to xl takes forty minutes and to xxl eighty more. If interrupted, run th
 goes on from its checkpoint, at most two minutes back. Beside each model, training.json says how it
 was made and how long it took, training.jsonl how it went.
 
-    train.py      the command: a training, its checkpoints, the model it writes
+    train.py      the command: a training and the model it writes
+    checkpoint.py the steps of every training; its checkpoint, also written at Ctrl-C
     recipe.py     what a step is made of: learning rate, worlds, examples
     draws.py      draws questions, paragraphs, demonstrations and chains that have begun
     examples.py   writes them as prompt and target; places.py finds where each word comes from

@@ -6,24 +6,25 @@ the same command goes on from it. The folder then holds a plain model with its t
 training.json (how it was made) and training.jsonl (its curves).
 """
 
-import argparse
 import json
 import random
-import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
-from tqdm import tqdm
 
+from ircotlib.commands import new_parser, read_count, read_folder, read_number, read_rate
 from training.agent_draws import draw_transcripts, make_library
 from training.agent_encode import Encoded, encode_transcript, make_batch
 from training.agent_model import make_agent_model
 from training.agent_words import make_agent_tokenizer
 from training.causal_teach import CausalTeacher, causal_loss
+from training.checkpoint import Training, resume, run_command, run_steps
 from training.evaluate_agent import draw_plays, judge_plays, summarise
 from training.muon import Muon
-from training.train import CHECKPOINT_SECONDS, Training, split_weights
+from training.train import split_weights
 
 REST = 0.3  # of the learning rate of matrices: that of all other weights
 MIDDLE, KNOWING = 3, 0.3  # where states must name what they are about, and the weight of that
@@ -84,7 +85,7 @@ def start_training(recipe: Recipe) -> Training:
         torch.nn.init.zeros_(weight)
     matrices, rest = split_weights(model, teacher)
     adam = torch.optim.AdamW(rest, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
-    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam])
+    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam], asdict(recipe))
 
 
 def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
@@ -104,47 +105,29 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
 def train(out: Path, recipe: Recipe) -> None:
     """Train the agent, or go on with it from its checkpoint, and write it to `out`."""
     torch.set_num_threads(1)
-    out.mkdir(parents=True, exist_ok=True)
-    training, checkpoint = start_training(recipe), out / "checkpoint.pt"
-    if checkpoint.exists():
-        training.restore(checkpoint)
-    try:
-        run_steps(training, checkpoint, recipe)
-    except KeyboardInterrupt:
-        training.save(checkpoint)
-        raise SystemExit(f"stopped at step {training.step}: the same command goes on") from None
-    write_agent(training, out, asdict(recipe))
+    training = start_training(recipe)
+    checkpoint = resume(training, out)
+    measure = partial(_measure, training.model)
+    run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
+    write_agent(training, out, training.recipe)
     checkpoint.unlink(missing_ok=True)
 
 
-def run_steps(training: Training, checkpoint: Path, recipe: Recipe) -> None:
-    """All steps that are left, with a progress bar, lines of the curves, and checkpoints."""
-    started, saved, chunk, losses = time.time() - training.seconds, time.time(), None, {}
-    left = range(training.step, recipe.steps)
-    for step in tqdm(left, initial=training.step, total=recipe.steps, mininterval=30):
+def take_steps(training: Training, recipe: Recipe) -> Iterator[dict[str, float]]:
+    """Take each step that is left; give the parts of its loss."""
+    chunk = None
+    for step in range(training.step, recipe.steps):
         if chunk is None or step % CHUNK == 0:
             chunk = draw_chunk(step // CHUNK, recipe)
-        rate = recipe.learning_rate(step)
-        for name, loss in learn(training, chunk[step % CHUNK], rate).items():
-            losses.setdefault(name, []).append(loss)
-        training.step, training.seconds = step + 1, time.time() - started
-        if training.step % EVALUATE_EVERY == 0 or training.step == recipe.steps:
-            training.curves.append(_measure(training, losses))
-            losses = {}
-        if time.time() - saved > CHECKPOINT_SECONDS:
-            training.save(checkpoint)
-            saved = time.time()
+        yield learn(training, chunk[step % CHUNK], recipe.learning_rate(step))
 
 
-def _measure(training: Training, losses: dict[str, list[float]]) -> dict:
-    means = {name: round(sum(values) / len(values), 4) for name, values in losses.items()}
-    judged = judge_plays(training.model, draw_plays(PLAYS))
+def _measure(model: torch.nn.Module) -> dict:
+    judged = judge_plays(model, draw_plays(PLAYS))
     right = sum(one.right for one in judged) / len(judged)
     tokens = sum(one.right_tokens for one in judged) / sum(one.tokens for one in judged)
     about = {"turns": round(right, 4), "tokens": round(tokens, 4)}
-    row = {"step": training.step, "seconds": round(training.seconds), **means, **about}
-    tqdm.write(json.dumps(row | summarise(judged)))
-    return row | summarise(judged)
+    return about | summarise(judged)
 
 
 def write_agent(training: Training, out: Path, about: dict) -> None:
@@ -164,20 +147,14 @@ def write_agent(training: Training, out: Path, about: dict) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     add = parser.add_argument
-    add("--out", type=Path, required=True, help="folder of the model and its checkpoint")
-    add("--steps", type=int, default=9000, help="900 take about ten minutes")
-    add("--seed", type=int, default=0)
-    add("--peak", type=float, default=1e-2, help="highest learning rate")
+    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add("--steps", type=read_count, default=9000, help="900 take about ten minutes")
+    add("--seed", type=read_number, default=0)
+    add("--peak", type=read_rate, default=1e-2, help="highest learning rate")
     options = parser.parse_args()
-    if options.steps < 1 or not options.peak > 0:
-        parser.error(f"found --steps {options.steps}, --peak {options.peak}, expected above 0")
-    if options.out.is_file():
-        parser.error(f"found a file at --out {options.out}, expected a folder, or nothing yet")
-    train(options.out, Recipe(options.steps, options.seed, options.peak))
+    run_command(train, options.out, Recipe(options.steps, options.seed, options.peak))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ closed loop, all replies the agent's own and all retrieval real. What was found 
 written to FOLDER/playing.json.
 """
 
-import argparse
 import json
 import random
 from collections import defaultdict
@@ -20,6 +19,7 @@ from transformers import AutoModelForCausalLM
 
 from ircotlib.bench import open_bench, program_of
 from ircotlib.calls import Calls
+from ircotlib.commands import new_parser, read_count, read_number, refuse
 from ircotlib.datasets.scoring import score
 from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.make import make_dataset
@@ -162,11 +162,14 @@ def close_loop(folder: Path, questions: int) -> Iterator[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="of the trained agent")
-    parser.add_argument("--questions", type=int, default=300, help="of each system, for the stages")
-    parser.add_argument("--closed", type=int, default=0, help="of each data set, in closed loop")
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("folder", type=Path, help="of the trained agent")
+    add("--questions", type=read_count, default=300, help="of each system, for the stages")
+    add("--closed", type=read_number, default=0, help="of each data set, in closed loop")
     options = parser.parse_args()
+    if not (options.folder / "config.json").is_file():
+        refuse(f"found no config.json in {options.folder}, expected the folder of a trained agent")
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(options.folder, dtype=torch.float32)
     judged = measure_stages(model, options.questions)

@@ -1,23 +1,24 @@
 """Trains the shipped extractive reader: python -m training.reader --out FOLDER.
 
 A DPR reader of its own, small size (SearChain §3.2), on queries and paragraphs of training worlds,
-whose names never occur in held-out worlds. A checkpoint is written every two minutes, and the same
-command goes on from it. The folder then holds a plain DPRReader with its tokenizer, reading.json
-(how it was made) and reading.jsonl (how it went).
+whose names never occur in held-out worlds. A checkpoint is written every two minutes and at Ctrl-C,
+and the same command goes on from it. The folder then holds a plain DPRReader with its tokenizer,
+reading.json (how it was made) and reading.jsonl (how it went).
 """
 
-import argparse
 import json
 import random
-import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import nn
-from tqdm import tqdm
 
+from ircotlib.commands import new_parser, read_count, read_folder, read_number
 from ircotlib.laboratory.questions import DATASETS
+from training.checkpoint import Training, resume, run_command, run_steps
 from training.evaluate_reader import best_threshold, draw_reading, measure_reading, open_books
 from training.reader_draws import Encyclopedia, draw_example
 from training.reader_model import (
@@ -28,7 +29,6 @@ from training.reader_model import (
     reading_loss,
 )
 from training.recipe import STEPS_PER_WORLD, draw_worlds
-from training.train import CHECKPOINT_SECONDS, Training
 
 CONFIDENCE = 1.5  # the threshold that best tells gold from other paragraphs (SearChain §4.1)
 EVALUATE_EVERY = 250  # steps
@@ -56,7 +56,7 @@ def start_training(recipe: ReaderRecipe) -> Training:
     teacher = ReaderTeacher()
     weights = [*model.parameters(), *teacher.parameters()]
     optimizer = torch.optim.AdamW(weights, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
-    return Training(model, teacher, [optimizer])
+    return Training(model, teacher, [optimizer], asdict(recipe))
 
 
 def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
@@ -71,31 +71,16 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
     return parts
 
 
-def run_steps(training: Training, recipe: ReaderRecipe, checkpoint: Path) -> None:
-    """All steps that are left, a line of the curves now and then, and checkpoints."""
-    tokenizer, books, losses = make_reader_tokenizer(), [], {}
-    tests = draw_reading(open_books(seed=1, size=600), 200, seed=1)
-    started, saved = time.time() - training.seconds, time.time()
-    left = range(training.step, recipe.steps)
-    for step in tqdm(left, initial=training.step, total=recipe.steps, mininterval=30):
+def take_steps(training: Training, recipe: ReaderRecipe) -> Iterator[dict[str, float]]:
+    """Take each step that is left; give the parts of its loss."""
+    tokenizer, books = make_reader_tokenizer(), []
+    for step in range(training.step, recipe.steps):
         if not books or step % STEPS_PER_WORLD == 0:
             worlds = draw_worlds(step, recipe.seed)
             books = [Encyclopedia(worlds[dataset], dataset) for dataset in DATASETS]
         rng = random.Random(f"reader {recipe.seed} {step}")
         examples = [draw_example(rng.choice(books), rng) for _ in range(recipe.rows)]
-        parts = learn(training, encode_examples(examples, tokenizer), recipe.learning_rate(step))
-        for name, loss in parts.items():
-            losses.setdefault(name, []).append(loss)
-        training.step, training.seconds = step + 1, time.time() - started
-        if training.step % EVALUATE_EVERY == 0 or training.step == recipe.steps:
-            means = {name: round(sum(one) / len(one), 4) for name, one in losses.items()}
-            found, losses = measure_reading(training.model, tokenizer, tests), {}
-            row = {"step": training.step, "seconds": round(training.seconds), **means, **found}
-            tqdm.write(json.dumps(row))
-            training.curves.append(row)
-        if time.time() - saved > CHECKPOINT_SECONDS:
-            training.save(checkpoint)
-            saved = time.time()
+        yield learn(training, encode_examples(examples, tokenizer), recipe.learning_rate(step))
 
 
 @torch.no_grad()
@@ -123,27 +108,23 @@ def write_reader(training: Training, out: Path, about: dict) -> None:
 def train(out: Path, recipe: ReaderRecipe) -> None:
     """Train the reader, or go on with it from its checkpoint, and write it to `out`."""
     torch.set_num_threads(1)
-    out.mkdir(parents=True, exist_ok=True)
-    training, checkpoint = start_training(recipe), out / "checkpoint.pt"
-    if checkpoint.exists():
-        training.restore(checkpoint)
-    run_steps(training, recipe, checkpoint)
-    training.save(checkpoint)
-    write_reader(training, out, asdict(recipe) | {"shift": calibrate(training)})
+    training = start_training(recipe)
+    checkpoint = resume(training, out)
+    tests = draw_reading(open_books(seed=1, size=600), 200, seed=1)
+    measure = partial(measure_reading, training.model, make_reader_tokenizer(), tests)
+    run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
+    write_reader(training, out, training.recipe | {"shift": calibrate(training)})
     checkpoint.unlink()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder of model and checkpoint")
-    parser.add_argument("--steps", type=int, default=2500)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add("--steps", type=read_count, default=2500)
+    add("--seed", type=read_number, default=0)
     options = parser.parse_args()
-    if options.steps < 1:
-        parser.error(f"found --steps {options.steps}, expected 1 or more")
-    train(options.out, ReaderRecipe(options.steps, options.seed))
+    run_command(train, options.out, ReaderRecipe(options.steps, options.seed))
 
 
 if __name__ == "__main__":

@@ -1,26 +1,29 @@
 """Trains a shipped model: python -m training.train --size base --out FOLDER.
 
 Every few hundred steps a new training world is drawn; its names never occur in held-out worlds. A
-checkpoint is written every two minutes, and the same command goes on from it. The folder then holds
-a plain model with its tokenizer, training.json (how it was made) and training.jsonl (its curves).
+checkpoint is written every two minutes and at Ctrl-C, and the same command goes on from it. The
+folder then holds a plain model with its tokenizer, training.json (how it was made) and
+training.jsonl (its curves).
 `--start` begins with the weights of a smaller or equal model instead of from scratch.
 """
 
 import argparse
 import json
-import time
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import nn
-from tqdm import tqdm
 from transformers import PreTrainedTokenizerFast
 
+from ircotlib.commands import new_parser, read_count, read_folder, read_number, read_rate, refuse
 from ircotlib.prompts import Style
 from training.causal import make_causal_model
 from training.causal_encode import encode_causal
 from training.causal_teach import CausalTeacher, causal_loss
+from training.checkpoint import Training, resume, run_command, run_steps
 from training.encode import encode
 from training.evaluate import reading_accuracy, writer
 from training.grow import grow
@@ -28,39 +31,7 @@ from training.model import SIZES, make_model, make_tokenizer, order_numbers
 from training.recipe import STEPS_PER_WORLD, Recipe, draw_batch, draw_worlds
 from training.teach import Teacher, total_loss
 
-CHECKPOINT_SECONDS = 120
 EVALUATE_EVERY = 2000  # steps
-
-
-@dataclass
-class Training:
-    """A training under way: all that a checkpoint holds."""
-
-    model: nn.Module
-    teacher: Teacher | CausalTeacher
-    optimizers: list[torch.optim.Optimizer]
-    step: int = 0
-    seconds: float = 0.0
-    curves: list[dict] = field(default_factory=list)
-
-    def _parts(self) -> dict:
-        parts = {"model": self.model, "teacher": self.teacher}
-        return parts | {type(one).__name__: one for one in self.optimizers}
-
-    def save(self, path: Path) -> None:
-        """Write a checkpoint, whole or not at all."""
-        state = {name: part.state_dict() for name, part in self._parts().items()}
-        state |= {"step": self.step, "seconds": self.seconds, "curves": self.curves}
-        partial = path.with_suffix(".partial")
-        torch.save(state, partial)
-        partial.replace(path)
-
-    def restore(self, path: Path) -> None:
-        """Go on from a checkpoint."""
-        state = torch.load(path, weights_only=True, map_location=self.model.device)
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
-        self.step, self.seconds, self.curves = state["step"], state["seconds"], state["curves"]
 
 
 def make_optimizers(
@@ -119,7 +90,8 @@ def start_training(
         order_numbers(model, tokenizer, old_width)
     model.to(device)
     teacher = (CausalTeacher if recipe.causal else Teacher)(model.config.hidden_size).to(device)
-    return Training(model, teacher, make_optimizers(model, teacher, recipe.peak))
+    made_of = {"size": size, **asdict(recipe), "start": _read_about(start) if start else None}
+    return Training(model, teacher, make_optimizers(model, teacher, recipe.peak), made_of)
 
 
 def train(out: Path, size: str, recipe: Recipe, start: Path | None = None) -> None:
@@ -127,15 +99,12 @@ def train(out: Path, size: str, recipe: Recipe, start: Path | None = None) -> No
     there is one.
     """
     torch.set_num_threads(1)
-    out.mkdir(parents=True, exist_ok=True)
-    device, checkpoint = "cuda" if torch.cuda.is_available() else "cpu", out / "checkpoint.pt"
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     training = start_training(size, recipe, start, device)
-    if checkpoint.exists():
-        training.restore(checkpoint)
-    run_steps(training, checkpoint, recipe)
-    started_from = _read_about(start) if start else None
-    about = {"size": size, **asdict(recipe), "start": started_from, "device": device}
-    write_model(training, out, about)
+    checkpoint = resume(training, out)
+    measure = partial(_measure, training.model, recipe.style)
+    run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
+    write_model(training, out, training.recipe | {"device": device})
     checkpoint.unlink(missing_ok=True)
 
 
@@ -145,36 +114,22 @@ def _read_about(folder: Path) -> dict:
     return json.loads(path.read_text()) if path.is_file() else {"folder": folder.name}
 
 
-def run_steps(training: Training, checkpoint: Path, recipe: Recipe) -> None:
-    """All steps that are left, with a progress bar, a line of the curves now and then, and
-    checkpoints.
-    """
+def take_steps(training: Training, recipe: Recipe) -> Iterator[dict[str, float]]:
+    """Take each step that is left; give the parts of its loss."""
     tokenizer, write_batch = make_tokenizer(), encode_causal if recipe.causal else encode
-    started, saved, worlds, losses = time.time() - training.seconds, time.time(), None, {}
-    left = range(training.step, recipe.steps)
-    for step in tqdm(left, initial=training.step, total=recipe.steps, mininterval=30):
+    worlds = None
+    for step in range(training.step, recipe.steps):
         if worlds is None or step % STEPS_PER_WORLD == 0:
             worlds = draw_worlds(step, recipe.seed)
         batch = write_batch(draw_batch(step, recipe, worlds), tokenizer)
         of_step = "conclusion " if recipe.is_conclusion(step) else ""
-        for name, loss in learn(training, batch, recipe.learning_rate(step)).items():
-            losses.setdefault(of_step + name, []).append(loss)
-        training.step, training.seconds = step + 1, time.time() - started
-        if training.step % EVALUATE_EVERY == 0 or training.step == recipe.steps:
-            training.curves.append(_measure(training, recipe.style, losses))
-            losses = {}
-        if time.time() - saved > CHECKPOINT_SECONDS:
-            training.save(checkpoint)
-            saved = time.time()
+        parts = learn(training, batch, recipe.learning_rate(step))
+        yield {of_step + name: loss for name, loss in parts.items()}
 
 
-def _measure(training: Training, style: Style, losses: dict[str, list[float]]) -> dict:
-    means = {name: round(sum(values) / len(values), 4) for name, values in losses.items()}
-    write = writer(training.model, _prompt_tokenizer(training.model))
-    accuracy = reading_accuracy(write, paragraphs=10, questions=40, seed=1, style=style)
-    row = {"step": training.step, "seconds": round(training.seconds), **means, **accuracy}
-    tqdm.write(json.dumps(row))
-    return row
+def _measure(model: nn.Module, style: Style) -> dict:
+    write = writer(model, _prompt_tokenizer(model))
+    return reading_accuracy(write, paragraphs=10, questions=40, seed=1, style=style)
 
 
 def _prompt_tokenizer(model: nn.Module) -> PreTrainedTokenizerFast:
@@ -197,32 +152,24 @@ def write_model(training: Training, out: Path, about: dict) -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     add = parser.add_argument
-    add("--out", type=Path, required=True, help="folder of the model and its checkpoint")
+    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
     add("--size", choices=[*SIZES, "causal"], default="base")
-    add("--steps", type=int, default=2600, help="fits the size base; larger ones want more")
+    add("--steps", type=read_count, default=2600, help="fits the size base; larger ones want more")
     add("--start", type=Path, help="folder of a trained model, not larger, to grow from")
-    add("--seed", type=int, default=0)
-    rate = "highest learning rate; larger sizes want a lower one"
-    add("--peak", type=float, default=1e-2, help=rate)
+    add("--seed", type=read_number, default=0)
+    peak = "highest learning rate; larger sizes want a lower one"
+    add("--peak", type=read_rate, default=1e-2, help=peak)
     options = parser.parse_args()
     if wrong := _find_wrong(options):
-        parser.error(wrong)
+        refuse(wrong)
     return options
 
 
 def _find_wrong(options: argparse.Namespace) -> str:
     """What is wrong with the options; nothing where they will do."""
-    out, start = options.out, options.start
-    if options.steps < 1:
-        return f"found --steps {options.steps}, expected 1 or more"
-    if not options.peak > 0:
-        return f"found --peak {options.peak}, expected a learning rate above 0, about 0.01"
-    if out.exists() and not out.is_dir():
-        return f"found a file at --out {out}, expected a folder, or nothing yet"
+    start = options.start
     if start and options.size == "causal":
         return "a causal model is trained from scratch: leave out --start"
     return _find_wrong_start(start, SIZES[options.size]["d_model"]) if start else ""
@@ -244,7 +191,7 @@ def main() -> None:
     options = _parse()
     is_grown, is_causal = options.start is not None, options.size == "causal"
     recipe = Recipe(options.steps, options.seed, options.peak, is_grown, is_causal)
-    train(options.out, options.size, recipe, options.start)
+    run_command(train, options.out, options.size, recipe, options.start)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,10 @@ class FullCorpus:
 
     `name`: of its folders, `data_dir`/<name> and data/corpora/<name>-full. `files`: all needed, and
     read in this order by `read`, one by one. `source`: where to get them. `count`: paragraphs,
-    according to `counted_in`; None: nobody says. `once`: made of contexts, which share paragraphs,
-    so each title and text counts once; else all count, and a repeated id gets a number. `find`:
-    looks for the files in its own way, given the folders and a progress (downloads.find_files).
+    according to `counted_in`; None if it is not known. `once`: made of contexts, which share
+    paragraphs, so each title and text counts once; else all count, and a repeated id gets a number.
+    `find`: looks for the files in its own way, given the folders and a progress
+    (downloads.find_files).
     """
 
     name: str
@@ -47,10 +48,10 @@ class Dataset:
     get it. `read`: reads such a file. `scores`: what its answers get, by name; the first is the
     measure of the data set. `full`: its corpus in the papers, if any. `read_in`: as `read`, with
     gold paragraphs of the full corpus; None: their ids are those of the contexts. `paragraphs`:
-    reads the corpus that lies beside the questions; None: it is pooled from their contexts.
-    `released`: the data set as IRCoT's released program reads and scores it; None: the same.
-    `family`: whose examples systems show on it (prompts/own/<system>/<stage>.<family>.txt). `told`:
-    what programs are told on it that name it. `order`: its place in tables and figures.
+    reads the corpus beside the questions; None: it is pooled from their contexts. `released`: the
+    data set as IRCoT's released program reads and scores it; None: the same. `family`: whose
+    examples systems show on it (prompts/own/<system>/<stage>.<family>.txt). `told`: what programs
+    are told on it that name it. `order`: its place in tables and figures.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The official downloads that full corpora are made of: where they lie, and the records of a file,
+"""The official downloads that full corpora are made of: where they are, and the records of a file,
 read as a stream (IRCoT App. A).
 """
 
@@ -26,7 +26,7 @@ def find_files(
     """The files of a full corpus, in the order they are read, in parts: a folder of HotpotQA's
     shards, or one file (IRCoT App. A).
 
-    They lie in `data_dir`/<name of the corpus> or in `data_dir`. Raises FileNotFoundError for a
+    They are in `data_dir`/<name of the corpus> or in `data_dir`. Raises FileNotFoundError for a
     file that is not there, and what `corpus.find` raises.
     """
     folders = (Path(data_dir) / corpus.name, Path(data_dir))

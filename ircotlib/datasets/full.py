@@ -26,9 +26,9 @@ def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Parag
     """The paragraphs of a full corpus, one after another, the same in the same order on every
     machine (IRCoT App. A).
 
-    `data_dir`: absolute, or relative to the repository; find_files says what lies there. Ids,
-    titles and texts are those of the questions' contexts. 2WikiMultihopQA, MuSiQue: each title and
-    text once. HotpotQA: every abstract, IIRC: what read_articles gives; one that is there again has
+    `data_dir`: absolute, or relative to the repository; find_files says what is there. Ids, titles
+    and texts are those of the questions' contexts. 2WikiMultihopQA, MuSiQue: each title and text
+    once. HotpotQA: every abstract, IIRC: what read_articles gives; one that is there again has
     "-2", "-3", ... at the end of its id. 16 bytes of each paragraph are held in memory. Raises what
     find_files raises, and ValueError naming file and line where a file is damaged. Differs from the
     released program: texts are stripped at both ends, sentences of abstracts are joined as they are

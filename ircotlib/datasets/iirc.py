@@ -70,7 +70,7 @@ class _Question(NamedTuple):
 
 
 def read_iirc(path: Path, released: bool = False) -> list[Asked]:
-    """The answerable questions of a file (IRCoT §4), each without a context: their pages lie beside
+    """The answerable questions of a file (IRCoT §4), each without a context: their pages are beside
     the file, in context_articles.json.
 
     Only the pages that questions refer to are held in memory. `answers`: several spans are one
@@ -132,8 +132,8 @@ def _page(context: _Context) -> str:
 
 
 def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:
-    """The first paragraph of a page that contains a snippet, but for white space, else the one most
-    like it (released program).
+    """The first paragraph of a page that contains a snippet, whatever its white space, else the one
+    most like it (released program).
     """
     words = " ".join(snippet.split())
     texts = [" ".join(paragraph.text.split()) for paragraph in paragraphs]

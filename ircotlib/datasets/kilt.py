@@ -71,8 +71,8 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
 
 
 def read_beside(path: Path) -> Iterator[Paragraph]:
-    """The passages of the knowledge source that lies near a task's questions: in their folder, in
-    the one above, or in `kilt` in either. Raises FileNotFoundError where there is none.
+    """The passages of the knowledge source near a task's questions: in their folder, in the one
+    above, or in `kilt` in either. Raises FileNotFoundError where there is none.
     """
     near = (path.parent, path.parent.parent)
     folders = [folder / part for folder in near for part in (KNOWLEDGE_SOURCE.name, "")]

@@ -29,7 +29,7 @@ class _Names(Record):
 def read_2wikimultihopqa(path: Path) -> list[Asked]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
-    Where the official id_aliases.json lies beside the file, its aliases and demonyms of the answer
+    If the official id_aliases.json is beside the file, its aliases and demonyms of the answer
     follow the answer, in alphabetical order, blank ones left out; otherwise the answer stands
     alone. Raises ValueError naming file, record and field where the file is not in the official
     format.

@@ -1,4 +1,4 @@
-"""How what stands in official files is put as a question."""
+"""How the inputs in official files are worded as questions."""
 
 from ircotlib.data import excerpt
 

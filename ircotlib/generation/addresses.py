@@ -22,9 +22,9 @@ BUSY = (408, 409, 429)  # these and all from 500 on: the same request may be ans
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds, but `attempts`: how often a request is sent at most. Between two attempts lies a
-    pause, at first `first_pause`, then twice as long each time up to `longest_pause`; or what the
-    server asks for (Retry-After) up to `longest_wait`. `timeout`: without a sign of life.
+    """Seconds, except `attempts`: how often a request is sent at most. Between two attempts there
+    is a pause, at first `first_pause`, then twice as long each time up to `longest_pause`; or what
+    the server asks for (Retry-After) up to `longest_wait`. `timeout`: without a sign of life.
     """
 
     timeout: float = 300.0
@@ -96,7 +96,7 @@ class Address:
         reason = str(said.get("message") or said.get("detail") or error)[:300]
         reason = f"{self.url}: status {error.status_code}, {' '.join(reason.split())}"
         if error.status_code in (401, 402, 403) or error.code == "insufficient_quota":
-            unsent = f"{KEY} was not sent, for the address is not https; {reason}; to send it in"
+            unsent = f"{KEY} was not sent: the address is not https; {reason}; to send it in"
             unsent = f"{unsent} clear text, set {IN_CLEAR}=1"
             return PermissionError(unsent if self.kept_back else f"{reason}; see {KEY}")
         if error.status_code == 404:

@@ -50,7 +50,7 @@ class Budget:
         return cost
 
     def settle(self, reserved: float, used: Usage | None) -> None:
-        """Count what a request cost; None: nobody knows, so as much as was reserved for it."""
+        """Count what a request cost; None: not known, so as much as was reserved for it."""
         with self._changed:
             self._in_flight -= reserved
             if used is None:
@@ -74,5 +74,5 @@ class Budget:
         return (
             f"spent {spent} with {self.requests} requests, {self.used.prompt_tokens} tokens read "
             f"and {self.used.tokens} written; the next might exceed {' or '.join(most)}. All "
-            "replies are kept: run the same again to go on with the budget anew, or raise it"
+            "replies are kept: run the same again for a new budget of this size, or raise it"
         )

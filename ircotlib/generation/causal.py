@@ -90,8 +90,8 @@ def can_reuse(model) -> bool:
 
 
 def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
-    """Read prompts, but for what was read before: first what they share, then those at once that
-    have about as much left. Return the logits after each, and the cache.
+    """Read prompts, except for what was read before: first what they share, then those together
+    that have about as much left. Return the logits after each, and the cache.
     """
     if common := prefixes.common(prompts):
         _read(model, common, prefixes)
@@ -134,8 +134,8 @@ def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.
 
 
 def _remembered(prompts: Prompts, prefixes: Prefixes) -> Cache | None:
-    """A cache of what was read of prompts, but for as many tokens of each as the one with the most
-    to read has; None: nothing can be left out.
+    """A cache of what was read of the prompts, without as many tokens of each as the one with the
+    most left to read has; None if nothing can be left out.
     """
     rest = max(len(prompt) - prefixes.known(prompt) for prompt in prompts)
     if rest >= max(map(len, prompts)):

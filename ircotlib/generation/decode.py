@@ -97,7 +97,7 @@ def _encoded(model, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def _padded(model, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and mask, rows by longest; what stands in the padding is never read."""
+    """Token ids and mask, rows by longest; what is in the padding is never read."""
     rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
     ids = pad_sequence(rows, batch_first=True)
     mask = pad_sequence([torch.ones_like(row) for row in rows], True)

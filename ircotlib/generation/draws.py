@@ -13,10 +13,10 @@ class Draws:
     """Draws from softmax(logits / temperature); `decode` calls it.
 
     `seeds`, `temperatures`: of each row. A row draws with random numbers of its own, on the CPU: a
-    draw depends neither on the other rows nor on the device, but for the rounding of its logits.
-    One that is changed by rounding alone is rare, as it is in greedy decoding: every token has its
-    own random number (Gumbel's), and the largest sum wins. `log_probabilities`: of each row, the
-    sum over the tokens drawn so far under the model as it is, at temperature 1.
+    draw depends neither on the other rows nor, except for the rounding of its logits, on the
+    device. Rounding alone rarely changes a draw, as in greedy decoding: every token has its own
+    random number (Gumbel's), and the largest sum wins. `log_probabilities`: of each row, the sum
+    over the tokens drawn so far, at temperature 1.
     """
 
     def __init__(self, seeds: Sequence[str], temperatures: Sequence[float]):

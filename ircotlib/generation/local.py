@@ -57,13 +57,14 @@ def open_model(
     the repository), or a name on the Hugging Face hub (downloaded once).
 
     `device`: None is the GPU if there is one. `dtype`: float32, bfloat16 or float16. `revision`:
-    branch, tag or commit on the hub. `batch_tokens`, `batch_rows`: at most so many prompt tokens,
-    padding included, and prompts are read at once; a longer prompt is read alone. The defaults suit
-    small models on a CPU; on a GPU raise both until it is busy, and lower `batch_tokens` if its
-    memory runs out. A small T5 on a CPU answers a batch on each core. `kept_tokens`: a causal model
-    keeps what it made of so many tokens of prompts, as much memory as a batch of them takes, and
-    does not read them again where a prompt begins so. The weights are read when the first request
-    comes that is not in the cache. Raises FileNotFoundError when there is no such model.
+    branch, tag or commit on the hub. `batch_tokens`, `batch_rows`: how many prompt tokens, padding
+    included, and how many prompts are read at once at most; a longer prompt is read alone. The
+    defaults suit small models on a CPU; on a GPU raise both until it is busy, and lower
+    `batch_tokens` if its memory runs out. A small T5 on a CPU answers a batch on each core.
+    `kept_tokens`: how many tokens of earlier prompts a causal model keeps and does not read again
+    in a prompt that begins with them; they take as much memory as a batch of that size. The weights
+    are read at the first request that is not in the cache. Raises FileNotFoundError when there is
+    no such model.
     """
     if dtype not in DTYPES:
         raise ValueError(f"found dtype {dtype!r}, expected one of {', '.join(DTYPES)}")
@@ -157,9 +158,9 @@ class LocalModel:
 
         A reply is JSON: text, prompt_tokens, tokens (all that were computed, the ones that ended it
         included); of a Sample, instead of text, samples: pairs of a text and the mean
-        log-probability of all its tokens, likewise, under the model as it is (temperature 1). A
-        sample depends on its request and its number only. More requests than one batch are answered
-        batch by batch. In place of a reply, a request that cannot be answered has a ValueError: its
+        log-probability of all its tokens, counted in the same way, at temperature 1. A sample
+        depends on its request and its number only. More requests than one batch are answered batch
+        by batch. In place of a reply, a request that cannot be answered has a ValueError: its
         prompt is longer than the model can read, or consists of messages and there is no chat
         template, or its stop, n or temperature makes no sense.
         """

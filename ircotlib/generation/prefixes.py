@@ -12,11 +12,11 @@ JOIN = 1 / 8  # or, for each token of a batch, as putting it together from what 
 
 class Prefixes:
     """Beginnings of prompts that were read, and what the model made of them: for each block of 16
-    tokens, and all that stands before it, a tensor (tokens x features). Prompts that begin alike
+    tokens, and all that comes before it, a tensor (tokens x features). Prompts that begin alike
     share their blocks.
 
-    `limit`: at most so many tokens are kept, on the model's device; of those not used for longest,
-    the last ones of a prompt go first.
+    `limit`: how many tokens are kept at most, on the model's device. Those unused for longest are
+    dropped first, beginning with the last ones of a prompt.
     """
 
     def __init__(self, limit: int):

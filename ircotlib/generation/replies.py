@@ -45,8 +45,8 @@ def check(request: Asked) -> None:
 def check_prompt(
     name: str, request: Asked, tokens: Sequence[int], vocabulary: float, most: float
 ) -> None:
-    """Raise ValueError unless a model whose vocabulary has so many tokens knows those of a prompt,
-    and reads at `most` so many at once.
+    """Raise ValueError for a prompt with a token outside the vocabulary, or with more tokens than
+    the model reads at once (`most`).
     """
     if not tokens:
         raise ValueError("found a prompt without a token, expected at least one")

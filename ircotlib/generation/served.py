@@ -18,9 +18,9 @@ class Written(NamedTuple):
 def read_texts(reply: Mapping) -> list[Written]:
     """The texts of a reply to a completion or a chat, in their order.
 
-    A text that was cut by length is a text as any other, as it is of a local model, unless nothing
-    was written at all. Raises ValueError, naming what is wrong, for a reply without a text, a
-    refusal, or one that a filter withheld.
+    A text that was cut off by its length limit is a text like any other, as with a local model,
+    unless nothing was written at all. Raises ValueError, naming what is wrong, for a reply without
+    a text, a refusal, or one that a filter withheld.
     """
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices:
@@ -36,7 +36,7 @@ def _read_choice(choice: Mapping) -> Written:
         raise ValueError(f"found a refusal ({why!r}), expected a text; ask another model")
     if end == "length" and not text:
         found = "found a reply cut by length before a text began"
-        raise ValueError(f"{found}, expected one; take a model that does not reason in secret")
+        raise ValueError(f"{found}, expected one; take a model that does not hide its reasoning")
     if not isinstance(text, str):
         raise ValueError(f"found an empty choice, expected a text: {str(choice)[:200]}")
     return Written(text, _read_tokens(choice.get("logprobs") or {}))

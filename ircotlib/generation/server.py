@@ -70,18 +70,18 @@ class ServerModel:
         return Addresses(self.urls, self.patience, self.budget)
 
     def count_tokens(self, text: str) -> int:
-        """An estimate with a margin, for the model's tokenizer is not here: a token for 3 bytes."""
+        """An estimate with a margin, because the model's tokenizer is not here: 3 bytes a token."""
         return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
     def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
         """Yield the place of each request and its reply the moment it comes.
 
         A reply is JSON: text, or samples: pairs of text and log-probability; prompt_tokens and
-        tokens as the server counts them, `estimated` if it does not; `dropped`: so many
-        demonstrations, for the server called the prompt too long. In place of a reply, a request
-        that cannot be answered has a ValueError. After BudgetSpent, ConnectionError,
-        PermissionError or LookupError nothing more is sent; what is in flight is yielded, then it
-        is raised.
+        tokens as the server counts them, `estimated` if it does not; `dropped`: how many
+        demonstrations were left out because the server called the prompt too long. In place of a
+        reply, a request that cannot be answered has a ValueError. After BudgetSpent,
+        ConnectionError, PermissionError or LookupError nothing more is sent; what is in flight is
+        yielded, then it is raised.
         """
         over, _ = Event(), self.addresses  # made once, before the threads
         with ThreadPoolExecutor(self.in_flight) as pool:
@@ -122,7 +122,7 @@ class ServerModel:
         [written, *_], about = self._ask(request.prompt, asked | stop)
         text = self._keep(written, request)
         if stop and not text and self.chat and not written.text.startswith("\n") and written.text:
-            # "A:" or a fence, and then the stop: the answer stands below it
+            # "A:" or a fence, and then the stop: the answer is below it
             [written, *_], more = self._ask(request.prompt, asked)
             text, about = self._keep(written, request), _add(about, more)
         return {"text": text} | about

@@ -25,8 +25,8 @@ def gold_passages(world: World, riddle: Riddle) -> list[Passage]:
 def draw_contexts(
     world: World, riddles: Iterable[Riddle], count: int, rng: random.Random
 ) -> list[list[Passage]]:
-    """Draw for each question `count` paragraphs in random order: the gold ones, and distractors
-    that resemble them but for the last.
+    """Draw for each question `count` paragraphs in random order: the gold ones, and distractors,
+    which resemble the gold ones except for the last.
 
     Of the distractors that would do, those that stood in the fewest contexts so far are taken:
     together the contexts cover the encyclopedia.

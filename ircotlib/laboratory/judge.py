@@ -1,7 +1,7 @@
 """A judge of chains about the laboratory, where every fact is known: what it says of a sentence is
 "true", "false" or "unsure" (IRCoT §5, Figure 7, where people judge).
 
-It reads the sentences of all data sets' chains and pages, and what concludes a chain, but for the
+It reads the sentences of all data sets' chains and pages, and the conclusions of chains, except the
 claims of FEVER ("Thus, it is …"). The world is closed: what no page states is false.
 """
 
@@ -197,7 +197,7 @@ def _age(said, question, answers, entities) -> bool | None:
 
 
 def _count(said, question, answers, entities) -> bool | None:
-    """Those named were all born there; or so many of the members that the question asks about."""
+    """Those named were all born there; or this many of the members that the question asks about."""
     if number := re.fullmatch(r"(\d+) of them", said["those"]):
         if not (found := _pattern(COUNT.question).fullmatch(question)):
             return None

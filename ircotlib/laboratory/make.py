@@ -7,7 +7,6 @@ demonstrations for those of IRCoT.
 The second writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
-import argparse
 import json
 import random
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ircotlib.checksums import check_sums, read_about, take_sums, write_about
+from ircotlib.commands import new_parser, read_count, read_folder, refusing
 from ircotlib.data import write_jsonl
 from ircotlib.datasets.kilt import PAGES
 from ircotlib.laboratory.contexts import draw_contexts
@@ -48,7 +48,7 @@ TASKS = {  # KILT's names of files
     "fever": "fever-dev-kilt.jsonl",
     "eli5": "eli5-dev-kilt.jsonl",
 }
-ABOUT, ANEW = "laboratory.json", "the laboratory is made anew"
+ABOUT, ANEW = "laboratory.json", "the laboratory is made again"
 
 
 class Made(NamedTuple):
@@ -67,7 +67,7 @@ def make_laboratory(
     prompts/ beside them, whole or not at all.
 
     A folder that holds this laboratory already is left as it is, unless a file of it is damaged or
-    missing: then stderr says which, and all is made anew. Of several processes, one writes and the
+    missing: then stderr says which, and all is made again. Of several processes, one writes and the
     others wait. Raises ValueError when the world is too small for so many questions, or
     when the folder holds something else.
     """
@@ -193,7 +193,7 @@ def _hash_generator() -> str:
 
 
 def _is_whole(folder: Path, about: dict) -> bool:
-    """Whether this laboratory lies in a folder as it was written."""
+    """Whether this laboratory is in a folder, unchanged since it was written."""
     try:
         found = read_about(folder / ABOUT, ANEW)
         sums = found.pop("files") if found else {}
@@ -206,14 +206,13 @@ def _is_whole(folder: Path, about: dict) -> bool:
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", nargs="?", type=Path)
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--size", type=int, default=SIZE, help="pages of the encyclopedia, about")
-    parser.add_argument("--questions", type=int, default=QUESTIONS, help="of each data set")
-    parser.add_argument("--prompts", action="store_true")
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("folder", nargs="?", type=read_folder)
+    add("--seed", type=int, default=SEED)
+    add("--size", type=read_count, default=SIZE, help="pages of the encyclopedia, about")
+    add("--questions", type=read_count, default=QUESTIONS, help="of each data set")
+    add("--prompts", action="store_true")
     options = parser.parse_args(arguments)
     if options.prompts == bool(options.folder):
         parser.error("give either a folder or --prompts")
@@ -221,10 +220,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
         made = {dataset: make_dataset(dataset) for dataset in DATASETS}
         print(*write_all_demonstrations(PROMPTS / "laboratory", made), sep="\n")
         return
-    try:
+    with refusing():
         print(make_laboratory(options.folder, options.seed, options.size, options.questions))
-    except ValueError as error:
-        parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def write_pages(
 
 def write_page(entity: Entity, rng: random.Random, parts: int = 1) -> tuple[Passage, ...]:
     """Write an entity's page: a first sentence that names it, then its facts in random order and
-    wording, in up to so many paragraphs.
+    wording, in at most `parts` paragraphs.
 
     Every paragraph begins with a sentence that names the entity and has SHORTEST words at least.
     """

@@ -1,4 +1,4 @@
-"""Reading the tables that lie beside the programs."""
+"""Reading the tables beside the programs."""
 
 import csv
 from pathlib import Path

@@ -36,7 +36,7 @@ def _walk(draw: Draw, start: str) -> list[Fact]:
 
 
 def _ask(draw: Draw, facts: list[Fact]) -> tuple[str, tuple[int, ...]]:
-    """The question for the last value, and where the words stand in it that ask for each fact."""
+    """The question for the last value, and where in it the words are that ask for each fact."""
     *bridges, last = (draw.world.relation(*fact) for fact in facts)
     phrase, asked = _name(draw, facts[0].subject), []
     for relation in bridges:

@@ -13,7 +13,7 @@ class Step(NamedTuple):
     """One sub-question, worded in full: what earlier steps found is filled in.
 
     `sentence`: the question and its answer as a statement. `after`: the numbers, from 0, of the
-    earlier steps whose answers stand in the question.
+    earlier steps whose answers are in the question.
     """
 
     question: str

@@ -30,11 +30,11 @@ def open_duplicates(name_or_path: str = "", device: str | None = None) -> "Texts
 
 
 class Texts:
-    """Answers Duplicate without a model: 1.0 where an earlier query is the same but for case,
+    """Answers Duplicate without a model: 1.0 if an earlier query is the same except for case,
     punctuation and articles, else 0.0.
 
     This rule is ours. Nearly equal does not count: of two queries that differ in one word, that
-    word is mostly the name.
+    word is usually the name.
     """
 
     answers = Duplicate

@@ -38,9 +38,9 @@ def open_reader(
     a name on the Hugging Face hub, which is downloaded when it is first asked.
 
     `longest`: tokens of an answer (DPR's own program: 10; SearChain does not say). `device`: None
-    is the GPU if there is one. `batch_tokens`, `batch_rows`: at most so many tokens, padding
-    included, and paragraphs are read at once. The weights, in float32, are read when the first
-    request comes that is not in the cache. Raises FileNotFoundError when there is no such model.
+    is the GPU if there is one. `batch_tokens`, `batch_rows`: how many tokens, padding included, and
+    how many paragraphs are read at once at most. The weights, in float32, are read at the first
+    request that is not in the cache. Raises FileNotFoundError when there is no such model.
 
     The paper's is facebook/dpr-reader-multiset-base.
     """

@@ -60,7 +60,7 @@ class Approximate:
         self._index = Index.restore(str(path), view=True)
 
     def find(self, queries: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
-        """Where paragraphs stand that may be the `size` nearest, for each query (1, width)."""
+        """The positions of paragraphs that may be the `size` nearest, for each query (1, width)."""
         wanted, asked = CANDIDATES * size, np.concatenate(queries).astype(np.float16)
         self._index.expansion_search = max(SEARCHED, wanted)
         found = (self._index.search(query, wanted).keys for query in asked)

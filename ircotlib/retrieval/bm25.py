@@ -34,7 +34,7 @@ from ircotlib.retrieval.ranking import (
 )
 
 ABOUT = "index.json"
-ANEW = "delete the folder, and the next run builds the index anew"
+ANEW = "delete the folder, and the next run builds the index again"
 THREADS = min(8, os.cpu_count() or 1)
 
 
@@ -55,7 +55,7 @@ class BM25:
         expected, (found, sums) = _about(corpus), _read_about(self._folder)
         if found != expected:
             differ = f"found an index of {found}, expected {expected}"
-            raise ValueError(f"{folder}: {differ}; open_index builds it anew")
+            raise ValueError(f"{folder}: {differ}; open_index builds it again")
         check_sums(self._folder, sums, ANEW)
         self.fingerprint = sha256(json.dumps([SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
@@ -109,7 +109,7 @@ class BM25:
         ]
 
     def positions_of(self, titles: Iterable[str]) -> list[int]:
-        """Where the paragraphs with one of these titles stand, in the order of the corpus."""
+        """The positions of the paragraphs with one of these titles, in the order of the corpus."""
         query = self._allow(titles)
         with tell_damage(self._folder, ANEW):
             count = self._searcher.search(query, 1, count=True).count

@@ -29,7 +29,7 @@ LOCK, PARTIAL = "corpus.lock", "partial-"  # in the folder too: a lock, and what
 class Corpus:
     """The paragraphs of a folder that write_corpus made: a sequence in the order they were written.
 
-    `fingerprint`: of every line, so equal for equal paragraphs in equal order, wherever they lie.
+    `fingerprint`: of every line, so equal for equal paragraphs in equal order, wherever they are.
     `about`: what corpus.json says. Raises FileNotFoundError where there is none, and ValueError
     where a file is damaged.
     """
@@ -73,7 +73,7 @@ class Corpus:
         return self[self.position_of(id)]
 
     def position_of(self, id: str) -> int:
-        """Where the paragraph with this id stands; KeyError when there is none."""
+        """The position of the paragraph with this id; KeyError if there is none."""
         hashes, wanted = self._ids["hash"], _hash(id)
         place = bisect_left(hashes, wanted)
         while place < len(self) and hashes[place] == wanted:

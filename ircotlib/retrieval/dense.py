@@ -66,7 +66,7 @@ class Dense:
         return search(self, query, k, titles)
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> tuple:
-        """A text, and where the paragraphs with allowed titles stand; None: anywhere."""
+        """A text, and the positions of the paragraphs with allowed titles; None: all."""
         return text, None if titles is None else tuple(self._words.positions_of(titles))
 
     def _search(self, searches: Sequence[Search]) -> list[Hits]:
@@ -178,7 +178,7 @@ def open_dense(
     late, corpus = kind == "colbert", words.corpus
     if late and len(corpus) > LATE_MOST:
         found = f"{retriever}: found {len(corpus):,} paragraphs, expected at most {LATE_MOST:,}"
-        raise ValueError(f"{found}, for all are scored; take dense: or hybrid: with another model")
+        raise ValueError(f"{found}, as all are scored; take dense: or hybrid: with another model")
     encoder = _encoder(model, late)
     made_of = f"{corpus.fingerprint} {encoder.fingerprint}"
     digest = sha256(made_of.encode()).hexdigest()[:12]

@@ -67,15 +67,15 @@ def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
             if not document.endswith("\n"):
                 status = f"with status {maker.wait()}, expected {len(corpus)} paragraphs"
                 raise ChildProcessError(
-                    f"the analysis of {corpus.folder} broke off at paragraph {position} {status}; "
-                    "see what stands above, and whether the memory is enough, then build again"
+                    f"the analysis of {corpus.folder} stopped at paragraph {position} {status}; "
+                    "see the lines above, make sure of enough memory, then build again"
                 )
             yield document
 
 
 def _send(folder: str, turn: str, processes: str) -> None:
-    """Write this process's share of the documents, one a line; end without a word when nobody reads
-    any more.
+    """Write this process's share of the documents, one per line; end silently when nobody reads any
+    more.
     """
     for name in ("SIGINT", "SIGPIPE"):
         if hasattr(signal, name):

@@ -194,7 +194,7 @@ def _equal(field: str, texts: Iterable[str]) -> dict:
 
 
 def _body(search: Search) -> dict:
-    """The search as it is sent; the hits say where they stand by the values they are sorted by.
+    """The search as it is sent; the values that the hits are sorted by give their positions.
 
     Hits are counted to the end where titles are filtered: if the count may stop, Elasticsearch 9.0
     (Lucene 10.1) skips some of the best hits of a filtered search. Without a filter it skips none,

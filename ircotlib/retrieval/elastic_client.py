@@ -68,7 +68,7 @@ class Server:
             raise ConnectionError(
                 f"no answer from Elasticsearch at {', '.join(self.urls)} "
                 f"for {self.patience:.0f} s ({error}); start it again, then run the same "
-                "again: it goes on with what was answered or loaded before"
+                "again: it goes on from there"
             ) from error
 
 

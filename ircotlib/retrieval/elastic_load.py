@@ -40,7 +40,7 @@ def open_elasticsearch(
     `name` becomes an alias of an index `name`-<fingerprint of the corpus>-<analyzer>, once that is
     complete. Where loading was broken off, the next call goes on. Indices of other corpora that had
     the name stay, without it. `progress`: wraps the positions to load to show a bar, as tqdm does.
-    `shards`, `replicas`: of an index that is made anew. `url`, `patience` and errors: see
+    `shards`, `replicas`: of an index that is made again. `url`, `patience` and errors: see
     Elasticsearch.
     """
     server = connect(url, patience)
@@ -105,7 +105,7 @@ def _load(
         if missing == start:
             raise ConnectionError(
                 f"index {index!r}: nothing could be added after {start:,} of {len(corpus):,} "
-                f"paragraphs ({failure}); see to the server, then run the same again: it goes on "
+                f"paragraphs ({failure}); check the server, then run the same again: it goes on "
                 "from there"
             )
         start = missing
@@ -164,7 +164,7 @@ def _first_missing(server: Server, index: str) -> int:
 
 
 def _count_below(server: Server, index: str, position: int | None) -> int:
-    """How many paragraphs stand below a position (None: in all); Away while a shard is missing."""
+    """How many paragraphs are below a position (None: in all); Away while a shard is missing."""
     query = {"match_all": {}} if position is None else {"range": {"position": {"lt": position}}}
     response = server.client.count(index=index, query=query)
     if response["_shards"]["failed"]:

@@ -54,7 +54,7 @@ class Encoder:
 
     def embed_queries(self, queries: Sequence[str]) -> list[np.ndarray]:
         """The vectors of each query: an array (vectors, width) each. Those of the last thousands
-        are kept, for a query comes again with another K.
+        are kept, because a query comes again with another K.
         """
         if new := [query for query in dict.fromkeys(queries) if query not in self._kept]:
             self._kept |= zip(new, self._embed(self._model.encode_query, new), strict=True)

@@ -1,7 +1,8 @@
 """How a request is answered by searches, whichever backend makes them (IRCoT §4.1, App. B).
 
 A searching is a generator: it yields searches, is sent the hits of each, and returns its result.
-All backends play the same ones, so all break ties, leave out repeats and choose titles alike.
+All backends play the same ones, so all break ties, leave out repeats and choose titles in the same
+way.
 """
 
 import json
@@ -50,7 +51,7 @@ class Backend(Protocol):
 
 
 def group(requests: Iterable[T]) -> dict[T, list[int]]:
-    """Each different request with the places at which it stands."""
+    """Each different request with its places."""
     places: dict[T, list[int]] = {}
     for place, request in enumerate(requests):
         places.setdefault(request, []).append(place)

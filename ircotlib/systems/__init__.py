@@ -48,7 +48,7 @@ class System:
 
     @property
     def module(self) -> str:
-        """The name of its file, which its prompts and the parameters of its grid bear too."""
+        """The name of its file, and so of its prompts and of the parameters of its grid."""
         return self.program.__module__.rpartition(".")[2]
 
     @property

@@ -30,10 +30,10 @@ def decomp(
     """Write sub-questions, answer each by retrieval and reading, and the question from the
     paragraphs they found, until [EOQ] (DecomP, released program).
 
-    The answer is the last one. A line that is no call ends the program, with "" and a fault.
-    One record for the paper's two sets of numbers: the text of 2022 is not to be had.
-    Differs from the released program: k paragraphs are found by title and text at once, not half by
-    each; titles name paragraphs found before, and are not fetched again.
+    The answer is the last one. A line that is no call ends the program, with "" and a fault. One
+    record for the paper's two sets of numbers: the text of 2022 is not available. Differs from the
+    released program: k paragraphs are found by title and text at once, not half by each; titles
+    name paragraphs found before, and are not fetched again.
     """
     lines, found, answer, reading = [], {}, "", ""
     for _ in range(max_calls):

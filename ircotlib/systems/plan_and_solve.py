@@ -42,7 +42,7 @@ def plan_and_solve_with_ir(
     answer_tokens: int = 32,
 ) -> Program:
     """Write a plan, retrieve once with all its steps, carry it out with the paragraphs in view
-    (SearChain, Table 6: one round of retrieval; where it stands, and the queries, are ours).
+    (SearChain, Table 6: one round of retrieval; its place, and the queries, are ours).
 
     Without steps the question is the query.
     """

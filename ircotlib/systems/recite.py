@@ -24,10 +24,10 @@ def recite_and_answer(
     """Draw n recitations, of two passages each on HotpotQA; answer from each, greedily; the answer
     is that of most (Sun 2023 §3).
 
-    Differs from the released program: examples show a recitation of their own and stand above that
-    of the question, so that prompts begin alike (there the recitation comes first, the examples
-    have none); answers are compared normalised, and of as many the first wins (there as they are,
-    and the shortest).
+    Differs from the released program: examples show a recitation of their own and are above that of
+    the question, so that prompts begin with the same text (there the recitation comes first, the
+    examples have none); answers are normalised before they are compared, and of equally frequent
+    ones the first wins (there they are not normalised, and the shortest wins).
     """
     drawn = yield Sample(prompts["recite"](question), n, temperature, END, recite_tokens)
     recitations, readings = [sampled.text for sampled in drawn], []

@@ -71,7 +71,7 @@ def self_ask_with_search(
 
 def read_asking(text: str) -> Prediction:
     """The prediction of what Self-Ask wrote: its lines, and its final answer; without one, what
-    stands after the last colon of the last line (released program).
+    comes after the last colon of the last line (released program).
 
     Differs from the program: a final answer may have a colon in it.
     """

@@ -15,7 +15,7 @@ def traverse(
     check: Callable[[Node, Paragraph], str],
     same: float,
 ) -> Program:
-    """Compare the nodes of a chain in order, but for those processed before; add them to the tree.
+    """Compare the nodes of a chain in order, except those processed before; add them to the tree.
     Return the first that needs feedback, None for "Finish" (Algorithm 1, Traverse).
 
     An unsolved query never counts as processed (released program).
@@ -39,7 +39,7 @@ def compare(node: Node, passages: dict[str, Paragraph], check: Callable) -> Prog
     if not found:
         return node
     passages.update((paragraph.id, paragraph) for paragraph in found)
-    passage = found[-1]  # a question's main passage stands before it (IIRC)
+    passage = found[-1]  # a question's main passage comes before it (IIRC)
     text, confidence = yield Extract(node.query, passage)
     node = replace(node, passage=passage.id, found=text, confidence=confidence)
     return replace(node, feedback=check(node, passage))
