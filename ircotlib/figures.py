@@ -238,6 +238,8 @@ def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
             look = {"marker": "o", "color": BACKENDS.get(backend), "label": backend}
             axis.plot(rows["paragraphs"], rows["value"], **look)
         axis.set(title=measure, xlabel="paragraphs", ylabel=label, xscale="log", yscale="log")
+        for one in (axis.xaxis, axis.yaxis):
+            one.set_major_formatter("{x:,g}")
     return finish(figure, axes, "retrieval by the size of the corpus")
 
 

@@ -26,6 +26,7 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
         row[0].plot(front["tokens"], front["mean"], color="#9aa5b1", zorder=0)
         label = f"mean over data sets, %: {retriever}"
         row[0].set(xscale="log", xlabel="tokens read and written a question", ylabel=label)
+        row[0].xaxis.set_major_formatter("{x:,.0f}")
         row[0].set_title("quality against cost, with the Pareto front", fontsize="medium")
         _scatter(row[1], points.dropna(subset="reported"), "reported")
         row[1].set(xlabel="mean in the paper, gpt-3.5-turbo, %", ylabel=label)

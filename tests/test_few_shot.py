@@ -229,12 +229,12 @@ def test_a_chain_has_room_in_every_window(opened):
     assert small.prompt("chain", system=searchain).max_prompt_tokens == 350
     assert small.tokens(cot) == {"max_tokens": 256}
     agent = on(opened, "hotpotqa", style="agent")
-    assert agent.tokens(searchain) == {"max_tokens": 200}
-    assert agent.prompt("chain", system=searchain).max_prompt_tokens == 1024 - 200
+    assert agent.tokens(searchain) == {"max_tokens": 160}
+    assert agent.prompt("chain", system=searchain).max_prompt_tokens == 1024 - 160
 
 
 def test_the_agent_takes_the_place_of_the_model_where_there_is_one(opened):
-    p = opened.parameters.change(context_tokens=700)
+    p = opened.parameters.change(context_tokens=700, agent="")
     assert p.for_agent() is p
     agent = p.change(agent="data/models/agent").for_agent()
     assert (agent.model, agent.style, agent.context_tokens) == ("data/models/agent", "agent", None)

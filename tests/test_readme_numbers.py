@@ -9,10 +9,12 @@ from collections import Counter
 from itertools import permutations, product
 from pathlib import Path
 
+import pandas
 import yaml
 
 from bench.dense import TOKENS, WIDTH
 from ircotlib.figures import BACKENDS
+from ircotlib.head_to_head import average
 from ircotlib.paths import FIGURES, MODELS, PROFILES, ROOT
 
 PAGES = {
@@ -96,16 +98,15 @@ def gain(rows: list[dict], dataset: str) -> float:
     return round(ircot - oner, 1)
 
 
-def test_results_are_those_of_figures_3_and_4():
-    recall, gains = read("ircot_fig03_recall"), read("ircot_fig03_recall", "paper")
-    f1, papers, expected = read("ircot_fig04_f1"), read("ircot_fig04_f1", "paper"), []
-    systems = ("NoR QA", "OneR QA", "IRCoT QA")
-    for d in NAMES:
-        expected += [points(find(recall, d, system)) for system in ("OneR", "IRCoT")]
-        expected += [gain(recall, d), *(reported(gains, d, model) for model in PAPERS)]
-        expected += [points(find(f1, d, system)) for system in systems]
-        expected += [reported(papers, d, model, s) for model in PAPERS for s in systems]
-    assert quoted("results") == expected and labels("results") == list(NAMES.values())
+def test_the_head_to_head_is_that_of_its_figure():
+    means = average(pandas.read_csv(FIGURES / "head_to_head.csv"))
+    shown = means[means["on_front"] | (means["system"] == "IRCoT QA")].sort_values("tokens")
+    assert labels("head") == list(shown["system"])
+    rows = shown.assign(mean=shown["mean"].round(1), tokens=shown["tokens"].round())
+    rows = rows.assign(reported=rows["reported"].round(1))[["mean", "tokens", "reported"]]
+    assert quoted("head") == [x for row in rows.to_numpy() for x in row if x == x]
+    counts = pandas.read_csv(FIGURES / "searchain_claims.csv")["verdict"].value_counts()
+    assert quoted("searchain") == [counts.get(verdict, 0) for verdict in VERDICTS]
 
 
 def test_recall_is_that_of_figure_3():
