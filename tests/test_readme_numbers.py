@@ -101,6 +101,7 @@ def gain(rows: list[dict], dataset: str) -> float:
 def test_the_head_to_head_is_that_of_its_figure():
     means = average(pandas.read_csv(FIGURES / "head_to_head.csv"))
     shown = means[means["on_front"] | (means["system"] == "IRCoT QA")].sort_values("tokens")
+    shown = shown[shown["mean"] > 50]
     assert labels("head") == list(shown["system"])
     rows = shown.assign(mean=shown["mean"].round(1), tokens=shown["tokens"].round())
     rows = rows.assign(reported=rows["reported"].round(1))[["mean", "tokens", "reported"]]

@@ -199,7 +199,7 @@ def test_with_a_server_the_profile_sample_needs_nothing_else():
     ("changes", "named"),
     [
         ({"server": "127.0.0.1:8000"}, "server: .*expected http://127.0.0.1:8000"),
-        ({"server": "http://me:word@a"}, "expected addresses without user and password"),
+        ({"server": "http://me:word@a"}, "expected one without user and password"),
         ({"server": "http://a", "max_cost": 1}, "max_cost: found 1.0 and no price of .*set prices"),
         ({"max_cost": 1}, "max_cost or max_requests and no server"),
         ({"server": "http://a", "prices": [1]}, "prices"),

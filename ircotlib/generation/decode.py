@@ -117,9 +117,11 @@ def keep_bias(encoder) -> None:
     make, kept = attention.compute_bias, []
 
     def corner(queries: int, keys: int, **how) -> torch.Tensor:
-        if not kept or kept[0].shape[-1] < keys:
-            kept[:] = [make(keys, keys, **how).contiguous()]
-        return kept[0][:, :, :queries, :keys]
+        bias = kept[0] if kept else None  # another thread may keep another one at any time
+        if bias is None or bias.shape[-1] < keys:
+            bias = make(keys, keys, **how).contiguous()
+            kept[:] = [bias]
+        return bias[:, :, :queries, :keys]
 
     attention.compute_bias = corner
 
