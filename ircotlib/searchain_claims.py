@@ -68,6 +68,12 @@ def _gap(printed: Mapping, dataset: str, better: str, worse: str) -> str:
     return NO_NUMBER if None in values else f"{values[0] - values[1]:+.2f}"
 
 
+def _row(claim: str, dataset: str, source: str, paper: str, pair: list) -> dict:
+    """A claim with what the paper says of it, and its test on a pair of values by question."""
+    named = {"claim": claim, "dataset": dataset, "source": source, "paper": paper}
+    return named | _test(*pair)
+
+
 def _misleads(runs: Run) -> list[dict]:
     """Of the questions that the model answers right alone, SearChain answers more right than others
     that retrieve do (Table 3b).
@@ -78,11 +84,12 @@ def _misleads(runs: Run) -> list[dict]:
         needed = {(dataset, WHOLE), (dataset, KNEW)} <= set(runs)
         knew = runs[dataset, KNEW]["right"] if needed else []
         for system in systems if any(knew) else ():
-            named = {"claim": f"{WHOLE} misled less than {system}", "dataset": dataset}
-            named |= {"source": "§4.3.2 (2), Table 3(b)"}
-            named |= {"paper": _gap(printed, dataset, system, WHOLE)}
+            claim, paper = (
+                f"{WHOLE} misled less than {system}",
+                _gap(printed, dataset, system, WHOLE),
+            )
             pair = [100.0 * runs[dataset, name]["right"][knew] for name in (WHOLE, system)]
-            rows.append(named | _test(*pair))
+            rows.append(_row(claim, dataset, "§4.3.2 (2), Table 3(b)", paper, pair))
     return rows
 
 
@@ -98,11 +105,12 @@ def _helps(runs: Run) -> list[dict]:
             continue
         helped = runs[dataset, WHOLE]["nodes"].map(lambda ns: any(node.feedback for node in ns))
         if helped.any():
-            named = {"claim": f"{WHOLE} > {WITHOUT} where IR helps", "dataset": dataset}
-            named |= {"source": "§4.3.2 (1), Table 3(a)"}
-            named |= {"paper": _gap(printed, dataset, WHOLE, WITHOUT)}
+            claim, paper = (
+                f"{WHOLE} > {WITHOUT} where IR helps",
+                _gap(printed, dataset, WHOLE, WITHOUT),
+            )
             pair = [100 * runs[dataset, name]["score"][helped] for name in (WHOLE, WITHOUT)]
-            rows.append(named | _test(*pair))
+            rows.append(_row(claim, dataset, "§4.3.2 (1), Table 3(a)", paper, pair))
     return rows
 
 
@@ -112,12 +120,10 @@ def _steps(runs: Run) -> list[dict]:
     means = printed.groupby("system")["value"].mean()
     for system in (name for name in STEPS_OF if ("musique", name) in runs):
         if ("musique", WITHOUT) in runs:
-            named = {"claim": f"{WITHOUT} takes more steps than {system}", "dataset": "musique"}
-            named |= {"source": "§4.3.3 (1), Table 4"}
-            named |= {"paper": f"{means[WITHOUT] - means[system]:+.2f} (mean of 2 to 4 hops)"}
-            rows.append(
-                named | _test(*(count_steps(runs["musique", s]) for s in (WITHOUT, system)))
-            )
+            claim = f"{WITHOUT} takes more steps than {system}"
+            paper = f"{means[WITHOUT] - means[system]:+.2f} (mean of 2 to 4 hops)"
+            pair = [count_steps(runs["musique", name]) for name in (WITHOUT, system)]
+            rows.append(_row(claim, "musique", "§4.3.3 (1), Table 4", paper, pair))
     return rows
 
 
