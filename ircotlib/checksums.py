@@ -56,8 +56,8 @@ def write_about(path: Path, about: Mapping) -> None:
 
 
 def read_about(path: Path, remedy: str) -> dict | None:
-    """What write_about wrote; None where there is no such file, or one of an older version, without
-    checksum. ValueError, in one line, where it is damaged.
+    """What write_about wrote; None where there is no such file. ValueError, in one line, where it
+    is damaged.
     """
     if not path.is_file():
         return None
@@ -67,9 +67,9 @@ def read_about(path: Path, remedy: str) -> dict | None:
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         expected = "expected the object that was written there"
         raise ValueError(f"{path}: found no JSON ({error}), {expected}; {remedy}") from None
-    if checksum not in (None, _checksum(about)):
+    if checksum != _checksum(about):
         raise ValueError(f"{path}: found another text than was written there; {remedy}")
-    return None if checksum is None else about
+    return about
 
 
 @contextmanager
