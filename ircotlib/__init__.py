@@ -1,3 +1,3 @@
-"""Multi-step question answering with retrieval: IRCoT, SearChain and their baselines on one set of
-models and one retriever.
+"""Multi-step question answering with retrieval: IRCoT, SearChain and their baselines, all on the
+same models and the same retriever.
 """

@@ -1,4 +1,4 @@
-"""Several annotators: how far they agree, where they do not, and what is settled among them."""
+"""Several annotators: how far they agree, where they disagree, and the verdicts they settle on."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,12 @@ from ircotlib.annotate import (
 )
 from ircotlib.factuality import Item
 
-ADJUDICATOR = "adjudicator"  # the annotator whose word counts
+ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
 
 
 def read_all(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
-    """What counts of each annotator, and, where there are several people, what is settled among
-    them, under all their names.
+    """The current verdicts of every annotator, by name; with several people also the verdicts that
+    they settle on (`settle`), under their joined names.
     """
     judged = {name: read_verdicts(name, folder) for name in all_annotators(folder)}
     names = [name for name in judged if name != JUDGE]
@@ -33,7 +33,9 @@ def read_all(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
 
 
 class Agreement(NamedTuple):
-    """Of two annotators: Cohen's kappa, the share of equal verdicts, and on how many sentences."""
+    """Agreement of two annotators: Cohen's kappa, the share of equal verdicts, the number of
+    sentences.
+    """
 
     kappa: float
     same: float
@@ -43,7 +45,7 @@ class Agreement(NamedTuple):
 def agreement(a: Verdicts, b: Verdicts) -> Agreement:
     """How far two annotators agree on the sentences that both have judged (Cohen 1960).
 
-    NaN for kappa where both always say the same one thing, or have no sentence in common.
+    Kappa is NaN if both gave one and the same verdict throughout, or share no sentence.
     """
     both = [(a[place], b[place]) for place in a if place in b]
     if not both:
@@ -56,8 +58,8 @@ def agreement(a: Verdicts, b: Verdicts) -> Agreement:
 
 
 def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
-    """One verdict a sentence from several annotators: the adjudicator's where there is one, else
-    what all say who have judged it; none where they disagree.
+    """One verdict per sentence from several annotators: the adjudicator's if there is one, else
+    the verdict on which all who judged the sentence agree. Others are left out.
     """
     places = dict.fromkeys(place for said in judged.values() for place in said)
     last_word, settled = judged.get(ADJUDICATOR, {}), {}
@@ -69,7 +71,7 @@ def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
 
 
 def disagreements(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.DataFrame:
-    """The sentences that are not settled, with what each annotator says: work for an adjudicator,
+    """The sentences that are not settled, with each annotator's verdict: work for an adjudicator,
     who judges them under the name "adjudicator".
     """
     settled, rows = settle(judged), []
@@ -85,8 +87,8 @@ def disagreements(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.D
 def as_table(
     items: Sequence[Item], annotators: Sequence[str], folder: Path = ANNOTATIONS
 ) -> pd.DataFrame:
-    """What counts of several annotators, one row a sentence and annotator, to be written as CSV;
-    judgements of other items are left out.
+    """The current judgements of several annotators, to be written as CSV: one row per sentence and
+    annotator. Judgements of items that are not in `items` are left out.
     """
     by_id, rows = {item.id: item for item in items}, []
     for annotator in annotators:

@@ -1,5 +1,5 @@
-"""From run folders to tidy tables: means with intervals and deviations, paired differences, and the
-papers' numbers beside them.
+"""Turns run folders into tidy tables: means with intervals and deviations, paired differences, and
+the papers' numbers next to them.
 """
 
 import json
@@ -20,11 +20,11 @@ COLUMNS = [*BY, "mean", "low", "high", "deviation", "n", "reported"]
 
 
 def read_runs(p: Parameters, experiment: str, part: str = "test", **how) -> pd.DataFrame:
-    """The runs of an experiment with these parameters and no others: one row a question and
-    demonstration set, with what was run and the question's scores.
+    """Read the runs of an experiment with exactly these parameters: one row per question and
+    demonstration set, with the columns that describe the run and the question's scores.
 
-    `how`: `shown` and `grid_of` of the benches. Raises FileNotFoundError, with the command that
-    makes them, when a data set has none.
+    `how`: `shown` and `grid_of` of the benches. Raises FileNotFoundError, which names the command
+    that makes the runs, when a data set has none.
     """
     folders = find_runs(p, experiment, part, **how)
     runs = pd.concat([_read_run(folder) for folder in folders], ignore_index=True)
@@ -38,7 +38,7 @@ def find_runs(
     shown: str | None = None,
     grid_of: str = MAIN,
 ) -> list[Path]:
-    """The folders of these runs, by data set and name; errors as those of read_runs."""
+    """The folders of the runs that `read_runs` reads, by data set and name; the same errors."""
     folders, place = [], runs_folder(p, experiment, shown, grid_of)
     for dataset in p.datasets:
         found = sorted(path.parent for path in (place / dataset / part).glob("*/run.json"))
@@ -53,7 +53,7 @@ def find_runs(
 
 
 def has_runs(p: Parameters, experiment: str, part: str = "test", **how) -> bool:
-    """Whether read_runs finds these runs, of every data set."""
+    """Whether `read_runs` finds these runs for every data set."""
     place = runs_folder(p, experiment, **how)
     return all(any((place / name / part).glob("*/run.json")) for name in p.datasets)
 
@@ -64,17 +64,19 @@ def _read_run(folder: Path) -> pd.DataFrame:
 
 
 def _in_order(systems: pd.Series) -> pd.Series:
-    """The place of each system in tables; one whose file is gone comes last."""
+    """The place of each system in tables. Systems whose files are gone come last."""
     order = {name: place for place, name in enumerate(all_systems())}
     return systems.map(lambda name: order.get(name, len(order)))
 
 
 def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFrame:
-    """What an experiment's runs ask for, on average over demonstration sets or, of the "dev" part,
-    over settings: retrievals, generations, and their tokens, whether computed or remembered; and of
-    all requests how many were computed when the run was last made, and how many saved: remembered,
-    or shared by programs. With a model behind a server also what all these tokens cost, NaN where
-    the price is not known.
+    """What an experiment's runs request: one row per data set and system, the mean over
+    demonstration sets or, for the "dev" part, over settings.
+
+    Retrievals, generations and tokens are counted whether they were computed or came from the
+    cache. `computed`: the requests that were computed when the run was last made; `saved`: all
+    others, which came from the cache or were shared by programs. With a model behind a server also
+    the cost of all tokens, NaN if the price is not known.
     """
     rows = []
     for folder in find_runs(p, experiment, part):
@@ -109,8 +111,8 @@ def _read_cost(about: dict) -> dict:
 
 
 def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The curves of miniature models' trainings (losses and held-out accuracies by step), and how
-    each was made; by folder name.
+    """The training curves of the shipped models (losses and held-out accuracies by step), and how
+    each model was made; both by folder name.
     """
     folders = [Path(folder) for folder in folders]
     curves = [
@@ -122,11 +124,11 @@ def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
-    """Means, in percent, each of the measure that its row names in `metric`.
+    """The mean score of each group in percent, by the measure that the column `metric` names.
 
-    `low`, `high`: 95% bootstrap interval over questions; with several demonstration sets, of each
-    question's mean. `deviation`: the sample deviation of the demonstration sets' means, none for
-    one set (IRCoT §4.1).
+    `low`, `high`: 95% bootstrap interval over questions, each with its mean over demonstration
+    sets. `deviation`: the sample standard deviation of the demonstration sets' means, NaN for a
+    single set (IRCoT §4.1).
     """
     by, rows = list(dict.fromkeys([*by, "metric"])), []
     for group, runs in scores.groupby(by, sort=False, dropna=False):
@@ -140,7 +142,7 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
 
 
 def describe(scores: pd.DataFrame, profile: str) -> str:
-    """What made a figure, for its title: profile, models, and questions a data set."""
+    """What a figure was made with, for its title: profile, models, and questions per data set."""
     models = [Path(model).name for model in scores["model"].unique()]
     counts = sorted(set(scores.groupby("dataset")["id"].nunique()))
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
@@ -149,7 +151,7 @@ def describe(scores: pd.DataFrame, profile: str) -> str:
 
 
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
-    """The mean of each question over demonstration sets; without those that have no such score."""
+    """The mean of each question over demonstration sets; questions without a score are left out."""
     return runs.groupby("id")[metric].mean().dropna().sort_index()
 
 
@@ -158,13 +160,13 @@ def compare(
     by: Sequence[str] = ("dataset",),
     against: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """The papers' claims that one system is better than another, each tested on the same questions
-    by a paired bootstrap of the difference (`metrics.paired_difference`), in points.
+    """Test the papers' claims that one system is better than another, each on the same questions by
+    a paired bootstrap of the difference (`metrics.paired_difference`), in points.
 
-    The systems' records say which claims there are (`System.better_than`). `by`: the columns that
-    tell apart what is compared. `against`: where the other systems' scores are, if they are of
-    another model. `verdict`: "holds" or "does not hold" where the 95% interval leaves out zero and
-    p is below 0.05, else "cannot tell".
+    The systems' records list the claims (`System.better_than`). `by`: the columns whose values
+    separate one comparison from another. `against`: the scores of the worse systems, if they were
+    run with another model. `verdict`: "holds" or "does not hold" if the 95% interval excludes zero
+    and p is below 0.05, else "cannot tell".
     """
     rows, others = [], scores if against is None else against
     for group, runs in scores.groupby(list(by), sort=False):
@@ -190,9 +192,9 @@ def difference(better: pd.DataFrame, worse: pd.DataFrame) -> dict:
 
 def name_edges(chosen: pd.DataFrame, tuning: pd.DataFrame) -> pd.DataFrame:
     """The chosen settings with a column `edge`: the parameters whose best value is the first or the
-    last of more than two that were tried, so that one beyond might be better still.
+    last of those that were tried, so that a value beyond it might be better still.
 
-    Not where a value between does as well; and of two values each is an edge, which says nothing.
+    A parameter is not listed if a value in between does as well, or if only two values were tried.
     """
     edges = []
     for setting in chosen.to_dict("records"):
@@ -203,12 +205,12 @@ def name_edges(chosen: pd.DataFrame, tuning: pd.DataFrame) -> pd.DataFrame:
 
 
 def _on_edge(rows: pd.DataFrame, name: str) -> bool:
-    best = rows.groupby(name)["value"].max()  # by value of the parameter, in their order
+    best = rows.groupby(name)["value"].max()  # in the order of the parameter's values
     return len(best) > 2 and best.iloc[1:-1].max() < best.max()
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
-    """The papers' numbers (data/reported.csv), only rows whose columns equal `wanted`."""
+    """A paper's numbers from data/reported.csv: the rows whose columns equal `wanted`."""
     table = pd.read_csv(REPORTED)
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]
@@ -218,11 +220,10 @@ def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
 def with_reported(
     ours: pd.DataFrame, reported: pd.DataFrame, model: str = "Flan-T5-XXL"
 ) -> pd.DataFrame:
-    """Our means with the paper's value for the same data set, system and metric with its `model`,
-    where there is one, then the paper's own rows.
+    """Our means, with the paper's value for the same data set, system and metric with its `model`
+    in the column `reported`, followed by the paper's own rows.
 
-    The paper's rows have the profile "paper", no mean of ours, and their number in the column
-    `reported`.
+    The paper's rows have the profile "paper", their number in `reported`, and no mean of ours.
     """
     keys = ["dataset", "system", "metric"]
     theirs = reported[reported["model"] == model].drop_duplicates(keys)

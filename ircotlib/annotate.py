@@ -1,8 +1,8 @@
 """Judgements of the sentences of chains of thought, by people or by the laboratory's judge, in
 data/annotations (IRCoT §5, Figure 7). `agreement` compares annotators, `factuality` counts errors.
 
-One file an annotator, one line a click; nothing is ever changed or removed in it. Several windows
-may write to it at once, if it is on a local disk.
+Each annotator has one file, to which each click appends a line; no line is ever changed or removed.
+Several windows may write to the same file at once if it is on a local disk.
 """
 
 import json
@@ -21,16 +21,16 @@ from ircotlib.paths import DATA
 
 ANNOTATIONS = DATA / "annotations"
 TRUE, FALSE, UNSURE = VERDICTS = ("true", "false", "unsure")
-JUDGE = "judge"  # the name under which a program judges
+JUDGE = "judge"  # the annotator's name that a program judges under
 NAME = re.compile(r"[A-Za-z0-9][\w-]*")
 Verdicts = dict[tuple[str, int], str]  # by item and sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One click: what an annotator says of a sentence of an item; sentences count from 0.
+    """One click: an annotator's verdict on a sentence of an item; sentences count from 0.
 
-    `verdict`: "true", "false" or "unsure"; None takes the last judgement of this sentence back.
+    `verdict`: "true", "false" or "unsure"; None takes back the last judgement of this sentence.
     """
 
     annotator: str
@@ -55,8 +55,11 @@ def judge_sentence(
 
 
 def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS) -> list:
-    """Append judgements, dated now, to the files of their annotators: one write a line, so that
-    lines of several windows never mix, and one fsync a file.
+    """Append judgements to the files of their annotators, and return them; those without a time are
+    dated now.
+
+    Each line is one write, so that lines of several windows never mix. Raises ValueError for an
+    unknown verdict, OSError if the disk is full.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     dated = [Judgement(**asdict(one) | {"time": one.time or now}) for one in judgements]
@@ -76,7 +79,7 @@ def _append(path: Path, lines: Iterable[str]) -> None:
     try:
         size = os.fstat(file).st_size
         if size and os.pread(file, 1, size - 1) != b"\n":
-            os.write(file, b"\n")  # ends the line of a process that was killed
+            os.write(file, b"\n")  # ends a line that a killed process left unfinished
         for line in lines:
             written = f"{line}\n".encode()
             if os.write(file, written) < len(written):
@@ -87,7 +90,7 @@ def _append(path: Path, lines: Iterable[str]) -> None:
 
 
 def file_of(annotator: str, folder: Path = ANNOTATIONS) -> Path:
-    """The file of an annotator; ValueError for a name that could be no file's."""
+    """The file of an annotator; raises ValueError for a name that cannot be a file name."""
     if not NAME.fullmatch(annotator):
         expected = "letters, digits, - and _, as ada"
         raise ValueError(f"found the annotator's name {annotator!r}, expected {expected}")
@@ -95,15 +98,15 @@ def file_of(annotator: str, folder: Path = ANNOTATIONS) -> Path:
 
 
 def all_annotators(folder: Path = ANNOTATIONS) -> list[str]:
-    """Who has a file, by name."""
+    """The names of all annotators who have a file, sorted."""
     return sorted(path.stem for path in Path(folder).glob("*.jsonl"))
 
 
 def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
-    """The judgements of an annotator that count, in order: those that were taken back are left out.
+    """The judgements of an annotator in order, without those that were taken back.
 
-    A line that is no judgement, as a kill in the middle of writing leaves it, is left out with a
-    warning.
+    A line that is not a judgement, such as one cut off when a process was killed, is left out with
+    a warning.
     """
     standing, path = [], file_of(annotator, folder)
     lines = path.read_bytes().split(b"\n") if path.exists() else []
@@ -124,7 +127,7 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
 
 
 def _read(line: bytes) -> Judgement:
-    """The judgement in a line; ValueError or TypeError where it is none."""
+    """The judgement in a line; raises ValueError or TypeError if it holds none."""
     judgement = Judgement(**json.loads(line))
     named = isinstance(judgement.item, str) and type(judgement.sentence) is int
     if not named or judgement.verdict not in (*VERDICTS, None):
@@ -138,8 +141,8 @@ def _last(judgements: Sequence[Judgement], place: tuple[str, int]) -> Judgement 
 
 
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
-    """Take back the annotator's last judgement that counts; return it, or None if there is none.
-    What was said of the sentence before counts again.
+    """Take back the annotator's last judgement and return it, or None if there is none. An earlier
+    judgement of the same sentence then counts again.
     """
     standing = read_judgements(annotator, folder)
     if not standing:
@@ -149,20 +152,20 @@ def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
 
 
 def verdicts(judgements: Iterable[Judgement]) -> Verdicts:
-    """What counts: the last judgement of each sentence."""
+    """The verdict of the last judgement of each sentence."""
     return {(one.item, one.sentence): one.verdict for one in judgements}
 
 
 def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """What counts of an annotator."""
+    """The current verdicts of an annotator."""
     return verdicts(read_judgements(annotator, folder))
 
 
 def let_judge(
     items: Sequence[Item], says: Callable[[str, Question], str], folder: Path = ANNOTATIONS
 ) -> Verdicts:
-    """Let a program judge all sentences that are facts, as the annotator "judge", and return what
-    it says; only what it has not said before is written.
+    """Let a program judge all sentences that state facts, as the annotator "judge", and return its
+    verdicts. Only verdicts that are new or changed are written.
     """
     facts = [(item, n) for item in items for n in range(item.facts)]
     said = {(item.id, n): says(item.sentences[n], item.question) for item, n in facts}
@@ -173,7 +176,7 @@ def let_judge(
 
 
 class Progress(NamedTuple):
-    """How many sentences are judged, of how many; and the same of whole chains."""
+    """How many sentences are judged, of how many; the same for complete chains."""
 
     sentences: int
     of_sentences: int
@@ -182,13 +185,15 @@ class Progress(NamedTuple):
 
 
 def progress(items: Sequence[Item], judged: Verdicts) -> Progress:
-    """How far an annotator is."""
+    """How far an annotator has got."""
     left = [sum((item.id, n) not in judged for n in range(item.facts)) for item in items]
     total = sum(item.facts for item in items)
     return Progress(total - sum(left), total, left.count(0), len(items))
 
 
 def first_open(items: Sequence[Item], judged: Verdicts) -> tuple[int, int] | None:
-    """Where to go on: the place of the first item with a sentence not judged, and that sentence."""
+    """Where to continue: the place of the first item with a sentence that is not judged yet, and
+    the number of that sentence; None if all are judged.
+    """
     places = ((i, n) for i, item in enumerate(items) for n in range(item.facts))
     return next((place for place in places if (items[place[0]].id, place[1]) not in judged), None)

@@ -1,5 +1,5 @@
-"""The box in which chains of thought and references are judged: a thin widget over `annotate`, with
-keys for every button. docs/annotate.md describes it.
+"""The box for judging chains of thought and references: a thin widget over `annotate`, with a key
+for every button (docs/annotate.md).
 """
 
 import os
@@ -40,8 +40,9 @@ SMALL_WORDS = frozenset(
 
 
 class Page(anywidget.AnyWidget):
-    """What is read, as HTML, and the keys that are pressed while the focus is in the box. Each is
-    sent with the number of what was shown then: messages may overtake each other.
+    """The text to be judged, as HTML; it also listens for keys while the box has the focus. Each
+    key is sent with the number of the page that was shown, because messages may arrive out of
+    order.
     """
 
     _esm, _css = (Path(__file__).with_suffix(suffix) for suffix in (".js", ".css"))
@@ -51,7 +52,7 @@ class Page(anywidget.AnyWidget):
 
 
 class AnnotateBox(VBox):
-    """The box. It keeps only where the annotator is; all that was judged is read from the file."""
+    """The box. It keeps only the annotator's place; all judgements are read from the file."""
 
     def __init__(self, items: Sequence[Item], annotator: str = "", folder: Path = ANNOTATIONS):
         self.items, self.folder = items, folder
@@ -73,7 +74,7 @@ class AnnotateBox(VBox):
         self.resume()
 
     def _dress(self) -> None:
-        """What the style sheet and the script know the parts by."""
+        """Add the classes by which the style sheet and the script find the parts."""
         self.add_class("ircot-annotate")
         self.name.add_class("ircot-name")
         self.note.add_class("ircot-note")
@@ -84,11 +85,11 @@ class AnnotateBox(VBox):
 
     @property
     def named(self) -> bool:
-        """Whether the annotator's name can be a file's."""
+        """Whether the annotator's name can be a file name."""
         return annotate.NAME.fullmatch(self.name.value) is not None
 
     def resume(self) -> None:
-        """Read what this annotator has judged, and go to the first sentence that is not."""
+        """Read what this annotator has judged, and go to the first sentence not judged yet."""
         self._read()
         self._go_on()
         self.show()
@@ -103,12 +104,12 @@ class AnnotateBox(VBox):
         self.at = self.places.index(place) if place else 0
 
     def _hear(self, message: dict) -> None:
-        """A key counts for the sentence that was shown when it was pressed, or not at all."""
+        """Act on a key, unless another sentence has been shown since it was pressed."""
         if message.get("shown") == self.page.shown:
             self.press(message.get("key"))
 
     def press(self, key: str) -> None:
-        """Do what a key or its button stands for; nothing is judged without a name."""
+        """Do what a key or its button stands for. Without a name nothing is judged."""
         failed = ""
         if self.places and key in BUTTONS and (self.named or key in MOVES):
             try:
@@ -135,7 +136,7 @@ class AnnotateBox(VBox):
         if self.at + 1 < len(self.places):
             self._move("ArrowRight")
         else:
-            self._go_on()  # to what was passed over
+            self._go_on()  # to the first sentence that was skipped
 
     def _undo(self) -> None:
         taken = annotate.undo(self.name.value, self.folder)
@@ -154,7 +155,7 @@ class AnnotateBox(VBox):
             self.at = min(max(self.at + step, 0), len(self.places) - 1)
 
     def show(self, failed: str = "") -> None:
-        """Show the sentence the annotator is at, and how far he is, or what failed."""
+        """Show the current sentence, and the annotator's progress or what failed."""
         done = annotate.progress(self.items, self.judged)
         self.bar.value = done.sentences
         self.told.value = failed or self._tell(done)
@@ -180,8 +181,8 @@ class AnnotateBox(VBox):
 
 
 def page_of(item: Item, now: int, judged: annotate.Verdicts) -> str:
-    """An item as HTML, one sentence being judged. All texts come from models and corpora: they are
-    escaped.
+    """An item as HTML, with the sentence that is being judged highlighted. All texts are escaped,
+    because they come from models and corpora.
     """
     words = words_of(item.sentences[now])
     lines = []
@@ -207,7 +208,7 @@ def _paragraph(paragraph: Paragraph, words: frozenset[str]) -> str:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text that tell something, in lower case."""
+    """The words of a text in lower case, without small words such as "the"."""
     return frozenset(re.findall(r"\w+", text.lower())) - SMALL_WORDS
 
 
@@ -220,15 +221,15 @@ def mark(text: str, words: frozenset[str]) -> str:
 
 
 def annotate_box(p: Parameters, annotator: str = "", folder: Path = ANNOTATIONS) -> None:
-    """Show the box for the chains of IRCoT's Figure 7, or of the systems that the parameters name;
-    where runs are missing, what makes them; silent in batch.
+    """Show the box for the chains of IRCoT's Figure 7, or of the systems that the parameters name.
+    If runs are missing, show the command that makes them; in a batch run, show nothing.
     """
     _show_box(read_items, p, p.systems or FIGURE_7, annotator, folder)
 
 
 def references_box(p: Parameters, annotator: str = "", folder: Path = ANNOTATIONS) -> None:
-    """Show the box for the references in SearChain's final contents (Table 5, AMP), as
-    `annotate_box` does.
+    """Show the box for the references in SearChain's final contents (Table 5, AMP); otherwise like
+    `annotate_box`.
     """
     _show_box(read_references, p, p.systems, annotator, folder)
 

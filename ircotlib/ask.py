@@ -1,5 +1,5 @@
-"""One question of one's own through the systems, with every step: in 00_tour, from the command line
-and from Python.
+"""Asks the systems a question of your own and shows every step: in 00_tour, on the command line and
+from Python.
 """
 
 import sys
@@ -38,9 +38,9 @@ class Asked(NamedTuple):
 
 
 def own_question(text: str, dataset: str) -> Question:
-    """A typed question; what is longer than 1,000 characters is cut off, with a word on stderr.
+    """A question record for a typed text; after 1,000 characters it is cut off, which stderr says.
 
-    Raises ValueError for an empty one.
+    Raises ValueError for an empty text.
     """
     text = " ".join(text.split())
     if not text:
@@ -64,7 +64,7 @@ def ask(p: Parameters, text: str) -> Iterator[Asked]:
 
 
 def trace_as_text(trace: Sequence[Step]) -> str:
-    """Every step of a trace in a line, without prompts."""
+    """The steps of a trace, one per line, without prompts."""
     return "\n".join(f"{number}. {_line(step)}" for number, step in enumerate(trace, start=1))
 
 
@@ -93,5 +93,5 @@ def _line(step: Step) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text in one line, without characters that would steer a terminal."""
+    """A text in one line, without control characters."""
     return "".join(one if one.isprintable() else " " for one in text).strip()

@@ -1,4 +1,4 @@
-"""Opening what answers requests, as the parameters say; nothing is read before it is asked."""
+"""Opens the backends that the parameters name. Models are only loaded at their first request."""
 
 import hashlib
 import re
@@ -14,10 +14,12 @@ from ircotlib.retrieval.names import VECTORS
 
 
 def open_retriever(corpus, folder: Path, retriever: str = "embedded") -> object:
-    """The index of a corpus, made in a folder where there is none: "embedded"; by vectors,
-    "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL"; or on an Elasticsearch at an address; of a
-    cluster several with commas between them: its index then has as many shards as there are
-    addresses, each twice. Credentials come from the environment (elastic_client.connect).
+    """Open the index of a corpus, which is built in `folder` if it is not there.
+
+    `retriever`: "embedded" for BM25 in this process; "dense:MODEL", "colbert:MODEL" or
+    "hybrid:MODEL" for vectors; or the address of an Elasticsearch, of a cluster several addresses
+    with commas between them: its index then has as many shards as there are addresses, each with
+    one replica. Credentials come from the environment (elastic_client.connect).
     """
     name, progress = folder.name, partial(track, label=f"index of {folder.name}")
     kind, _, model = retriever.partition(":")
@@ -29,7 +31,7 @@ def open_retriever(corpus, folder: Path, retriever: str = "embedded") -> object:
         words = open_index(corpus, folder, progress)
         progress = partial(track, label=f"vectors of {name}", every=100)
         return open_dense(words, f"{kind}:{resolve(model)}", folder, progress)
-    from ircotlib.retrieval.elastic_load import open_elasticsearch  # its client is an extra
+    from ircotlib.retrieval.elastic_load import open_elasticsearch  # needs an extra
 
     nodes = len(retriever.split(","))
     shards = {"shards": nodes, "replicas": min(1, nodes - 1)}
@@ -37,10 +39,10 @@ def open_retriever(corpus, folder: Path, retriever: str = "embedded") -> object:
 
 
 def index_name(folder: str) -> str:
-    """A name on an Elasticsearch for the index of a folder: safe for any name, and another one for
-    another folder.
+    """The name of a folder's index on an Elasticsearch, valid and different for each folder.
 
-    Names of small letters, digits, "-", "_" and "." are kept; others, and long ones, end in a hash.
+    Names of lower-case letters, digits, "-", "_" and "." are kept; all others, and names of more
+    than 100 characters, get a hash at the end.
     """
     safe = re.sub(r"[^a-z0-9_.-]+", "-", folder.lower())
     if safe == folder and len(folder) <= 100:
@@ -50,8 +52,8 @@ def index_name(folder: str) -> str:
 
 
 def open_model(p: Parameters) -> object:
-    """The model of the parameters: on this machine, or behind a server; opened once in a process,
-    which thus has one budget.
+    """The model that the parameters name, on this machine or behind a server. It is opened once per
+    process, so that the whole process shares one budget.
     """
     if not p.server:
         return _model(p.model, p.dtype)
@@ -78,8 +80,8 @@ def _served(name, server, chat, in_flight, prices, timeout, max_cost, max_reques
 
 @cache
 def open_reading(extractor: str, duplicates: str) -> tuple[object, object]:
-    """What extracts answers, and what tells duplicate queries; neither is read before it is asked,
-    or downloaded.
+    """The model that extracts answers, None if none is named, and the one that detects duplicate
+    queries. Neither is loaded or downloaded before its first request.
     """
     from ircotlib.reading.duplicates import open_duplicates
     from ircotlib.reading.reader import open_reader

@@ -1,4 +1,4 @@
-"""A bench: all that a run needs. Its data set, retriever, model, prompts and remembered calls."""
+"""A bench is all that a run needs: a data set, a retriever, a model, prompts and the call cache."""
 
 import hashlib
 import json
@@ -34,12 +34,12 @@ IDENTITY += ("extractor", "duplicates")
 
 @dataclass(frozen=True)
 class Bench:
-    """A data set's dev and test questions with the index of its corpus, a model (None: retrieval
-    only), what extracts answers and tells duplicate queries (None: nothing does), and the call
-    cache; open_bench makes one.
+    """All that a run needs; made by `open_bench`.
 
-    `experiment`: the notebook whose runs these are. `shown`: the data set whose demonstrations are
-    shown, None: its own (IRCoT §5, OOD). `grid_of`: whose values are tuned, MAIN, SCALE or OOD.
+    `experiment`: the notebook whose runs these are. `model`: None for retrieval only. `shown`: the
+    data set whose demonstrations are shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid
+    is tuned, MAIN, SCALE or OOD. `extractor`, `duplicates`: the models that extract answers and
+    detect duplicate queries, None if nothing does.
     """
 
     parameters: Parameters
@@ -63,7 +63,7 @@ class Bench:
 
     @property
     def backends(self) -> list:
-        """What answers the requests of its programs."""
+        """The backends that answer the requests of its programs."""
         all_of_them = (self.retriever, self.model, self.extractor, self.duplicates)
         return [backend for backend in all_of_them if backend is not None]
 
@@ -74,7 +74,7 @@ class Bench:
 
     @property
     def window(self) -> int:
-        """The tokens of a prompt and what is written after it."""
+        """The model's context in tokens: a prompt and the text generated after it."""
         return self.parameters.context_tokens or self.style.context_tokens
 
     @property
@@ -85,16 +85,16 @@ class Bench:
 
     @property
     def ambient(self) -> dict:
-        """What programs are told beside their own setting, if they ask for it."""
+        """What programs are given in addition to their own setting, if they take the keyword."""
         told = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
         told |= {"max_steps": self.parameters.max_steps}
         told |= {"released": self.parameters.released, "others": tuple(self.test)}
         return told | find_dataset(self.dataset).told
 
     def tokens(self, system: System | None) -> dict[str, int]:
-        """The most tokens of a system's generations, by keyword: of IRCoT's study as the style has
-        it (released program); else the program's own or the data set's, if the style and half the
-        window are as large (ours).
+        """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
+        decides (released program). For others it is the program's default or the data set's own
+        number, but never more than the style's `chain_tokens` or half the window (ours).
         """
         if system is None or system.study == IRCOT:
             return {"max_tokens": self.style.generation_tokens}
@@ -106,11 +106,11 @@ class Bench:
         return max(self.tokens(system).values(), default=self.style.generation_tokens)
 
     def grid_values(self, module: str, name: str, paper: Sequence) -> list:
-        """The values of a system's parameter that are tried on this bench."""
+        """The values that are tried for a parameter of a system on this bench."""
         return self.parameters.grid(module, name, list(paper), self.grid_of)
 
     def grid(self, system: System) -> dict[str, list]:
-        """What is tuned of a system; no M where there are no demonstrations."""
+        """The grid over which a system is tuned; without M if prompts show no demonstrations."""
         grid = {name: self.grid_values(system.module, name, v) for name, v in system.grid.items()}
         left_out = () if self.demonstrated else ("m",)
         return {name: values for name, values in grid.items() if values and name not in left_out}
@@ -122,9 +122,11 @@ class Bench:
         demonstration_set: int = 0,
         system: System | None = None,
     ) -> Prompt:
-        """The prompt writer of a stage of a system, of IRCoT's for None, with M distractors in the
-        demonstrations; 0: demonstrations without paragraphs; None: no demonstrations. Other
-        systems show their examples, which have neither M nor sets.
+        """The prompt writer of a stage of a system (None: of IRCoT).
+
+        `m`: the number of distractors in demonstrations; 0: demonstrations without paragraphs;
+        None: no demonstrations. Systems outside IRCoT's paper show their own examples, which have
+        no distractors and no sets. Raises ValueError if the bench has no model.
         """
         if self.model is None:
             found = f"found no model on the bench of {self.dataset}"
@@ -142,7 +144,7 @@ class Bench:
 
 
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
-    """Every parameter that decides the outcome of a bench's runs, grids included."""
+    """All parameters that decide the outcome of a bench's runs, including grids."""
     extra = p.model_extra or {}
     grids = {name: extra[name] for name in sorted(extra)} | {"distractors": p.distractors}
     named = {name: getattr(p, name) for name in IDENTITY}
@@ -170,7 +172,7 @@ def open_bench(
     shown: str | None = None,
     grid_of: str = MAIN,
 ) -> Bench:
-    """Open all that an experiment on one data set needs (IRCoT §4). See Bench for the rest."""
+    """Open all that an experiment on one data set needs (IRCoT §4); see Bench for the arguments."""
     opened = open_dataset(p, dataset)
     model = open_model(p) if with_model else None
     calls = _calls(DATA / "calls.sqlite")
@@ -184,15 +186,15 @@ def open_benches(p: Parameters, experiment: str, **how) -> list[Bench]:
 
 
 def change_model(p: Parameters, name: str) -> Parameters:
-    """The parameters with another model; a causal one is prompted as GPT3 was (IRCoT §4.1)."""
+    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1)."""
     changed = p.change(model=name)
     causal = not open_model(changed).is_encoder_decoder
     return changed.change(style=GPT3.name) if causal else changed
 
 
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
-    """Sample a data set's dev and test questions (IRCoT §4), and open the index of its corpus, made
-    where there is none.
+    """Sample a data set's dev and test questions (IRCoT §4), and open the index of its corpus,
+    which is built if it is not there.
     """
     questions, retriever = _opened(DATA, dataset, p.data_dir, p.corpus, p.retriever, p.released)
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
@@ -202,7 +204,7 @@ def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Ques
 def _opened(
     data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
 ) -> tuple[list[Question], object]:
-    """Questions and retriever, opened once in a process."""
+    """Questions and retriever, opened once per process."""
     folder, indexes = data_dir or make_laboratory(data / "laboratory"), data / "indexes"
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
@@ -220,9 +222,9 @@ def _calls(path: Path) -> Calls:
 def program_of(
     bench: Bench, system: System, *, demonstration_set: int = 0, **setting
 ) -> Callable[[Question], Program]:
-    """The program of a system for one question, with its setting (IRCoT §4.1: K, M).
+    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question.
 
-    Where a question has a main passage, any program is played within pages that the model names
+    For a question with a main passage the program only searches pages that the model has named
     first (IRCoT App. B).
     """
     m = setting.pop("m", 0 if bench.demonstrated else None)

@@ -1,7 +1,7 @@
 """The call cache: the reply to every request ever answered, by content, in one SQLite file.
 
-Replies are remembered, never results: change a prompt, a model or an index, and only the calls it
-touches are made again.
+It stores replies, never results: after a change of a prompt, a model or an index, only the calls
+that the change affects are made again.
 """
 
 import dataclasses
@@ -21,20 +21,21 @@ from ircotlib.program import Reply, Request, Retrieve
 
 SCHEMA = 2  # raised when the table changes; kept in the file as SQLite's user_version
 OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
-CHECKED = 100_000_000  # bytes of a file that is looked through when it is opened: 0.3 seconds
+CHECKED = 100_000_000  # the largest file, in bytes, that is checked when it is opened: 0.3 seconds
 DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
 
 
 def deepen(request: Request, depth: int) -> Request:
-    """The request that is answered and remembered in place of one: of a retrieval that of `depth`
-    paragraphs, which serves every smaller k, because the best k come first; any other one itself.
+    """The request that is answered and cached in place of this one: for a retrieval the same one
+    with `depth` paragraphs, which serves every smaller k because the best k come first; any other
+    request is returned unchanged.
     """
     shared = isinstance(request, Retrieve) and 1 <= request.k < depth
     return dataclasses.replace(request, k=depth) if shared else request
 
 
 def cut_to(request: Request, reply: Reply) -> Reply:
-    """What was asked for of a reply to the request in its place."""
+    """The part of the reply to the deeper request that this request asked for (see `deepen`)."""
     return reply[: request.k] if isinstance(request, Retrieve) else reply
 
 
@@ -42,8 +43,8 @@ def key(request, fingerprint: str) -> str:
     """The cache key of a request: 32 hexadecimal digits over its kind, its backend's fingerprint
     and its fields.
 
-    A field with its default value is left out, unless it is one of `program.IN_KEY`: a field that
-    is added later changes no key of a request that does not use it.
+    A field with its default value is left out, unless it is one of `program.IN_KEY`. So a field
+    that is added later does not change the keys of requests that do not use it.
     """
     content = [type(request).__name__, fingerprint, _fields_in_key(request)]
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -69,17 +70,17 @@ PUT = "INSERT INTO calls VALUES (?1, ?2, checksum(?1, ?2)) ON CONFLICT (key) DO 
 class Calls:
     """An open call cache, to be used in a `with` statement or closed.
 
-    `path`: the file, made when absent (on a local disk: SQLite's write-ahead log does not work over
-    a network); None: in memory only. Several processes may use one file at once; `timeout`: seconds
-    one waits for another that writes. Raises ValueError, and leaves the file as it is, when it is
-    not a call cache of this version, or damaged.
+    `path`: the file, created if absent (on a local disk: SQLite's write-ahead log does not work
+    over a network); None: in memory only. Several processes may use one file at once; `timeout`:
+    how many seconds each waits while another writes. Raises ValueError, and leaves the file as it
+    is, if it is damaged or is not a call cache of this version.
     """
 
     def __init__(self, path: Path | str | None = None, *, timeout: float = 60.0):
         self.path = ":memory:" if path is None else str(path)
         if self.path != ":memory:":
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-        # JupyterLab runs what a widget starts in a thread of its own; one at a time has its turn.
+        # JupyterLab runs a widget's callbacks in another thread; the lock admits one at a time.
         how = {"isolation_level": None, "check_same_thread": False}
         self._connection, self._turn = sqlite3.connect(self.path, timeout=timeout, **how), Lock()
         self._connection.create_function("checksum", 2, checksum, deterministic=True)
@@ -104,8 +105,8 @@ class Calls:
         self._connection.close()
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
-        """The stored replies, by key, of those keys that have one. A damaged one is forgotten, so
-        that it is asked for again, and stderr says so.
+        """The stored replies by key; keys without one are left out. Damaged replies are deleted, so
+        that they are requested again, and stderr says so.
         """
         wanted = json.dumps(list(keys))
         with self._turn, self._told():
@@ -117,10 +118,10 @@ class Calls:
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
         """Store replies by key in one transaction, committed when this returns; return the replies
-        stored now.
+        that are now stored under these keys.
 
-        A key that has a reply keeps it, so that two processes that answer the same request go on
-        with the same reply.
+        A key that already has a reply keeps it, so that two processes that answer the same request
+        continue with the same reply.
         """
         with self._turn, self._told(), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -148,9 +149,10 @@ class Calls:
             connection.execute(f"PRAGMA application_id={OWNER}")
 
     def _write_ahead(self, deadline: float) -> None:
-        """Turn on the write-ahead log: readers beside one writer, and a kill at any moment is safe.
+        """Turn on the write-ahead log: others can read while one writes, and killing the process is
+        safe at any moment.
 
-        SQLite does not wait by itself when two processes that open a new file both turn it on.
+        SQLite does not wait by itself when two processes turn it on for the same new file.
         """
         while True:
             try:
@@ -183,7 +185,7 @@ class Calls:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Tell in one line that the file is damaged, where SQLite finds that."""
+        """Raise ValueError, in one line, if SQLite finds the file damaged."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -207,7 +209,7 @@ class Calls:
 
 
 def checksum(key: str, reply: str) -> int:
-    """What is kept with a reply, to notice damage."""
+    """The checksum that is stored with a reply to detect damage."""
     return zlib.crc32(f"{key} {reply}".encode())
 
 

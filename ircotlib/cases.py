@@ -1,5 +1,5 @@
 """IRCoT's Tables 2 and 5: chains of thought of three systems for the same question, side by side.
-Which questions are shown is chosen from the runs by a rule (`rank_cases`), not by hand.
+The questions are chosen from the runs by a rule (`rank_cases`), not by hand.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from ircotlib.tables import as_markdown
 from ircotlib.text import sentences
 
 COMPARED = ("NoR QA", "OneR QA", "IRCoT QA")  # in the order of the paper's columns
-PLACES = {"Table 2": 0, "Table 5": 1}  # the most telling question of a data set, and the next one
+PLACES = {"Table 2": 0, "Table 5": 1}  # the rank of the question shown (`rank_cases`), from 0
 LEFT_OUT = "iirc"  # the paper shows the other three data sets
 GOLD = " ★"
 COLUMNS = ["dataset", "id", "question", "gold answer", "gold paragraphs", "system", "retrieved"]
@@ -29,8 +29,8 @@ COLUMNS += ["chain", "answer", "recall", "score", "paper's question", "paper's a
 
 
 def read_said(p: Parameters, experiment: str = "04_ircot") -> pd.DataFrame:
-    """What the three systems said of each test question, with the first demonstration set: the rows
-    of `read_predictions`, with the trace of each; without IIRC.
+    """What the three systems answered to each test question with the first demonstration set: the
+    rows of `read_predictions`, each with its trace; without IIRC.
     """
     p = p.change(datasets=[name for name in p.datasets if name != LEFT_OUT] or p.datasets)
     tables = []
@@ -45,13 +45,13 @@ def read_said(p: Parameters, experiment: str = "04_ircot") -> pd.DataFrame:
 
 
 def rank_cases(said: pd.DataFrame) -> list[str]:
-    """The ids of the questions of one data set that show best what the paper's captions say, the
-    most telling first.
+    """The ids of the questions of one data set that best show what the paper's captions say, the
+    best first (the rule is ours).
 
-    Shown is a question that IRCoT QA answers right, with all gold paragraphs found, and the two
-    others wrong. Of these come first: those for which OneR QA found some of the gold paragraphs, so
-    that it errs late; then the largest difference in recall to OneR QA; in the score; the longest
-    chain of IRCoT QA; the smallest id.
+    Only questions qualify that IRCoT QA answers right, with all gold paragraphs found, and the
+    other two answer wrong. They are ranked by: whether OneR QA found at least one gold paragraph,
+    so that its error comes late; the gain in recall over OneR QA; the gain in score; the length of
+    IRCoT QA's chain in sentences; the id.
     """
     if not set(COMPARED) <= set(said.get("system", ())):
         return []
@@ -73,9 +73,11 @@ def _length(said: pd.DataFrame, id: str) -> int:
 
 
 def show_cases(said: pd.DataFrame, p: Parameters, source: str) -> pd.DataFrame:
-    """IRCoT's Table 2 or 5, the `source`: of each data set one question, and on a row a system what
-    it retrieved (each query with the titles it found, gold ones with a star), its chain of thought,
-    its answer, recall and score in percent, and what the paper's case is about and its answer.
+    """IRCoT's Table 2 or 5 (`source`), with one question per data set and one row per system.
+
+    A row has what the system retrieved (each query with the titles it found, gold ones with a
+    star), its chain of thought, its answer, its recall and score in percent, what the paper's case
+    is about, and the answer given there.
     """
     rows = []
     for dataset in (name for name in p.datasets if len(said) and name in set(said["dataset"])):
@@ -91,7 +93,7 @@ def show_cases(said: pd.DataFrame, p: Parameters, source: str) -> pd.DataFrame:
 
 
 def _row(said: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:
-    """What one system said of a question."""
+    """The row of one system for a question."""
     row = {name: said[name] for name in ("dataset", "id", "question", "answer")}
     row |= {"gold answer": said["answers"][0], "gold paragraphs": _titles(gold, (), corpus)}
     row |= {"retrieved": "\n".join(_retrievals(said, gold, corpus))}
@@ -101,7 +103,7 @@ def _row(said: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:
 
 
 def _retrievals(said: pd.Series, gold: Sequence[str], corpus: Corpus) -> Iterator[str]:
-    """Each retrieval: what was asked, and the titles found."""
+    """One line per retrieval: the query and the titles found."""
     for step in said["trace"]:
         if "retrieve" in step:
             asked = step["retrieve"]
@@ -114,7 +116,7 @@ def _titles(ids: Sequence[str], gold: Sequence[str], corpus: Corpus) -> str:
 
 
 def cases_as_markdown(table: pd.DataFrame) -> str:
-    """The cases, one below the other, each with a table of what the systems said."""
+    """The cases one below the other, each with a table of the systems' chains and answers."""
     cases = table.fillna("").groupby(["dataset", "id"], sort=False)
     return "\n\n".join(map(_case, (rows for _, rows in cases))) or "No question shows it."
 

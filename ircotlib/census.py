@@ -1,4 +1,4 @@
-"""Why the answers of any system are wrong, where every fact is known: in the laboratory (ours)."""
+"""Why a system's answers are wrong, on the laboratory, where every fact is known (ours)."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,14 +26,16 @@ CAUSES += ("not retrieved", "misread", "made up")
 SHOWN = re.compile(r"^Observation \d+:.*$|\[WikiSearch\([^\[]*?→[^\]]*\]", re.MULTILINE)
 LABEL = re.compile(r"^(?:\[[^\]]*\]:?|[A-Z][\w ]{0,24}:|\d+\.|[A-Z]\w+,)\s+")
 GIVES = re.compile(r"answer(?: is)?:? |Finish\[|^Intermediate answer:|^A: ", re.IGNORECASE)
-COUNTED = ["profile", "dataset", "model", "system"]  # what a row of a census is about
+COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of a census
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a system did for a question: its `answer`; the `steps` that it wrote, a line or a
-    sentence each, except those that only give an answer; all that it `wrote`; the `queries` it
-    searched with; the paragraphs `found`; whether the answer was `parsed`.
+    """What a system did for a question.
+
+    `steps`: the lines or sentences it wrote, except those that only give an answer. `wrote`: all of
+    its text. `queries`: what it searched for. `found`: the paragraphs it retrieved. `parsed`:
+    whether an answer could be read from its text.
     """
 
     question: str
@@ -46,21 +48,22 @@ class Said:
 
 
 def cause_of(said: Said, riddle: Riddle, world: World, knew: bool = False) -> str:
-    """Why a wrong answer is wrong: the first of these rules that applies. `knew`: without retrieval
-    the model answers the question right.
+    """The cause of a wrong answer: the first of these rules that applies (ours). `knew`: the model
+    answers the question right without retrieval.
 
-    - "not parsed": the answer is empty, or nothing but what was written last, for that names none.
-    - "misled by retrieval": the model knew, and something was searched for (SearChain §4.3.2).
-    - "wrong conclusion": steps were written, with the values of all facts that are needed.
+    - "not parsed": no answer could be read from the text, so it is empty or the text itself.
+    - "misled by retrieval": the model knew the answer, and it searched (SearChain §4.3.2).
+    - "wrong conclusion": it wrote steps that contain the values of all facts that are needed.
 
-    Else the first of these facts without its value in what was written decides; where no steps were
-    written, the first that was not found:
+    Otherwise one fact decides: the first whose value is not in the text or, if no steps were
+    written, the first that was not found.
 
-    - "wrong decomposition": steps were written, and none asks for this fact or states it. A step
-      that names its subject in words that are not the laboratory's counts as asking for it.
+    - "wrong decomposition": steps were written, but none asks for this fact or states it. A step
+      that names the fact's subject in words other than the laboratory's counts as asking for it.
     - "misread": the paragraph that states the fact was found.
-    - "not retrieved": it was not, though a query asked for the fact or was the question itself.
-    - "made up": nothing was searched for, or not for this: the value is the model's own.
+    - "not retrieved": it was not found, though a query asked for the fact or was the question
+      itself.
+    - "made up": the system did not search for the fact; the value is the model's own.
     """
     if not said.parsed:
         return "not parsed"
@@ -90,9 +93,7 @@ def _is_found(said: Said, fact: Fact, world: World) -> bool:
 
 
 def _asks(lines: Sequence[str], fact: Fact, riddle: Riddle, world: World) -> bool:
-    """Whether one of these lines asks for a fact or states it; the question itself does not
-    count.
-    """
+    """Whether one of these lines, other than the question itself, asks for a fact or states it."""
     relation, subjects = world.relation(*fact), (fact.subject, _nested(fact, riddle, world))
     others = [one for one in RELATIONS[world.entities[fact.subject].kind] if one != relation]
     for line in lines:
@@ -107,7 +108,7 @@ def _asks(lines: Sequence[str], fact: Fact, riddle: Riddle, world: World) -> boo
 
 
 def _is_about(line: str, x: str, relation: Relation) -> bool:
-    """Whether a line asks for a relation of x, or states it, in words of the laboratory."""
+    """Whether a line asks for a relation of x, or states it, in the laboratory's wording."""
     if not _has(line, x):
         return False
     wordings = [question.format(x=x) for question in relation.questions]
@@ -120,9 +121,7 @@ _facts = lru_cache(maxsize=100_000)(read_facts)  # systems write many of the sam
 
 
 def _nested(fact: Fact, riddle: Riddle, world: World) -> str:
-    """The subject of a fact as a question names it that has not been answered: "the director of
-    X".
-    """
+    """The subject of a fact as it is described before its name is known: "the director of X"."""
     before = next((one for one in riddle.facts if world.value(*one) == fact.subject), None)
     if before is None or before == fact:
         return fact.subject
@@ -130,8 +129,8 @@ def _nested(fact: Fact, riddle: Riddle, world: World) -> str:
 
 
 def read_said(line: Mapping, question: str, find: Callable[[str], Paragraph]) -> Said:
-    """What was said of a question, from its line of predictions.jsonl. Of a chain of query the
-    nodes on the correct path count; passages that a system put into its own text do not.
+    """What a system did for a question, from its line of predictions.jsonl. Of a chain of query
+    only nodes on the correct path count. Passages that a system inserted into its text do not.
     """
     nodes = [node for row in line["nodes"] if (node := Node(**row)).mark]
     chain = "\n".join([*([] if nodes else line["thoughts"]), line["reading"]])
@@ -152,9 +151,9 @@ def read_said(line: Mapping, question: str, find: Callable[[str], Paragraph]) ->
 
 
 def find_causes(folder: Path, knew: Mapping[str, bool]) -> pd.DataFrame:
-    """The cause of each answer of a run on the laboratory, "" for a right one, that is, one whose
-    cover-EM (or what the data set has in its place) is 1; `knew`: by id, whether the model answers
-    right without retrieval.
+    """The cause of each wrong answer of a run on the laboratory, one row per question; "" for a
+    right answer, whose cover-EM (or, if the data set has none, its own measure) is 1. `knew`: by
+    id, whether the model answers right without retrieval.
     """
     about = read_about(folder)
     p, dataset = parameters_of(about), about["dataset"]
@@ -174,8 +173,9 @@ def find_causes(folder: Path, knew: Mapping[str, bool]) -> pd.DataFrame:
 
 
 def count_causes(runs: pd.DataFrame, causes: Iterable[str] = CAUSES) -> pd.DataFrame:
-    """One row a data set, system and cause: how many of the `answers` (one a question and
-    demonstration set) it has, and their share in percent. `runs`: COUNTED and `cause` of each.
+    """Count causes: one row per data set, system and cause, with `n`, the number of `answers` (one
+    per question and demonstration set), and `share` in percent. `runs`: one row per answer with the
+    columns COUNTED and `cause`.
     """
     for name, known in (("dataset", all_datasets()), ("system", all_systems())):
         order = list(dict.fromkeys([*known, *runs[name]]))

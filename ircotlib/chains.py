@@ -1,6 +1,4 @@
-"""Reading a chain of query, its answer and its citations out of what a model writes (SearChain
-§3.2, §3.3).
-"""
+"""Reads chains of query, answers and citations from a model's text (SearChain §3.2, §3.3)."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -20,8 +18,8 @@ CITATION = re.compile(r"\[(\d+(?: ?, ?\d+)*)\]")
 
 
 class Chain(NamedTuple):
-    """A chain of query: its nodes in order, its final content, and what of the text could not be
-    read, in a few words.
+    """A chain of query: its nodes in order, its final content, and in a few words which part of the
+    text could not be read.
     """
 
     nodes: tuple[Node, ...]
@@ -30,18 +28,18 @@ class Chain(NamedTuple):
 
 
 def read_chain(text: str, round: int = 1) -> Chain:
-    """Read a chain of query as far as it can be (SearChain §3.2, Figure 3); never raises.
+    """Read as much of a chain of query as can be read (SearChain §3.2, Figure 3); never raises.
 
-    These rules are ours. A mark counts with two of: brackets, a colon, the start of a line, in any
-    case and in bold; [Final Answer] is taken for [Final Content]. Whatever comes before the first
-    is dropped, as are lines that copy the instructions of the examples. A query is one line, an
-    answer ends at a blank line, a final content at the next mark; the last of several final
-    contents counts. An answer belongs to the last query of its number that has none, else to the
+    These rules are ours. A mark, such as [Query 1]:, needs two of brackets, a colon and the start
+    of a line; case and bold do not matter, and [Final Answer] means [Final Content]. Text before
+    the first mark and lines copied from the examples' instructions are dropped. A query is one
+    line, an answer ends at a blank line, a final content at the next mark; the last final content
+    counts. An answer belongs to the last query of its number that has no answer yet, else to the
     query right above it. A query without an answer is unsolved. An unsolved query that repeats the
     query above it is the same node, solved if an answer follows, as in the paper's examples; any
-    other takes no answer. A [Question] below a query begins another example, and the rest is
-    dropped, unless that [Question] is right above the final content, as in the paper's examples. A
-    text without marks is all final content.
+    other unsolved query takes no answer. A [Question] below a query begins another example, so the
+    rest is dropped, unless the final content follows directly, as in the paper's examples. A text
+    without marks is one final content.
     """
     asked, finals, faults = [], [], []
     pieces = _pieces(text)
@@ -63,9 +61,9 @@ def read_chain(text: str, round: int = 1) -> Chain:
 
 
 def read_released_chain(text: str, round: int = 1) -> Chain:
-    """Read a chain as the released program does: a query is any line with "Query" and "]:", its
-    answer the next line with "Answer", be it of another query; the final content as `read_chain`
-    does, because the program does not read it.
+    """Read a chain as SearChain's released program does: a query is any line with "Query" and "]:",
+    its answer the next line with "Answer", even if that belongs to another query. The program does
+    not read the final content, so that is read as in `read_chain`.
     """
     lines, found = text.split("\n"), []
     for place, line in enumerate(lines, start=1):
@@ -78,7 +76,7 @@ def read_released_chain(text: str, round: int = 1) -> Chain:
 
 @dataclass(slots=True)
 class _Asked:
-    """A query that was read, with its number as it is written; `closed`: it takes no answer."""
+    """A query that was read, with its number as written; `closed`: it takes no answer."""
 
     number: str
     query: str
@@ -87,7 +85,7 @@ class _Asked:
 
 
 def _pieces(text: str) -> list[tuple[str, str, str]]:
-    """The marks in order, in lower case, each with its number or "" and the text up to the next."""
+    """The marks in order: each in lower case, with its number or "" and the text up to the next."""
     text = COPIED.sub("", text.replace("**", ""))
     marks = [mark for mark in MARK.finditer(text) if _is_mark(mark)]
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
@@ -102,7 +100,7 @@ def _is_mark(mark: re.Match) -> bool:
 
 
 def _ask(asked: list[_Asked], number: str, text: str, unsolved: bool) -> str:
-    """Add a query to those asked; return what is wrong with it."""
+    """Add a query to those asked; return what is wrong with it, "" if nothing is."""
     query = _bare(text.partition("\n")[0])
     if not query:
         return "a query without text"
@@ -113,7 +111,7 @@ def _ask(asked: list[_Asked], number: str, text: str, unsolved: bool) -> str:
 
 
 def _answer(asked: list[_Asked], number: str, text: str) -> str:
-    """Give an answer to its query; return what is wrong with it."""
+    """Give an answer to its query; return what is wrong with it, "" if nothing is."""
     waiting = [one for one in asked if not (one.answer or one.closed)]
     named = [one for one in waiting if number and one.number == number]
     above = [one for one in waiting if one is asked[-1]]
@@ -124,7 +122,7 @@ def _answer(asked: list[_Asked], number: str, text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """A text without bold, and without quotation marks around all of it (Figure 20)."""
+    """A text without bold marks, and without quotation marks around the whole (Figure 20)."""
     text = text.strip("* \t")
     return text[1:-1].strip() if re.fullmatch(r'"[^"]*"|“[^”]*”', text) else text
 
@@ -146,17 +144,17 @@ def _faults(nodes: Sequence[Node], finals: Sequence[str]) -> list[str]:
 
 
 def read_tracing(text: str) -> Chain:
-    """Read the reply to the request for a final content, marked as one or not (SearChain §3.3)."""
+    """Read the reply to the request for a final content, with or without its mark (SearChain §3.3).
+    """
     final = read_chain(text).final
     return Chain((), final, "" if final else "no final content")
 
 
 def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str, str]:
-    """The answer and the last final content of the replies of a model, and what of them could not
-    be read.
+    """The answer, the last final content of a model's replies, and what could not be read of them.
 
-    The answer is what follows "answer is", else, and of a long form, the whole final content; both
-    without the marks of references.
+    The answer is what follows "answer is" in the final content; without these words, or for a
+    long-form question, it is the whole final content. Marks of references are removed from it.
     """
     final = next((chain.final for chain in reversed(chains) if chain.final), "")
     faults = [f"reply {n}: {c.fault}" for n, c in enumerate(chains, start=1) if c.fault]
@@ -166,8 +164,8 @@ def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str
 
 
 def citations(final: str) -> list[tuple[int, ...]]:
-    """The marks of references in a final content, in order: [1] is (1,), [1][3] and [1, 3] are
-    (1, 3) (SearChain §3.3).
+    """The marks of references in a final content, in order: (1,) for [1], (1, 3) for [1][3] and for
+    [1, 3] (SearChain §3.3).
     """
     groups = re.finditer(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*", final)
     return [tuple(map(int, re.findall(r"\d+", group[0]))) for group in groups]

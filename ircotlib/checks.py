@@ -1,4 +1,6 @@
-"""Before any notebook starts: the folders, files, models and clients that parameters name."""
+"""Checks, before any notebook starts, the folders, files, models and clients that the parameters
+name.
+"""
 
 import re
 import sys
@@ -22,7 +24,7 @@ from ircotlib.urls import find_away, is_here
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 CONFIG = "config.json"
-CLIENTS = {  # modules -> the extra that brings them
+CLIENTS = {  # module -> the extra that installs it
     "openai": "server",
     "elasticsearch": "elasticsearch",
     "sentence_transformers": "dense",
@@ -30,12 +32,12 @@ CLIENTS = {  # modules -> the extra that brings them
 
 
 def check_places(p: Parameters, data: bool = True, model: bool = True, models: bool = True) -> None:
-    """Raise ValueError where a folder, a file, a model, a client or an Elasticsearch that the
-    parameters name is not there, or a folder cannot be written to.
+    """Raise ValueError if a folder, a file, a model, a client or an Elasticsearch that the
+    parameters name is not there, or if a folder cannot be written to.
 
-    Official files and an Elasticsearch are looked for if `data`; on the hub, the model if `model`,
-    and those of 06_scale if `models`. A model server that is away is only told, on stderr: replies
-    that are kept do not need it.
+    `data`: look for the official files and the Elasticsearch. `model`, `models`: look on the hub
+    for the model, and for the models of 06_scale. A model server that does not answer is no error
+    but is reported on stderr, because replies in the call cache do not need it.
     """
     check_writable(DATA, "IRCOT_DATA")
     check_writable(FIGURES, "IRCOT_FIGURES")
@@ -58,8 +60,8 @@ def check_places(p: Parameters, data: bool = True, model: bool = True, models: b
 
 
 def check_writable(folder: Path, variable: str) -> None:
-    """Raise ValueError where a file of 64 kB cannot be written below a folder. The folder is not
-    made.
+    """Raise ValueError if a file of 64 kB cannot be written to a folder or, if it does not exist
+    yet, to the nearest folder above it. Nothing is left behind.
     """
     there = next(place for place in (folder, *folder.parents) if place.exists())
     try:
@@ -78,7 +80,7 @@ def _check_folder(name: str, value: str) -> None:
 
 
 def _check_data(p: Parameters) -> None:
-    """The official files; of a corpus that was made before, only those of the questions."""
+    """The official files are there; a corpus that was already made needs only the questions."""
     if p.corpus == "full" and not p.data_dir:
         raise ValueError("corpus: found full and no data_dir, expected the official files' folder")
     for dataset in map(find_dataset, p.datasets if p.data_dir else ()):
@@ -96,7 +98,7 @@ def _check_full(corpus: FullCorpus | None, dataset: str, data_dir: Path) -> None
 
 
 class _Unpacked(Exception):
-    """An archive is there; it is unpacked when its corpus is made."""
+    """Raised to skip unpacking: an archive is there, and is unpacked when its corpus is made."""
 
 
 def _unpack_later(label: str, total: int) -> Never:
@@ -104,7 +106,7 @@ def _unpack_later(label: str, total: int) -> Never:
 
 
 def _check_prompts(p: Parameters) -> None:
-    """The demonstrations of IRCoT's systems, if any of them shows some."""
+    """The demonstrations of IRCoT's systems are there, if any of these systems shows them."""
     shown = STYLES[p.style].demonstrated
     if shown and any(s.study == IRCOT and "m" in s.grid for s in choose_systems(p.systems)):
         for dataset in p.datasets:
@@ -125,7 +127,7 @@ def _check_clients(p: Parameters) -> None:
 
 
 def _check_elasticsearch(p: Parameters) -> None:
-    """One address at least of each Elasticsearch takes a connection."""
+    """At least one address of each Elasticsearch accepts a connection."""
     for retriever in (p.retriever, *p.retrievers):
         urls = retriever.split(",") if retriever.startswith("http") else ()
         if urls and all(reasons := [find_away(url) for url in urls]):
@@ -136,8 +138,8 @@ def _check_elasticsearch(p: Parameters) -> None:
 
 
 def _tell_away(server: str) -> None:
-    """Say which addresses of a model server take no connection; those behind a proxy are not
-    tried.
+    """Report on stderr which addresses of a model server accept no connection. Addresses behind a
+    proxy are not tried.
     """
     for url in server.split(","):
         if (is_here(url) or not getproxies()) and (reason := find_away(url)):
@@ -146,7 +148,7 @@ def _tell_away(server: str) -> None:
 
 
 def _check_models(p: Parameters, model: bool, models: bool) -> None:
-    """The models' folders, and names on the hub for what is asked for."""
+    """The models are there, in folders or on the hub."""
     if not p.server:
         check_model("model", p.model, hub=model)
         for name in p.models:
@@ -160,8 +162,8 @@ def _check_models(p: Parameters, model: bool, models: bool) -> None:
 
 
 def check_model(parameter: str, name: str, hub: bool = False, file: str | None = CONFIG) -> None:
-    """Raise ValueError where a model is neither a folder with this file, nor, if `hub`, in the
-    cache of the Hugging Face hub or there.
+    """Raise ValueError if a model is neither a folder that holds `file` nor a name on the Hugging
+    Face hub. `hub`: also check that the hub or its local cache has a model of that name.
     """
     folder = Path(resolve(name))
     if not name or (folder.is_dir() and (file is None or (folder / file).is_file())):
@@ -180,13 +182,13 @@ def check_model(parameter: str, name: str, hub: bool = False, file: str | None =
 
 
 def _missing_on_hub(name: str) -> str:
-    """Why neither the hub's cache nor the hub has a model; "" if one has it."""
+    """Why neither the hub nor its local cache gives a model; "" if one of them does."""
     from huggingface_hub import HfApi, try_to_load_from_cache
 
     if isinstance(try_to_load_from_cache(name, CONFIG), str):
         return ""
     try:
         HfApi().model_info(name, timeout=2.5)
-    except Exception as error:  # the library has its own, and those of two HTTP clients
+    except Exception as error:  # the library raises its own errors and those of two HTTP clients
         return " ".join(str(error).split())[:200]
     return ""

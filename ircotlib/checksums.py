@@ -1,5 +1,5 @@
-"""Checksums of what a corpus, an index or a laboratory is made of: taken when it is written,
-compared when it is opened, so that a damaged file is refused before it answers (ours).
+"""Checksums of the files of a corpus, an index or a laboratory: taken when it is written, compared
+when it is opened, so that a damaged file is refused before it is used (ours).
 """
 
 import json
@@ -12,23 +12,24 @@ from pathlib import Path
 
 from ircotlib.data import decode_text
 
-MOST = 5_000_000_000  # bytes that are compared at an opening: three seconds (docs/faults.md)
+MOST = 5_000_000_000  # the most bytes that are compared at opening: three seconds (docs/faults.md)
 PIECE = 1 << 20
-PANIC = "PanicException"  # of pyo3, which gives no way to import it
-Sums = dict[str, list[int]]  # of each file by name: its size in bytes, its CRC-32
+PANIC = "PanicException"  # raised by pyo3, which does not export it
+Sums = dict[str, list[int]]  # file name -> its size in bytes and its CRC-32
 
 
 def take_sums(folder: Path, names: Iterable[str]) -> Sums:
-    """Size and checksum of files of a folder; two are read at a time."""
+    """Sizes and checksums of files in a folder; two files are read at a time."""
     paths = {name: Path(folder) / name for name in names}
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(paths, pool.map(_take, paths.values()), strict=True))
 
 
 def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
-    """Compare files with what they were when they were written; ValueError, in one line, names the
-    first that differs, and the remedy. Of more than MOST bytes sizes alone are compared, and stderr
-    says so.
+    """Compare files with the sizes and checksums taken when they were written. Of more than MOST
+    bytes in all only the sizes are compared, which stderr says.
+
+    Raises ValueError, in one line, with the first file that differs and the remedy.
     """
     for name, (size, _) in sums.items():
         path = Path(folder) / name
@@ -48,7 +49,7 @@ def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
 
 
 def write_about(path: Path, about: Mapping) -> None:
-    """Write what a folder holds as JSON, with a checksum of its own, whole or not at all."""
+    """Write the description of a folder as JSON, with its own checksum, atomically."""
     partial = path.with_name(f"{path.name}.partial")
     content = dict(about) | {"checksum": _checksum(about)}
     partial.write_text(json.dumps(content) + "\n", encoding="utf-8")
@@ -56,8 +57,8 @@ def write_about(path: Path, about: Mapping) -> None:
 
 
 def read_about(path: Path, remedy: str) -> dict | None:
-    """What write_about wrote; None where there is no such file. ValueError, in one line, where it
-    is damaged.
+    """Read what `write_about` wrote; None if there is no such file. Raises ValueError, in one line,
+    if it is damaged.
     """
     if not path.is_file():
         return None
@@ -74,8 +75,8 @@ def read_about(path: Path, remedy: str) -> dict | None:
 
 @contextmanager
 def tell_damage(folder: Path, remedy: str) -> Iterator[None]:
-    """Tell in one line what a library written in Rust could not read. Its panics are no Exception,
-    so that they would pass all that handles errors.
+    """Turn the errors of a library written in Rust into a ValueError of one line. Its panics do not
+    derive from Exception, so no other error handling would catch them.
     """
     try:
         yield
