@@ -1,5 +1,5 @@
 """The claims of IRCoT's abstract and §5 that runs can test, in one table: the paper's numbers, our
-differences, and verdicts that are corrected for testing many claims at once.
+differences, and verdicts corrected for multiple testing.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from ircotlib.prompts import GPT3
 
 FOUND, ANSWERED = "IRCoT > OneR", "IRCoT QA > OneR QA"
 KNOWN, READER = "IRCoT QA > NoR QA", "IRCoT QA > IRCoT QA w/o reader"
-# where the paper makes each claim: of all data sets; whatever the reader; of every size of the
-# model; of a smaller model against a larger one; of demonstrations of another data set
+# where the paper makes each claim: for all data sets; with either reader; for every model size;
+# for a smaller model against a larger one; with demonstrations of another data set
 MAIN = {FOUND: "§5, Figure 3", ANSWERED: "§5, Figure 4", KNOWN: "§5, Figure 4"}
 MAIN |= {"OneR QA > NoR QA": "§5, App. E", READER: "App. F, Table 6"}
 EITHER = dict.fromkeys((ANSWERED, "OneR QA > NoR QA"), "App. E, Table 4: the other reader")
@@ -33,8 +33,8 @@ COLUMNS += ["p", "p_holm", "verdict", "n"]
 
 
 class Claimed(NamedTuple):
-    """The runs that the claims are about, of 04_ircot, 06_scale and 07_ood; why those that are not
-    there are left out; and those of 04_ircot with the other reader.
+    """The runs that the claims are about: `main` of 04_ircot, `sizes` of 06_scale, `others` of
+    07_ood, `otherwise` of 04_ircot with the other reader. `left_out`: why runs are missing.
     """
 
     main: pd.DataFrame
@@ -45,8 +45,8 @@ class Claimed(NamedTuple):
 
 
 def read_claimed(p: Parameters) -> Claimed:
-    """Read the runs that the claims are about. All but those of 04_ircot with the reader of `p` may
-    be missing: their claims are then left out, and `left_out` has the commands that make them.
+    """Read the runs that the claims are about. Only those of 04_ircot with the reader of `p` must
+    exist; for others that are missing, `left_out` has the commands that make them.
     """
     found, left_out = [read_runs(p, "04_ircot")], []
     three = [name for name in p.datasets if name != "iirc"]  # as in the paper
@@ -63,7 +63,7 @@ def read_claimed(p: Parameters) -> Claimed:
 
 
 def _read_sizes(p: Parameters) -> list[pd.DataFrame]:
-    """The runs of 06_scale by model; their folders say how each was prompted."""
+    """The runs of 06_scale, one table per model, in whichever style the model was prompted."""
     tables, how = [], {"experiment": "06_scale", "grid_of": SCALE}
     for name in p.models:
         asked = [p.change(model=name, style=style) for style in (p.style, GPT3.name)]
@@ -85,15 +85,17 @@ def _read_otherwise(p: Parameters) -> list[pd.DataFrame]:
 
 
 def judge_claims(claimed: Claimed) -> pd.DataFrame:
-    """The table of claims: the paper's numbers, our paired differences in points with their 95%
-    interval, and verdicts by p after Holm's correction over all rows: below 0.05 the claim "holds"
-    or "does not hold", by the sign; else "cannot tell".
+    """The table of claims, one row per claim and comparison: the paper's numbers, our paired
+    difference in points with its 95% interval, and a verdict.
+
+    p is corrected over all rows (Holm). Below 0.05 the claim "holds" or "does not hold", by the
+    sign of the difference; else the verdict is "cannot tell".
     """
     main, sizes, others, _, otherwise = claimed
     style = main["style"].iloc[0]
     by_size, model = compare_sizes(sizes, style), ("dataset", "model")
     across = by_size["model"].str.contains(AGAINST, regex=False)
-    first = _models(sizes, style)[:-1][:1]  # the smallest of several, which Figure 9 excepts
+    first = _models(sizes, style)[:-1][:1]  # the smallest of several, Figure 9's exception
     smallest = by_size["model"].isin(first) & (by_size["claim"] == ANSWERED)
     tables = [
         _named(compare(main, model), MAIN, READERS),
@@ -120,13 +122,13 @@ def _compare(runs: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _readers_of(runs: pd.DataFrame) -> dict[str, str]:
-    """By the paper's model the reader that runs have."""
+    """The reader of these runs, as a table by the paper's models."""
     return dict.fromkeys(READERS, runs["reader"].iloc[0]) if len(runs) else {}
 
 
 def compare_readings(main: pd.DataFrame, otherwise: pd.DataFrame) -> pd.DataFrame:
-    """The claim that a model answers better with one reader than with the other, "direct" if it is
-    prompted as Flan-T5 and "cot" if as GPT3 (IRCoT App. E), of each system that was run with both.
+    """Test, for each system that was run with both readers, the claim that one reader is better:
+    "direct" for a model prompted as Flan-T5, "cot" for one prompted as GPT3 (IRCoT App. E).
     """
     if not len(otherwise):
         return otherwise
@@ -147,8 +149,8 @@ def compare_readings(main: pd.DataFrame, otherwise: pd.DataFrame) -> pd.DataFram
 
 
 def compare_sizes(scores: pd.DataFrame, style: str) -> pd.DataFrame:
-    """Paired differences for each model, then those of the last but one model of a style against
-    the last, where it has two (IRCoT Figures 8 and 9).
+    """Paired differences for each model; then, if a style has at least two models, those of the
+    second largest against the largest (IRCoT Figures 8 and 9).
     """
     if not len(scores):
         return pd.DataFrame(columns=["dataset", "model", "claim"], dtype=str)
@@ -167,8 +169,8 @@ def _models(scores: pd.DataFrame, style: str) -> list[str]:
 def _named(
     table: pd.DataFrame, sources: dict[str, str], readers: dict[str, str] | None = None
 ) -> pd.DataFrame:
-    """The claims that the paper makes, in its order, with their source and the paper's numbers;
-    `readers`: whose these are (`paper_says`), None where it prints none.
+    """The rows whose claims the paper makes, in its order, with source and the paper's numbers.
+    `readers`: with which reader they were printed (`paper_says`); None: the paper prints none.
     """
     if not len(table):
         return table
@@ -183,8 +185,8 @@ def _named(
 
 
 def paper_says(claim: str, dataset: str, readers: dict[str, str] = READERS) -> str:
-    """The differences that the paper prints for a claim on a data set, or that its tables give, of
-    its two models (IRCoT §5, Tables 4 and 6); `readers`: with which reader, by model.
+    """The differences for a claim on a data set, in words, for the paper's two models: as printed,
+    or computed from its tables (IRCoT §5, Tables 4 and 6). `readers`: by model, the reader.
     """
     better, worse = claim.split(" > ")
     gains = read_reported(source="§5 text", metric="recall_gain", dataset=dataset, system=better)
@@ -196,7 +198,9 @@ def paper_says(claim: str, dataset: str, readers: dict[str, str] = READERS) -> s
 
 
 def _printed(source: str, dataset: str, readers: dict[str, str]) -> pd.DataFrame:
-    """A table of the paper: one row a model, with its reader or with none, one column a system."""
+    """A table of the paper: one row per model, one column per system. Of each model the rows that
+    name its reader in `readers`, or no reader.
+    """
     table = read_reported(source=source, dataset=dataset)
     table = table[table["note"].isna() | (table["note"] == table["model"].map(readers))]
     return table.set_index(["model", "system"])["value"].unstack("system")
@@ -210,8 +214,8 @@ def _say(differences: pd.Series) -> str:
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
-    """p-values corrected for testing all of them at once (Holm 1979): the smallest times their
-    number m, the next times m - 1, and so on; none below the one before, none above 1.
+    """Correct p-values for multiple testing (Holm 1979): the smallest is multiplied by their number
+    m, the next by m - 1, and so on; none is below the one before it or above 1.
     """
     p = np.asarray(p, dtype=float)
     order, corrected = p.argsort(kind="stable"), np.empty_like(p)

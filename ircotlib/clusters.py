@@ -1,4 +1,4 @@
-"""Clusters of texts, for examples that are unlike each other (Auto-CoT)."""
+"""Clusters of texts, for choosing diverse examples (Auto-CoT)."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -6,8 +6,9 @@ from functools import cache
 
 @cache
 def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) -> list[list[int]]:
-    """The places of the texts of each of at most k clusters, those nearest its centre first (Zhang
-    2023 §4: k-means). Raises ImportError without the extra `dense`.
+    """Group texts into at most k clusters by k-means (Zhang 2023 §4). Each cluster is a list of
+    positions in `texts`, those nearest to its centre first. Raises ImportError without the extra
+    `dense`.
     """
     try:
         from sklearn.cluster import KMeans
@@ -23,7 +24,7 @@ def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) ->
 
 
 def count_words(texts: Sequence[str]):
-    """Texts as TF-IDF vectors of their words, a row each."""
+    """The TF-IDF vectors of texts, one row per text."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     return TfidfVectorizer(token_pattern=r"\w+").fit_transform(texts)

@@ -1,4 +1,4 @@
-"""What all commands share: options that are read strictly, and errors in one line."""
+"""What all commands share: strict options, and error messages of one line."""
 
 import argparse
 import re
@@ -15,14 +15,14 @@ import yaml
 
 from ircotlib.paths import ROOT
 
-# may be relative to the caller
+# parameters whose paths may be relative to the caller's folder
 PATHS = ("data_dir", "demonstrations", "model", "agent", "second_model")
-# numbers that YAML 1.1 takes for octal ones, for minutes, or without their underscores
+# numbers that YAML 1.1 reads as octal, as minutes and seconds, or without their underscores
 ODD = re.compile(r"(?<![\w.:/-])(0[0-7]+|\d+(?:[_:]\d+)+)(?![\w.:/-])")
 
 
 def new_parser(description: str) -> argparse.ArgumentParser:
-    """A parser of options whose errors are one line; options are not abbreviated."""
+    """An option parser whose errors are one line, and which accepts no abbreviated options."""
     how = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
     parser = argparse.ArgumentParser(description=description, **how)
     parser.error = refuse
@@ -30,14 +30,14 @@ def new_parser(description: str) -> argparse.ArgumentParser:
 
 
 def refuse(message: str) -> Never:
-    """End with status 2 and a line on stderr."""
+    """Exit with status 2 and one line on stderr."""
     print(f"error: {' '.join(message.split())}; --help says more", file=sys.stderr)
     raise SystemExit(2)
 
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Refuse options whose check in this block raises ValueError or OSError."""
+    """Turn a ValueError or OSError raised in this block into a refusal of the options."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -45,21 +45,21 @@ def refusing() -> Iterator[None]:
 
 
 def read_count(text: str) -> int:
-    """An option's value: a whole number, 1 or more."""
+    """Read an option's value: a whole number, 1 or more."""
     if not (text.isascii() and text.isdecimal() and int(text)):
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number, 1 or more")
     return int(text)
 
 
 def read_number(text: str) -> int:
-    """An option's value: a whole number, 0 or more."""
+    """Read an option's value: a whole number, 0 or more."""
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number, 0 or more")
     return int(text)
 
 
 def read_rate(text: str) -> float:
-    """An option's value: a learning rate, above 0."""
+    """Read an option's value: a learning rate above 0."""
     try:
         value = float(text)
     except ValueError:
@@ -71,7 +71,7 @@ def read_rate(text: str) -> float:
 
 
 def read_folder(text: str) -> Path:
-    """An option's value: a folder, which need not be there yet."""
+    """Read an option's value: a folder, which need not exist yet."""
     path = Path(text)
     if not text or (path.exists() and not path.is_dir()):
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a folder, or nothing there yet")
@@ -79,19 +79,21 @@ def read_folder(text: str) -> Path:
 
 
 def say_error(error: BaseException | str, status: int) -> int:
-    """Print an error in one line; return the status to end with."""
+    """Print an error in one line; return the exit status."""
     name = f"{type(error).__name__}: " if isinstance(error, OSError) else ""
     print(f"error: {name}{' '.join(str(error).split())}", file=sys.stderr)
     return status
 
 
 def heed_interrupts() -> None:
-    """Let a polite kill (SIGTERM) do what Ctrl-C does, raise KeyboardInterrupt."""
+    """Make SIGTERM raise KeyboardInterrupt, as Ctrl-C does."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def parse_changes(texts: Sequence[str]) -> dict[str, object]:
-    """The changes of --set options by parameter; ValueError for a parameter that is set twice."""
+    """Read --set options into a dict by parameter. Raises ValueError for a parameter that is set
+    twice.
+    """
     changes = [parse_change(text) for text in texts]
     for name, count in Counter(name for name, _ in changes).items():
         if count > 1:
@@ -100,9 +102,11 @@ def parse_changes(texts: Sequence[str]) -> dict[str, object]:
 
 
 def parse_change(text: str) -> tuple[str, object]:
-    """One --set: name=value, the value as YAML; a path that is there as seen from the caller's
-    folder is given as seen from the repository, or made absolute outside of it; a question is taken
-    as it is. ValueError where YAML reads a number as another one.
+    """Read one --set option, name=value, whose value is YAML. A question is taken literally.
+
+    A path that exists relative to the caller's folder becomes relative to the repository, or
+    absolute if it is outside. Raises ValueError for anything else, and for a number that YAML would
+    read as a different one.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():

@@ -1,4 +1,6 @@
-"""What runs with a model behind a server may cost, said before them, and what they did cost."""
+"""What runs with a model behind a server may cost, reported before they start, and what they did
+cost.
+"""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,8 +13,8 @@ from ircotlib.systems import System
 
 
 def most_generations(bench: Bench, system: System) -> int:
-    """How many texts a system has the model write for one question at most: what its record says,
-    or its steps; its reader; and the pages to be named for a main passage.
+    """The most texts that a system has the model write for one question: as many as its record
+    says, or else its steps; one for its reader; one to name pages if there are main passages.
     """
     steps = bench.parameters.max_steps if system.takes("max_steps") else len(system.stages)
     named = any(question.passage for question in (*bench.dev, *bench.test))
@@ -27,14 +29,16 @@ def most_cost(bench: Bench, system: System, generations: int) -> float | None:
 
 
 def say_most(bench: Bench, system: System, questions: int) -> None:
-    """Say what a run may cost; nothing for a model of this machine."""
+    """Report what a run may cost at most; prints nothing for a model on this machine."""
     if bench.parameters.server and questions:
         asked = [(system, questions * most_generations(bench, system))]
         _say(bench, f"{bench.dataset}, {system.name}, {questions} questions", asked)
 
 
 def say_plan(benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int) -> None:
-    """Say what tuning and testing systems may cost; nothing for models of this machine."""
+    """Report what tuning and testing systems may cost at most; prints nothing for a model on this
+    machine.
+    """
     for bench in benches:
         if bench.parameters.server:
             asked = [(system, _asked(bench, system, demonstration_sets)) for system in systems]
@@ -42,9 +46,9 @@ def say_plan(benches: Sequence[Bench], systems: Sequence[System], demonstration_
 
 
 def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
-    """What a run cost, for run.json, and said; nothing for a model of this machine.
+    """Report what a run cost, and return it for run.json; empty for a model on this machine.
 
-    In USD, None where the price is not known. `usd`: of all its tokens, remembered ones too, so
+    In USD, None if the price is not known. `usd`: the cost of all tokens, including cached ones, so
     that a run costs the same whenever it is made; `paid`: of those computed this time.
     """
     p = bench.parameters

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """One unit of retrieval: a titled paragraph of a corpus. `id` is unique within the corpus."""
+    """The unit of retrieval: a titled paragraph of a corpus. `id` is unique within the corpus."""
 
     id: str
     title: str
@@ -38,8 +38,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """One worked example of a prompt (IRCoT §3.1): `answer` is a chain of thought or, for direct
-    prompting, the bare answer.
+    """A worked example shown in a prompt (IRCoT §3.1). `answer` is a chain of thought or, for
+    direct prompting, only the answer.
     """
 
     id: str
@@ -50,12 +50,12 @@ class Demonstration:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a system says of one question.
+    """What a system returns for one question.
 
-    `paragraphs`: all that was retrieved, in order, after the question's main passage if it has one.
-    `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: what the reader wrote,
-    of which `answer` is a part. `nodes`: those of all chains of query (SearChain §3.2). `fault`:
-    what of a reply could not be read, in a few words; "" where all could.
+    `paragraphs`: all retrieved paragraphs in order, after the question's main passage if it has
+    one. `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: the reader's text,
+    which contains `answer`. `nodes`: the nodes of all chains of query (SearChain §3.2). `fault`: in
+    a few words, which part of a reply could not be read; "" if all could.
     """
 
     answer: str = ""
@@ -68,15 +68,15 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of SearChain's tree of reasoning: a query and its answer, as a chain has them (§3.2).
+    """A node of SearChain's tree of reasoning: a query and its answer in a chain (SearChain §3.2).
 
-    `round` counts from 1, `number` is its place in that round's chain, from 1; `unsolved`: the
-    model says that it lacks the answer. `after`: the place in `Prediction.nodes` of the node before
-    it in its chain; of a later round's first, that of the node whose feedback it follows; None: it
-    is the first of all. `passage`: the id of the one retrieved for it, "" for a node that was not
-    compared with any. `found` and `confidence`: what was extracted from it. `feedback`:
-    "verification", "completion" or "" for a node that passed. `mark`: its number on the correct
-    path, to which a mark as [1] in the text of the answer refers; 0: it is not on it.
+    `round`: the round of interaction, from 1. `number`: its place in that round's chain, from 1.
+    `unsolved`: the model says that it does not know the answer. `after`: the place in
+    `Prediction.nodes` of the node before it in its chain; for the first node of a later round, of
+    the node whose feedback it follows; None for the very first. `passage`: the id of the passage
+    retrieved for it, "" if it was not compared with any. `found`, `confidence`: what was extracted
+    from that passage. `feedback`: "verification", "completion", or "" if the node passed. `mark`:
+    its number on the correct path, to which a mark such as [1] in the answer refers; 0: not on it.
     """
 
     query: str
@@ -93,9 +93,9 @@ class Node:
 
 
 def write_jsonl(path: Path, records: Iterable) -> int:
-    """Write records, one JSON object a line, through a temporary file; return how many.
+    """Write records, one JSON object per line, through a temporary file; return their number.
 
-    Half of a surrogate pair, which a server's reply may hold, is written as JSON's escape of it.
+    Half of a surrogate pair, which a server's reply may hold, is written as a JSON escape.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,8 +110,8 @@ def write_jsonl(path: Path, records: Iterable) -> int:
 
 
 def read_jsonl(path: Path, kind: type = dict) -> Iterator:
-    """Yield the records of a JSON-lines file as `kind` (Question, Paragraph, or dict); raise
-    ValueError naming file, line and field.
+    """Yield the records of a JSON-lines file as `kind` (Question, Paragraph or dict). Raises
+    ValueError with the file, the line and the reason.
     """
     for row, where in read_lines(path):
         try:
@@ -128,8 +128,8 @@ def read_jsonl(path: Path, kind: type = dict) -> Iterator:
 
 
 def read_lines(path: Path) -> Iterator[tuple[object, str]]:
-    """The values of a file of JSON lines, plain or bz2, each with its place, "file, line 1"; blank
-    lines are left out. ValueError, in one line, where it is damaged.
+    """Yield the values of a file of JSON lines, plain or bz2, each with its place ("file, line 1").
+    Blank lines are skipped. Raises ValueError, in one line, if the file is damaged.
     """
     path, number = Path(path), 0
     with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:
@@ -145,8 +145,8 @@ def read_lines(path: Path) -> Iterator[tuple[object, str]]:
 
 
 def parse_json(content: bytes, where: str, expected: str) -> object:
-    """The value that a JSON text in UTF-8 has, with or without a byte order mark; ValueError, in
-    one line, says where, what was expected and what was found.
+    """The value of a JSON text in UTF-8, with or without a byte order mark. Raises ValueError, in
+    one line, with the place, what was expected and what was found.
     """
     try:
         return json.loads(decode_text(content))
@@ -163,8 +163,8 @@ def parse_json(content: bytes, where: str, expected: str) -> object:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark; ValueError, in one line, for
-    another encoding.
+    """The text of a file in UTF-8, with or without a byte order mark, with all line ends as line
+    feeds. Raises ValueError, in one line, for another encoding.
     """
     try:
         text = decode_text(Path(path).read_bytes())
@@ -175,7 +175,7 @@ def read_text(path: Path) -> str:
 
 
 def decode_text(content: bytes) -> str:
-    """A text from its bytes in UTF-8, without a byte order mark; ValueError for another one."""
+    """Decode UTF-8, without its byte order mark. Raises ValueError for another encoding."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -184,7 +184,7 @@ def decode_text(content: bytes) -> str:
 
 
 def excerpt(value: object) -> str:
-    """The beginning of a value, for an error message; it has one line."""
+    """The beginning of a value, in one line, for an error message."""
     try:
         text = repr(value)
     except RecursionError:
@@ -193,9 +193,7 @@ def excerpt(value: object) -> str:
 
 
 def _frozen(value):
-    """A value read from JSON as a record holds it: lists as tuples, an object as the paragraph it
-    is.
-    """
+    """A value read from JSON, as records hold it: a list as a tuple, an object as a Paragraph."""
     if isinstance(value, dict):
         return Paragraph(**value)
     return tuple(value) if isinstance(value, list) else value

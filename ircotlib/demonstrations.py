@@ -15,17 +15,17 @@ from ircotlib.paths import PROMPTS, resolve
 from ircotlib.prompts import STYLES, TITLE
 from ircotlib.text import answer_from_chain
 
-ONE_FILE = "demonstrations.txt"  # with chains and gold paragraphs; all else is made from it
+ONE_FILE = "demonstrations.txt"  # chains with gold paragraphs; every stage uses them
 METADATA = re.compile(r"# METADATA:(.*)\n?")
 
 
 def find_demonstrations(
     folder: Path | str, dataset: str, stage: str, style: str, m: int, demonstration_set: int
 ) -> list[Demonstration]:
-    """The demonstrations of one of the three sets of a data set, with M distractors; 0: without
-    paragraphs (IRCoT §4.1).
+    """The demonstrations of one of a data set's three sets, with M distractors (IRCoT §4.1).
 
-    `folder`: see prompt_path. Raises FileNotFoundError where there is no such file.
+    `m` 0: without paragraphs. `demonstration_set`: 0 to 2. `folder`: see `prompt_path`. Raises
+    FileNotFoundError if there is no such file.
     """
     path = prompt_path(folder, dataset, stage, style, m)
     found = read_demonstrations(path)
@@ -35,8 +35,8 @@ def find_demonstrations(
 
 
 def _vary(one: Demonstration, of: Sequence[Demonstration], stage: str, m: int) -> Demonstration:
-    """A demonstration with its own paragraphs and M of the others', shuffled (IRCoT §4.1), and the
-    answer as the stage wants it; the draw depends on the question alone.
+    """A demonstration with its own paragraphs and M of the others', shuffled (IRCoT §4.1), and with
+    the form of answer that the stage needs. The draw depends only on the question.
     """
     draw, others = random.Random(one.question), [p for other in of for p in other.paragraphs]
     own = {paragraph.title for paragraph in one.paragraphs}
@@ -48,11 +48,12 @@ def _vary(one: Demonstration, of: Sequence[Demonstration], stage: str, m: int) -
 
 
 def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int) -> Path:
-    """The prompt file of a stage, "cot", "direct" or "titles", named as in the authors' release.
+    """The prompt file of a stage ("cot", "direct" or "titles"), named as in IRCoT's release.
 
-    `folder`: absolute, or relative to the repository. `m`: distractors; 0: no paragraphs at all.
-    The file of the stage "titles", for IIRC, has no distractors, whatever `m`. Where the folder of
-    the data set has one file for all stages, demonstrations.txt, it is that.
+    `folder`: absolute, or relative to the repository. `m`: the number of distractors; 0: no
+    paragraphs at all; ignored for the stage "titles" of IIRC. If the data set's folder has
+    demonstrations.txt, that file serves all stages except "titles". Raises FileNotFoundError if
+    there is no such file.
     """
     context = f"gold_with_{m}_distractors_context" if m else "no_context"
     names = {"titles": f"no_context_open_llm_retrieval_{style}.txt"}
@@ -71,13 +72,13 @@ def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int
 
 @cache
 def _instructions() -> frozenset[str | None]:
-    """The lines that the authors' files have above each question (IRCoT App. G)."""
+    """The lines above each question in the authors' files (IRCoT App. G)."""
     return frozenset(i for style in STYLES.values() for i in (style.chain_of_thought, style.direct))
 
 
 def read_demonstrations(path: Path) -> list[Demonstration]:
-    """Read a prompt file in the format of the authors' release (prompts/README.md), in its order,
-    instructions removed.
+    """Read the demonstrations of a prompt file in the format of IRCoT's release
+    (prompts/README.md), in its order and without the instructions.
 
     Raises ValueError with the file, the line where the demonstration starts, what was found and
     what was expected.
@@ -146,7 +147,7 @@ def _read_paragraphs(where: str, id: str, context: str) -> tuple[Paragraph, ...]
 def choose_demonstrations(
     demonstrations: Sequence[Demonstration], ids: Sequence[str]
 ) -> list[Demonstration]:
-    """Return the demonstrations with these ids, in the order of `ids`; raise ValueError when one is
+    """The demonstrations with these ids, in the order of `ids`. Raises ValueError if one is
     missing.
     """
     by_id = {demonstration.id: demonstration for demonstration in demonstrations}
@@ -163,14 +164,14 @@ def demonstration_sets(
     folder: Path | None = None,
     seed: int = 0,
 ) -> list[list[Demonstration]]:
-    """Choose the three demonstration sets of a data set, each in its order (IRCoT §4.1: 15 of 20
-    annotated questions).
+    """Choose the three demonstration sets of a data set, in a fixed order each (IRCoT §4.1: 15 of
+    20 annotated questions).
 
-    For the paper's data sets they are the authors' own (prompts/demonstration_sets.json; of
-    HotpotQA's 29 released demonstrations they use 20), unless `folder`, where the prompt files of
-    all data sets lie, has a demonstration_sets.json of its own. For others 15 are drawn three
-    times, or three quarters of fewer than 20; the draw depends on the seed and on which ids there
-    are, not on their order. Raises ValueError when there is none, or when one of a fixed set is
+    The paper's data sets have the authors' own sets (prompts/demonstration_sets.json; of HotpotQA's
+    29 released demonstrations they use 20), unless `folder`, the folder of all prompt files, has
+    its own demonstration_sets.json. For other data sets 15 demonstrations are drawn three times, or
+    three quarters if there are fewer than 20. The draw depends on the seed and on the ids, not on
+    their order. Raises ValueError if there are no demonstrations, or if one of a fixed set is
     missing.
     """
     paths = [Path(place) / "demonstration_sets.json" for place in (folder, PROMPTS) if place]
@@ -184,7 +185,9 @@ def demonstration_sets(
 
 
 def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
-    """The ids of the fixed sets of a data set, if it has any; ValueError for a damaged file."""
+    """The ids of a data set's fixed sets, None if it has none. Raises ValueError for a damaged
+    file.
+    """
     expected = "one JSON object with three lists of ids for each data set"
     fixed = parse_json(path.read_bytes(), str(path), expected)
     match found := fixed.get(dataset) if isinstance(fixed, dict) else fixed:

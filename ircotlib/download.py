@@ -1,4 +1,5 @@
-"""Getting a large file over HTTP: with a bar, going on where it was cut off, checked in the end."""
+"""Downloads a large file over HTTP: with a progress bar, resumed where it was cut off, and checked.
+"""
 
 import hashlib
 import http.client
@@ -17,22 +18,22 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from ircotlib.progress import show_progress
 
 BLOCK = 1 << 20
-TIMEOUT, ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE = 30.0, 5, 0.5, 10.0  # seconds, but the attempts
+TIMEOUT, ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE = 30.0, 5, 0.5, 10.0  # all but ATTEMPTS in seconds
 AGAIN = "the same command goes on where it stopped"
 
 
 class Cut(ConnectionError):
-    """A transfer that ended too early: worth asking again."""
+    """A transfer that failed or ended too early, and is worth another attempt."""
 
 
 def download(address: str, path: Path, size: int = 0, checksum: str = "") -> None:
-    """Get a file through `path`.partial, with which a later call continues; do nothing if `path` is
-    there.
+    """Download a file to `path`.partial, which a later call continues, and move it to `path` when
+    it is complete. Does nothing if `path` exists.
 
-    `size`: bytes, 0 for what the server says. `checksum`: "sha256:…", "md5:…" or "". Raises
-    ConnectionError when the server stays away, ValueError for a file of another size or checksum,
-    OSError when there is too little room. tenacity asks again; pooch does not go on where a
-    transfer was cut off.
+    `size`: in bytes; 0: whatever the server says. `checksum`: "sha256:…", "md5:…" or "". Raises
+    ConnectionError if the server does not answer after all attempts, ValueError for a file of
+    another size or checksum, OSError if the disk has too little space. Retries use tenacity; pooch
+    cannot resume a transfer.
     """
     if path.is_file():
         return
@@ -49,7 +50,7 @@ def download(address: str, path: Path, size: int = 0, checksum: str = "") -> Non
 
 
 def _go_on(address: str, partial: Path, size: int) -> None:
-    """Ask for what is missing; raises Cut if less comes."""
+    """Request the missing bytes; raises Cut if fewer arrive."""
     start = partial.stat().st_size if partial.exists() else 0
     if size and start == size:
         return
@@ -68,7 +69,8 @@ def _go_on(address: str, partial: Path, size: int) -> None:
 
 
 def _explain(error: HTTPError, address: str, partial: Path) -> None:
-    """What a status means: 416 for a partial file that is longer than the whole one."""
+    """Raise the error that a status calls for. 416: the partial file is longer than the whole one.
+    """
     if error.code == 416:
         partial.unlink()
         raise Cut(f"{address} has fewer bytes than came before; it is fetched again") from error
@@ -122,8 +124,8 @@ def _check(partial: Path, checksum: str, address: str) -> None:
 
 
 def unpack(archive: Path, names: Sequence[str], folder: Path) -> list[Path]:
-    """Take the files of these names out of a zip or tar archive, each whole or not at all, and
-    remove the archive. Raises ValueError where one is missing, or the archive is damaged.
+    """Extract the files of these names from a zip or tar archive, each atomically, then remove the
+    archive. Raises ValueError if a file is missing or the archive is damaged.
     """
     found = []
     try:

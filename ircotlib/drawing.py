@@ -1,4 +1,4 @@
-"""What all figures share: their style, grouped bars, titles and legends; and trees of reasoning."""
+"""What all figures share: style, grouped bars, titles and legends; and trees of reasoning."""
 
 from collections.abc import Sequence
 from textwrap import fill
@@ -11,13 +11,13 @@ from ircotlib.datasets import all_datasets
 from ircotlib.reasoning import COMPLETION, VERIFICATION
 from ircotlib.systems import all_systems
 
-FEEDBACK = {  # kind of feedback -> color of a node that got it, and what the legend says
+FEEDBACK = {  # kind of feedback -> color of a node that got it, and its text in the legend
     "": ("#d5dbe2", "passed"),
     VERIFICATION: ("#e9b48a", "corrected by retrieval"),
     COMPLETION: ("#a9c1e0", "completed by retrieval"),
 }
 OURS = {"font.sans-serif": ["DejaVu Sans"], "lines.markeredgewidth": 1}
-OURS["text.parse_math"] = False  # a dollar in a name is a dollar
+OURS["text.parse_math"] = False  # a dollar sign in a name is not a formula
 LOOK = ["seaborn-v0_8-whitegrid", "seaborn-v0_8-paper", OURS]
 
 
@@ -28,8 +28,8 @@ def subplots(*shape: int, **setting):
 
 
 def draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> None:
-    """Grouped bars: data sets along the axis, one bar a system, intervals where the table has them,
-    the number above each bar.
+    """Draw grouped bars: data sets along the axis, one bar per system, the value above each bar,
+    with intervals if `value` is not "reported".
     """
     datasets, systems = list(dict.fromkeys(table["dataset"])), list(dict.fromkeys(table["system"]))
     width = 0.8 / max(1, len(systems))
@@ -49,7 +49,7 @@ def draw_bars(axis: plt.Axes, table: pd.DataFrame, value: str, label: str) -> No
 
 
 def finish(figure: plt.Figure, axes, title: str) -> plt.Figure:
-    """Title above, legend below all panels."""
+    """Put a title above all panels and a legend below them."""
     figure.suptitle(title, y=1.0)
     figure.tight_layout(rect=(0, 0.07, 1, 1))
     handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -58,21 +58,23 @@ def finish(figure: plt.Figure, axes, title: str) -> plt.Figure:
 
 
 def color_of(system: str) -> str:
-    """The color of a system's record; black for one whose file is gone."""
+    """The color in a system's record; black if its file is gone."""
     systems = all_systems()
     return systems[system].color if system in systems else "black"
 
 
 def title_of(dataset: str) -> str:
-    """A data set as the papers print its name."""
+    """The name of a data set as the papers print it."""
     datasets = all_datasets()
     return datasets[dataset].title if dataset in datasets else dataset
 
 
 def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
-    """Draw the tree of reasoning of one question (SearChain Figure 1): each chain is a row, in the
-    order of rounds, and begins below the node whose feedback it follows. Nodes on the correct path
-    have a green frame and their number; those that were compared with no passage a dotted one.
+    """Draw the tree of reasoning of one question (SearChain Figure 1).
+
+    Each chain is a row, in the order of rounds, and begins to the right of and below the node whose
+    feedback it follows. Nodes on the correct path have a green frame and their number; nodes that
+    were not compared with a passage have a dotted frame.
     """
     columns = [0] * len(nodes)
     for place, node in enumerate(nodes):

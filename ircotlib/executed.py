@@ -1,4 +1,4 @@
-"""Executed notebooks as they are kept: without what changes from run to run."""
+"""Keeps executed notebooks without what changes from run to run."""
 
 from pathlib import Path
 
@@ -29,6 +29,6 @@ def _is_volatile(output: nbformat.NotebookNode) -> bool:
 
 
 def save_executed(notebook: str, executed: Path) -> None:
-    """Put an executed notebook, stripped, in the place of its source."""
+    """Strip an executed notebook and put it in place of its source."""
     stripped = strip(nbformat.read(executed, as_version=4))
     write_whole(NOTEBOOKS / f"{notebook}.ipynb", nbformat.writes(stripped) + "\n")

@@ -1,5 +1,5 @@
-"""Runs looked at question by question: what was collected, written and answered, where two runs
-differ, and why answers are wrong. `explore_box` puts these functions into a box.
+"""Inspects runs question by question: what was retrieved, written and answered, where two runs
+differ, and why answers are wrong. `explore_box` is the widget on top of these functions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,12 +22,14 @@ CELL = 'width="50%" style="text-align: left; vertical-align: top"'
 
 
 def find_folders(place: Path = DATA / "runs") -> list[Path]:
-    """The folders of all finished runs below a folder."""
+    """The folders of all finished runs below a folder, sorted."""
     return sorted(path.parent for path in Path(place).rglob("run.json"))
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """What runs are: one row a folder."""
+    """List runs, one row per folder: experiment, data set, part, system, setting, model, number of
+    questions, folder.
+    """
     rows = []
     for folder in map(Path, folders):
         about = read_about(folder)
@@ -40,10 +42,11 @@ def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
 
 
 def census(folders: Iterable[Path]) -> pd.DataFrame:
-    """The causes of wrong answers (`cause_of`): one row a data set, system and cause, with how many
-    of the `answers` (one a question and demonstration set) it has, and their share in percent.
+    """Count the causes of wrong answers (`predictions.cause_of`): one row per data set, system and
+    cause, with `n`, the number of `answers` (one per question and demonstration set), and `share`
+    in percent.
 
-    Runs that return paragraphs only are left out.
+    Runs that only return paragraphs are left out. Raises ValueError if no others are given.
     """
     runs = pd.concat(map(read_predictions, folders), ignore_index=True)
     runs = runs[runs["metric"] != RECALL]
@@ -53,9 +56,11 @@ def census(folders: Iterable[Path]) -> pd.DataFrame:
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
-    """The questions that two runs share, one row each, with what both say: `outcome` is a "win",
-    "loss" or "tie" of the first by the measure of the data set, `disagree` whether what they say
-    differs.
+    """The questions that two runs share, one row each, with the answers, scores and causes of both.
+
+    `outcome`: "win", "loss" or "tie" of the first run by the measure of the data set, or "not
+    scored". `disagree`: whether the answers differ or, for runs that only return paragraphs, the
+    gold paragraphs found. Raises ValueError if the runs have no question or measure in common.
     """
     a, b = (read_predictions(folder).set_index("id") for folder in (folder_a, folder_b))
     judged = [(run["dataset"].iloc[0], run["metric"].iloc[0]) for run in (a, b)]
@@ -76,8 +81,8 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
 
 
 def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series]:
-    """By which outcomes the questions of read_predictions or compare_runs can be chosen, and which
-    rows each keeps.
+    """The outcomes by which rows of `read_predictions` or `compare_runs` can be chosen; for each,
+    whether a row has it.
     """
     every = pd.Series(True, table.index)
     if "outcome" not in table:
@@ -93,8 +98,8 @@ def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series]:
 def choose_questions(
     table: pd.DataFrame, outcome: str = "all", kind: str = "", text: str = ""
 ) -> pd.DataFrame:
-    """The rows of read_predictions or compare_runs with an outcome (`outcomes_of`), of a kind, and
-    with a text in question or answers, in any case; "" for any.
+    """The rows of `read_predictions` or `compare_runs` that have an outcome (`outcomes_of`), a kind
+    of question ("": any), and a text in the question or the answers, in any case.
     """
     outcomes = outcomes_of(table)
     if outcome not in outcomes:
@@ -106,10 +111,10 @@ def choose_questions(
 
 
 def show_question(folder: Path, id: str, other: Path | None = None) -> str:
-    """One question of a run as Markdown: gold answers and paragraphs, what the system answers, and
-    every step with its exact prompt, gold hits with a star, replayed from the call cache.
+    """One question of a run as Markdown: gold answers and paragraphs, the system's answer, and
+    every step with its exact prompt, replayed from the call cache. A star marks gold paragraphs.
 
-    `other`: a second run with this question, in a column beside.
+    `other`: a second run with this question, shown in a second column.
     """
     folders = [Path(each) for each in (folder, other) if each is not None]
     rows = [_find_row(each, id) for each in folders]
@@ -147,7 +152,7 @@ def _show_asked(folder: Path, row: Mapping) -> str:
 
 
 def _show_run(folder: Path, row: Mapping) -> str:
-    """What a run answers, and every step that led to it."""
+    """The answer of a run, and every step that led to it."""
     gold = (*row["gold_found"], *row["gold_missed"])
     question = Question(row["id"], row["question"], row["answers"], gold, row["dataset"])
     outcome = replay(folder, [row["id"]])[row["id"]]

@@ -1,4 +1,6 @@
-"""The box of 09_explorer: runs, filters, questions, and a view of one; thin over `explore`."""
+"""The box of 09_explorer, a thin widget over `explore`: runs, filters, questions, and a view of one
+question.
+"""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -18,12 +20,13 @@ WIDE = {"width": "95%"}
 STYLE = """<style>
 .ircot-explore pre { white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; }
 .ircot-explore table tr:hover { background: transparent !important; }
-</style>"""  # prompts break between words, and a column keeps its colour under the mouse
+</style>"""  # prompts wrap between words, and a column keeps its colour under the mouse
 
 
 def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
-    """Show a box to choose a run, and another beside it, to filter their questions, and to look at
-    them one by one; silent in batch. `start`: the run to begin with.
+    """Show a box in which to choose a run, and a second one to compare it with, to filter their
+    questions, and to view them one by one. `start`: the run to begin with. In a batch run it shows
+    nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return
@@ -33,7 +36,7 @@ def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
 
 
 class _Box:
-    """The widgets, and what follows from a choice in each: run, run beside, filters, question."""
+    """The widgets, and what happens when one is changed: run, second run, filters, question."""
 
     def __init__(self, folders: Sequence[Path], start: Path):
         self.folders, self.table = folders, None
@@ -57,7 +60,7 @@ class _Box:
         self.run.value = start
 
     def choose(self, _=None) -> None:
-        """A run was chosen: others of its data set, part and measure can be put beside it."""
+        """After a run is chosen: offer other runs of its data set, part and measure to compare."""
         chosen = self.run.value
         like = [one for one in self.folders if one.parts[-3:-1] == chosen.parts[-3:-1]]
         measure = _measure(chosen)
@@ -66,7 +69,7 @@ class _Box:
         self.read()
 
     def read(self, _=None) -> None:
-        """The runs are known: read them, and offer what their questions can be filtered by."""
+        """After the runs are chosen: read them, and offer the filters for their questions."""
         self.table = None
         try:
             self.table = _read(self.run.value, self.beside.value)
@@ -80,7 +83,7 @@ class _Box:
         self.narrow()
 
     def narrow(self, _=None) -> None:
-        """A filter was chosen: list the questions that pass."""
+        """After a filter is chosen: list the questions that pass it."""
         if self.table is None:
             return
         passed = choose_questions(
@@ -91,7 +94,7 @@ class _Box:
         self.view()
 
     def view(self, _=None) -> None:
-        """A question was chosen: show it."""
+        """After a question is chosen: show it."""
         if self.questions.value is None:
             return self.say("No question is left: choose another filter.")
         try:
@@ -100,7 +103,7 @@ class _Box:
             self.say(escape(str(error)))
 
     def step(self, by: int) -> None:
-        """Go to the question before or after."""
+        """Go to an earlier or a later question."""
         if self.questions.options:
             last = len(self.questions.options) - 1
             self.questions.index = min(max(self.questions.index + by, 0), last)
@@ -112,8 +115,8 @@ class _Box:
 
 
 def _offer(widget, options: Sequence[tuple[str, object]], on_choice: Callable) -> None:
-    """Give a widget its options, the first chosen; `on_choice` hears of later choices only."""
-    with suppress(ValueError, KeyError):  # it is not heard yet
+    """Give a widget its options and select the first; `on_choice` is only called later on."""
+    with suppress(ValueError, KeyError):  # it is not registered yet
         widget.unobserve(on_choice, "value")
     widget.options = options
     widget.index = 0 if options else None
@@ -125,7 +128,7 @@ def _read(folder: Path, other: Path | None) -> pd.DataFrame:
 
 
 def _measure(folder: Path) -> str | None:
-    """What a run is measured by; None where its folder does not say."""
+    """The measure of a run; None if its folder does not say."""
     try:
         return read_about(folder)["metric"]
     except (OSError, ValueError, KeyError):
@@ -133,7 +136,7 @@ def _measure(folder: Path) -> str | None:
 
 
 def _name(folder: Path) -> str:
-    """A run as the box calls it: experiment, data set, part, system and setting."""
+    """The name of a run in the box: experiment, data set, part, system and setting."""
     return " / ".join(folder.parts[-4:])
 
 

@@ -1,5 +1,5 @@
 """Factual errors in chains of thought (IRCoT §5, Figure 7): the chains to be judged, and how many
-have an error.
+of them have an error.
 """
 
 import json
@@ -23,19 +23,19 @@ from ircotlib.text import gives_answer, sentences
 
 SHARE = "chains with a factual error, %"
 REDUCTION = "fewer chains with a factual error, %"
-FIGURE_7 = ("NoR QA", "OneR QA", "IRCoT QA")  # whose chains people judged
-PAIR = ("IRCoT QA", "OneR QA")  # of which the first has so many percent fewer than the second
+FIGURE_7 = ("NoR QA", "OneR QA", "IRCoT QA")  # the systems whose chains people judged
+PAIR = ("IRCoT QA", "OneR QA")  # REDUCTION: of the first against the second
 COLUMNS = ["dataset", "system", "metric", "mean", "low", "high", "n", "unsure"]
 COLUMNS += ["judged_by", "reported"]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A chain of thought to be judged: what a system wrote for a question, what had been retrieved
-    for it, and the gold paragraphs. Who wrote it is not shown to annotators.
+    """A chain of thought to be judged: what a system wrote for a question, the paragraphs it had
+    retrieved, and the gold paragraphs. Annotators are not shown which system wrote it.
 
-    `facts`: how many sentences are judged, from the first one on: `judged`, or if that is None all
-    before the one that gives the answer (IRCoT §5, footnote 11).
+    `facts`: the number of sentences to be judged, from the first on. It is `judged`, or if that is
+    None all sentences before the one that gives the answer (IRCoT §5, footnote 11).
     """
 
     id: str
@@ -56,11 +56,11 @@ class Item:
 
 
 def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
-    """The chains of an experiment's test runs with the first demonstration set: of `p.judged`
-    questions of each data set, the same for every system, all in random order (IRCoT §5).
+    """The chains of an experiment's test runs with the first demonstration set, for `p.judged`
+    questions of each data set, the same for every system, in random order (IRCoT §5).
 
-    A chain is what the reader wrote, or, if it did not write one, that of the retrieval. Systems
-    without either are left out, and those that only retrieve.
+    The chain is the reader's, or, if the reader wrote none, that of the retrieval. Systems without
+    a chain and systems that only retrieve are left out.
     """
     items = [item for folder in find_runs(p, experiment) for item in _read_run(p, folder)]
     random.Random(f"order {p.seed}").shuffle(items)
@@ -92,21 +92,21 @@ def _read_run(p: Parameters, folder: Path) -> Iterator[Item]:
 
 
 def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
-    """The chain of thought behind an answer: the reader's, else the retrieval's; "" for none."""
+    """The chain of thought behind an answer: the reader's, else the retrieval's, else ""."""
     return reading if reader == "cot" and reading else " ".join(thoughts)
 
 
 def name_item(question: Question, system: str, chain: str) -> str:
-    """Names the chain, so that what is said of one is never taken for what is said of another."""
+    """An id for a chain, a hash of its text, so that no judgement is counted for another chain."""
     named = json.dumps([question.dataset, question.id, system, chain])
     return blake2b(named.encode(), digest_size=6).hexdigest()
 
 
 def chains(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) -> pd.DataFrame:
-    """One row a chain that is judged: `error` 1 if a sentence is false, `factual` 1 if none is,
-    `unsure` 1 if none is false and one unsure.
+    """One row per judged chain: `error` is 1 if a sentence is false, `factual` is 1 if none is,
+    `unsure` is 1 if none is false and at least one is unsure.
 
-    A chain is judged when every sentence is, or one is false.
+    A chain is judged if one of its sentences is false, or if all of them are judged.
     """
     rows = []
     for item in items:
@@ -123,8 +123,8 @@ def chains(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) -> pd
 
 
 def claims(judged: pd.DataFrame) -> pd.DataFrame:
-    """The paper's order, IRCoT QA before OneR QA before NoR QA, tested by a paired bootstrap of the
-    share of chains without an error, in points (`analysis.compare`); `judged`: from `chains`.
+    """Test the paper's order, IRCoT QA before OneR QA before NoR QA, by a paired bootstrap of the
+    share of chains without an error, in points (`analysis.compare`). `judged`: from `chains`.
     """
     return compare(judged.assign(metric="factual", demonstration_set=0))
 
@@ -132,12 +132,13 @@ def claims(judged: pd.DataFrame) -> pd.DataFrame:
 def count_errors(
     items: Sequence[Item], judged: Mapping[str, Mapping[tuple[str, int], str]]
 ) -> pd.DataFrame:
-    """The numbers of IRCoT's Figure 7, in percent, for each of those who judged, with the 95%
-    bootstrap interval over questions, and the paper's where they are known (data/reported.csv).
+    """The numbers of IRCoT's Figure 7, in percent, for each annotator, with the 95% bootstrap
+    interval over questions, and the paper's where they are known (data/reported.csv).
 
-    `n`: chains judged. `unsure`: the percentage that has no false sentence, but an unsure one.
-    Then, as the paper's text has it, how many percent fewer chains of IRCoT QA have an error than
-    of OneR QA. Differs from the paper: it gives the number of chains, out of 40.
+    `n`: the chains judged. `unsure`: the percentage of chains with an unsure sentence but no false
+    one. The rows of REDUCTION say, as the paper's text does, by how many percent fewer chains of
+    IRCoT QA have an error than of OneR QA. Differs from the paper: it gives the number of chains,
+    out of 40.
     """
     ids = {item.id for item in items}
     who = [name for name, verdicts in judged.items() if ids & {id for id, _ in verdicts}]
@@ -153,7 +154,7 @@ def count_errors(
 
 
 def _shares(found: pd.DataFrame, who: str) -> pd.DataFrame:
-    """The rows of one who judged."""
+    """The rows of one annotator."""
     by = ["dataset", "system"]
     table = summarise(found.assign(metric="error", demonstration_set=0), by)
     unsure = 100 * found.groupby(by)["unsure"].mean().rename("unsure")
@@ -162,7 +163,9 @@ def _shares(found: pd.DataFrame, who: str) -> pd.DataFrame:
 
 
 def _reductions(shares: pd.DataFrame) -> pd.DataFrame:
-    """How many percent fewer chains of the first of PAIR have an error than of the second."""
+    """By how many percent fewer chains of the first system of PAIR have an error than of the
+    second.
+    """
     ours, others = (shares[shares["system"] == name].set_index("dataset") for name in PAIR)
     fewer = (100 * (1 - ours["mean"] / others["mean"].where(others["mean"] > 0))).dropna().round(2)
     rows = {"system": PAIR[0], "metric": REDUCTION, "n": ours["n"].reindex(fewer.index)}
@@ -170,8 +173,8 @@ def _reductions(shares: pd.DataFrame) -> pd.DataFrame:
 
 
 def rate_judge(checked: Mapping[str, Sequence[Checked]]) -> pd.DataFrame:
-    """How often the judge is right by data set: of all sentences, the false ones, and whole chains,
-    in percent.
+    """How often the laboratory's judge is right, in percent, one row per data set: on all
+    sentences, on the false ones, and on whole chains.
     """
     rows = []
     for dataset, judged in checked.items():

@@ -1,4 +1,4 @@
-"""Gets the official files that a profile needs from their publishers, into its data_dir.
+"""Downloads the official files that a profile needs from their publishers into its data_dir.
 
 python -m ircotlib.fetch --profile paper --list               what is missing, and how large it is
 python -m ircotlib.fetch --profile paper --set data_dir=FOLDER
@@ -20,11 +20,12 @@ from ircotlib.paths import DATA, DOWNLOADS, ROOT, resolve
 
 
 class Download(NamedTuple):
-    """A row of data/downloads.csv: files of a folder of data_dir, and where they are.
+    """A row of data/downloads.csv: files in one folder of data_dir, and where to get them.
 
-    `corpus`: "full" for what only the papers' corpora need. `address`: of the only file, or of an
-    archive that holds them; "": the publisher offers none. `bytes`: 0 if not published. `checksum`:
-    "sha256:…" or "md5:…", "" if not published. `page`: for people.
+    `corpus`: "full" for files that only the papers' corpora need. `address`: of the single file, or
+    of an archive that holds all files; "" if the publisher offers none. `bytes`: 0 if not
+    published. `checksum`: "sha256:…" or "md5:…", "" if not published. `page`: the web page for
+    getting the files by hand.
     """
 
     folder: str
@@ -37,7 +38,7 @@ class Download(NamedTuple):
 
     @property
     def is_archive(self) -> bool:
-        """Whether the files are taken out of what is got."""
+        """Whether the download is an archive from which the files are extracted."""
         return bool(self.address) and Path(urlsplit(self.address).path).name != self.files[0]
 
     def __str__(self) -> str:
@@ -46,7 +47,7 @@ class Download(NamedTuple):
 
 
 def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
-    """The table of addresses."""
+    """Read the table of downloads."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     numbers = [{"files": tuple(r["files"].split()), "bytes": int(r["bytes"] or 0)} for r in rows]
@@ -54,7 +55,7 @@ def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
 
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
-    """What the data sets and corpora of these parameters need and `data_dir` does not have."""
+    """The downloads that these parameters' data sets and corpora need and `data_dir` lacks."""
     records = [find_dataset(name) for name in p.datasets]
     full = [one.full.name for one in records if one.full and (p.corpus == "full" or _beside(one))]
     for row in table:
@@ -78,10 +79,10 @@ def _is_there(row: Download, data_dir: Path) -> bool:
 
 
 def fetch(row: Download, data_dir: Path) -> list[Path]:
-    """Get the files of a row into data_dir/<folder>, and return them; what was begun before goes
-    on.
+    """Download the files of a row to data_dir/<folder>, and return their paths. An interrupted
+    download is resumed.
 
-    Raises ConnectionError when the publisher stays away, ValueError for a file that is not the
+    Raises ConnectionError if the publisher does not answer, ValueError for a file that is not the
     expected one.
     """
     folder = data_dir / row.folder

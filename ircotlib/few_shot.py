@@ -1,5 +1,5 @@
-"""The examples that a stage of a system shows, for systems other than IRCoT: a file for each family
-of data sets, prompts/own/<system>/<stage>.<family>.txt, or a user's own (prompts/README.md).
+"""The examples shown by a stage of a system, for all systems but IRCoT's: one file for each family
+of data sets, prompts/own/<system>/<stage>.<family>.txt, or the user's own (prompts/README.md).
 """
 
 import re
@@ -11,8 +11,8 @@ from ircotlib.paths import PROMPTS, resolve
 from ircotlib.prompts import BETWEEN_DEMONSTRATIONS
 from ircotlib.templates import Template
 
-# How many are shown: SearChain, Table 11; by family, or by data set where one differs from the
-# others of its family. `FEW`: most systems. Systems that are not in the table show all.
+# The number of examples (SearChain, Table 11), by family, or by data set where one differs from its
+# family. `FEW`: most systems. Systems that are not in the table show all examples.
 FEW = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
 TWO = dict.fromkeys(FEW, 2)
 TABLE_11 = {
@@ -35,7 +35,7 @@ TABLE_11 = {
 
 
 def count_examples(system: str, stage: str, dataset: Dataset) -> int | None:
-    """How many examples a stage shows on a data set (SearChain, Table 11); None: all there are."""
+    """How many examples a stage shows on a data set (SearChain, Table 11); None: all."""
     row = TABLE_11.get(f"{system}/{stage}", TABLE_11.get(system, {}))
     return row.get(dataset.name, row.get(dataset.family))
 
@@ -43,8 +43,8 @@ def count_examples(system: str, stage: str, dataset: Dataset) -> int | None:
 def find_examples(
     folder: str, system: str, stage: str, dataset: Dataset, template: Template
 ) -> list[str]:
-    """The examples that a stage shows: those of `folder` if it has such a file, else of
-    prompts/own; none where neither has one (SearChain, Table 11).
+    """The examples that a stage shows, as many as Table 11 of SearChain says: from `folder` if it
+    has the file, else from prompts/own; none if neither has it.
     """
     name = Path(system) / f"{stage}.{dataset.family}.txt"
     paths = [Path(resolve(folder)) / name, PROMPTS / "own" / name]
@@ -56,10 +56,10 @@ def find_examples(
 @cache
 def read_examples(path: Path, template: Template) -> tuple[str, ...]:
     """The examples of a file, in its order. They are separated by two blank lines; a first line
-    that begins with "# " is left out.
+    that begins with "# " is a comment.
 
-    Raises ValueError, in one line, for an example without the words that are around the question in
-    the template, and for a file that is no text.
+    Raises ValueError, in one line, for an example that lacks the template's words around the
+    question, and for a file that is not text.
     """
     try:
         text = path.read_text(encoding="utf-8-sig").strip("\n")
@@ -77,12 +77,12 @@ def read_examples(path: Path, template: Template) -> tuple[str, ...]:
 
 
 def _words(template: Template) -> str:
-    """The line of a template with the question, and what is below it."""
+    """The line of a template with the question, and the text below it."""
     label = "Q: " if template.above.endswith("Q: ") else ""
     return label + template.wording + template.below.partition("{so_far}")[0].rstrip()
 
 
 def _form(template: Template) -> re.Pattern:
-    """What an example has: the words of the template, with anything in the place of its fields."""
+    """A pattern for examples: the words of the template, with any text in place of its fields."""
     words = re.split(r"\{\w+\}", _words(template))
     return re.compile(r"^" + r".+".join(map(re.escape, words)), re.MULTILINE)

@@ -1,6 +1,4 @@
-"""Figures: draws what a table holds and computes nothing; the numbers drawn are beside each picture
-as CSV.
-"""
+"""Draws figures from tables and computes nothing; next to each picture is a CSV of its numbers."""
 
 from itertools import product
 from pathlib import Path
@@ -12,7 +10,7 @@ from ircotlib.drawing import color_of, draw_bars, finish, subplots, title_of
 from ircotlib.paths import FIGURES
 
 BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
-CAUSES = ("#9aa5b1", "#c9b458", "#e08e45", "#a63d57")  # of wrong answers, in their order
+CAUSES = ("#9aa5b1", "#c9b458", "#e08e45", "#a63d57")  # colors of the causes of wrong answers, in their order
 SCALE = {
     "build, CPU": "seconds",
     "build, peak memory": "MB",
@@ -28,8 +26,8 @@ def draw_with_reported(
     Figures 3 and 4).
 
     `table`: the columns of `ircotlib.analysis.COLUMNS`, in percent; rows of the profile "paper" go
-    to the right. `reported_label`: where the paper's numbers are of another kind; None: they share
-    our axis, 0 to 100.
+    to the right. `reported_label`: the label for the paper's numbers if they measure something
+    else; None: they share our axis, 0 to 105.
     """
     ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
     datasets, models = list(dict.fromkeys(ours["dataset"])), list(dict.fromkeys(papers["model"]))
@@ -48,8 +46,8 @@ def draw_with_reported(
 
 
 def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw recall in percent against K, one line a data set; `table` has the columns dataset, k,
-    recall, n, paragraphs.
+    """Draw recall in percent against K, one line per data set. `table`: columns dataset, k, recall,
+    n, paragraphs.
     """
     figure, axis = subplots(figsize=(6, 3.6))
     for dataset, rows in table.groupby("dataset", sort=False):
@@ -69,8 +67,8 @@ def draw_recall_by_k(table: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_recall_by_retriever(table: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw recall in percent against K, one panel a data set, one line a retriever; `table` as that
-    of draw_recall_by_k, with the column retriever.
+    """Draw recall in percent against K, one panel per data set, one line per retriever. `table`: as
+    for `draw_recall_by_k`, with a column retriever.
     """
     datasets, label = list(dict.fromkeys(table["dataset"])), "recall of gold paragraphs, %"
     shape = {"figsize": (1 + 2.8 * len(datasets), 3.6), "sharey": True, "squeeze": False}
@@ -86,11 +84,11 @@ def draw_recall_by_retriever(table: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
-    """Draw means with intervals by model, one panel a data set, one line a system through the
-    models of a style (IRCoT Figures 8 and 9).
+    """Draw means with intervals by model, one panel per data set, one line per system through all
+    models of the same style (IRCoT Figures 8 and 9).
 
-    `table`: columns dataset, model, parameters (millions), style, system, mean, low, high, in
-    percent; models in the order of their places.
+    `table`: columns dataset, model, parameters (millions), style, system, and mean, low, high in
+    percent; models are drawn in the order of the rows.
     """
     datasets = list(dict.fromkeys(table["dataset"]))
     sizes = table.drop_duplicates("model").set_index("model")["parameters"]
@@ -114,10 +112,10 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
 
 
 def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
-    """Draw means with intervals, one panel an evaluated data set, one group of bars for whose
-    demonstrations are shown (IRCoT Figures 5 and 6).
+    """Draw means with intervals, one panel per evaluated data set, one group of bars per data set
+    whose demonstrations are shown (IRCoT Figures 5 and 6).
 
-    `table`: columns dataset, demonstrations, system, mean, low, high, in percent.
+    `table`: columns dataset, demonstrations, system, and mean, low, high in percent.
     """
     datasets = list(dict.fromkeys(table["dataset"]))
     figure, axes = subplots(
@@ -133,10 +131,10 @@ def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.F
 
 
 def draw_factual_errors(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
-    """Draw shares with intervals, one panel below the other for each of those who judged, with the
-    number of chains (IRCoT Figure 7).
+    """Draw shares with intervals, one panel per annotator, one below the other, with the number of
+    chains (IRCoT Figure 7).
 
-    `table`: columns judged_by, dataset, system, mean, low, high, n, in percent; it may be empty.
+    `table`: columns judged_by, dataset, system, n, and mean, low, high in percent; it may be empty.
     """
     who = list(dict.fromkeys(table["judged_by"])) or ["nobody yet"]
     figure, axes = subplots(len(who), 1, figsize=(8, 1 + 2.6 * len(who)), squeeze=False)
@@ -149,11 +147,11 @@ def draw_factual_errors(table: pd.DataFrame, title: str, label: str) -> plt.Figu
 
 
 def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = None) -> plt.Figure:
-    """Draw the mean of each setting on the dev questions, one panel a data set and system: K to the
-    right, M upwards; the best one, the first of equals, is framed (IRCoT §4.1).
+    """Draw the mean of each setting on the dev questions, one panel per data set and system, with K
+    to the right and M upwards; a frame marks the best setting, the first of equals (IRCoT §4.1).
 
-    `table`: columns dataset, system, k, m, value, in percent; m is empty where it is not tuned.
-    `chosen`: from `analysis.name_edges`; a panel whose best value is on an edge says so.
+    `table`: columns dataset, system, k, m, and value in percent; m is empty if it is not tuned.
+    `chosen`: from `analysis.name_edges`; panels whose best value is on an edge say so.
     """
     named = pd.DataFrame(columns=["dataset", "system", "edge"]) if chosen is None else chosen
     edges = named.set_index(["dataset", "system"])["edge"]
@@ -175,7 +173,9 @@ def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = N
 
 
 def _draw_heat(axis: plt.Axes, rows: pd.DataFrame) -> None:
-    """One panel; all have one scale of colours. Of another parameter the best value counts."""
+    """Draw one panel, on the colour scale of all panels. If further parameters were tuned, a cell
+    shows their best value.
+    """
     heat = rows.pivot_table("value", "m", "k", aggfunc="max")
     axis.imshow(heat, cmap="Blues", vmin=0, vmax=180, origin="lower", aspect="auto")
     for y, x in product(*map(range, heat.shape)):
@@ -189,10 +189,10 @@ def _draw_heat(axis: plt.Axes, rows: pd.DataFrame) -> None:
 
 
 def draw_census(table: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw the shares of wrong answers by cause, one panel a data set, one stacked bar a system.
+    """Draw the shares of wrong answers by cause, one panel per data set, one stacked bar per
+    system.
 
-    `table`: that of `explore.census`; its causes are stacked in their order, the first at the
-    bottom.
+    `table`: from `explore.census`; the causes are stacked in their order, the first at the bottom.
     """
     datasets = list(dict.fromkeys(table["dataset"]))
     size = (1 + 3.2 * len(datasets), 3.8)
@@ -212,8 +212,8 @@ def draw_census(table: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw how the miniature models learned to read: the share of answers that are right by minutes
-    of training; `curves` has a column model.
+    """Draw how the shipped models learned to read: the share of right answers against minutes of
+    training. `curves`: from `analysis.read_training`.
     """
     figure, axis = subplots(figsize=(6, 3.6))
     for model, rows in curves.groupby("model", sort=False):
@@ -225,11 +225,10 @@ def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
-    """Draw what building and searching cost against the size of the corpus, one panel a measure,
-    one line a backend.
+    """Draw the costs of building and searching an index against the size of the corpus, one panel
+    per measure of SCALE, one line per backend.
 
-    `table`: columns backend, paragraphs, measure, value, unit, of which the measures of SCALE are
-    drawn.
+    `table`: columns backend, paragraphs, measure, value.
     """
     figure, axes = subplots(1, len(SCALE), figsize=(1 + 3 * len(SCALE), 3.4), squeeze=False)
     for axis, (measure, label) in zip(axes[0], SCALE.items(), strict=True):
@@ -246,8 +245,8 @@ def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
 def save_figure(
     figure: plt.Figure | None, table: pd.DataFrame, name: str, profile: str = "mini"
 ) -> None:
-    """Write figures/NAME.png (when there is a figure) and figures/NAME.csv, the same bytes for the
-    same numbers; of another profile than mini, NAME_PROFILE.
+    """Write figures/NAME.csv and, if there is a figure, figures/NAME.png; equal numbers give equal
+    bytes. For profiles other than mini the name is NAME_PROFILE.
     """
     FIGURES.mkdir(parents=True, exist_ok=True)
     name = name if profile == "mini" else f"{name}_{profile}"

@@ -1,5 +1,5 @@
-"""What a model can do with knowledge in its weights, and with knowledge in the prompt: MuSiQue's
-questions and the single-hop questions they are made of (SearChain A.2.1, Table 7, Figure 10).
+"""Compares knowledge in a model's weights with knowledge in its prompt, on MuSiQue's questions and
+the single-hop questions they are made of, their parts (SearChain A.2.1, Table 7, Figure 10).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,19 +29,19 @@ Parts = Mapping[str, tuple[Part, ...]]
 
 
 def find_parts(bench: Bench) -> Parts:
-    """The parts of a bench's test questions, by id, from the official file."""
+    """The parts of a bench's test questions, by question id, from the official file."""
     folder = bench.parameters.data_dir or make_laboratory(DATA / "laboratory")
     found = read_parts(find_questions(find_dataset(DATASET), ROOT / folder))
     return {question.id: found[question.id] for question in bench.test}
 
 
 def name_parts(parts: Parts) -> dict[str, list[str]]:
-    """The ids of the parts of each question, as the questions that ask_parts asks have them."""
+    """The ids of the parts of each question, by question id, as `ask_parts` uses them."""
     return {id: [f"{id}{PARTS}{n}" for n in range(len(of_one))] for id, of_one in parts.items()}
 
 
 def ask_parts(bench: Bench, system: System, parts: Parts) -> pd.DataFrame:
-    """The answers of a system to the parts, each asked by itself, as `ask_each` gives them."""
+    """Ask a system each part as a question of its own; returns the table of `ask_each`."""
     by_id, asked = {question.id: question for question in bench.test}, []
     for id, names in name_parts(parts).items():
         for name, part in zip(names, parts[id], strict=True):
@@ -51,7 +51,9 @@ def ask_parts(bench: Bench, system: System, parts: Parts) -> pd.DataFrame:
 
 
 def ask_each(bench: Bench, system: System, questions: Iterable[Question]) -> pd.DataFrame:
-    """The cover-EM of a system's answers to questions, 0 or 1, by id: `score`, and `right`."""
+    """Ask a system some questions; returns a table by id: `score`, the cover-EM of the answer, 0 or
+    1, and `right`, whether it is 1.
+    """
     build = program_of(bench, system)
     return _score(bench, [(question, build(question)) for question in questions])
 
@@ -73,10 +75,10 @@ def answer_after(
     prompts: Mapping[str, WritePrompt],
     max_tokens: int = 256,
 ) -> Program:
-    """Answer a question below some of its parts, with their answers or without.
+    """Answer a question in a prompt that first lists some of its parts, with or without their
+    answers (SearChain A.2.1).
 
-    The form is that of Least-to-Most's last step; this is ours: the paper does not say how answers
-    are in the prompt.
+    The form is that of Least-to-Most's last step (ours: the paper does not show its prompt).
     """
     said = [part.answer if answered else "" for part in parts]
     texts = [*(part.question for part in parts), question.text]
@@ -87,11 +89,12 @@ def answer_after(
 
 
 def compare_forms(bench: Bench, parts: Parts, asked: pd.DataFrame) -> pd.DataFrame:
-    """A row a question, panel and i: whether it is answered right when the model has to know its
-    last i parts by heart (Figure 10); `asked`: from ask_parts.
+    """One row per question, panel and i: whether the question is answered right when the model must
+    know the last i parts by heart (SearChain Figure 10). `asked`: from `ask_parts`.
 
-    In panel "a" the others stand in the prompt with their answers, and the last i are known (S_i);
-    in "b" they stand there without, and all are known (S_all).
+    In panel "a" the other parts are in the prompt with their answers, and only questions count of
+    which the model answers the last i parts right (S_i). In panel "b" they are in the prompt
+    without answers, and only questions count of which it answers all parts right (S_all).
     """
     [system] = choose_systems(["Least-to-Most"])
     write = {stage: bench.prompt(stage, system=system) for stage in system.stages}
@@ -110,6 +113,6 @@ def compare_forms(bench: Bench, parts: Parts, asked: pd.DataFrame) -> pd.DataFra
 
 
 def by_form(forms: pd.DataFrame) -> pd.DataFrame:
-    """The accuracy, 0 to 1, by panel, number of hops and i, with the number of questions."""
+    """The accuracy, 0 to 1, and the number of questions, by panel, number of hops and i."""
     groups = forms.groupby(["panel", "hops", "i"])["right"]
     return groups.agg(accuracy="mean", n="size").round(3).reset_index()

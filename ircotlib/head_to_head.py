@@ -1,5 +1,5 @@
-"""Every system of both papers on the same questions, with one model and one retriever: what each
-scores, how surely it differs from others, and what it costs (ours: no paper has this table).
+"""Every system of both papers on the same questions, with one model and one retriever: its score,
+the significance of its differences from others, and its cost (ours: no paper has this table).
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from ircotlib.runs import COVER_EM, read_about
 from ircotlib.systems import SEARCHAIN, System, all_systems, choose_systems
 
 EXPERIMENT = "13_head_to_head"
-AGAINST = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # beside the best of each data set
+AGAINST = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # in addition to the best of each data set
 COSTS = ["tokens_in", "tokens_out", "calls", "retrievals"]
 TIMES = "bench_systems"  # the figure of bench/systems.py
 COLUMNS = ["profile", "model", "retriever", "dataset", "system", "metric", "mean", "low", "high"]
@@ -28,15 +28,15 @@ COLUMNS += ["reported"]
 
 
 def systems_of(p: Parameters) -> list[System]:
-    """SearChain's systems, then those of IRCoT that a reader ends; or those that `p` names."""
+    """SearChain's systems, then those of IRCoT that end with a reader; or those that `p` names."""
     if p.systems:
         return choose_systems(p.systems)
     return choose_systems(study=SEARCHAIN) + [one for one in choose_systems() if one.reads]
 
 
 def panels_of(p: Parameters) -> list[Parameters]:
-    """The parameters of each panel: the profile's retriever, and the first by vectors among those
-    it compares, if any.
+    """The parameters of each panel: one with the profile's retriever, and one with the first vector
+    retriever among those that the profile compares, if there is one.
     """
     p = p.for_agent().change(datasets=p.head_to_head, test=p.head_to_head_test or p.test)
     others = [name for name in p.retrievers if name.partition(":")[0] in VECTORS]
@@ -44,8 +44,8 @@ def panels_of(p: Parameters) -> list[Parameters]:
 
 
 def measures_of(dataset: str) -> list[str]:
-    """What answers are judged by: cover-EM as in SearChain, or what the data set has in its place;
-    then F1 where IRCoT has it.
+    """The measures of a data set: first cover-EM, as in SearChain, or the data set's own measure if
+    it has no cover-EM; then F1, as in IRCoT, if the data set has it.
     """
     scores = [*find_dataset(dataset).scores]
     first = COVER_EM if COVER_EM in scores else scores[0]
@@ -53,12 +53,12 @@ def measures_of(dataset: str) -> list[str]:
 
 
 def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
-    """The big table of one panel: a row a data set, measure and system, in the order of systems;
-    means in percent with 95% intervals, the paper's, and costs a question. `runs`: of
-    compare_systems or read_runs.
+    """The big table of one panel: one row per data set, measure and system, with the mean in
+    percent and its 95% interval, the paper's value, and the cost per question. `runs`: from
+    `compare_systems` or `read_runs`.
 
-    p: of the paired difference to the best system of the data set, to SearChain and to IRCoT QA,
-    each corrected for all systems of the data set and measure (Holm).
+    The p-values are of the paired difference to the best system of the data set, to SearChain and
+    to IRCoT QA, each corrected for all systems of the data set and measure (Holm).
     """
     tables = []
     for dataset, of_one in runs.groupby("dataset", sort=False):
@@ -73,7 +73,9 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
 
 
 def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The corrected p of each system of one data set, by what it is compared with."""
+    """The corrected p-values of the systems of one data set: one row per system, one column per
+    system that it is compared with.
+    """
     by_system = {name: per_question(rows, metric) for name, rows in runs.groupby("system")}
     scores = pd.DataFrame(by_system)
     references = {"best": scores.mean().idxmax()} | AGAINST
@@ -88,8 +90,8 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
-    """The two-sided p that the mean of each column is 0, as `metrics.paired_difference` has it; all
-    columns are resampled in the same way.
+    """The two-sided p-value of each column for a mean of 0, as in `metrics.paired_difference`; all
+    columns share their resamples. `differences`: questions × systems.
     """
     n = len(differences)
     picked = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLES)
@@ -101,8 +103,8 @@ def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
 
 
 def _read_costs(p: Parameters) -> pd.DataFrame:
-    """What each test run asked for, a question, computed or remembered: tokens that the model read
-    and wrote, requests to it, retrievals.
+    """What each test run requested per question, computed or cached: tokens that the model read and
+    wrote, requests to it, retrievals.
     """
     rows = []
     for folder in find_runs(p, EXPERIMENT):
@@ -118,8 +120,8 @@ def _read_costs(p: Parameters) -> pd.DataFrame:
 
 
 def read_seconds(p: Parameters) -> pd.DataFrame:
-    """The seconds a question of each data set and system as bench/systems.py measured them, of the
-    same model and retriever; none where it did not.
+    """The seconds per question of each data set and system, as bench/systems.py measured them with
+    the same model and retriever; no rows for what it did not measure.
     """
     suffix = "" if p.profile == "mini" else f"_{p.profile}"
     path, columns = FIGURES / f"{TIMES}{suffix}.csv", ["dataset", "system", "seconds"]
@@ -131,8 +133,8 @@ def read_seconds(p: Parameters) -> pd.DataFrame:
 
 
 def _reported() -> pd.DataFrame:
-    """The papers' values by our names: SearChain's Table 1, and IRCoT's Table 4 with GPT3 and its
-    better reader.
+    """The papers' values with our names of systems: SearChain's Table 1, and IRCoT's Table 4 for
+    GPT3 with its better reader.
     """
     ircot = read_reported(source="Table 4", metric="f1", model="GPT3", note="cot")
     nor = read_reported(source="Table 4", metric="f1", model="GPT3", system="NoR QA")
@@ -143,7 +145,7 @@ def _reported() -> pd.DataFrame:
 
 
 def our_names() -> dict[str, str]:
-    """Our names of systems by those in data/reported.csv."""
+    """Our names of systems, by their names in data/reported.csv."""
     return {theirs: name for name, one in all_systems().items() for theirs in one.reported}
 
 
@@ -153,9 +155,9 @@ def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def average(table: pd.DataFrame) -> pd.DataFrame:
-    """Each system's mean over all data sets, by the first measure of each, with the mean of the
-    paper and of the costs (SearChain Table 6, Perf.); `on_front`: no other system answers as well
-    or better for fewer tokens. Only systems that were run on all data sets.
+    """Each system's mean over all data sets by the first measure of each, with the means of the
+    paper's values and of the costs (SearChain Table 6, Perf.). `on_front`: the system is on the
+    Pareto front of mean and tokens. Systems that were not run on all data sets are left out.
     """
     first = of_first_measure(table)
     by = ["profile", "model", "retriever", "system"]
@@ -168,8 +170,8 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:
-    """Which points are on the Pareto front: no other is as cheap and better, or cheaper and as
-    good.
+    """Which points are on the Pareto front: no other point is at least as cheap and at least as
+    good, unless it is equal in both.
     """
     points = list(zip(costs, values, strict=True))
     return [
@@ -179,8 +181,9 @@ def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:
 
 
 def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
-    """How far our order of systems is the paper's on each data set and measure: Kendall's tau, with
-    its p: 1 is the same order, -1 the reverse; and how many pairs of systems are in the same order.
+    """How far our order of systems agrees with the paper's, one row per data set and measure:
+    Kendall's tau with its p-value (1: the same order, -1: the reverse), and how many pairs of
+    systems are in the same order.
     """
     from scipy.stats import kendalltau
 
@@ -197,6 +200,6 @@ def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def made_by(table: pd.DataFrame) -> str:
-    """What made a table, for titles and captions."""
+    """The models and the number of questions behind a table, for titles and captions."""
     models = {Path(model).name for model in table["model"]}
     return f"{', '.join(sorted(models))}, n = {table['n'].min()} questions a data set"
