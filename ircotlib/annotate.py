@@ -92,7 +92,7 @@ def _append(path: Path, lines: Iterable[str]) -> None:
 def file_of(annotator: str, folder: Path = ANNOTATIONS) -> Path:
     """The file of an annotator; raises ValueError for a name that cannot be a file name."""
     if not NAME.fullmatch(annotator):
-        expected = "letters, digits, - and _, as ada"
+        expected = "letters, digits, - and _, such as ada"
         raise ValueError(f"found the annotator's name {annotator!r}, expected {expected}")
     return Path(folder) / f"{annotator}.jsonl"
 

@@ -122,11 +122,9 @@ class Bench:
         demonstration_set: int = 0,
         system: System | None = None,
     ) -> Prompt:
-        """The prompt writer of a stage of a system (None: of IRCoT).
-
-        `m`: the number of distractors in demonstrations; 0: demonstrations without paragraphs;
-        None: no demonstrations. Systems outside IRCoT's paper show their own examples, which have
-        no distractors and no sets. Raises ValueError if the bench has no model.
+        """The prompt writer of a stage of a system (None: of IRCoT). `m`: the distractors in
+        demonstrations; 0: no paragraphs in them; None: no demonstrations. Other systems show their
+        own examples, without distractors or sets. Raises ValueError if the bench has no model.
         """
         if self.model is None:
             found = f"found no model on the bench of {self.dataset}"

@@ -144,8 +144,7 @@ def _faults(nodes: Sequence[Node], finals: Sequence[str]) -> list[str]:
 
 
 def read_tracing(text: str) -> Chain:
-    """Read the reply to the request for a final content, with or without its mark (SearChain §3.3).
-    """
+    """Read the reply to the request for a final content, marked as one or not (SearChain §3.3)."""
     final = read_chain(text).final
     return Chain((), final, "" if final else "no final content")
 

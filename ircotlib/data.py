@@ -151,7 +151,7 @@ def parse_json(content: bytes, where: str, expected: str) -> object:
     try:
         return json.loads(decode_text(content))
     except RecursionError:
-        reason = "nested too deep"
+        reason = "nested too deeply"
     except ValueError as error:
         reason = str(error)
     beginning = excerpt(content[:60].decode("utf-8", "replace"))
@@ -188,7 +188,7 @@ def excerpt(value: object) -> str:
     try:
         text = repr(value)
     except RecursionError:
-        return "values nested too deep"
+        return "values nested too deeply"
     return text if len(text) <= 60 else text[:60] + "..."
 
 

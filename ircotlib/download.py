@@ -1,5 +1,4 @@
-"""Downloads a large file over HTTP: with a progress bar, resumed where it was cut off, and checked.
-"""
+"""Downloads large files over HTTP: with a progress bar, resumed where cut off, and checked."""
 
 import hashlib
 import http.client
@@ -69,11 +68,10 @@ def _go_on(address: str, partial: Path, size: int) -> None:
 
 
 def _explain(error: HTTPError, address: str, partial: Path) -> None:
-    """Raise the error that a status calls for. 416: the partial file is longer than the whole one.
-    """
+    """Raise the error for a status. 416: the partial file is longer than the whole one."""
     if error.code == 416:
         partial.unlink()
-        raise Cut(f"{address} has fewer bytes than came before; it is fetched again") from error
+        raise Cut(f"{address} has fewer bytes than were downloaded before; trying again") from error
     if error.code == 429 or error.code >= 500:
         raise Cut(f"{address} answers with status {error.code}; {AGAIN}") from error
     raise ValueError(f"{address} answers with status {error.code}, expected a file") from error

@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--profile", default="sample", help="sample, paper or released (profiles/)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
         help="change a parameter: data_dir, datasets or corpus; may be repeated")  # fmt: skip
-    parser.add_argument("--list", action="store_true", help="say what is missing, and get nothing")
+    parser.add_argument("--list", action="store_true", help="list what is missing, and stop")
     options = parser.parse_args(arguments)
     heed_interrupts()
     try:
@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return say_error(error, 1)
     except KeyboardInterrupt:
-        return say_error("interrupted: what came is kept; the same command goes on", 130)
+        return say_error("interrupted: what was downloaded is kept; the same command goes on", 130)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from ircotlib.drawing import color_of, draw_bars, finish, subplots, title_of
 from ircotlib.paths import FIGURES
 
 BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
-CAUSES = ("#9aa5b1", "#c9b458", "#e08e45", "#a63d57")  # colors of the causes of wrong answers, in their order
+CAUSES = ("#9aa5b1", "#c9b458", "#e08e45", "#a63d57")  # of the causes, in their order
 SCALE = {
     "build, CPU": "seconds",
     "build, peak memory": "MB",

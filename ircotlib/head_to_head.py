@@ -19,7 +19,7 @@ from ircotlib.runs import COVER_EM, read_about
 from ircotlib.systems import SEARCHAIN, System, all_systems, choose_systems
 
 EXPERIMENT = "13_head_to_head"
-AGAINST = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # in addition to the best of each data set
+AGAINST = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
 COSTS = ["tokens_in", "tokens_out", "calls", "retrievals"]
 TIMES = "bench_systems"  # the figure of bench/systems.py
 COLUMNS = ["profile", "model", "retriever", "dataset", "system", "metric", "mean", "low", "high"]

@@ -1,8 +1,8 @@
-"""What SearChain's Tables 2 to 8 count, from run folders and from the traces of replayed runs.
+"""Computes the numbers of SearChain's Tables 2 to 8 from run folders and from replayed runs.
 
-Shares and accuracies are per cent, as in data/reported.csv, but Table 7's, which is from 0 to 1.
-Table 5's AMP is judged by people, and its tables' seconds are not counted: a remembered call takes
-none.
+Shares and accuracies are in percent, as in data/reported.csv, except those of Table 7, from 0 to 1.
+Table 5's AMP comes from judgements (`references`), Table 6's seconds from bench/systems.py: in a
+replayed run cached calls take no time.
 """
 
 import re
@@ -26,13 +26,13 @@ SOURCES = {
     VERIFICATION: "knowledge_corrected_by_ir",
     COMPLETION: "knowledge_completed_by_ir",
 }
-SAID = ("answer", "thoughts", "reading", "nodes")  # of a line of predictions.jsonl
+SAID = ("answer", "thoughts", "reading", "nodes")  # read from predictions.jsonl
 
 
 def read_run(folder: Path) -> pd.DataFrame:
     """The questions of a run, one row each, by id: `kind`, `answer`, `thoughts`, `reading`,
-    `nodes`, the `score` by which the run is judged, from 0 to 1, and whether it is `right`, that
-    is 1. ValueError, in one line, for a folder that is not whole.
+    `nodes`, `score`, the run's measure from 0 to 1, and `right`, whether it is 1. Raises
+    ValueError, in one line, for an incomplete folder.
     """
     about, folder = read_about(folder), Path(folder)
     said, scores = read_lines(folder, about, SAID), read_scores(folder, about)
@@ -45,9 +45,9 @@ def read_run(folder: Path) -> pd.DataFrame:
 
 
 def count_parsed(folder: Path) -> dict:
-    """Of a run's questions, how many were answered, of how many all replies could be read, and of
-    how many it is said that some could not; `silent`: neither an answer nor a word of it. With the
-    texts and tokens that the model wrote, and the seconds of the run.
+    """Count a run's questions: `answered`; `parsed`, those with all replies read; "said to be
+    unparsed", those with a fault; `silent`, those with neither an answer nor a fault. Also the
+    calls of the model, the tokens it wrote, and the seconds of the run.
     """
     about = read_about(folder)
     said = list(read_lines(Path(folder), about, ("answer", "fault")).values())
@@ -63,10 +63,11 @@ def count_parsed(folder: Path) -> dict:
 
 
 def knowledge_sources(run: pd.DataFrame) -> dict[str, float]:
-    """Where the knowledge of the nodes is from, as shares of all nodes: the model's own, corrected
-    by verification, given by completion (Table 2).
+    """Where the knowledge of the nodes is from, as shares of the nodes counted: the model itself,
+    correction by verification, completion (SearChain Table 2).
 
-    The nodes counted are those compared with a passage; the paper does not say (ours).
+    Counted are the nodes that were compared with a passage, except unsolved ones that got no
+    feedback (ours: the paper does not say).
     """
     nodes = [node for nodes in run["nodes"] for node in nodes if node.passage]
     nodes = [node for node in nodes if node.feedback or not node.unsolved]
@@ -77,8 +78,8 @@ def knowledge_sources(run: pd.DataFrame) -> dict[str, float]:
 
 
 def positive_effect(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> dict[str, float]:
-    """The mean score of two runs on the same questions: without retrieval on all, and of both on
-    those where retrieval corrected or completed a node (Table 3a).
+    """The mean scores of two runs on the same questions: of the run without retrieval on all
+    questions, and of both runs where retrieval corrected or completed a node (SearChain Table 3a).
     """
     without_ir = _same_questions(without_ir, with_ir)
     helped = with_ir["nodes"].map(lambda nodes: any(node.feedback for node in nodes))
@@ -90,29 +91,29 @@ def positive_effect(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> dict[str
 
 
 def misled_by_ir(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> float:
-    """The share of the questions answered right without retrieval that are answered wrong with it
-    (Table 3b).
+    """Of the questions answered right without retrieval, the share answered wrong with it
+    (SearChain Table 3b).
 
-    With which prompt the model answers without, the paper does not say: give the run of choice.
+    The paper does not say which prompt is used without retrieval; `without_ir` may be any run.
     """
     without_ir = _same_questions(without_ir, with_ir)
     return _percent(~with_ir["right"][without_ir["right"]])
 
 
 def steps_by_hops(run: pd.DataFrame) -> dict[int, float]:
-    """The mean number of steps of reasoning by the number of hops of a question, which MuSiQue's
-    kinds name (Table 4).
+    """The mean number of reasoning steps by a question's number of hops, which is part of MuSiQue's
+    kinds (SearChain Table 4).
 
-    A step is a node on the path of a chain of query; else a follow up question of Self-Ask; else a
-    thought or, without any, a sentence, except one that gives the answer (ours: the paper does not
-    say).
+    A step is a node on the correct path of a chain of query; without nodes a follow-up question of
+    Self-Ask; without these a thought or, without thoughts, a sentence, except one that gives the
+    answer (ours: the paper does not say).
     """
     hops = run["kind"].str.extract(r"^(\d)hop")[0].dropna().astype(int)
     return count_steps(run)[hops.index].groupby(hops).mean().to_dict()
 
 
 def count_steps(run: pd.DataFrame) -> pd.Series:
-    """The steps of reasoning of each question, by id, as steps_by_hops counts them."""
+    """The number of reasoning steps of each question, by id, counted as in `steps_by_hops`."""
     return pd.Series([_steps(row) for row in run.itertuples()], run.index, dtype=float)
 
 
@@ -125,11 +126,11 @@ def _steps(row) -> int:
 
 
 def references_marked(run: pd.DataFrame) -> float:
-    """How many items of knowledge of an answer are marked with a passage, in the mean (Table 5,
-    SKC).
+    """The mean number of items of knowledge in an answer that are marked with a passage (SearChain
+    Table 5, SKC).
 
-    Marks with nothing between them, such as [1][2], mark one item; a mark that belongs to no
-    passage counts for nothing (ours).
+    Adjacent marks, such as [1][2], mark one item; marks that belong to no passage are ignored
+    (ours).
     """
     return fmean(map(_marked, run["reading"], run["nodes"]))
 
@@ -140,11 +141,11 @@ def _marked(reading: str, nodes: Sequence[Node]) -> int:
 
 
 def efficiency(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
-    """The mean words in and out of the model and rounds of interaction with retrieval a question,
-    and the words of one call, from a replayed run (Table 6; `runs.replay`).
+    """The mean words that the model reads and writes, and the mean rounds of retrieval, per
+    question; also the mean words per call (SearChain Table 6). `outcomes`: from `runs.replay`.
 
-    A round is what is retrieved before the model writes again. Whether the paper's words are those
-    of a question or of a call, it does not say.
+    A round is all retrieval before the model writes again. The paper does not say whether its words
+    are counted per question or per call.
     """
     traces = [outcome.trace for outcome in outcomes.values()]
     calls = [[step for step in trace if _is_call(step)] for trace in traces]
@@ -182,10 +183,10 @@ def _rounds(trace: Sequence[Step]) -> int:
 def accuracy_where_parts_known(
     run: pd.DataFrame, parts: pd.DataFrame, parts_of: Mapping[str, Sequence[str]]
 ) -> dict[int, float]:
-    """The mean score, 0 to 1, by the number of hops, on the questions all of whose sub-questions
-    are answered right (Table 7).
+    """The mean score, 0 to 1, by number of hops, on the questions whose sub-questions are all
+    answered right (SearChain Table 7).
 
-    `parts`: a run of the sub-questions; `parts_of`: their ids, by id of the question.
+    `parts`: a run on the sub-questions; `parts_of`: their ids, by question id.
     """
     known = [id for id in run.index if parts["right"][list(parts_of[id])].all()]
     hops = [len(parts_of[id]) for id in known]
@@ -195,10 +196,12 @@ def accuracy_where_parts_known(
 def conflict(
     without_ir: pd.DataFrame, with_ir: pd.DataFrame, first_right: Mapping[str, bool]
 ) -> dict[str, float]:
-    """How retrieval helps and harms, on the questions that the model alone answers right and on the
-    others: the share whose best passage is right, and the model's accuracy with it (Table 8).
+    """How retrieval helps and harms, on the questions that the model alone answers right and on
+    those it answers wrong: the share whose best passage is right, and the accuracy with retrieval
+    (SearChain Table 8).
 
-    `first_right`: by id; how the paper judges that it does not say. IRCoT's gold paragraphs tell.
+    `first_right`: by id, whether the best passage is right; the paper does not say how it judges
+    that.
     """
     without_ir, found = _same_questions(without_ir, with_ir), {}
     for name, among in (("right", without_ir["right"]), ("wrong", ~without_ir["right"])):
@@ -209,7 +212,7 @@ def conflict(
 
 
 def _same_questions(run: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """A run in the order of another of the same questions."""
+    """The rows of a run in the order of another run on the same questions."""
     if different := sorted(set(run.index) ^ set(other.index)):
         found = f"found the question {different[0]!r} in one of two runs"
         raise ValueError(f"{found}, expected the same in both: run them on the same questions")
@@ -221,5 +224,5 @@ def _percent(holds) -> float:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean; NaN of nothing."""
+    """The mean; NaN for no values."""
     return fmean(values) if values else float("nan")

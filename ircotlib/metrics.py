@@ -1,8 +1,8 @@
-"""Scores of one prediction, from 0 to 1: exact match and F1 of answers, recall of paragraphs; an
-interval for their mean, and for the difference of two systems.
+"""Scores of one prediction, from 0 to 1, for answers and for retrieved paragraphs; bootstrap
+intervals for their mean and for the difference of two systems.
 
 A score of answers is a function of the predicted text and the gold answers; the record of a data
-set names those that it wants.
+set names the scores that it uses.
 """
 
 import json
@@ -16,7 +16,7 @@ import numpy as np
 
 from ircotlib.text import normalise_answer
 
-# HotpotQA's scorer gives no partial credit for or against these
+# HotpotQA's scorer gives no partial credit if either side is one of these
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})
 RESAMPLES = 10_000
 BATCH = 500  # resamples drawn at a time, to save memory
@@ -32,10 +32,10 @@ def exact_match(prediction: str, answers: Sequence[str]) -> float:
 
 
 def hotpotqa_f1(prediction: str, answers: Sequence[str]) -> float:
-    """F1 of the words of the prediction against the best of the answers (official scorer of
-    HotpotQA, and its copy for 2WikiMultihopQA).
+    """The word F1 of the prediction against the best of the answers (official scorer of HotpotQA,
+    and its copy for 2WikiMultihopQA).
 
-    Where either side is yes, no or noanswer, only equality counts; two empty texts score 0.
+    If either side is yes, no or noanswer, only equality counts; two empty texts score 0.
     """
     _check_answers(answers)
     found = normalise_answer(prediction)
@@ -43,10 +43,10 @@ def hotpotqa_f1(prediction: str, answers: Sequence[str]) -> float:
 
 
 def squad_f1(prediction: str, answers: Sequence[str]) -> float:
-    """F1 of the words of the prediction against the best of the answers (official scorer of
-    MuSiQue, which is SQuAD's).
+    """The word F1 of the prediction against the best of the answers (official scorer of MuSiQue,
+    which is SQuAD's).
 
-    No rule for yes and no; two empty texts score 1.
+    There is no rule for yes and no; two empty texts score 1.
     """
     _check_answers(answers)
     found = normalise_answer(prediction)
@@ -66,12 +66,12 @@ def drop_exact_match(prediction: str, answers: Sequence[str]) -> float:
 
 
 def drop_f1(prediction: str, answers: Sequence[str]) -> float:
-    """F1 of the words of the prediction against the best of the answers (official scorer of DROP,
-    for IIRC).
+    """The word F1 of the prediction against the best of the answers (official scorer of DROP, for
+    IIRC).
 
-    A span is a set of words; where the answer's span has numbers, the prediction's must have one of
-    them; spans are paired for the greatest sum, which is divided by the number of spans on the
-    longer side and rounded to two decimals.
+    A span is a set of words. If the answer's span has numbers, the prediction's must have one of
+    them, else F1 is 0. Spans are paired for the greatest sum of F1, which is divided by the number
+    of spans on the longer side and rounded to two decimals.
     """
     _check_answers(answers)
     found = _drop_spans(prediction)
@@ -79,10 +79,10 @@ def drop_f1(prediction: str, answers: Sequence[str]) -> float:
 
 
 def cover_em(prediction: str, answers: Sequence[str]) -> float:
-    """1.0 if the words of one of the answers occur in the prediction, side by side, once both are
-    normalised, else 0.0 (SearChain §4.1).
+    """1.0 if one of the answers occurs in the prediction as whole words, once both are normalised,
+    else 0.0 (SearChain §4.1).
 
-    Differs from the released program: there "no" is found in "know" (`cover_em_of_letters`).
+    Differs from the released program, which finds "no" in "know" (`cover_em_of_letters`).
     """
     _check_answers(answers)
     found = f" {normalise_answer(prediction)} "
@@ -91,8 +91,8 @@ def cover_em(prediction: str, answers: Sequence[str]) -> float:
 
 
 def cover_em_of_letters(prediction: str, answers: Sequence[str]) -> float:
-    """1.0 if the letters of one of the answers occur in the prediction, once both are normalised,
-    else 0.0 (SearChain, released program).
+    """1.0 if one of the answers is a substring of the prediction, once both are normalised, else
+    0.0 (SearChain, released program).
     """
     _check_answers(answers)
     found = normalise_answer(prediction)
@@ -100,8 +100,8 @@ def cover_em_of_letters(prediction: str, answers: Sequence[str]) -> float:
 
 
 def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]) -> float:
-    """1.0 if the prediction holds the right one of the verdicts and no other, else 0.0: who says
-    both has not decided.
+    """1.0 if the prediction contains exactly one of the verdicts, and that is the right one, else
+    0.0.
     """
     _check_answers(answers)
     said = [verdict for verdict in verdicts if cover_em(prediction, [verdict])]
@@ -109,8 +109,8 @@ def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]
 
 
 def rouge_l(prediction: str, answers: Sequence[str]) -> float:
-    """The F of ROUGE-L against the best of the answers, as KILT's scorer has it: that of the
-    library `rouge`; 0.0 for an empty prediction.
+    """ROUGE-L F against the best of the answers, from the library `rouge` as in KILT's scorer; 0.0
+    for an empty prediction.
     """
     from rouge import Rouge
 
@@ -125,10 +125,10 @@ def rouge_l(prediction: str, answers: Sequence[str]) -> float:
 
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
-    """The share of the gold paragraphs that were found; the order does not matter (IRCoT §4.1,
-    Retrieval Metric).
+    """The share of the gold paragraphs that were found, in any order (IRCoT §4.1, Retrieval
+    Metric).
 
-    NaN for a question without gold paragraphs, which means of pandas leave out.
+    NaN for a question without gold paragraphs; pandas leaves NaN out of means.
     """
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
@@ -137,8 +137,8 @@ def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> f
 def bootstrap_interval(
     values: Sequence[float], seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
-    """Low and high end of the 95% percentile bootstrap interval of the mean of the values (Efron
-    1979; in neither paper).
+    """The low and high end of the 95% percentile bootstrap interval for the mean of the values
+    (Efron 1979; in neither paper). Raises ValueError for no values, or for NaN.
     """
     observed = _check_values(values)
     random, means = np.random.default_rng(seed), []
@@ -150,7 +150,7 @@ def bootstrap_interval(
 
 
 class Difference(NamedTuple):
-    """The mean of differences, the ends of its 95% interval, and the two-sided p that it is 0."""
+    """The mean difference, its 95% interval, and the two-sided p-value for a difference of 0."""
 
     mean: float
     low: float
@@ -159,12 +159,12 @@ class Difference(NamedTuple):
 
 
 def paired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> Difference:
-    """How much more `a` scores than `b` on the same questions, in the same order: a paired
+    """How much higher `a` scores than `b` on the same questions in the same order: a paired
     percentile bootstrap over the questions (Efron 1979; in neither paper).
 
-    p: twice the share of the resampled means, the observed one counted with them, that lie at 0 or
-    on the side of it where fewer lie, at most 1. Where all differences are equal, so are all means,
-    and p is that of a sign test.
+    p is twice the share of the resampled means, with the observed mean counted as one of them, that
+    lie at 0 or on the less frequent side of it, at most 1. If all differences are equal, p is that
+    of a sign test. Raises ValueError for different lengths, no values, or NaN.
     """
     if len(a) != len(b):
         raise ValueError(
@@ -174,7 +174,7 @@ def paired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> 
     mean = float(differences.mean())
     if (differences == differences[0]).all():
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 2 * 0.5**differences.size)
-    from scipy.stats import bootstrap  # which takes a second to import
+    from scipy.stats import bootstrap  # takes a second to import
 
     found = bootstrap(
         (differences,),
@@ -209,7 +209,7 @@ def _whole_or_f1(predicted: str, answer: str) -> float:
 
 
 def _word_f1(words: Sequence[str], answer_words: Sequence[str], empty: float) -> float:
-    """F1 of two bags of words; `empty`: of two empty ones."""
+    """F1 of two bags of words; `empty`: the value for two empty bags."""
     if not words or not answer_words:
         return empty if words == answer_words else 0.0
     same = sum((Counter(words) & Counter(answer_words)).values())
@@ -217,8 +217,8 @@ def _word_f1(words: Sequence[str], answer_words: Sequence[str], empty: float) ->
 
 
 def _drop_spans(text: str) -> list[str]:
-    """The spans of an answer, normalised: of a JSON list, or of a list that is not quite JSON
-    (IRCoT's program), else the whole text.
+    """The normalised spans of an answer: the items of a JSON list or of a list that is not valid
+    JSON (IRCoT's program), else the whole text.
     """
     text = text.strip()
     if not (text.startswith("[") or text.endswith("]")):
@@ -232,8 +232,8 @@ def _drop_spans(text: str) -> list[str]:
 
 
 def _drop_normalise(text: str) -> str:
-    """Words between spaces and hyphens: numbers by value, others in lower case without ASCII
-    punctuation; without a, an, the (DROP).
+    """The words between spaces and hyphens: numbers by value, others in lower case without ASCII
+    punctuation and without a, an, the (DROP).
     """
     words = (_drop_word(word.lower()) for word in re.split("[ -]", text))
     return " ".join(" ".join(re.sub(r"\b(a|an|the)\b", " ", word) for word in words).split())
@@ -254,8 +254,8 @@ def _is_number(word: str) -> bool:
 
 
 def _drop_f1(predicted: Sequence[str], answer: Sequence[str]) -> float:
-    """The greatest sum of F1 over one-to-one pairs of spans, by the number of spans on the longer
-    side, to two decimals.
+    """The greatest sum of F1 over one-to-one pairs of spans, divided by the number of spans on the
+    longer side, to two decimals.
     """
     found, gold = ([set(span.split()) for span in spans] for spans in (predicted, answer))
     scores = np.array([[_drop_span_f1(words, wanted) for words in found] for wanted in gold])
@@ -273,10 +273,10 @@ def _drop_span_f1(predicted: set[str], answer: set[str]) -> float:
 
 
 def _greatest_sum(scores: np.ndarray) -> float:
-    """The greatest sum of numbers, no two of them from one row or one column."""
+    """The greatest sum of numbers of which no two share a row or a column."""
     if 1 in scores.shape:
         return scores.max()
-    from scipy.optimize import linear_sum_assignment  # which takes a while to import
+    from scipy.optimize import linear_sum_assignment  # takes a while to import
 
     return scores[linear_sum_assignment(scores, maximize=True)].sum()
 

@@ -1,15 +1,15 @@
-"""Packing a prompt into a context window: what is dropped where it is too long (IRCoT §4.1)."""
+"""Fits a prompt into a context window by dropping parts of it (IRCoT §4.1)."""
 
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-JOIN = 4  # tokens that joining two texts adds at most, with a margin
-PARTS = ("\n\n", "\n", " ")  # between the parts that are dropped of what was written so far
+JOIN = 4  # the most tokens that joining two texts can add, with a margin
+PARTS = ("\n\n", "\n", " ")  # the separators at which the text written so far is cut, in this order
 
 
 class Piece(NamedTuple):
-    """A text of a prompt with its number of tokens; `stays`: it is never dropped."""
+    """A piece of a prompt with its number of tokens; `stays`: it is never dropped."""
 
     text: str
     tokens: int
@@ -17,18 +17,18 @@ class Piece(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A text of a prompt; `stays`: none of it is ever dropped."""
+    """A part of a prompt; `stays`: nothing of it is ever dropped."""
 
     text: str
     stays: bool = True
 
 
 def pack(pieces: Sequence[Piece], limit: int, count_tokens: Callable[[str], int]) -> str | None:
-    """Join pieces, dropped from the front until all of it is at most `limit` tokens (released
-    program); None: those that stay are too long.
+    """Join pieces, after dropping as many from the front as exceed `limit` tokens (released
+    program); None if those that stay are too long.
 
-    Tokens are added up, which is exact to a token or two for each join; only where that could
-    matter is the finished text counted, and while it is too long another piece goes.
+    The pieces' tokens are added up, which is exact to a token or two per join. Only where that
+    could matter is the joined text counted, and further pieces are dropped while it is too long.
     """
     kept, total = list(pieces), sum(piece.tokens for piece in pieces)
     going = [piece for piece in pieces if not piece.stays]
@@ -50,12 +50,12 @@ def cut(
     limit: int,
     count_tokens: Callable[[str], int],
 ) -> str | None:
-    """What is above the question, the question and what is below it, and what was written so far,
-    without as much of them as makes them fit; None: what stays is too long.
+    """Join the parts above the question, those from the question on, and the text written so far,
+    after dropping as much as needed to fit; None if the parts that stay are too long.
 
-    First go lines of what does not stay above, from the top (released program); then the oldest
-    parts of what was written: what is between blank lines; where the last of these alone is too
-    long its lines, then its words; last the words of what does not stay below (ours).
+    First lines are dropped from `above`, from the top (released program). Then the oldest parts of
+    `so_far` are dropped: blocks between blank lines; if the last block alone is too long, its
+    lines, then its words. Last, words are dropped from `below` (ours). Parts that stay are kept.
     """
 
     def pieces(parts: Sequence[Part], split: Callable[[str], list[str]]) -> list[Piece]:
@@ -82,5 +82,5 @@ def _lines(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text, each with the white space after it."""
+    """The words of a text, each with the white space that follows it."""
     return re.findall(r"\S+\s*|\s+", text)

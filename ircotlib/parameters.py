@@ -1,6 +1,6 @@
 """The parameters of the notebooks: their types, ranges and choices, checked before any work begins.
 
-A profile (profiles/NAME.yaml) sets them; `changes` replace some of them.
+A profile (profiles/NAME.yaml) sets them all; `changes` override some of them.
 """
 
 import difflib
@@ -40,14 +40,15 @@ from ircotlib.values import (
 EIGHT = ["hotpotqa", "musique", "2wikimultihopqa", "strategyqa"]  # in SearChain's order (§4.1)
 EIGHT += ["zsre", "trex", "fever", "eli5"]
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
-# of a profile that says how its local models are prompted, a model behind a server takes these
+# override the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 class Parameters(BaseModel):
-    """All parameters, frozen. Beside those below, `<system's file>_<parameter>` is the grid of a
-    system, for example `ircot_k`; with "scale_" or "ood_" before it, that of 06_scale or 07_ood.
+    """All parameters, frozen. In addition to those below, `<system's file>_<parameter>` is the grid
+    of a system, for example `ircot_k`; with the prefix "scale_" or "ood_" it is the grid for
+    06_scale or 07_ood.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", str_strip_whitespace=True)
@@ -55,26 +56,26 @@ class Parameters(BaseModel):
     profile: str  # a file of profiles/
     # what is asked, and what is searched
     datasets: SomeNames
-    data_dir: str  # folder of the official raw files, "": the laboratory
-    corpus: Literal["pooled", "full"] = "pooled"  # of the contexts, or the paper's (IRCoT App. A)
+    data_dir: str  # folder of the official raw files; "": the laboratory
+    corpus: Literal["pooled", "full"] = "pooled"  # of contexts, or the paper's (IRCoT App. A)
     retriever: Retriever = "embedded"
-    retrievers: Retrievers = []  # of 02_index; empty: `retriever` alone
+    retrievers: Retrievers = []  # compared in 02_index; empty: only `retriever`
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
-    ood_test: Count | None = None  # those of 07_ood; None: as test
+    ood_test: Count | None = None  # test questions of 07_ood; None: as `test`
     head_to_head: SomeNames = EIGHT  # the data sets of 13_head_to_head
-    head_to_head_test: Count | None = None  # and its questions of each; None: as test
-    samples: Count | None = None  # the most texts that a system of SearChain's study draws at a
-    # time; None: as many as its paper
-    seed: Annotated[int, Field(strict=True)] = 0  # of the draw of dev and test questions
-    # who reads and writes
-    model: Name  # a local folder or a hub id; with `server` its name there
-    agent: str = ""  # a local folder: the small model that plays SearChain's systems; "": `model`
-    second_model: str = ""  # of SearChain's Table 9; "": none
-    models: SomeNames  # those of 06_scale
-    server: Server = ""  # of an OpenAI-compatible server
-    chat: bool = False  # ask the server by chat messages, not for completions
-    in_flight: Threads = 8  # requests to the server at a time
+    head_to_head_test: Count | None = None  # its test questions; None: as `test`
+    # the most texts that a system of SearChain's study samples at a time; None: its paper's number
+    samples: Count | None = None
+    seed: Annotated[int, Field(strict=True)] = 0  # for drawing dev and test questions
+    # models and how they are prompted
+    model: Name  # a local folder or a hub id; with `server`, its name there
+    agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
+    second_model: str = ""  # for SearChain's Table 9; "": none
+    models: SomeNames  # compared in 06_scale
+    server: Server = ""  # addresses of an OpenAI-compatible server; "": a local model
+    chat: bool = False  # use the server's chat interface, not completions
+    in_flight: Threads = 8  # parallel requests to the server
     timeout: Positive = 300.0  # seconds without a sign of life from the server
     prices: Prices | None = None  # USD per million tokens read and written; None: data/prices.csv
     max_cost: Cost | None = None  # USD that a process may spend on the server
@@ -82,20 +83,20 @@ class Parameters(BaseModel):
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     style: str  # how the model is prompted (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
-    both_readers: bool = True  # 04_ircot runs the other one too (IRCoT Table 4)
+    both_readers: bool = True  # 04_ircot also runs the other reader (IRCoT Table 4)
     extractor: str = ""  # extractive reader (SearChain §3.2): a folder or a hub id; "": none
-    duplicates: str = ""  # cross-encoder that tells duplicate queries; "": equal texts
+    duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
     demonstrations: str  # folder of prompt files in the authors' format (prompts/README.md)
     context_tokens: Count | None  # the model's window; None: the paper's for this style
     # what is compared
     systems: Names = []  # some systems by name; empty: all
     distractors: Distractors = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
-    scale_distractors: Distractors | None = None  # None: as distractors
+    scale_distractors: Distractors | None = None  # None: as `distractors`
     ood_distractors: Distractors | None = None
-    released: bool = False  # as IRCoT's program where it differs from the paper
+    released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     # single notebooks
-    question: str = ""  # to ask in 00_tour, or with regenerate alone; "": one of the data set
+    question: str = ""  # to ask in 00_tour, or by regenerate; "": one of the data set
     k: Count = 4  # paragraphs of each retrieval in 00_tour and 05_laboratory
     recall_k: Values = [5, 7, 9, 11, 13, 15]  # of 02_index (IRCoT §4.1)
     worlds: Worlds = [(0, 2400, 600), (7, 1200, 200)]  # of 05_laboratory: seed, pages, questions
@@ -118,16 +119,16 @@ class Parameters(BaseModel):
         return self
 
     def _check_costs(self) -> None:
-        """A budget is for a server, and needs a price."""
+        """A budget needs a server and, if it is in USD, a price."""
         if not self.server and (self.max_cost, self.max_requests) != (None, None):
-            raise ValueError("found max_cost or max_requests and no server, expected all or none")
+            raise ValueError("found max_cost or max_requests and no server; set server, or neither")
         if self.max_cost is not None and find_price(self.model, self.prices) is None:
             found = f"max_cost: found {self.max_cost} and no price of {self.model!r}"
             expected = "expected one: set prices=[USD for a million tokens read, written]"
             raise ValueError(f"{found} in data/prices.csv, {expected}")
 
     def _check_names(self) -> None:
-        """The data sets and systems are there."""
+        """All data sets and systems exist."""
         for name, found, known in (
             ("datasets", self.datasets, list(all_datasets())),
             ("head_to_head", self.head_to_head, list(all_datasets())),
@@ -147,7 +148,7 @@ class Parameters(BaseModel):
                 raise ValueError(f"found the parameter {name!r}, expected {expected}")
             whole = isinstance(values, list) and all(type(v) is int and v >= 1 for v in values)
             if not whole or not values or len(set(values)) < len(values):
-                expected = "expected a list of different whole numbers from 1 on, as [2, 4]"
+                expected = "expected a list of different whole numbers, 1 or more, such as [2, 4]"
                 raise ValueError(f"{name}: found {values!r}, {expected}")
 
     def change(self, **changes) -> "Parameters":
@@ -155,17 +156,17 @@ class Parameters(BaseModel):
         return _check(self.model_dump() | changes)
 
     def out_of_distribution(self) -> "Parameters":
-        """Those of 07_ood (IRCoT §5): without IIRC, as in the paper, and nothing is tuned."""
+        """The parameters of 07_ood (IRCoT §5): without IIRC, as in the paper, and not tuned."""
         datasets = [name for name in self.datasets if name != "iirc"]
         return self.change(datasets=datasets, dev=0, test=self.ood_test or self.test)
 
     def other_reader(self) -> "Parameters":
-        """These parameters with the reader that they do not have (IRCoT App. E)."""
+        """These parameters with the other reader (IRCoT App. E)."""
         return self.change(reader="direct" if self.reader == "cot" else "cot")
 
     def for_agent(self) -> "Parameters":
-        """Those of SearChain's study: `agent`, prompted as it was taught, in the place of `model`;
-        these parameters where a profile names none, or a server is asked.
+        """The parameters for SearChain's study: with `agent`, prompted as it was trained, in place
+        of `model`; unchanged if there is no agent, or if a server is used.
         """
         if self.server or not self.agent:
             return self
@@ -179,7 +180,7 @@ class Parameters(BaseModel):
         return " ".join([f"--profile {self.profile}", *(f"--set {one}" for one in sets)])
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
-        """The values to try for a parameter of a system's file; where none are set, the paper's."""
+        """The values to try for a parameter of a system's file; the paper's if none are set."""
         if name == "m":
             chosen = getattr(self, f"{of}distractors")
             return self.distractors if chosen is None else chosen
@@ -199,7 +200,7 @@ def parameter_names() -> list[str]:
 
 
 def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
-    """The parameters of a profile, some of them changed; ValueError for a wrong one."""
+    """The parameters of a profile with some changes. Raises ValueError for a wrong one."""
     path = PROFILES / f"{profile}.yaml"
     if not NAME.fullmatch(profile) or not path.is_file():
         known = sorted(path.stem for path in PROFILES.glob("*.yaml"))
@@ -213,7 +214,7 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
 
 
 def _read_profile(path: Path) -> dict:
-    """The parameters in a profile's file; ValueError, in one line, where it is damaged."""
+    """The parameters in a profile's file. Raises ValueError, in one line, if it is damaged."""
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:

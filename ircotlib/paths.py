@@ -1,5 +1,5 @@
-"""Where things are, and how a folder or a lock is held. Two folders can be moved by an environment
-variable, for example to try something without touching the kept figures.
+"""Where files are; atomic writing, and locks. Environment variables can move two of the folders,
+for example to try something without touching the kept figures.
 """
 
 import os
@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 def _movable(variable: str, default: Path) -> Path:
     """The folder that an environment variable names, or the default.
 
-    A relative one is relative to where the command was started. It is made absolute for this
-    process and all that it starts, for notebooks run in a folder of their own.
+    A relative path is relative to the folder where the command was started. The variable is made
+    absolute for this process and its children, because notebooks run in another folder.
     """
     if not os.environ.get(variable):
         return default
@@ -43,11 +43,11 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 
 @contextmanager
 def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
-    """A folder to write in, beside the one named, whose place it takes in the end, whole or not at
-    all: after an error nothing is left of it.
+    """Write a folder atomically: yields a temporary folder next to it, which replaces it at the end
+    of the block, or is removed after an error.
 
-    Raises ValueError when the one named has files, but not the file `about` that every such folder
-    has; `kind`: what it is, for the error.
+    Raises ValueError if `folder` has files but not the file `about`, which every such folder has.
+    `kind`: what the folder is, for the error.
     """
     if folder.exists() and not (folder / about).is_file() and any(folder.iterdir()):
         expected = "it needs a folder of its own, empty or not there yet"
@@ -70,7 +70,7 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file, whole or not at all: a full disk or a kill leaves the one that was there."""
+    """Write a file atomically: a full disk or a killed process leaves the old file as it was."""
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_text(text, encoding="utf-8")
@@ -81,10 +81,10 @@ def write_whole(path: Path, text: str) -> None:
 
 @contextmanager
 def hold_lock(path: Path, what: str, patience: float = 5.0) -> Iterator[None]:
-    """Hold a lock that one process at a time can hold; it ends with the process, however it ends.
+    """Hold a lock that only one process can hold at a time; it ends with the process in any case.
 
-    Says on stderr when another process holds it for longer than `patience` seconds. `what`: what
-    that one is making.
+    Waits while another process holds it, and reports on stderr if that takes longer than `patience`
+    seconds. `what`: what the lock is for, for the message.
     """
     lock = FileLock(path)
     try:
@@ -99,13 +99,13 @@ def hold_lock(path: Path, what: str, patience: float = 5.0) -> Iterator[None]:
 
 
 def resolve(path: str) -> str:
-    """A path given relative to the repository made absolute where it exists there; anything else (a
-    hub id, an absolute path) as it is.
+    """Make a path that exists relative to the repository absolute; return anything else (a hub id,
+    an absolute path) as it is.
     """
     return str(ROOT / path) if path and (ROOT / path).exists() else path
 
 
 @cache
 def list_modules(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the modules in some folders, looked up once."""
+    """The names of the modules in some folders; cached."""
     return tuple(found.name for found in pkgutil.iter_modules(folders))

@@ -1,4 +1,4 @@
-"""What a run said of each question, with its data set and scores; why answers are wrong."""
+"""The predictions of a run, with their questions and scores, and why answers are wrong."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,15 +13,16 @@ from ircotlib.runs import AGAIN, columns_of, read_about
 from ircotlib.text import normalise_answer
 
 CAUSES = ("not retrieved", "not parsed / empty", "wrong conclusion", "retrieved, misread")
-SAID = ("answer", "paragraphs", "thoughts", "reading")  # of a line of predictions.jsonl
+SAID = ("answer", "paragraphs", "thoughts", "reading")  # read from predictions.jsonl
 
 
 def read_predictions(folder: Path) -> pd.DataFrame:
     """The questions of a run, one row each: question, gold `answers`, `answer`, `thoughts`,
-    `reading`, ids of the paragraphs `collected`, `gold_found` and `gold_missed`, the scores of
-    scores.csv, whether it is `right`, the `cause` if not, and what was run (`columns_of`).
+    `reading`, the ids of paragraphs `collected`, `gold_found` and `gold_missed`, the scores of
+    scores.csv, whether the answer is `right`, the `cause` if it is not (`cause_of`), and the
+    columns that describe the run (`columns_of`).
 
-    Raises ValueError, in one line, for a folder that is not whole or not of this data.
+    Raises ValueError, in one line, for a folder that is incomplete or was made from other data.
     """
     about, folder = read_about(folder), Path(folder)
     said, scores = read_lines(folder, about), read_scores(folder, about)
@@ -33,8 +34,8 @@ def read_predictions(folder: Path) -> pd.DataFrame:
 
 
 def read_lines(folder: Path, about: Mapping, names: Sequence[str] = SAID) -> dict[str, dict]:
-    """What was said of each question of a run, all of them: these fields of its lines. ValueError,
-    in one line, where that is not so.
+    """The fields `names` of each line of a run's predictions.jsonl, by question id. Raises
+    ValueError, in one line, if the file is missing, damaged or incomplete.
     """
     path = folder / "predictions.jsonl"
     expected = f"expected {about['questions']} questions as in run.json"
@@ -52,8 +53,8 @@ def read_lines(folder: Path, about: Mapping, names: Sequence[str] = SAID) -> dic
 
 
 def read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
-    """The kind and the scores of each question of a run; ValueError, in one line, where they cannot
-    be read.
+    """The kind and the scores of each question of a run, by question id. Raises ValueError, in one
+    line, if they cannot be read.
     """
     path, expected = folder / "scores.csv", f"expected a table of id, kind and {about['metric']}"
     try:
@@ -69,7 +70,7 @@ def read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
 
 
 def parameters_of(about: Mapping) -> Parameters:
-    """The parameters of a run, checked again, from its run.json."""
+    """The parameters of a run, from its run.json, checked again."""
     return read_parameters(about["parameters"]["profile"], about["parameters"])
 
 
@@ -80,7 +81,7 @@ def _read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[st
     questions = {question.id: question for question in (*dev, *test)}
     if unknown := [id for id in ids if id not in questions]:
         found = f"found the question {unknown[0]!r}, which {about['dataset']} does not have"
-        expected = f"expected one of data_dir {p.data_dir!r}, which has changed since"
+        expected = f"expected one of data_dir {p.data_dir!r}, which has changed since the run"
         raise ValueError(f"{folder}: {found}, {expected}; {AGAIN}")
     return questions
 
@@ -98,18 +99,19 @@ def _row(question: Question, said: Mapping, scores: dict, ran: Mapping) -> dict:
 
 
 def cause_of(row: Mapping) -> str:
-    """Why the answer of a row of read_predictions is wrong, that is, why the measure of its data
-    set is below 1: the first of four rules that applies, in the order in which a system works. ""
-    for a right answer.
+    """Why the answer of a row of `read_predictions` is wrong, that is, why its measure is below 1:
+    the first of four rules that applies, in the order in which a system works (ours). "" for a
+    right answer.
 
-    - "not retrieved": a gold paragraph is missing from what was collected. So is every error of a
-      system that retrieves nothing; none of a question without gold paragraphs.
-    - "not parsed / empty": the answer is empty, or it is the whole text that was written, for that
-      text names no answer. A direct reader writes nothing but the answer, which is never this.
-    - "wrong conclusion": a gold answer is in the chain (thoughts and reading), word by word after
-      the scorer's normalisation, but the final answer is another. A comparison, whose chain names
-      both candidates, is often this.
-    - "retrieved, misread": the chain holds no gold answer, though all that was needed was there.
+    - "not retrieved": a gold paragraph is missing from those collected. This holds for every error
+      of a system that retrieves nothing, and for none on a question without gold paragraphs.
+    - "not parsed / empty": the answer is empty, or it is the whole text that was written, because
+      that text names no answer. The latter does not apply to a direct reader, which writes nothing
+      but the answer.
+    - "wrong conclusion": the words of a gold answer are in the chain (thoughts and reading), after
+      the scorer's normalisation, but the final answer is another. Comparisons are often of this
+      kind, because their chains name both candidates.
+    - "retrieved, misread": the chain holds no gold answer, though all gold paragraphs were there.
     """
     if row["right"]:
         return ""

@@ -1,4 +1,4 @@
-"""What models behind servers cost: a dated table, data/prices.csv, or the user's own figures."""
+"""The prices of models behind servers: from a dated table, data/prices.csv, or set by the user."""
 
 import csv
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ MILLION = 1_000_000
 
 
 class Price(NamedTuple):
-    """USD per million tokens that are read and written; `about`: since when, and who says so."""
+    """USD per million tokens read and written; `about`: the source of the price and its date."""
 
     input: float
     output: float
     about: str
 
     def of(self, prompt_tokens: int, tokens: int) -> float:
-        """The cost in USD of what was read and written."""
+        """The cost in USD of these tokens, read and written."""
         return (self.input * prompt_tokens + self.output * tokens) / MILLION
 
 
 def find_price(model: str, prices: Sequence[float] | None = None) -> Price | None:
-    """The price of a model: `prices`, USD per million tokens read and written, or else that of
-    data/prices.csv; None: not known.
+    """The price of a model: `prices` (USD per million tokens read and written) if given, else from
+    data/prices.csv; None if it is not known.
     """
     if prices is not None:
         return Price(*prices, "as set")
@@ -36,5 +36,5 @@ def find_price(model: str, prices: Sequence[float] | None = None) -> Price | Non
 
 
 def in_dollars(cost: float | None) -> str:
-    """A cost in words; one that is not known is never 0."""
+    """A cost in words; None is "unknown cost"."""
     return "unknown cost" if cost is None else f"{cost:.3g} USD"

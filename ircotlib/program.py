@@ -13,16 +13,16 @@ from ircotlib.data import Paragraph
 
 SENTENCE = "sentence"  # stop at the end of the first sentence (IRCoT §3.1: the rest is discarded)
 LINE = "line"  # stop at the end of the line
-# at the end of the first sentence or of the line, whichever comes first (IRCoT, program, for GPT3)
+# stop at the end of the first sentence or of the line, whichever is first (IRCoT's program, GPT3)
 SENTENCE_OF_LINE = "sentence of line"
 
-# Fields with their default value are left out of the cache key (calls.key), so that a new field
-# forgets no reply. These were in the key before that rule, and stay in it.
+# Fields with their default value are left out of the cache key (calls.key), so that replies are
+# still found after a field is added. These were in the key before that rule, and stay in it.
 IN_KEY = {"in_key": True}
 
 
 class Message(NamedTuple):
-    """One turn of a chat: a prompt is a text, or a tuple of these."""
+    """One turn of a chat; a prompt is a text or a tuple of messages."""
 
     role: str
     text: str
@@ -33,10 +33,12 @@ Stop = str | tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Retrieve:
-    """The k best paragraphs for a query, best first; the reply is a tuple of at most k Paragraphs.
+    """Asks for the k best paragraphs for a query. The reply is a tuple of at most k Paragraphs,
+    best first.
 
     `titles`: only paragraphs with one of these titles; None: the whole corpus. `distinct`: of
-    paragraphs with the same text in any case, only the best one counts (IRCoT, released program).
+    paragraphs whose texts are equal except for case, only the best is returned (IRCoT, released
+    program).
     """
 
     query: str
@@ -47,7 +49,9 @@ class Retrieve:
 
 @dataclass(frozen=True, slots=True)
 class NearestTitle:
-    """The titles of the corpus nearest to a title (IRCoT App. B), best first; at most n of them."""
+    """Asks for the titles of the corpus nearest to a title (IRCoT App. B). The reply is a tuple of
+    at most n titles, nearest first.
+    """
 
     title: str
     n: int = field(default=1, metadata=IN_KEY)
@@ -55,7 +59,9 @@ class NearestTitle:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The answer to a query that a paragraph holds (SearChain §3.2), as Extracted."""
+    """Asks for the answer to a query that a paragraph holds (SearChain §3.2). The reply is an
+    Extracted.
+    """
 
     query: str
     paragraph: Paragraph
@@ -63,8 +69,8 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """How surely a query asks again what one of these has asked (SearChain, released program): the
-    reply is a number from 0 to 1, the highest of them; 0 where there are none.
+    """Asks whether a query repeats one of the earlier queries (SearChain, released program). The
+    reply is the highest score among them, from 0 to 1; 0 if there are no earlier queries.
     """
 
     query: str
@@ -73,7 +79,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """A greedy continuation of a prompt; the reply is its text, stripped.
+    """Asks for the continuation of a prompt by greedy decoding. The reply is the text, stripped.
 
     `stop`: SENTENCE, LINE, SENTENCE_OF_LINE, a tuple of texts (the reply ends before the first of
     them), or None (until the model ends). `max_tokens`: in tokens of the model.
@@ -86,9 +92,10 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """n continuations of a prompt drawn at a temperature; the reply is a tuple of n Sampled.
+    """Asks for n continuations of a prompt, sampled at a temperature. The reply is a tuple of n
+    Sampled.
 
-    `stop`, `max_tokens`: as those of Generate.
+    `stop`, `max_tokens`: as in Generate.
     """
 
     prompt: str | tuple[Message, ...]
@@ -99,14 +106,14 @@ class Sample:
 
 
 class Extracted(NamedTuple):
-    """What was extracted from a paragraph; "" where it holds no answer."""
+    """The answer extracted from a paragraph, "" if it holds none, and the reader's confidence."""
 
     text: str
     confidence: float
 
 
 class Sampled(NamedTuple):
-    """One drawn text, stripped, and the mean log-probability of its tokens; None: not known."""
+    """One sampled text, stripped, and the mean log-probability of its tokens, None if unknown."""
 
     text: str
     log_probability: float | None
@@ -121,9 +128,9 @@ Program = Generator[Request, Reply, object]
 class Step:
     """One request of a program and its reply.
 
-    `cached`: the reply cost nothing, being in the cache or asked for by another program too.
-    `prompt_tokens`, `tokens`: what the model read and wrote for it, cached or not; 0 for requests
-    that no model answers.
+    `cached`: the reply cost nothing, because it was in the cache or was computed for another
+    program. `prompt_tokens`, `tokens`: the tokens that the model read and wrote for it, cached or
+    not; 0 for requests other than Generate and Sample.
     """
 
     request: Request
@@ -135,7 +142,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one program: what it returned, and its steps in order."""
+    """The outcome of one program: the result it returned, and its steps in order."""
 
     id: str
     result: object
@@ -143,6 +150,6 @@ class Outcome:
 
 
 def unknown(request: object) -> TypeError:
-    """The error for a request that is none of those above."""
+    """The error for a request of an unknown kind."""
     kinds = "Retrieve, NearestTitle, Extract, Duplicate, Generate or Sample"
     return TypeError(f"found the request {request!r}, expected {kinds}")

@@ -1,5 +1,5 @@
-"""Progress of long work: a bar in a terminal or in JupyterLab, one plain line every 30 seconds in
-batch.
+"""Shows the progress of long work: as a bar in a terminal or in JupyterLab, as a plain line every
+30 seconds in a batch run.
 """
 
 import os
@@ -14,11 +14,11 @@ from tqdm.auto import tqdm as tqdm_auto
 
 @contextmanager
 def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """Give a callable progress(done, total) that shows how far the work is; `total` None if it is
-    not known.
+    """Yield a callable progress(done, total) that shows how far the work is; `total` is None if it
+    is not known.
 
-    Notebooks run in batch say so with the environment variable IRCOT_BATCH=1; what takes under 30
-    seconds then prints nothing.
+    In a batch run the environment variable IRCOT_BATCH is set; work of less than 30 seconds then
+    prints nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         yield _plain_lines(label)
@@ -29,7 +29,7 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int]
 
 
 def track(items: Sized, label: str, every: int = 1000) -> Iterator:
-    """Pass items on and show how far they are."""
+    """Yield the items and show how many are done, updated after every `every` items."""
     with show_progress(label, len(items)) as progress:
         for done, item in enumerate(items, start=1):
             yield item

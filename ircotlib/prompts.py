@@ -1,5 +1,5 @@
-"""Styles of prompting, and prompts: a template, demonstrations and a question, packed into a window
-of context (IRCoT §3.1, §3.2, §4.1, App. G).
+"""Styles of prompting, and prompts: a template, demonstrations and a question, fitted into a
+context window (IRCoT §3.1, §3.2, §4.1, App. G).
 """
 
 from collections.abc import Callable, Sequence
@@ -17,14 +17,14 @@ BETWEEN_DEMONSTRATIONS = "\n\n\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """How a family of models is prompted (IRCoT App. G), and its window (IRCoT §4.1).
+    """How a family of models is prompted (IRCoT App. G), and its context window (IRCoT §4.1).
 
-    `name`: as in the names of prompt files. `context_tokens` counts the prompt and
-    `generation_tokens` (released program), in tokens of the model. `passage_last`: a question's
-    main passage comes below the other paragraphs (released prompts of IIRC). `sentence`: where a
-    sentence ends; GPT3's at a line break too, even one at the beginning (released program).
-    `demonstrated`: whether prompts show demonstrations. `chain_tokens`: the most that one
-    generation of SearChain's systems may have (ours).
+    `name`: as in the names of prompt files. `context_tokens`: the window, in tokens of the model,
+    for the prompt and `generation_tokens` of output (released program). `passage_last`: a
+    question's main passage comes below the other paragraphs (released prompts of IIRC). `sentence`:
+    where a sentence ends; for GPT3 also at a line break, even a leading one (released program).
+    `demonstrated`: whether prompts show demonstrations. `chain_tokens`: the most tokens of one
+    generation of SearChain's systems (ours).
     """
 
     name: str
@@ -41,28 +41,28 @@ class Style:
 
     @property
     def chain_of_thought(self) -> str | None:
-        """The instruction for a chain of thought (IRCoT App. G), if there is one."""
+        """The instruction for a chain of thought (IRCoT App. G); None if there is none."""
         return self.template("cot").instruction
 
     @property
     def direct(self) -> str | None:
-        """The instruction for a direct answer (IRCoT App. G); None: there is none."""
+        """The instruction for a direct answer (IRCoT App. G); None if there is none."""
         return self.template("direct").instruction
 
     @property
     def max_prompt_tokens(self) -> int:
-        """What is left for the prompt."""
+        """The tokens left for the prompt."""
         return self.context_tokens - self.generation_tokens
 
     def arrange(self, main: Sequence, others: Sequence) -> list:
-        """The main passage, if there is one, and the others, in their order in a prompt."""
+        """The main passage, if there is one, and the other paragraphs, in prompt order."""
         return [*others, *main] if self.passage_last else [*main, *others]
 
 
 FLAN_T5 = Style(name="flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
 GPT3 = Style(name="codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
-# a small model that was taught the formats of all systems, and needs no demonstrations (ours); of
-# what it was taught, a sentence has at most 52 tokens and a chain of queries 146
+# a small model that was trained on the formats of all systems and needs no demonstrations (ours);
+# its longest training texts are a sentence of 52 tokens and a chain of queries of 146
 AGENT = Style(
     name="agent",
     context_tokens=1024,
@@ -76,10 +76,10 @@ PLAIN = read_template("ircot", "cot")
 
 
 def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
-    """Return title and text as the prompt shows them (IRCoT §3.1), the text cut to 350 words
-    (released program); None: not cut.
+    """Render title and text as the prompt shows them (IRCoT §3.1). The text is cut to `max_words`
+    (released program: 350); None: not cut.
 
-    Words are what is between single spaces, so line breaks and double spaces stay as they are.
+    Words are split at single spaces, so that line breaks and double spaces are kept.
     """
     text = paragraph.text if max_words is None else " ".join(paragraph.text.split(" ")[:max_words])
     return f"{TITLE}{paragraph.title}\n{text.strip()}"
@@ -94,16 +94,16 @@ def render(
     /,
     **fields: object,
 ) -> str:
-    """Return paragraphs, question and the answer so far as one example of a prompt, right-stripped
-    (IRCoT §3.1, App. G); `fields`: what else the template has.
+    """Render paragraphs, question and the answer so far as one example of a prompt, right-stripped
+    (IRCoT §3.1, App. G). `fields`: values of the template's other fields.
     """
     shown = [render_paragraph(paragraph, max_words) for paragraph in paragraphs]
     return template.render(shown, asked, answer, **fields)
 
 
 def render_demonstration(demonstration: Demonstration | str, template: Template = PLAIN) -> str:
-    """Return a demonstration as one example, its paragraphs shown whole (IRCoT §3.1); a text, as
-    other systems have them, as it is.
+    """Render a demonstration as one example, with its paragraphs not cut (IRCoT §3.1). A text,
+    which is what other systems have, is returned as it is.
     """
     if isinstance(demonstration, str):
         return demonstration
@@ -116,14 +116,14 @@ class Prompt:
     """Writes the prompt for one question: as many demonstrations as fit, then the test example
     (IRCoT §3.1, §3.2, §4.1).
 
-    `count_tokens`: length of a text in tokens of the model. Demonstrations are dropped from the
-    front; when the test example alone is too long, parts of it (`packing.cut`), never the words of
-    the template, the question or its main passage; ValueError when these alone are too long. The
-    main passage is always shown: below the other paragraphs if `passage_last`, else above (App. B).
-    Differs from the released program: a prompt may be exactly as long as the limit (there one token
-    less), lines are dropped down to `max_prompt_tokens` (there to the window without the
-    generation), thoughts are dropped too, and for GPT-3 the program has already dropped
-    demonstrations from the end when it reads the file.
+    `count_tokens`: the length of a text in tokens of the model. Demonstrations are dropped from the
+    front. If the test example alone is too long, parts of it are dropped (`packing.cut`), but never
+    the template's words, the question or its main passage; ValueError if these alone are too long.
+    The main passage is shown below the other paragraphs if `passage_last`, else above (App. B).
+    Differs from the released program: a prompt may have exactly `max_prompt_tokens` (there one
+    less), lines are dropped down to this limit (there to the whole window), thoughts are dropped
+    too, and demonstrations only from the front (for GPT-3 the program first drops some from the end
+    when it reads the file).
     """
 
     demonstrations: Sequence[Demonstration | str]
@@ -139,7 +139,7 @@ class Prompt:
         thoughts: Sequence[str] = (),
         **fields: object,
     ) -> str:
-        """Return the prompt; the thoughts follow "A: ", joined by a space."""
+        """Write the prompt; the thoughts follow "A: ", joined by spaces."""
         asked, so_far = self.template.ask(question.text, **fields), " ".join(thoughts)
         passage = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]

@@ -1,5 +1,5 @@
-"""SearChain's tree of reasoning, and what the model is told of it: feedback and tracing (SearChain
-§3.3, Algorithm 1).
+"""SearChain's tree of reasoning, and the messages to the model about it: feedback and tracing
+(SearChain §3.3, Algorithm 1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,15 +24,19 @@ def judge(
     complete: bool,
     released: bool,
 ) -> str:
-    """The feedback that a node needs, compared with its passage: an unsolved one always, another
-    if the reader is sure and its answer is not consistent with the passage; "" for "Pass"
-    (SearChain §3.3; Algorithm 1, IR).
+    """The feedback that a node needs after comparison with its passage; "" for "Pass" (SearChain
+    §3.3; Algorithm 1, IR).
+
+    An unsolved node needs completion. Any other needs verification if the reader's confidence is
+    above `confidence` and the node's answer is not consistent with the passage. `overlap`: a
+    long-form answer is consistent if its ROUGE-L is above it. `verify`, `complete`: False turns
+    this kind of feedback off.
     """
     if node.unsolved:
         return COMPLETION if complete else ""
     if not verify or node.confidence <= confidence:
         return ""
-    if long_form:  # which ROUGE is unsaid
+    if long_form:  # the paper does not say which ROUGE
         consistent = rouge_l(node.answer, [passage.text]) > overlap
     else:
         consistent = contains(node.answer, node.found, empty=released)
@@ -40,8 +44,8 @@ def judge(
 
 
 def contains(answer: str, span: str, *, empty: bool = False) -> bool:
-    """Whether a span occurs in an answer, both normalised; `empty`: what is said of a span that is
-    empty then, True in the released program.
+    """Whether a span occurs in an answer, both normalised. `empty`: the result for a span that is
+    empty once normalised; True in the released program.
     """
     span = normalise_answer(span)
     return span in normalise_answer(answer) if span else empty
@@ -53,23 +57,25 @@ def queries(nodes: Sequence[Node]) -> tuple[str, ...]:
 
 
 def recorded(node: Node) -> str:
-    """The answer on the correct path: what was extracted where there was feedback, else the
-    model's (Algorithm 1, R), which also stands where nothing was extracted (ours).
+    """The answer of a node on the correct path: the extracted one if the node got feedback, else
+    the model's (Algorithm 1, R); also the model's if nothing was extracted (ours).
     """
     return (node.feedback and node.found) or node.answer
 
 
 def correct_path(nodes: Sequence[Node]) -> list[Node]:
-    """The nodes that were compared with a passage and have an answer (Algorithm 1, R); of equal
-    queries the last, in the place of the first (ours: Algorithm 1 records both).
+    """The nodes that were compared with a passage and have an answer (Algorithm 1, R). Of nodes
+    with equal queries the last counts, in the place of the first (ours: Algorithm 1 records both).
     """
     answered = [node for node in nodes if node.passage and recorded(node)]
     return list({normalise_answer(node.query): node for node in answered}.values())
 
 
 def link(nodes: Sequence[Node], path: Sequence[Node] | None = None) -> tuple[Node, ...]:
-    """The nodes of all chains, in order, as the tree of reasoning (SearChain Figure 1; Algorithm 1,
-    T): each with the node it comes `after` and its `mark` on the correct path.
+    """Link the nodes of all chains, in order, to the tree of reasoning (SearChain Figure 1;
+    Algorithm 1, T): each gets the node it comes `after` and its `mark` on the correct path.
+
+    `path`: the nodes with a mark; None: `correct_path(nodes)`.
     """
     path = correct_path(nodes) if path is None else path
     marks = {(node.round, node.number): mark for mark, node in enumerate(path, start=1)}
@@ -82,10 +88,10 @@ def link(nodes: Sequence[Node], path: Sequence[Node] | None = None) -> tuple[Nod
 
 
 def give_feedback(prompts: Mapping, question: Question, node: Node, passage: Paragraph) -> str:
-    """What the model is told of a node that needs feedback (SearChain §3.3).
+    """The message to the model about a node that needs feedback (SearChain §3.3).
 
-    The passage is shown as other prompts show theirs, and no answer is named where none was
-    extracted (ours).
+    The passage is rendered as in other prompts, and no answer is named if none was extracted
+    (ours).
     """
     stage = node.feedback if node.found else "reference"
     told = {"query": node.query, "found": node.found}
@@ -93,8 +99,8 @@ def give_feedback(prompts: Mapping, question: Question, node: Node, passage: Par
 
 
 def ask_to_trace(prompts: Mapping, question: Question, nodes: Sequence[Node]) -> str:
-    """What the model is told to write the final content from the correct path (SearChain §3.3,
-    Tracing).
+    """The message that asks the model to write the final content from the correct path (SearChain
+    §3.3, Tracing).
     """
     path = sorted((node for node in nodes if node.mark), key=lambda node: node.mark)
     pairs = (f"[Query {n.mark}]: {n.query}\n[Answer {n.mark}]: {recorded(n)}" for n in path)
@@ -102,7 +108,7 @@ def ask_to_trace(prompts: Mapping, question: Question, nodes: Sequence[Node]) ->
 
 
 def converse(prompts: Mapping, question: Question, said: Sequence[str]) -> str:
-    """The prompt of a question with all that was said so far, by the model and to it, as in the
-    released program; where that is too long, what was said first is left out (`packing.cut`).
+    """The prompt of a question with all messages so far, from the model and to it (released
+    program). If that is too long, the first messages are left out (`packing.cut`).
     """
     return prompts["chain"](question, thoughts=["\n\n".join(said)])

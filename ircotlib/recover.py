@@ -1,4 +1,4 @@
-"""What can be read of a damaged call cache, kept in a new one (ours); nothing else may use it then.
+"""Saves what can be read of a damaged call cache into a new one; nothing else may use it meanwhile.
 
 python -m ircotlib.recover FILE
 """
@@ -15,11 +15,11 @@ RANGE = "SELECT * FROM calls WHERE key >= ? AND key < ?"
 
 
 def recover(path: Path) -> tuple[int, Path]:
-    """Put a call cache of all sound replies in the place of a damaged one; return how many there
-    are, and where the damaged file is now.
+    """Replace a damaged call cache by one with all its sound replies; return their number, and
+    where the damaged file is now (ours).
 
-    Raises FileNotFoundError where there is no such file, and FileExistsError if an earlier damaged
-    one is still there.
+    Raises FileNotFoundError if there is no such file, FileExistsError if an earlier damaged file is
+    still there.
     """
     partial, damaged = (path.with_name(f"{path.name}.{end}") for end in ("partial", "damaged"))
     if not path.is_file():
@@ -39,8 +39,8 @@ def recover(path: Path) -> tuple[int, Path]:
 
 
 def _read_sound(path: Path) -> Iterator[dict[str, str]]:
-    """The sound replies of a file, by the first three digits of their keys: what is damaged hides
-    no more than those beside it.
+    """Yield the sound replies of a file in 4,096 groups, by the first three digits of their keys,
+    so that a damaged place costs no more than the rest of its group.
     """
     connection = sqlite3.connect(path)
     connection.text_factory = bytes
@@ -50,15 +50,15 @@ def _read_sound(path: Path) -> Iterator[dict[str, str]]:
             for row in connection.execute(RANGE, (f"{number:03x}", f"{number:03x}g")):
                 found |= _read_row(*row)
         except sqlite3.DatabaseError:
-            pass  # what was read before it is sound
+            pass  # keep what was read before the damaged place
         if found:
             yield found
     connection.close()
 
 
 def _read_row(key: object, reply: object, *checksum: object) -> dict[str, str]:
-    """A row of the table, if it is sound; one of an older file, without checksum, if its reply is
-    JSON.
+    """A row of the table as {key: reply}, empty if it is not sound. In an older file, without
+    checksums, a row counts as sound if its reply is JSON.
     """
     try:
         key, text = key.decode(), reply.decode()

@@ -1,5 +1,5 @@
-"""References in final contents, to be judged by people: whether each is in the right place
-(SearChain §4.3.4, Table 5, AMP). `annotate_box.references_box` shows them.
+"""References in final contents, and judgements whether each is in the right place (SearChain
+§4.3.4, Table 5, AMP). `annotate_box.references_box` shows them to people.
 """
 
 import random
@@ -23,10 +23,11 @@ MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 
 
 def read_references(p: Parameters, experiment: str = "11_searchain") -> list[Item]:
-    """The final contents of an experiment's test runs that are marked with references, of
-    `p.judged` questions of each data set, in random order: cut into fragments, each with its marks,
-    which are judged (what follows the last is not); `retrieved`: the passages, titled with their
-    marks.
+    """The final contents with references of an experiment's test runs, for `p.judged` questions of
+    each data set, in random order (SearChain §4.3.4).
+
+    Each is cut into fragments that end with their marks. These are judged; text after the last mark
+    is not. `retrieved` has the passages, with their marks in their titles.
     """
     folders = find_runs(p, experiment)
     items = [item for folder in folders for item in _read_run(p, folder)]
@@ -49,7 +50,7 @@ def _read_run(p: Parameters, folder: Path) -> Iterator[Item]:
 def make_item(
     system: str, question: Question, final: str, nodes: Sequence[Node], corpus
 ) -> Item | None:
-    """A final content with the passages that its marks may refer to; None without a mark."""
+    """A final content with the passages that its marks may refer to; None if it has no mark."""
     passages = {node.mark: node.passage for node in nodes if node.mark and node.passage}
     marked, rest = fragments(final, passages)
     if not marked:
@@ -66,8 +67,8 @@ def make_item(
 
 
 def fragments(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
-    """The parts of a final content, each up to the marks of what it says, and what follows the last
-    of them. A mark that belongs to no passage ends no part.
+    """Split a final content after each group of marks; return the parts, and the text after the
+    last mark. Marks that belong to no passage do not end a part.
     """
     parts, begun = [], 0
     for found in MARKS.finditer(final):
@@ -78,8 +79,9 @@ def fragments(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
 
 
 def judge_reference(item: Item, number: int, entities: Entities) -> str:
-    """What a judge that knows the laboratory's facts says of the marks of a fragment: "true" if the
-    page that states what it says is among the marked ones, "unsure" where it cannot be read.
+    """The verdict on a fragment's marks by a judge that knows the laboratory's facts: "true" if the
+    fragment states a fact and the page of that fact is marked, "unsure" if no fact can be read in
+    it, else "false".
     """
     fragment = item.sentences[number]
     said = MARKS.sub("", fragment).strip().rstrip(".,;:") + "."
@@ -99,10 +101,10 @@ def judge_reference(item: Item, number: int, entities: Entities) -> str:
 def accuracy_of_marks(
     items: Sequence[Item], judged: Mapping[str, Mapping[tuple[str, int], str]]
 ) -> pd.DataFrame:
-    """AMP, the share of marks that are in the right place, 0 to 1, for each data set, system and
-    annotator, with how many were judged and how many of them are unsure (SearChain Table 5).
+    """AMP, the share of marks in the right place, from 0 to 1, for each data set, system and
+    annotator, with the numbers of marks judged and of unsure ones (SearChain Table 5).
 
-    An unsure one is not in the right place (ours: the paper does not say).
+    An unsure mark counts as not in the right place (ours: the paper does not say).
     """
     rows = [
         {"dataset": item.dataset, "system": item.system, "judged_by": who, "said": verdicts[place]}

@@ -27,7 +27,7 @@ from ircotlib.executed import save_executed
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.paths import DATA, FIGURES, NOTEBOOKS, ROOT
 
-OWN_DATA = ("05_laboratory", "10_your_own")  # which make data of their own
+OWN_DATA = ("05_laboratory", "10_your_own")  # which generate their own data
 MEMORY = re.compile(
     r"Kernel died|MemoryError|out of memory|can't allocate memory|bad_alloc|Cannot allocate"
     "|map segment"
@@ -43,7 +43,7 @@ def all_notebooks() -> list[str]:
 
 
 def made_by(notebook: str, profile: str) -> list[Path]:
-    """The figures and tables a notebook leaves, as the words after "Makes" at its top say."""
+    """The figures and tables that a notebook makes, read from what follows "Makes" at its top."""
     makes = _top(notebook).split("**Makes**")[1].split("**needs**")[0]
     suffix = "" if profile == "mini" else f"_{profile}"
     names = []
@@ -54,26 +54,26 @@ def made_by(notebook: str, profile: str) -> list[Path]:
 
 
 def reads_runs(notebook: str) -> bool:
-    """Whether a notebook needs the runs of others, and so comes after them."""
+    """Whether a notebook needs the runs of others, and must come after them."""
     return "the runs of `" in _top(notebook)
 
 
 @cache
 def _top(notebook: str) -> str:
-    """The words at the top of a notebook, in one line, read once."""
+    """The text at the top of a notebook, in one line; cached."""
     top = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells[0].source
     return " ".join(top.split())
 
 
 def needs_model(notebook: str) -> bool:
-    """Whether a notebook asks a language model, as the words after "needs" at its top say."""
+    """Whether a notebook needs a language model, read from what follows "needs" at its top."""
     needs = _top(notebook).split("**needs**")[1]
     return any(words in needs for words in (" a model", "models of several"))
 
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> float:
-    """Execute one notebook into `out`; return its seconds. Raises RuntimeError, in one line, for a
-    cell that fails; the traceback is in `out`.
+    """Execute one notebook into `out`; return the seconds it took. Raises RuntimeError, in one
+    line, if a cell fails; the traceback is in `out`.
     """
     import papermill
     from papermill.exceptions import PapermillExecutionError
@@ -81,11 +81,11 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
 
     started = time.monotonic()
     out.parent.mkdir(parents=True, exist_ok=True)
-    # Between us and the kernel; without it ipykernel warns.
+    # Encrypts messages to the kernel; without it ipykernel warns.
     encrypted = Config({"KernelManager": {"transport_encryption": "required"}})
     how = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
     how |= {"config": encrypted, "shutdown_kernel": "immediate"}
-    how |= {"stderr_file": sys.stderr} if p.server else {}  # what it may cost, and what it costs
+    how |= {"stderr_file": sys.stderr} if p.server else {}  # shows what runs may cost and cost
     parameters = {"profile": p.profile, "changes": changes}
     try:
         papermill.execute_notebook(NOTEBOOKS / f"{notebook}.ipynb", out, parameters, **how)
@@ -110,9 +110,10 @@ def _advice(reason: str) -> str:
 def run_notebooks(
     notebooks: list[str], run: Callable[[str], float], jobs: int
 ) -> Iterator[tuple[str, float]]:
-    """Each notebook and its seconds, in their order, `jobs` at a time, the longest begun first if
-    they run side by side; those that read the runs of others when these have ended. After one that
-    fails none is begun.
+    """Run notebooks, `jobs` at a time, and yield each with its seconds, in the given order.
+
+    If several run at a time, the longest start first. Notebooks that read the runs of others start
+    when these have ended. After one fails, no further notebook starts.
     """
     pool = ThreadPoolExecutor(jobs)
     try:
@@ -128,8 +129,8 @@ def run_notebooks(
 def regenerate(
     p: Parameters, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks, `jobs` at a time, and say what each took; executed copies go to
-    data/executed/PROFILE. `p`: the profile's parameters with the changes.
+    """Run notebooks, `jobs` at a time, and print the seconds each took; executed copies go to
+    data/executed/PROFILE. `p`: the profile's parameters with the changes applied.
     """
     check_places(p, **_looked_for(notebooks))
     os.environ["IRCOT_BATCH"] = "1"
@@ -150,7 +151,7 @@ def regenerate(
 
 
 def _looked_for(notebooks: Sequence[str]) -> dict[str, bool]:
-    """What check_places looks for, for these notebooks."""
+    """The arguments of `check_places` for these notebooks."""
     data = any(notebook not in OWN_DATA for notebook in notebooks)
     model = any(map(needs_model, notebooks))
     return {"data": data, "model": model, "models": "06_scale" in notebooks}

@@ -26,22 +26,22 @@ from ircotlib.scheduler import run
 from ircotlib.systems import RECALL, SEARCHAIN, System, choose_systems
 from ircotlib.traces import row_of
 
-# a title or a question in a table is text: a dollar in it begins no formula
+# a title or a question in a table is text: a dollar sign in it does not begin a formula
 pd.set_option("display.html.use_mathjax", False)
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
-ABOUT += ("parameters", "questions")  # of run.json, what it takes to read and to replay a run
-COVER_EM = "cover_em"  # of the scores of data sets
+ABOUT += ("parameters", "questions")  # what it takes from run.json to read and replay a run
+COVER_EM = "cover_em"  # the name of a score of data sets
 AGAIN = "run its notebook again: remembered calls cost nothing"
 
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
-    """Run a system on the "dev" or "test" questions; write its run folder; return one row a
-    question: its scores (`metrics.score`), and what was run (`columns_of`).
+    """Run a system on the "dev" or "test" questions and write its run folder; return one row per
+    question: its scores (`scoring.score`), and the columns that describe the run (`columns_of`).
 
-    `setting`: k, m and whatever else its program takes, and demonstration_set, 0 to 2. The folder:
-    predictions.jsonl, written first; scores.csv; and run.json: every parameter, versions, seconds,
-    counts.
+    `setting`: k, m and whatever else the program takes, and demonstration_set, 0 to 2. The folder
+    has predictions.jsonl, scores.csv and, written last, run.json: all parameters, versions,
+    seconds, counts.
     """
     questions = {"dev": bench.dev, "test": bench.test}[part]
     say_most(bench, system, len(questions))
@@ -65,7 +65,7 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
 
 
 def answer(bench: Bench, system: System, question: Question, **setting) -> Outcome:
-    """Answer one question; of the setting only what is in the system's grid here counts."""
+    """Answer one question. Of the setting, only parameters in the system's grid are used."""
     grid = bench.grid(system)
     known = {name: value for name, value in setting.items() if name in grid}
     program = program_of(bench, system, **known)(question)
@@ -73,14 +73,15 @@ def answer(bench: Bench, system: System, question: Question, **setting) -> Outco
 
 
 def run_folder(bench: Bench, system: System, part: str, setting: dict) -> Path:
-    """The folder of a run, in that of its experiment and parameters."""
+    """The folder of a run, inside the folder of its experiment and parameters."""
     named = [f"{name}={value}" for name, value in setting.items()]
     return bench.runs / part / " ".join([system.name.replace(" ", "-").replace("/", ""), *named])
 
 
 def measure_of(system: System, dataset: str) -> str:
-    """What a system is judged by on a data set: recall; SearChain's and those it compares with by
-    cover-EM where the data set has it (SearChain §4.1); else the data set's first score.
+    """The measure of a system on a data set: recall for systems that only retrieve; cover-EM for
+    systems of SearChain's study, if the data set has it (SearChain §4.1); else the data set's first
+    score.
     """
     scores = [*find_dataset(dataset).scores]
     covered = system.study == SEARCHAIN and COVER_EM in scores
@@ -88,11 +89,11 @@ def measure_of(system: System, dataset: str) -> str:
 
 
 def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
-    """Run every setting of a system's grid on the dev questions with demonstration set 1; return
-    the best one and all means (IRCoT §4.1).
+    """Run every setting of a system's grid on the dev questions with the first demonstration set;
+    return the best setting and a table of all means (IRCoT §4.1).
 
-    Ties go to the earlier setting, that is to the smaller K. A grid of one setting leaves nothing
-    to choose: it is run on no question.
+    Ties go to the earlier setting, that is to the smaller K. A grid with a single setting is not
+    run, because there is nothing to choose.
     """
     grid, metric = bench.grid(system), measure_of(system, bench.dataset)
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
@@ -111,8 +112,9 @@ def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
 
 
 class Compared(NamedTuple):
-    """What compare_systems found: one row a question, system and demonstration set; the means of
-    all settings tried on the dev questions; the setting chosen for each data set and system.
+    """The results of `compare_systems`. `scores`: one row per question, system and demonstration
+    set. `tuning`: the mean of each setting on the dev questions. `chosen`: the setting chosen for
+    each data set and system.
     """
 
     scores: pd.DataFrame
@@ -126,8 +128,8 @@ def compare_systems(
     """Tune each system on each bench's dev questions, then run its best setting on the test
     questions with every demonstration set (IRCoT §4.1).
 
-    Runs that an earlier call left for the same systems and parameters are replaced. Where no
-    question has gold paragraphs, systems tuned by recall are left out.
+    Runs of an earlier call with the same systems and parameters are replaced. If no question has
+    gold paragraphs, systems tuned by recall are left out.
     """
     scores, tuning, chosen = [], [], []
     say_plan(benches, systems, demonstration_sets)
@@ -151,8 +153,8 @@ def compare_systems(
 
 
 def clear_runs(bench: Bench, system: System) -> None:
-    """Remove a system's runs on a bench before they are made anew, and runs that cannot be read;
-    remembered calls stay.
+    """Remove a system's runs on a bench, and runs that cannot be read, before they are made again.
+    The call cache is kept.
     """
     for path in bench.runs.glob("*/*/run.json"):
         if _system_of(path.parent) in (None, system.name):
@@ -160,7 +162,7 @@ def clear_runs(bench: Bench, system: System) -> None:
 
 
 def _system_of(folder: Path) -> str | None:
-    """The name of the system of a run; None where run.json is damaged."""
+    """The name of the system of a run; None if run.json is damaged."""
     try:
         return read_about(folder)["system"]
     except ValueError:
@@ -168,7 +170,9 @@ def _system_of(folder: Path) -> str | None:
 
 
 def read_about(folder: Path) -> dict:
-    """run.json of a run's folder; ValueError, in one line, where there is none or it is damaged."""
+    """Read run.json from a run's folder. Raises ValueError, in one line, if it is missing or
+    damaged.
+    """
     path = Path(folder) / "run.json"
     if not path.is_file():
         found = "found no run.json: the run goes on, or was broken off"
@@ -184,8 +188,9 @@ def read_about(folder: Path) -> dict:
 
 
 def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome]:
-    """The outcomes of a run by question, traces with their prompts, replayed from its folder and
-    the call cache; what the cache has lost is computed again. `ids`: of these questions only.
+    """Replay a run from its folder and the call cache; return the outcomes by question id, with
+    prompts in their traces. Replies that are no longer in the cache are computed again. `ids`: only
+    these questions.
     """
     about = read_about(folder)
     how = {name: about[name] for name in ("shown", "grid_of")}
@@ -203,7 +208,9 @@ def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcom
 
 
 def _about(bench: Bench, system: System, part: str, setting: dict) -> dict:
-    """What a run is: enough to find it, to tell it from others, and to replay it."""
+    """The part of run.json that describes a run: enough to find it, to distinguish it from others,
+    and to replay it.
+    """
     named = {"experiment": bench.experiment, "dataset": bench.dataset, "part": part}
     named |= {"system": system.name, "setting": setting}
     named |= {"metric": measure_of(system, bench.dataset)}
@@ -212,7 +219,7 @@ def _about(bench: Bench, system: System, part: str, setting: dict) -> dict:
 
 
 def columns_of(about: dict) -> dict:
-    """What a row of scores says of its run, from run.json."""
+    """The columns that describe a run in its table of scores, from its run.json."""
     p, named = about["parameters"], ("dataset", "system")
     columns = {name: p[name] for name in ("profile", "model", "style", "reader")}
     columns |= {name: about[name] for name in named}
@@ -222,7 +229,7 @@ def columns_of(about: dict) -> dict:
 
 
 def _versions(bench: Bench, counts: dict) -> dict:
-    """Of retriever and model, and of what else was asked."""
+    """The fingerprints of all backends used, and the versions of packages."""
     fingerprints = {"model_fingerprint": bench.model.fingerprint} if bench.model else {}
     fingerprints |= {"retriever_fingerprint": bench.retriever.fingerprint}
     for kind, backend in (("Extract", bench.extractor), ("Duplicate", bench.duplicates)):

@@ -1,10 +1,11 @@
-"""run(): many programs at once, their requests served in full batches, every reply remembered.
+"""run(): plays many programs at once, serves their requests in full batches, and caches every
+reply.
 
 Every program is advanced until it waits for a reply that is not in the cache. Then the backends
-take turns: first those that take everything that waits (retrieval), then those that cut one full
-batch (generation). Each reply is stored as it comes, the programs that asked go on, and the next
-batch is filled from all that wait. Nothing depends on time or chance: the same programs with the
-same cache make the same batches.
+take turns: first those that answer all waiting requests (retrieval), then those that take one full
+batch (generation). Each reply is stored as it comes, the programs that asked for it continue, and
+the next batch is filled from all waiting requests. Nothing depends on time or chance: the same
+programs with the same cache make the same batches.
 """
 
 import json
@@ -22,8 +23,8 @@ class Counts:
     """What the requests of one kind cost a run; `requests` = `cached` + `computed`.
 
     `prompt_tokens` and `tokens` are summed over all requests, so that a run replayed from the cache
-    reports the same totals. `batches` and `seconds`: how often the backend was called this time,
-    and how long it took.
+    reports the same totals. `batches` and `seconds`: how often the backend was called in this run,
+    and for how long in all.
     """
 
     requests: int = 0
@@ -41,21 +42,21 @@ def run(
     calls: Calls,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, Outcome], dict[str, dict]]:
-    """Play programs, given by question id, to their ends; return their outcomes, in the same order,
-    and what each kind of request cost: `Counts` as dicts, by name of the class.
+    """Play programs, given by question id, to their ends. Return their outcomes by question id, in
+    the same order, and the costs by class of request, as dicts of `Counts`.
 
     A backend has `answers`, the class of the requests it serves, or a tuple of classes;
     `fingerprint`, which changes whenever its replies could; `answer(requests)`, for requests of one
-    class, which yields (place, reply) one by one: a JSON string, or the Exception of a request that
-    failed; and `decode(string)`, what the program is sent. If it cuts batches itself it has
-    `take(requests)`, the places of those to answer next. If the k best paragraphs always come first
-    among more, it may have a `depth`: a retrieval of fewer is then asked and remembered as one of
-    `depth` paragraphs (`deepen`). A reply to Generate or Sample has "prompt_tokens" and "tokens".
-    `progress(ended, total)` is called after every batch.
+    class, which yields pairs (place, reply) with a JSON string, or with the Exception of a request
+    that failed; and `decode(string)`, which makes what the program is sent. If it chooses its own
+    batches it has `take(requests)`, which returns the places of those to answer next. If its k best
+    paragraphs are always the first of more, it may have a `depth`: a retrieval of fewer is then
+    answered and cached as one of `depth` paragraphs (`deepen`). A reply to Generate or Sample has
+    "prompt_tokens" and "tokens". `progress(ended, total)` is called after every batch.
 
-    A request that fails costs only its question: the others are played to their ends. Then, and at
-    once where a program or a whole backend fails, raises RuntimeError, naming question and
-    request; TypeError for a request that no backend serves. All that was answered is in the cache.
+    If a request fails, only its question fails: RuntimeError, with question and request, is raised
+    after the other programs have ended; at once if a program or a whole backend fails. Raises
+    TypeError for a request that no backend serves. All replies so far are in the cache.
     """
     plays = [_Play(id, _checked(id, program)) for id, program in programs.items()]
     served = _by_kind(backends)
@@ -72,7 +73,9 @@ def run(
 
 @dataclass(slots=True)
 class _Play:
-    """A program on its way, the request whose reply it waits for, and what is asked for that."""
+    """A program in progress. `request`: the one whose reply it waits for; `asked`: the one sent to
+    the backend in its place (`deepen`).
+    """
 
     id: str
     program: Program
@@ -87,7 +90,7 @@ class _Play:
 
 @dataclass(slots=True)
 class _Service:
-    """A backend, and what it cost so far."""
+    """A backend and its costs so far."""
 
     backend: object
     counts: Counts = field(default_factory=Counts)
@@ -111,7 +114,7 @@ def _ended(plays: list[_Play]) -> int:
 
 
 def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> None:
-    """Take programs on until each has ended or waits for what is not in the cache."""
+    """Advance programs until each has ended or waits for a reply that is not in the cache."""
     while waiting := [play for play in plays if not play.ended]:
         for play in waiting:
             backend = _service_of(play, served).backend
@@ -124,7 +127,9 @@ def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> N
 
 
 def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list[_Play]:
-    """Have one batch of what waits answered, each request once; return the programs that go on."""
+    """Have the backend answer one batch of waiting requests, each once; return the programs that
+    continue.
+    """
     batch, replies, started = waiting, {}, time.perf_counter()
     try:
         batch = _take(service.backend, waiting)
@@ -142,7 +147,7 @@ def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list
 
 
 def _hand_out(service: _Service, waiting: list[_Play], replies: dict) -> list[_Play]:
-    """Send the replies to all that wait for them; return the programs that go on."""
+    """Send the replies to all programs that wait for them; return the programs that continue."""
     answered, paid = [play for play in waiting if play.key in replies], set()
     for play in answered:
         reply = replies[play.key]
@@ -167,7 +172,7 @@ def _take(backend, waiting: list[_Play]) -> list[_Play]:
 
 
 def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
-    """Send a program its reply, stored as a string, and keep the step and its cost."""
+    """Decode a stored reply, add the step and its cost to the trace, and advance the program."""
     try:
         reply = cut_to(play.request, service.backend.decode(stored))
         cost = json.loads(stored) if isinstance(play.request, Generate | Sample) else {}
@@ -200,7 +205,7 @@ def _advance(play: _Play, reply: Reply | None) -> None:
 
 
 def _by_kind(backends: Sequence) -> dict[type, _Service]:
-    """The backends by the classes they serve, those that take everything at once first."""
+    """The backends by the classes they serve, first those that answer all requests at once."""
     served = {}
     for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
         for kind in backend.answers if isinstance(backend.answers, tuple) else (backend.answers,):
@@ -240,6 +245,6 @@ def _name(service: _Service) -> str:
 
 
 def _short(request: Request) -> str:
-    """A request in at most 300 characters, most of them from its end, where the question is."""
+    """A request in at most 300 characters, mostly from its end, where the question is."""
     text = repr(request)
     return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

@@ -1,5 +1,5 @@
 """The claims of SearChain's abstract, §4 and App. A that runs can test, in one table: the paper's
-numbers, our paired differences, and verdicts that are corrected for testing all of them at once.
+numbers, our paired differences, and verdicts corrected for multiple testing.
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,11 @@ OUTPERFORMS = {WITHOUT: "§4.2 (1), Table 1", WHOLE: "abstract, §4.2 (2), Table
 def judge_searchain(
     scores: pd.DataFrame, runs: Run, forms: pd.DataFrame, second: pd.DataFrame
 ) -> pd.DataFrame:
-    """The table of claims; differences are points of percent, except Table 4's, which are steps.
+    """The table of claims; differences are in percentage points, except Table 4's, in steps.
 
-    `scores`: the test runs of all systems; `runs`: the same by data set and system; `forms`: from
-    forms.compare_forms; `second`: the runs with a second model. `verdict`: as claims.judge_claims.
+    `scores`: the test runs of all systems. `runs`: the same by data set and system. `forms`: from
+    `forms.compare_forms`. `second`: the runs with a second model, may be empty. `verdict`: as in
+    `claims.judge_claims`.
     """
     model = scores["model"].iloc[0]
     tables = [_outperforms(scores), _misleads(runs), _helps(runs), _steps(runs), _forms(forms)]
@@ -43,7 +44,7 @@ def judge_searchain(
 
 
 def _outperforms(scores: pd.DataFrame) -> pd.DataFrame:
-    """SearChain, with and without retrieval, against the systems that it is said to outperform."""
+    """SearChain, with and without retrieval, outperforms other systems (Table 1)."""
     ours = [name for name, one in all_systems().items() if one.study == SEARCHAIN]
     scores = scores[scores["system"].isin(ours)]
     first = scores["dataset"].map(lambda name: measures_of(name)[0])
@@ -63,20 +64,20 @@ def _printed(source: str) -> dict[tuple[str, str], float]:
 
 
 def _gap(printed: Mapping, dataset: str, better: str, worse: str) -> str:
-    """The difference that the paper prints between two systems, or that it prints none."""
+    """The difference between two systems' values in the paper, or that it prints none, in words."""
     values = [printed.get((dataset, name)) for name in (better, worse)]
     return NO_NUMBER if None in values else f"{values[0] - values[1]:+.2f}"
 
 
 def _row(claim: str, dataset: str, source: str, paper: str, pair: list) -> dict:
-    """A claim with what the paper says of it, and its test on a pair of values by question."""
+    """A row of the table: a claim, the paper's number, and the test on two systems' values."""
     named = {"claim": claim, "dataset": dataset, "source": source, "paper": paper}
     return named | _test(*pair)
 
 
 def _misleads(runs: Run) -> list[dict]:
-    """Of the questions that the model answers right alone, SearChain answers more right than others
-    that retrieve do (Table 3b).
+    """Of the questions that the model alone answers right, SearChain still answers more right than
+    other systems with retrieval (Table 3b).
     """
     rows, printed = [], _printed("Table 3(b)")
     for dataset in dict.fromkeys(dataset for dataset, _ in printed):
@@ -94,8 +95,8 @@ def _misleads(runs: Run) -> list[dict]:
 
 
 def _helps(runs: Run) -> list[dict]:
-    """Where retrieval corrects or completes a node, SearChain answers better than without it (Table
-    3a).
+    """Where retrieval corrects or completes a node, SearChain answers better than without retrieval
+    (Table 3a).
     """
     rows, table = [], read_reported("searchain", source="Table 3(a)")
     table = table[table["metric"] == "cover_em_where_ir_helps"]
@@ -115,7 +116,7 @@ def _helps(runs: Run) -> list[dict]:
 
 
 def _steps(runs: Run) -> list[dict]:
-    """SearChain takes more steps without retrieval than others do (Table 4)."""
+    """SearChain without retrieval takes more steps than other systems without it (Table 4)."""
     rows, printed = [], read_reported("searchain", source="Table 4", metric="reasoning_steps")
     means = printed.groupby("system")["value"].mean()
     for system in (name for name in STEPS_OF if ("musique", name) in runs):
@@ -128,8 +129,8 @@ def _steps(runs: Run) -> list[dict]:
 
 
 def _forms(forms: pd.DataFrame) -> list[dict]:
-    """Knowledge in the prompt helps more than questions for it: panel (a) above (b) of Figure 10,
-    where something is in the prompt.
+    """Knowledge in the prompt helps more than sub-questions alone: panel (a) of Figure 10 against
+    panel (b), where the prompt shows at least one part.
     """
     some = forms[forms["i"] < forms["hops"]].set_index(["id", "i"])
     pair = [100.0 * some[some["panel"] == panel]["right"] for panel in "ab"]
@@ -140,7 +141,7 @@ def _forms(forms: pd.DataFrame) -> list[dict]:
 
 
 def _second(scores: pd.DataFrame) -> pd.DataFrame:
-    """SearChain against DSP with another model (Table 9)."""
+    """SearChain outperforms DSP with another model too (Table 9)."""
     rows, printed = [], _printed("Table 9")
     for (dataset, model), runs in scores.groupby(["dataset", "model"], sort=False):
         runs = runs.assign(metric=measures_of(dataset)[0])
@@ -153,13 +154,13 @@ def _second(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _test(better: pd.Series, worse: pd.Series) -> dict:
-    """The paired difference of two systems' values of the same questions."""
+    """The paired difference between two systems' values on the same questions."""
     pair = pd.concat([better.astype(float), worse.astype(float)], axis=1, join="inner")
     found = paired_difference(*pair.to_numpy().T)
     return {"ours": found.mean, "low": found.low, "high": found.high, "p": found.p, "n": len(pair)}
 
 
 def count_verdicts(claims: pd.DataFrame) -> pd.DataFrame:
-    """How many claims of each source hold, do not hold, or cannot be told."""
+    """How many claims of each source hold, do not hold, or cannot be decided."""
     counts = claims.groupby("source", sort=False)["verdict"].value_counts().unstack(fill_value=0)
     return counts.reindex(columns=["holds", "does not hold", "cannot tell"], fill_value=0)

@@ -1,4 +1,4 @@
-"""Figures of the comparison of all systems and of SearChain's paper: draws, computes nothing."""
+"""Draws the figures of the comparison of all systems and of SearChain's paper; computes nothing."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -10,7 +10,7 @@ COLORS = ("#9aa5b1", "#a63d57", "#e08e45", "#c9b458", "#5a6fa8", "#7fb08a", "#c9
 
 def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
     """Draw each system's mean against the tokens it takes, with the Pareto front, and against its
-    mean in the paper; one row for each retriever. Points have numbers, which the legend explains.
+    mean in the paper; one row per retriever. The legend explains the numbers of the points.
 
     `means`: from `head_to_head.average`.
     """
@@ -48,9 +48,9 @@ def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str) -> None:
 
 
 def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw the shares of wrong answers by cause, one stacked bar a system, over all data sets.
+    """Draw the shares of wrong answers by cause, one stacked bar per system, over all data sets.
 
-    `table`: that of `census.count_causes`; the causes are stacked in their order.
+    `table`: from `census.count_causes`; the causes are stacked in their order.
     """
     sums = table.groupby(["system", "cause"], sort=False, observed=True)[["n", "answers"]].sum()
     shares = (100 * sums["n"] / sums["answers"]).unstack("cause")[::-1]
@@ -69,8 +69,9 @@ def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_forms(table: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw accuracy by how many of the last steps the model has to know by heart, one line a number
-    of hops: (a) the others are answered in the prompt, (b) only asked (SearChain Figure 10).
+    """Draw accuracy against how many of the last steps the model must know by heart, one line per
+    number of hops (SearChain Figure 10). In the prompt, the other steps are (a) answered, (b) only
+    asked.
 
     `table`: columns panel, hops, i, accuracy (0 to 1).
     """
@@ -86,10 +87,10 @@ def draw_forms(table: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_by_dataset(table: pd.DataFrame, title: str) -> plt.Figure:
-    """Draw all systems on each data set, a panel each: the mean with its interval, and the paper's
-    value as a hollow mark, where there is one.
+    """Draw all systems, one panel per data set: the mean with its interval, and the paper's value,
+    if there is one, as a circle.
 
-    `table`: rows of `head_to_head.compare_all` with one measure a data set.
+    `table`: rows of `head_to_head.compare_all` with one measure per data set.
     """
     datasets, systems = (list(dict.fromkeys(table[name])) for name in ("dataset", "system"))
     shape = {"figsize": (2.4 + 1.9 * len(datasets), 1.4 + 0.24 * len(systems)), "squeeze": False}

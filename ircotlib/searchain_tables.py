@@ -1,5 +1,5 @@
-"""SearChain's tables with our numbers beside the paper's: from the runs of all systems
-(head_to_head) to one row a number.
+"""SearChain's tables with our numbers next to the paper's, one row per number, from the runs of all
+systems (head_to_head).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,27 +23,27 @@ from ircotlib.tables import as_markdown
 KEYS = ["dataset", "system", "metric"]
 COLUMNS = [*KEYS, "model", "paper", "ours", "difference", "n"]
 ALONE, SHOWN = "Direct Prompting", "Direct Retrieval"  # the model alone, and with passages
-KNEW = "CoT"  # whose right answers are what the model knows (Table 3b; ours: unsaid)
+KNEW = "CoT"  # its right answers count as what the model knows (Table 3b; ours)
 ALPHAS = (0.30, 0.35, 0.40, 0.45, 0.50)  # of Table 10
 WITHOUT, WHOLE = "SearChain w/o IR", "SearChain"
 Run = Mapping[tuple[str, str], pd.DataFrame]  # by data set and system
 
 
 def read_all_runs(p: Parameters) -> dict[tuple[str, str], pd.DataFrame]:
-    """The test runs of 13_head_to_head by data set and system, as measures.read_run has them."""
+    """The test runs of 13_head_to_head by data set and system, from `measures.read_run`."""
     return {place: measures.read_run(folder) for place, folder in find_places(p).items()}
 
 
 def find_places(p: Parameters) -> dict:
-    """The folders of these runs by data set and system."""
+    """The folders of the test runs of 13_head_to_head by data set and system."""
     folders = ((read_about(folder), folder) for folder in find_runs(p, EXPERIMENT))
     return {(about["dataset"], about["system"]): folder for about, folder in folders}
 
 
 def beside(ours: Iterable[Mapping], *sources: str) -> pd.DataFrame:
-    """The paper's numbers of its tables, the `sources`, in their order, with ours and the
-    difference; then ours that it does not have. `ours`: rows of dataset, system, metric, ours and
-    perhaps n.
+    """The paper's numbers in its order, with ours and the difference, followed by those of ours
+    that the paper does not have. `sources`: the paper's tables. `ours`: rows with dataset, system,
+    metric, ours and perhaps n.
     """
     papers = pd.concat([read_reported("searchain", source=source) for source in sources])
     papers = papers[[*KEYS, "model", "value"]].rename(columns={"value": "paper"})
@@ -77,7 +77,7 @@ def table_2(runs: Run) -> pd.DataFrame:
 
 
 def table_3(runs: Run) -> pd.DataFrame:
-    """What retrieval brings where it speaks up (a), and how often it misleads (b)."""
+    """What retrieval gains where it gives feedback (a), and how often it misleads (b)."""
     found = []
     for dataset in _printed("Table 3(a)", runs, WITHOUT, KNEW):
         alone, whole = runs[dataset, WITHOUT], runs[dataset, WHOLE]
@@ -106,7 +106,7 @@ def _printed(source: str, runs: Run, *systems: str) -> list[str]:
 
 
 def table_4(runs: Run) -> pd.DataFrame:
-    """Steps of reasoning without retrieval, by hops, and the accuracy on MuSiQue."""
+    """Reasoning steps by number of hops, and accuracy, without retrieval on MuSiQue."""
     found = []
     names = read_reported("searchain", source="Table 4")["system"].replace(our_names())
     for system in dict.fromkeys(names):
@@ -121,9 +121,9 @@ def table_4(runs: Run) -> pd.DataFrame:
 
 
 def table_5(runs: Run, p: Parameters, entities: Mapping[str, Entities]) -> pd.DataFrame:
-    """References: how many items of knowledge are marked (SKC), and how many of the marks are in
-    the right place (AMP), by a judge that knows the facts; `entities`: of each data set's world,
-    none outside of the laboratory. On the data sets of Table 2: the paper does not say on which.
+    """References: how many items of knowledge are marked (SKC), and the share of marks in the right
+    place (AMP) by a judge that knows the facts, on the data sets of Table 2 (ours: unsaid).
+    `entities`: those of each data set's world, empty for data from outside the laboratory.
     """
     datasets = _printed("Table 2", runs)
     marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
@@ -143,8 +143,8 @@ def table_5(runs: Run, p: Parameters, entities: Mapping[str, Entities]) -> pd.Da
 
 
 def table_6(p: Parameters, table: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
-    """Words that a question takes, rounds, seconds (bench/systems.py) and the mean of Table 1;
-    words and rounds are those of replayed runs, the mean of these data sets.
+    """Words, rounds of retrieval and seconds per question, and the mean of Table 1. Words and
+    rounds are means over `datasets`, from replayed runs; seconds are from bench/systems.py.
     """
     means, places = average(table).set_index("system"), find_places(p)
     names, found = read_reported("searchain", source="Table 6")["system"].replace(our_names()), []
@@ -159,8 +159,8 @@ def table_6(p: Parameters, table: pd.DataFrame, datasets: Sequence[str]) -> pd.D
 
 
 def table_7(whole: pd.DataFrame, asked: pd.DataFrame, names: Mapping) -> pd.DataFrame:
-    """Accuracy, 0 to 1, on MuSiQue's questions all of whose parts the model answers right; `whole`
-    and `asked`: its answers to questions and parts, `names`: the parts of each (forms).
+    """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right.
+    `whole`, `asked`: its results on questions and on parts; `names`: the parts' ids (`forms`).
     """
     known = [id for id in whole.index if asked["right"][list(names[id])].all()]
     counts = pd.Series([len(names[id]) for id in known], dtype=int).value_counts()
@@ -172,8 +172,9 @@ def table_7(whole: pd.DataFrame, asked: pd.DataFrame, names: Mapping) -> pd.Data
 
 
 def table_8(runs: Run, p: Parameters) -> pd.DataFrame:
-    """How retrieval helps and harms a model that knows the answer, or not. The best passage is
-    right if it has a gold answer. Of the paper's data sets only HotpotQA is here; ours come below.
+    """How retrieval helps and harms a model that knows the answer or does not. The best passage is
+    right if it has a gold answer (ours). Of the paper's data sets we have only HotpotQA, and add
+    ours.
     """
     found = []
     for dataset in p.datasets:
@@ -193,7 +194,7 @@ def table_8(runs: Run, p: Parameters) -> pd.DataFrame:
 
 
 def _first_right(p: Parameters, dataset: str) -> dict[str, bool]:
-    """Whether the best passage for each question has one of its answers."""
+    """Whether the best passage for each question contains one of its answers, by question id."""
     _, test, retriever = open_dataset(p, dataset)
     lines = read_jsonl(find_places(p)[dataset, SHOWN] / "predictions.jsonl")
     first = {line["id"]: line["paragraphs"][:1] for line in lines}
@@ -204,7 +205,7 @@ def _first_right(p: Parameters, dataset: str) -> dict[str, bool]:
 
 
 def table_9(second: pd.DataFrame) -> pd.DataFrame:
-    """SearChain and DSP with another model; `second`: their runs, which may be none."""
+    """SearChain and DSP with another model; `second`: their runs, may be empty."""
     found = []
     groups = second.groupby(["dataset", "system"], sort=False) if len(second) else ()
     for (dataset, system), rows in groups:
@@ -214,7 +215,7 @@ def table_9(second: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_10(runs: Mapping[float, Sequence[pd.DataFrame]]) -> pd.DataFrame:
-    """SearChain on ELI5 by the threshold of ROUGE; `runs`: of each threshold, none without ELI5."""
+    """SearChain on ELI5 by ROUGE threshold; `runs`: by threshold, empty if ELI5 was not run."""
     found = []
     for alpha, tables in runs.items():
         for rows in tables:
@@ -224,7 +225,7 @@ def table_10(runs: Mapping[float, Sequence[pd.DataFrame]]) -> pd.DataFrame:
 
 
 def table_11(benches: Sequence[Bench], systems: Sequence[System]) -> pd.DataFrame:
-    """How many examples prompts show, in the stage that shows most."""
+    """How many examples prompts show: those of the stage that shows most."""
     found = []
     for bench in benches:
         for system in systems:
@@ -234,8 +235,8 @@ def table_11(benches: Sequence[Bench], systems: Sequence[System]) -> pd.DataFram
 
 
 def as_wide_markdown(table: pd.DataFrame) -> str:
-    """A table with one measure a data set: a row a system, a column a data set, and in each cell
-    ours and, in brackets, the paper's.
+    """Render a table that has one measure per data set as Markdown: one row per system, one column
+    per data set, and in each cell our value and, in brackets, the paper's.
     """
     cells = table.assign(cell=[_cell(*pair) for pair in zip(table["ours"], table["paper"])])
     wide = cells.pivot_table("cell", "system", "dataset", "first", sort=False)

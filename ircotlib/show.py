@@ -1,4 +1,4 @@
-"""Showing what a program did: its trace as text, and a box to ask a question of one's own."""
+"""Shows what a program did: its trace as Markdown, and boxes to browse and to ask a question."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -24,20 +24,20 @@ from ircotlib.program import (
     unknown,
 )
 
-DOLLAR = "<span>$</span>"  # alone in an element it begins no formula
+DOLLAR = "<span>$</span>"  # in an element of its own it does not begin a formula
 MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"} | {"$": DOLLAR})
 
 
 def escape(text: str) -> str:
-    """What models, queries and pages say, as text: nothing in it is HTML or Markdown, and an empty
-    line in a prompt ends no <pre>; a dollar begins no formula, whose commands could be links.
+    """Escape text from models, queries and pages for Markdown, so that nothing in it is read as
+    HTML, Markdown or a formula, and empty lines in a prompt do not end its <pre>.
     """
     return escape_html(text, quote=False).translate(MARKS)
 
 
 def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:
-    """Every retrieval and generation of one question, in order, as Markdown; prompts are folded,
-    gold paragraphs marked with a star.
+    """All steps of one question's trace, in order, as Markdown; prompts are folded, and a star
+    marks gold paragraphs.
     """
     return "\n\n".join(
         f"**{number}.** {_step(step, question)}" for number, step in enumerate(trace, start=1)
@@ -45,7 +45,7 @@ def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:
 
 
 def answer_as_markdown(system: str, outcome: Outcome, question: Question) -> str:
-    """What a system did with a question, and what it answers, as Markdown."""
+    """What a system did with a question, and its answer, as Markdown."""
     said = escape(outcome.result.answer) or "nothing"
     trace = trace_as_markdown(outcome.trace, question)
     return f"{trace}\n\n**{escape(system)} answers: {said}**"
@@ -108,8 +108,8 @@ def _prompt(step: Step, prompt: str | tuple[Message, ...]) -> str:
 
 
 def riddle_as_markdown(riddle: Riddle, world: World) -> str:
-    """A question of the laboratory with its answer, its gold chain, and the paragraphs that state
-    its facts.
+    """A question of the laboratory as Markdown, with its answer, its gold chain, and the paragraphs
+    that state its facts.
     """
     chain = "\n".join(
         f"{number}. {escape(thought.text)}"
@@ -121,8 +121,8 @@ def riddle_as_markdown(riddle: Riddle, world: World) -> str:
 
 
 def page_as_markdown(title: str, worlds: dict[str, World]) -> str:
-    """A page of the laboratory as each data set has it; a second paragraph of a page follows after
-    a bar.
+    """A page of the laboratory as Markdown, in each data set's version; a bar separates the
+    paragraphs of a page.
     """
     return "\n".join(
         f"- *{dataset}*: {' | '.join(escape(passage.text) for passage in world.pages[title])}"
@@ -131,8 +131,8 @@ def page_as_markdown(title: str, worlds: dict[str, World]) -> str:
 
 
 def browse_box(names: Sequence[str], describe: Callable[[str], str]) -> None:
-    """Show a box to type or pick one of many names, and the Markdown that `describe` returns for
-    it; silent in batch.
+    """Show a box in which to type or pick one of many names, and the Markdown that `describe`
+    returns for it. In a batch run it shows nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return
@@ -154,8 +154,8 @@ def browse_box(names: Sequence[str], describe: Callable[[str], str]) -> None:
 
 
 def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = "") -> None:
-    """Show a box that passes a typed question and a chosen system to `ask` and shows the Markdown
-    it returns; silent in batch.
+    """Show a box that passes a typed question and a chosen system to `ask`, and shows the Markdown
+    that it returns. In a batch run it shows nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return

@@ -1,4 +1,4 @@
-"""The tables of IRCoT with our numbers beside the paper's, and how a table is kept."""
+"""IRCoT's tables with our numbers next to the paper's; tables as Markdown and CSV files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -15,14 +15,14 @@ from ircotlib.program import Outcome, Retrieve, Sample
 from ircotlib.systems import RECALL, all_systems
 
 ALL, WHERE = "all", ["dataset", "questions"]
-# what data/reported.csv has as data sets of their own: the questions of one kind in a data set
+# data sets of data/reported.csv that are the questions of one kind in one of our data sets
 KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", "2hop")}
 MEASURES = {"em": "EM", "f1": "F1"}
 
 
 def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
-    """EM and F1, in percent, of the systems that the paper compares, with ours beside, on the same
-    kinds of question (IRCoT Tables 1 and 3: the `source`). Ours that it does not name come after.
+    """EM and F1, in percent, of the systems in IRCoT's Table 1 or 3 (`source`), next to ours on the
+    same kinds of question. Our systems that the table does not have come last.
     """
     papers = _published(source)
     found = {name: number for number, name in enumerate(dict.fromkeys(runs["dataset"]))}
@@ -40,7 +40,7 @@ def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def _published(source: str) -> pd.DataFrame:
-    """The rows of a table of the paper; `name`: what the system is called here."""
+    """The rows of a table of the paper; the column `name` has our name of the system."""
     rows = read_reported(source=source)
     kinds = [KINDS.get(name, (name, ALL)) for name in rows["dataset"]]
     rows[WHERE] = pd.DataFrame(kinds, index=rows.index)
@@ -53,7 +53,7 @@ def _published(source: str) -> pd.DataFrame:
 
 
 def _names() -> dict[str, str]:
-    """Our names of systems by those in data/reported.csv."""
+    """Our names of systems, by their names in data/reported.csv."""
     return {theirs: name for name, system in all_systems().items() for theirs in system.reported}
 
 
@@ -73,8 +73,9 @@ def _measured(runs: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Answer F1 by data set, system and reader, with the sample deviation over demonstration sets,
-    the paper's and ours with the same reader, or without one (IRCoT Tables 4 and 6: the `source`).
+    """Answer F1 by data set, system and reader: the values of IRCoT's Table 4 or 6 (`source`), next
+    to ours with the same reader or, for systems without one, with none. Deviations are sample
+    standard deviations over demonstration sets.
     """
     keys = ["dataset", "system", "reader"]
     papers = read_reported(source=source, metric="f1").drop(columns="paper")
@@ -102,9 +103,9 @@ def _tidy(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def line_up(outcomes: Mapping[str, Outcome]) -> pd.DataFrame:
-    """What systems say of one question, one row each, by name: the answer; how many retrievals and
-    texts of the model it took, and the tokens of these, read and written; and what of its replies
-    could not be read.
+    """What systems answered to one question, one row per system: the answer, the number of
+    retrievals, the number of texts that the model wrote, the tokens that it read and wrote, and
+    which part of its replies could not be read.
     """
     rows = {}
     for name, outcome in outcomes.items():
@@ -120,7 +121,7 @@ def line_up(outcomes: Mapping[str, Outcome]) -> pd.DataFrame:
 
 
 def list_nodes(nodes: Sequence[Node]) -> pd.DataFrame:
-    """A tree of reasoning as a table, one row a node, in the order of its chains."""
+    """A tree of reasoning as a table, one row per node, in the order of its chains."""
     return pd.DataFrame(map(asdict, nodes), columns=[field.name for field in fields(Node)])
 
 
@@ -131,8 +132,8 @@ def save_table(
     profile: str = "mini",
     write: Callable[[pd.DataFrame], str] | None = None,
 ) -> None:
-    """Write figures/NAME.csv and, with its caption, figures/NAME.md in GitHub's Markdown, as
-    `write` says, else as_markdown; of another profile than mini, NAME_PROFILE.
+    """Write figures/NAME.csv and, with a caption, figures/NAME.md. For profiles other than mini the
+    name is NAME_PROFILE. `write`: renders the table as Markdown; None: `as_markdown`.
     """
     FIGURES.mkdir(parents=True, exist_ok=True)
     name = name if profile == "mini" else f"{name}_{profile}"
@@ -142,8 +143,8 @@ def save_table(
 
 
 def as_markdown(table: pd.DataFrame) -> str:
-    """A table in GitHub's Markdown, with data sets as the papers print them, models without their
-    folders, and the numbers of a column with the same decimals.
+    """Render a table in GitHub's Markdown: data sets with the names that the papers print, models
+    without their folders, and all numbers of a column with the same number of decimals.
     """
     cells = {str(name): _cells(str(name), table[name]) for name in table}
     heads = [*cells], ["---"] * len(cells)

@@ -1,5 +1,5 @@
-"""Questions whose trees of reasoning show best what SearChain does, chosen by a rule (ours; its
-Figures 4 to 9 show cases and do not say how they were chosen).
+"""Questions whose trees of reasoning best show what SearChain does, chosen by a rule (ours: the
+paper does not say how the cases of its Figures 4 to 9 were chosen).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,14 @@ from ircotlib.data import Node
 def find_cases(
     runs: Mapping[tuple[str, str], pd.DataFrame], whole: str, without: str
 ) -> pd.DataFrame:
-    """Of each data set the most telling question that SearChain, `whole`, rescues: it answers it
-    right, and wrong `without` retrieval; and the one on which retrieval misled it, the reverse.
+    """Choose two questions of each data set (ours): one that retrieval "rescued", which SearChain
+    (`whole`) answers right and SearChain `without` retrieval answers wrong; and one on which
+    retrieval "misled", the reverse.
 
-    First come those with most nodes that retrieval corrected or completed, then those that fewest
-    `others` answer right, then those with fewest nodes, then the smallest id. `runs`: by data set
-    and system, from measures.read_run; all of them are the `others`.
+    Preferred are questions with the most nodes that retrieval corrected or completed, then those
+    that the fewest other systems answer right, then those with the fewest nodes, then the smallest
+    id. `runs`: by data set and system, from `measures.read_run`. In the result, `others` is how
+    many of the other systems, `of` in all, answer right.
     """
     rows = []
     for dataset in dict.fromkeys(name for name, _ in runs):
@@ -38,7 +40,7 @@ def find_cases(
 
 
 def right_of_all(runs: Mapping[tuple[str, str], pd.DataFrame], dataset: str) -> pd.DataFrame:
-    """Whether each system, a column, answers each question of a data set, a row, right."""
+    """Whether each system (column) answers each question (row) of a data set right."""
     of_one = {system: run["right"] for (name, system), run in runs.items() if name == dataset}
     return pd.DataFrame(of_one)
 

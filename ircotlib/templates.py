@@ -1,8 +1,8 @@
 """Templates: what a stage of a system shows the model (IRCoT §3.1, App. G).
 
 A template is a file, prompts/<system>/<stage>.txt, with the fields {demonstrations}, {paragraphs},
-{question} and {so_far}; <stage>.<style>.txt takes its place for a style of prompting that has one.
-Each demonstration, and last the question asked, is written as what follows {demonstrations}:
+{question} and {so_far}. For a style of prompting, <stage>.<style>.txt is used instead if it exists.
+The text below {demonstrations} is filled for each demonstration and, last, for the test question:
 
 Wikipedia Title: <title>        paragraphs are joined by one blank line,
 <text>                          demonstrations by two
@@ -28,8 +28,8 @@ WORDING = re.compile(r"^(?:Q: )?(.*\{question\}.*)$", re.MULTILINE)
 class Template:
     """What a stage of a system shows the model.
 
-    `above`: from {paragraphs} to "Q: ", and an instruction if there is one; `wording`: how the
-    question is asked, usually "{question}"; `below`: from there to {so_far}.
+    `above`: the text from {paragraphs} to "Q: " and the instruction, if there is one. `wording`:
+    how the question is asked, usually "{question}". `below`: the text from there to {so_far}.
     """
 
     above: str
@@ -38,18 +38,18 @@ class Template:
 
     @property
     def instruction(self) -> str | None:
-        """The line above each question (IRCoT App. G); None: there is none."""
+        """The instruction above each question (IRCoT App. G); None if there is none."""
         return self.above.partition("Q: ")[2].rstrip("\n") or None
 
     def ask(self, question: str, /, **fields: object) -> str:
-        """The question as this stage puts it; `fields`: others that the wording has."""
+        """The question in the stage's wording; `fields`: values of the wording's other fields."""
         return self.wording.format_map(_Braces(fields, question=question))
 
     def render(
         self, paragraphs: Sequence[str], asked: str, so_far: str = "", /, **fields: object
     ) -> str:
-        """One example of a prompt, right-stripped: paragraphs, question and the answer so far;
-        `fields`: what else the template has.
+        """Render one example of a prompt, right-stripped: paragraphs, question and the answer so
+        far. `fields`: values of the template's other fields.
         """
         shown = "".join(paragraph + BETWEEN_PARAGRAPHS for paragraph in paragraphs)
         values = fields | {"paragraphs" + BETWEEN_PARAGRAPHS: shown, "so_far": so_far}
@@ -57,8 +57,8 @@ class Template:
         return (above + asked + below).rstrip()
 
     def above_parts(self, paragraphs: Sequence[Part], /, **fields: object) -> list[Part]:
-        """What is above the question, in order; the template's own words stay where a prompt is too
-        long, what fills its fields does not; of paragraphs each says it itself.
+        """The parts above the question, in order. If a prompt is too long, the template's own words
+        stay and the values of its fields may be dropped; each paragraph says whether it stays.
         """
         parts = []
         for text in FIELDS.split(self.above.replace("{paragraphs}\n\n", "{paragraphs}")):
@@ -66,7 +66,7 @@ class Template:
         return parts
 
     def below_parts(self, asked: str, /, **fields: object) -> list[Part]:
-        """The question, and what is between it and the answer so far, like `above_parts`."""
+        """The question and the parts between it and the answer so far; see `above_parts`."""
         texts = FIELDS.split(self.below.partition("{so_far}")[0])
         return [Part(asked), *(_part(text, fields) for text in texts)]
 
@@ -77,8 +77,8 @@ def _part(text: str, fields: Mapping[str, object]) -> Part:
 
 
 def _fill(text: str, values: Mapping[str, object]) -> str:
-    """A text with {name} replaced by its value, once: what a value holds is left as it is. The
-    field {paragraphs} takes the blank line below it along.
+    """Replace {name} in a text by its value; fields inside a value are not replaced. The value of
+    {paragraphs} also replaces the blank line below it.
     """
 
     def value(found: re.Match) -> str:
@@ -91,7 +91,9 @@ def _fill(text: str, values: Mapping[str, object]) -> str:
 
 @cache
 def read_template(system: str, stage: str, style: str = "") -> Template:
-    """The template of a stage of a system, for a style where there is one for it (prompts/)."""
+    """Read the template of a stage of a system, that of the style if there is one (prompts/).
+    Raises FileNotFoundError if there is no template, ValueError if it has no question.
+    """
     names = [f"{stage}.{style}.txt", f"{stage}.txt"]
     paths = [PROMPTS / system / name for name in names]
     path = next((path for path in paths if path.is_file()), None)
@@ -106,7 +108,7 @@ def read_template(system: str, stage: str, style: str = "") -> Template:
 
 
 class _Braces(dict):
-    """Leaves fields that are not given as they are written."""
+    """Leaves fields without a value as they are."""
 
     def __missing__(self, name: str) -> str:
         return f"{{{name}}}"

@@ -1,4 +1,4 @@
-"""Sentences, answers and queries inside what a model writes, and where its text stops."""
+"""Finds sentences, answers and queries in a model's text, and where that text stops."""
 
 import re
 import string
@@ -16,7 +16,7 @@ NEVER_END = _words(
     " Messrs Mme Mlle St Ste Mt Ft Vol vs approx cf ca est lit sq viz feat e.g i.e"
 )
 BEFORE_NUMBER = _words("No Nos no nos Op Fig pp Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec")
-# and initials: L, U.S, F.W, M.D, Ph.D
+# initials are treated like these: L, U.S, F.W, M.D, Ph.D
 MAY_END = _words("Jr Sr Inc Ltd Co Corp Bros Esq Dept Univ Ave Blvd Rd Ph al etc")
 OPENERS = _words(
     "He She It They We The This That These Those There His Her Its Their"
@@ -27,7 +27,7 @@ OPENERS = _words(
 QUESTION_WORDS = _words("who what when where why which how does is")
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
-WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are no texts
+WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
 STOP_CHARACTERS = frozenset("\n.!?…")  # no sentence or line ends before one of them
 _STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]")
@@ -42,11 +42,11 @@ _ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
 def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> int | None:
     """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known yet.
 
-    `stop`: SENTENCE, see `sentence_end`; LINE: before the first newline; SENTENCE_OF_LINE: as
-    SENTENCE, and nothing is kept of a text that begins with a newline; texts: before the one that
-    is whole first; None: at the end. `complete`: nothing more will be written; the answer is then
-    never None. `by_word`: see `sentence_end`. An index, once given, stays right for every
-    continuation.
+    `stop`: SENTENCE: see `sentence_end`; LINE: before the first newline; SENTENCE_OF_LINE: like
+    SENTENCE, but nothing is kept of a text that begins with a newline; texts: before the first that
+    is complete; None: at the end. `complete`: no more text will follow; the result is then never
+    None. `by_word`: see `sentence_end`. An index that was returned is right for every continuation
+    of the text. Raises ValueError for another `stop`.
     """
     check_stop(stop)
     if stop == SENTENCE_OF_LINE and "\n" in text[: len(text) - len(text.lstrip())]:
@@ -59,16 +59,16 @@ def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> in
 
 
 def cut(text: str, stop: Stop) -> str:
-    """What is kept of a finished text, stripped."""
+    """The kept part of a finished text, stripped (see `stop_end`)."""
     return text[: stop_end(text, stop, complete=True)].strip()
 
 
 def without_echo(text: str, prompt: str) -> str:
-    """What a chat model wrote, out of a fence or quotation marks, without bold type, and without
-    the end of the prompt where it repeats that: its last line, such as "A: It is old.", or the two
-    parts of that.
+    """Remove from a chat model's reply what a continuation of the prompt would not have: a code
+    fence or quotation marks around it, bold type, and a repeated end of the prompt, which is its
+    last line, such as "A: It is old.", or one of the two parts of that (ours).
 
-    All else stays, so that the text is cut as that of a model that goes on with the prompt.
+    All else is kept, so that the text can be cut like a continuation.
     """
     text = _FENCE.sub("", text).replace("**", "").lstrip(" ")
     if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2:
@@ -81,7 +81,7 @@ def without_echo(text: str, prompt: str) -> str:
 
 
 def check_stop(stop: Stop) -> None:
-    """Raise ValueError unless `stop` is None, one of WORDS or a tuple of texts, none empty."""
+    """Raise ValueError unless `stop` is None, one of WORDS or a tuple of non-empty texts."""
     texts = isinstance(stop, tuple) and all(isinstance(text, str) and text for text in stop)
     if stop not in (None, *WORDS) and not (texts and stop):
         known = ", ".join(map(repr, WORDS))
@@ -92,13 +92,14 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
     """The index just after the first sentence of `text` (IRCoT §3.1: only the first generated
     sentence is kept).
 
-    `complete`: nothing more will be written; the answer is then never None. While it is False, None
-    means: not known yet. An index, once given, stays right for every continuation. So a full stop
-    ends a sentence only when white space follows it: "Amazon." may become "Amazon.com", and
-    "the ." may become "the .30 carbine". `by_word`: the writer cannot put a word directly after a
-    full stop, so that one after an ordinary word ends the sentence at once. Leading white space
-    belongs to the sentence; a newline after it always ends one. Differs from the paper: its program
-    cuts sentences with spaCy; these are rules by hand, the same on every machine.
+    `complete`: no more text will follow; the result is then never None. Otherwise None means: not
+    known yet. An index that was returned is right for every continuation of the text. Therefore a
+    full stop ends a sentence only if white space follows: "Amazon." may become "Amazon.com", and
+    "the ." may become "the .30 carbine". `by_word`: the model cannot write a word directly after a
+    full stop, so that a full stop after an ordinary word ends the sentence at once. Leading white
+    space belongs to the sentence; a newline after its text always ends it. Differs from the paper:
+    its program splits sentences with spaCy; these are rules written by hand, the same on every
+    machine.
     """
     first = len(text) - len(text.lstrip())
     for stop in _STOP.finditer(text, first):
@@ -114,7 +115,7 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a finished text, stripped; all of it when no sentence ends (IRCoT
+    """The first sentence of a finished text, stripped; the whole text if no sentence ends (IRCoT
     §3.1).
     """
     return cut(text, SENTENCE)
@@ -131,33 +132,34 @@ def sentences(text: str) -> list[str]:
 
 
 def answer_from_chain(text: str) -> str | None:
-    """What follows the last " answer is: " of a chain of thought, to the end of its line, less one
-    full stop (IRCoT §3.2, program).
+    """The text after the last " answer is: " of a chain of thought, to the end of the line, without
+    a final full stop (IRCoT §3.2, program).
 
-    None: these words are not there; the paper then takes the whole generation. The colon may be
-    missing, the spaces may not; case matters.
+    None if these words are missing; the paper then takes the whole generation. The colon is
+    optional, the spaces are not; case matters.
     """
     answers = _ANSWER.findall(text)
     return answers[-1].strip().removesuffix(".") if answers else None
 
 
 def list_items(text: str) -> list[str]:
-    """The items of a numbered list, one a line, such as "1. …", "2) …" or "Step 3: …"."""
+    """The items of a numbered list, one per line, such as "1. …", "2) …" or "Step 3: …"."""
     return _ITEM.findall(text)
 
 
 def gives_answer(sentence: str, released: bool = False) -> bool:
     """Whether this sentence of a chain of thought ends it (IRCoT §3.1: it contains "answer is:").
 
-    `released`: as the authors' program decides, by the pattern of `answer_from_chain`. It also ends
-    the chain at "answer is Rome", without a colon, and not at "answer is:" with nothing after it.
+    `released`: decide as the authors' program does, by the pattern of `answer_from_chain`: also
+    "answer is Rome", without a colon, ends the chain, but "answer is:" with nothing after it does
+    not.
     """
     return _ANSWER.match(sentence) is not None if released else "answer is:" in sentence
 
 
 def is_reasoning(sentence: str) -> bool:
-    """Whether a sentence only draws a conclusion, so that nothing new can be retrieved with it
-    (IRCoT, program).
+    """Whether a sentence only draws a conclusion, so that it is not used as a query (IRCoT,
+    program).
     """
     return sentence.lower().startswith(REASONING_OPENERS) or _SUM.search(sentence) is not None
 
@@ -166,14 +168,14 @@ def remove_question_words(query: str) -> str:
     """The query without its space-separated words who, what, when, where, why, which, how, does, is
     (IRCoT, program).
 
-    The program does this to every query of IRCoT and OneR, the first one, the question, included.
+    The program does this to every query of IRCoT and OneR, including the question itself.
     """
     return " ".join(word for word in query.split(" ") if word.strip().lower() not in QUESTION_WORDS)
 
 
 def last_sentence(thoughts: Sequence[str], question: str) -> str:
-    """The query of the retrieve step as in the paper: the last sentence of the chain, the question
-    while there is none (IRCoT §3.1).
+    """The query of the retrieve step as in the paper: the last sentence of the chain, or the
+    question if there is none yet (IRCoT §3.1).
     """
     return thoughts[-1] if thoughts else question
 
@@ -181,24 +183,24 @@ def last_sentence(thoughts: Sequence[str], question: str) -> str:
 def query_from(thoughts: Sequence[str], question: str) -> str:
     """The query of the retrieve step as the authors' program makes it (IRCoT, program).
 
-    The last sentence that is not a reasoning sentence, else the question; without question words in
-    either case. `query_from((), question)` is the program's first query. Differs from the paper:
-    §3.1 takes question and last sentence as they are, see `last_sentence`.
+    The last sentence that is not a reasoning sentence, else the question; in both cases without
+    question words. `query_from((), question)` is the program's first query. Differs from the paper:
+    §3.1 takes the question and the last sentence as they are, see `last_sentence`.
     """
     factual = [thought.strip() for thought in thoughts if not is_reasoning(thought)]
     return remove_question_words(last_sentence(factual, question) or question)
 
 
 def normalise_answer(text: str) -> str:
-    """Lower case, without ASCII punctuation, without a, an, the, with single spaces (the official
-    HotpotQA and SQuAD scorers).
+    """Normalise a text to lower case, without ASCII punctuation, without a, an, the, with single
+    spaces (the official HotpotQA and SQuAD scorers).
     """
     text = "".join(character for character in text.lower() if character not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
 
 
 def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: bool) -> bool | None:
-    """Whether the sentence ends at a stop; None: what follows will tell."""
+    """Whether the sentence ends at a stop; None if that depends on text still to come."""
     if after and not after[0].isspace():
         return False  # 3.5, U.S, T.'s, Amazon.com
     following = after.lstrip()
@@ -218,8 +220,8 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
 
 
 def _stop_kind(before: str, marks: str) -> str:
-    """How a stop is read, from what comes before it: the names of the cases are what must follow
-    for the sentence to end.
+    """The kind of a stop, from the text before it; its name says what must follow for the sentence
+    to end.
     """
     word = before.split()[-1].lstrip("\"'“‘([") if before.strip() else ""
     if marks[0] != "." or marks.startswith(".."):
@@ -243,8 +245,8 @@ def _opener_follows(following: str, complete: bool) -> bool | None:
 
 
 def _is_open(text: str) -> bool:
-    """Whether a quotation or a bracket is open at the end of `text`, so that a closing mark may
-    follow a stop.
+    """Whether a quotation or a bracket is still open at the end of `text`, so that a closing mark
+    may follow the stop.
     """
     return text.count('"') % 2 == 1 or any(
         text.count(opening) > text.count(closing) for opening, closing in ("“”", "()", "[]")

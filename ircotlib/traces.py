@@ -1,4 +1,4 @@
-"""A trace as it is kept with a run: the lines of predictions.jsonl."""
+"""The lines of predictions.jsonl: a run's predictions with their traces."""
 
 from dataclasses import asdict
 
@@ -16,14 +16,14 @@ from ircotlib.program import (
 
 
 def row_of(id: str, outcome: Outcome) -> dict:
-    """One line of predictions.jsonl: what the system said, and its trace without the prompts."""
+    """One line of predictions.jsonl: the system's prediction, and its trace without prompts."""
     row = asdict(outcome.result)
     row["paragraphs"] = [paragraph["id"] for paragraph in row["paragraphs"]]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
 
 
 def _line(step: Step) -> dict:
-    """One step of a trace; replay shows the prompts."""
+    """One step of a trace, without its prompt; `runs.replay` restores prompts."""
     tokens = {"prompt_tokens": step.prompt_tokens, "tokens": step.tokens}
     match step.request:
         case Retrieve(query, k, titles):

@@ -1,4 +1,4 @@
-"""Addresses of servers: reading them, and where a key may be sent."""
+"""Addresses of servers: reads and checks them, and decides where a key may be sent."""
 
 import os
 import socket
@@ -7,15 +7,16 @@ from urllib.parse import urlsplit
 
 PORTS = {"http": 80, "https": 443}
 PATIENCE = 3.0  # seconds for a connection
-IN_CLEAR = "IRCOT_KEYS_IN_CLEAR"  # set to 1: keys may be sent over http to other machines
+IN_CLEAR = "IRCOT_KEYS_IN_CLEAR"  # 1: keys may be sent over http to other machines
 
 
 def read_urls(text: str, example: str, credentials: str, port: bool = False) -> tuple[str, ...]:
-    """The addresses in a text, with commas between them, each once, without a "/" at the end.
+    """Read addresses with commas between them, each once, without a "/" at the end.
 
-    `example`: of a right one, and `credentials`: what to set, for errors. `port`: each must have
-    one. Raises ValueError for one that is no address of http or https, or holds a user, a password,
-    a query or a fragment; a password is not repeated.
+    `example`: a valid address, `credentials`: what to set instead of a user and a password, both
+    for error messages. `port`: each address must have one. Raises ValueError for anything but an
+    http or https address, or for one with a user, a password, a query or a fragment; the message
+    never repeats a password.
     """
     if "@" in text:
         raise ValueError(
@@ -35,7 +36,7 @@ def _is_url(url: str, port: bool) -> bool:
     try:
         address = urlsplit(url)
         found = address.port
-    except ValueError:  # a port that is no number below 65536, or half an IPv6 address
+    except ValueError:  # a port that is not a number below 65536, or an incomplete IPv6 address
         return False
     known = address.scheme in ("http", "https") and address.hostname
     plain = not {" ", "\\", "?", "#"} & set(url) and url.isprintable()
@@ -43,7 +44,7 @@ def _is_url(url: str, port: bool) -> bool:
 
 
 def is_here(url: str) -> bool:
-    """Whether an address is of this machine, by its name or number."""
+    """Whether an address is this machine's: localhost or a loopback number."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback
@@ -52,7 +53,7 @@ def is_here(url: str) -> bool:
 
 
 def find_away(url: str) -> str:
-    """Why nothing takes a connection at an address within PATIENCE; "" if something does."""
+    """Why an address accepts no connection within PATIENCE seconds; "" if it does."""
     address = urlsplit(url)
     place = address.hostname, address.port or PORTS[address.scheme]
     try:
@@ -63,7 +64,7 @@ def find_away(url: str) -> str:
 
 
 def may_have_key(url: str) -> bool:
-    """Whether a key may be sent to an address: encrypted, or on this machine, or where the
+    """Whether a key may be sent to an address: over https, to this machine, or anywhere if the
     environment variable IRCOT_KEYS_IN_CLEAR is 1.
     """
     return url.startswith("https:") or is_here(url) or os.environ.get(IN_CLEAR) == "1"

@@ -1,4 +1,4 @@
-"""The values that parameters may have: their types and ranges, and what is said of wrong ones."""
+"""The types and ranges of parameters, and the error messages for wrong values."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from ircotlib.retrieval.names import check_retriever
 
-KINDS = {  # what pydantic calls wrong -> what is expected
+KINDS = {  # pydantic's type of error -> what was expected
     "missing": "one more value",
     "string_type": "a text",
     "int_type": "a whole number",
@@ -52,7 +52,7 @@ Worlds = Annotated[list[tuple[int, Count, Count]], Field(min_length=1)]
 
 
 def describe(error: dict) -> str:
-    """What pydantic found wrong with a parameter, in one line."""
+    """Describe an error that pydantic found in a parameter, in one line."""
     if not error["loc"]:
         return str(error["ctx"]["error"])
     name, kind = error["loc"][0], error["type"]
@@ -66,7 +66,7 @@ def describe(error: dict) -> str:
 
 
 def _length(error: dict) -> str:
-    """What is expected of a text or list that is too short or too long; "" for other errors."""
+    """What was expected instead of a text or list of the wrong length; "" for other errors."""
     least, most = (error.get("ctx", {}).get(name) for name in ("min_length", "max_length"))
     if "string" in error["type"]:
         return "a text that is not empty" if least else ""

@@ -1,7 +1,7 @@
 """The systems that answer questions: one file each, named as in its paper.
 
-Such a file holds a program and ends with `SYSTEMS`, a tuple of records: all that tuning, tables,
-figures and notebooks need to know. Adding a system is adding a file (docs/systems.md).
+Each file holds a program and ends with `SYSTEMS`, a tuple of records with all that tuning, tables,
+figures and notebooks need to know. To add a system, add a file (docs/systems.md).
 """
 
 import inspect
@@ -14,24 +14,24 @@ from ircotlib.program import Program
 
 ANSWER, RECALL = "answer", "recall"
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"
-TEMPLATES = "ircot"  # whose templates the readers have too, and whose demonstrations come in sets
-DRAWN = ("n", "queries", "votes")  # keywords of programs: how many texts they draw at a time
+TEMPLATES = "ircot"  # its templates are also the readers'; its demonstrations come in sets
+DRAWN = ("n", "queries", "votes")  # keywords of programs: how many texts they sample at a time
 PASSED_ON = ("prompts", "max_tokens", "max_steps", "sentence", "released")
 
 
 @dataclass(frozen=True)
 class System:
-    """A system under its paper's name.
+    """The record of a system, under its paper's name.
 
-    `program(question, ...)` is given by keyword what it asks for: `prompts`, its prompt writers by
-    stage; `read(question, paragraphs)`, the reader; its setting; and what a bench has for all
-    (`Bench.ambient`). `stages`: its templates, prompts/<module>/<stage>.txt. `grid`: what is
-    tuned, with the paper's values; "m" is the number of distractors in demonstrations. `tuned_by`:
-    RECALL for a system that returns paragraphs only. `better_than`: the systems that its paper
-    says it beats, in the same measure. `reported`: its names in data/reported.csv. `study`: the
-    paper whose experiments it is part of, IRCOT or SEARCHAIN. `generations`: the texts it has the
-    model write for a question at most, with its own constants; 0: `max_steps`, or one a stage.
-    Figures draw systems by `order`, in `color`.
+    `program(question, ...)` gets, by keyword, what it takes of: `prompts`, its prompt writers by
+    stage; `read(question, paragraphs)`, the reader; its setting; and what a bench offers to all
+    (`Bench.ambient`). `stages`: its templates, prompts/<module>/<stage>.txt. `grid`: the parameters
+    to tune, with the paper's values; "m" is the number of distractors in demonstrations.
+    `tuned_by`: RECALL for a system that only returns paragraphs. `better_than`: the systems that
+    its paper says it outperforms by the same measure. `reported`: its names in data/reported.csv.
+    `study`: the paper whose experiments it is part of, IRCOT or SEARCHAIN. `generations`: the most
+    texts that the model writes for one question, with the program's own constants; 0: `max_steps`,
+    or one per stage. Figures draw systems by `order`, in `color`.
     """
 
     name: str
@@ -48,16 +48,16 @@ class System:
 
     @property
     def module(self) -> str:
-        """The name of its file, and so of its prompts and of the parameters of its grid."""
+        """The name of its file, which is also that of its prompts and of its grid's parameters."""
         return self.program.__module__.rpartition(".")[2]
 
     @property
     def keywords(self) -> Mapping[str, inspect.Parameter]:
-        """What its program takes, by name."""
+        """The arguments of its program, by name."""
         return inspect.signature(self.program).parameters
 
     def takes(self, name: str) -> bool:
-        """Whether its program is to be given a keyword: one it names, or, if it passes any on to
+        """Whether its program gets a keyword: one that it names, or, if it passes keywords on to
         another program, one of PASSED_ON.
         """
         passes_on = any(one.kind is one.VAR_KEYWORD for one in self.keywords.values())
@@ -65,20 +65,22 @@ class System:
 
     @property
     def tokens(self) -> dict[str, int]:
-        """The most tokens of its generations: the keywords of its program that end in "tokens"."""
+        """The limits of its generations: its program's keywords that end in "tokens", with their
+        defaults.
+        """
         limits = [one for name, one in self.keywords.items() if name.endswith("tokens")]
         return {one.name: one.default for one in limits if one.default is not one.empty}
 
     def draw_at_most(self, most: int | None) -> dict[str, int]:
-        """How many texts it is to draw at a time, by keyword, where its paper draws more than so
-        many; None: as many as its paper.
+        """The keywords that limit how many texts it samples at a time to `most`, if its paper
+        samples more; None: no limit.
         """
         drawn = [one for name, one in self.keywords.items() if name in DRAWN]
         return {one.name: most for one in drawn if most and most < one.default}
 
     @property
     def reads(self) -> bool:
-        """Whether it is given the reader: its outcome then depends on how that answers."""
+        """Whether it gets the reader, so that its outcome depends on it."""
         return self.takes("read")
 
     @property
@@ -99,7 +101,9 @@ def all_systems() -> dict[str, System]:
 
 
 def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System]:
-    """The systems of these names, all of a study for none; ValueError for a name no file has."""
+    """The systems of these names, or all of a study if none is given. Raises ValueError for an
+    unknown name.
+    """
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:
         raise ValueError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")

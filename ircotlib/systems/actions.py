@@ -1,4 +1,4 @@
-"""ReAct's thoughts and actions, as a model writes them (Yao et al. 2023, §3.2)."""
+"""ReAct's thoughts and actions: generates and reads them (Yao et al. 2023, §3.2)."""
 
 import re
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL
 def think_and_act(
     question: Question, prompt: WritePrompt, lines: Sequence[str], step: int, tokens: int
 ) -> Program:
-    """The next thought and action; two generations where one does not hold both (released
-    program).
+    """Generate the next thought and action; a second generation writes the action if the first one
+    lacks it (ReAct, released program). `step`: counts from 1.
     """
     so_far = "\n".join([*lines, f"Thought {step}:"])
     stop = (f"\nObservation {step}:",)
@@ -28,6 +28,8 @@ def think_and_act(
 
 
 def read_action(action: str) -> tuple[str, str]:
-    """Search, lookup or finish in lower case, and its argument; "" and "" for no action."""
+    """The verb of an action, search, lookup or finish in lower case, and its argument; two empty
+    texts if it is none of these.
+    """
     found = ACTION.fullmatch(action)
     return (found[1].lower(), found[2].strip()) if found else ("", "")

@@ -10,7 +10,7 @@ from ircotlib.systems.cot import read_chain
 from ircotlib.systems.direct import NEXT
 from ircotlib.systems.readers import WritePrompt
 
-SO = "\nTherefore, the answer is"  # what makes a chain give its answer (Kojima 2022)
+SO = "\nTherefore, the answer is"  # makes a chain give its answer (Kojima 2022)
 
 
 def auto_cot(
@@ -23,12 +23,13 @@ def auto_cot(
     seed: int = 0,
     max_tokens: int = 256,
 ) -> Program:
-    """Show one example of each cluster of the data set's questions, written without examples; then
-    answer by the same "Let's think step by step." (Zhang 2023 §4). No gold answer is used.
+    """Let the model write one example for each cluster of the data set's questions, zero-shot; then
+    answer with these examples and the same "Let's think step by step." (Zhang 2023 §4). No gold
+    answer is used.
 
-    `others`: all questions of the data set, this one may be among them: each asks for the same
-    examples, so that these are computed once. `embed(texts)`: a vector each; ours are TF-IDF,
-    and need no model; the authors' are `SentenceTransformer("all-MiniLM-L6-v2").encode`.
+    `others`: all questions of the data set, possibly with this one. All questions request the same
+    examples, which are therefore computed once. `embed(texts)`: one vector per text; ours are
+    TF-IDF, which needs no model, the authors' `SentenceTransformer("all-MiniLM-L6-v2").encode`.
     """
     texts, shown = tuple(other.text for other in others), []
     for cluster in cluster_texts(texts, examples, embed, seed):
@@ -50,8 +51,9 @@ def write_example(
     max_tokens: int = 256,
     answer_tokens: int = 32,
 ) -> Program:
-    """The first question that is short enough and has a short, whole chain and an answer, as an
-    example in a list; none: an empty list (Zhang 2023 §4, released program).
+    """Write an example for the first question that is short enough and gets a short, complete chain
+    and an answer; return a list of this example, or an empty list (Zhang 2023 §4, released
+    program).
     """
     for question in questions:
         if len(question.text.split()) > max_words:

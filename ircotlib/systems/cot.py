@@ -1,4 +1,4 @@
-"""CoT, a chain of thought (Wei 2022), and CoT-SC, the answer most of several chains give (Wang
+"""CoT, a chain of thought (Wei 2022), and CoT-SC, the majority answer of several chains (Wang
 2023).
 """
 
@@ -22,8 +22,8 @@ def cot(
 
 
 def read_chain(chain: str) -> Prediction:
-    """The prediction of one chain; its thoughts are its sentences. A chain that gives no answer is
-    the answer itself, as IRCoT's reader takes it (ours).
+    """The prediction of one chain; its thoughts are the sentences. If a chain gives no answer, the
+    whole chain is the answer, as in IRCoT's reader (ours).
     """
     answer, steps = answer_from_chain(chain), tuple(sentences(chain))
     if answer:
@@ -36,17 +36,17 @@ def cot_sc(
     *,
     prompts: Mapping[str, WritePrompt],
     n: int = 40,  # chains (Wang 2023 §3.1)
-    temperature: float = 0.7,  # that of GPT-3 (§3.1)
+    temperature: float = 0.7,  # as for GPT-3 (§3.1)
     max_tokens: int = 256,
 ) -> Program:
-    """Draw n chains; the answer is that of most of them (Wang 2023 §2)."""
+    """Sample n chains and take their majority answer (Wang 2023 §2)."""
     drawn = yield Sample(prompts["cot"](question), n, temperature, NEXT, max_tokens)
     return vote([sampled.text for sampled in drawn])
 
 
 def vote(chains: Sequence[str]) -> Prediction:
-    """The prediction of several chains: the answer of most, and the first chain that gives it. A
-    chain that gives no answer has no vote (ours).
+    """The prediction of several chains: the majority answer, and the first chain that gives it.
+    Chains that give no answer have no vote (ours).
     """
     answers = [answer_from_chain(chain) or "" for chain in chains]
     answer = majority(answers)

@@ -1,6 +1,6 @@
-"""DecomP: a question is decomposed into calls of retrieval and reading (Khot et al. 2023, §4.3; the
-released program for open-domain questions); one of the systems that IRCoT compares with (IRCoT
-Table 1, Table 3).
+"""DecomP: decomposes a question into calls of retrieval and reading (Khot et al. 2023, §4.3; the
+released program for open-domain questions); one of the systems that IRCoT is compared with (IRCoT
+Tables 1 and 3).
 """
 
 import json
@@ -27,13 +27,14 @@ def decomp(
     max_calls: int = 8,  # sub-questions (released program)
     max_tokens: int = 200,
 ) -> Program:
-    """Write sub-questions, answer each by retrieval and reading, and the question from the
-    paragraphs they found, until [EOQ] (DecomP, released program).
+    """Write sub-questions until [EOQ], and answer each by retrieval and reading, or by reading
+    paragraphs found before (DecomP, released program).
 
-    The answer is the last one. A line that is no call ends the program, with "" and a fault. One
-    record for the paper's two sets of numbers: the text of 2022 is not available. Differs from the
-    released program: k paragraphs are found by title and text at once, not half by each; titles
-    name paragraphs found before, and are not fetched again.
+    The last answer is the prediction. A line that is not a call ends the program with the answer ""
+    and a fault. One record stands for both of the paper's sets of numbers, because the text of 2022
+    is not available. Differs from the released program: k paragraphs are retrieved by title and
+    text together, not half by each; titles refer to paragraphs found before, which are not
+    retrieved again.
     """
     lines, found, answer, reading = [], {}, "", ""
     for _ in range(max_calls):
@@ -61,8 +62,8 @@ def decomp(
 
 
 def read_call(line: str) -> tuple[str, str, list[str]]:
-    """The module called, the question it is asked, and the titles it is given; "" for a line that
-    is no call.
+    """The module called, the question it is asked, and the titles it is given; the module is "" if
+    the line is not a call.
     """
     found = CALL.fullmatch(line)
     if found and found[1] == RETRIEVE:
@@ -75,7 +76,7 @@ def read_call(line: str) -> tuple[str, str, list[str]]:
 
 
 def write_answer(module: str, paragraphs: tuple[Paragraph, ...], answer: str) -> str:
-    """The answer of a module as the next sub-question is shown it."""
+    """The answer of a module, as the prompt for the next sub-question shows it."""
     titles = list(dict.fromkeys(paragraph.title for paragraph in paragraphs))
     told = {"titles": titles, "answer": [answer]} if module == RETRIEVE else [answer]
     return json.dumps(told, ensure_ascii=False)

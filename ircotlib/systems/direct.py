@@ -1,4 +1,4 @@
-"""Direct Prompting: the question alone, without examples (SearChain §4.1)."""
+"""Direct Prompting: only the question, without examples (SearChain §4.1)."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from ircotlib.program import Generate, Program
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.readers import WritePrompt
 
-NEXT = ("\nQ:",)  # where a model goes on with a question of its own
+NEXT = ("\nQ:",)  # where a model continues with another question
 
 
 def direct_prompting(
@@ -16,8 +16,8 @@ def direct_prompting(
     prompts: Mapping[str, WritePrompt],
     max_tokens: int = 200,
 ) -> Program:
-    """Answer at once; the answer is all that is written (SearChain §4.1: zero-shot, Table 11). The
-    wording is ours: SearChain does not say its own.
+    """Answer directly; the whole generation is the answer (SearChain §4.1: zero-shot, Table 11).
+    The prompt is ours: SearChain does not give its own.
     """
     reading = yield Generate(prompts["direct"](question), stop=NEXT, max_tokens=max_tokens)
     return Prediction(reading, reading=reading, fault="" if reading else "no answer")

@@ -1,5 +1,5 @@
-"""Direct Retrieval: one retrieval with the question, its paragraphs in a prompt without examples
-(SearChain §4.1, Table 11).
+"""Direct Retrieval: retrieves once with the question, and answers from the paragraphs without
+examples (SearChain §4.1, Table 11).
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ def direct_retrieval(
     question: Question,
     *,
     prompts: Mapping[str, WritePrompt],
-    k: int = 5,  # paragraphs: unsaid, this is ours
+    k: int = 5,  # paragraphs (ours: the paper does not say)
     max_tokens: int = 200,
 ) -> Program:
     """Retrieve k paragraphs, and answer from them (SearChain §4.1).
 
-    All that is written is the answer; k and the wording of the prompt are ours.
+    The whole generation is the answer; k and the prompt are ours.
     """
     found = yield Retrieve(question.text, k)
     reading = yield Generate(prompts["read"](question, found), max_tokens=max_tokens)

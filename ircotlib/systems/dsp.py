@@ -14,7 +14,7 @@ from ircotlib.text import normalise_answer
 from ircotlib.votes import majority
 
 QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"
-GREEDY = {"queries": 1, "n": 1, "depth": 2, "k": 2}  # when examples are annotated (program)
+GREEDY = {"queries": 1, "n": 1, "depth": 2, "k": 2}  # for annotating examples (program)
 
 
 def dsp(
@@ -23,19 +23,20 @@ def dsp(
     prompts: Mapping[str, WritePrompt],
     annotated: int = 3,  # examples (program)
     hops: int = 2,
-    queries: int = 10,  # drawn in a hop; the question is one more
-    depth: int = 15,  # paragraphs of a query (program)
-    k: int = 5,  # paragraphs of a hop
+    queries: int = 10,  # sampled per hop, in addition to the question
+    depth: int = 15,  # paragraphs per query (program)
+    k: int = 5,  # paragraphs per hop
     n: int = 20,  # chains of thought that vote
     temperature: float = 0.7,
     max_tokens: int = 200,
 ) -> Program:
-    """Annotate examples, search in hops with drawn queries, and let drawn answers vote (DSP §2).
+    """Annotate examples, search in hops with sampled queries, and let sampled answers vote (DSP
+    §2).
 
-    The prompt of the stage "demonstrate" holds the examples, as questions and answers; one whose
-    answer no paragraph holds (yes, SUPPORTS) is never annotated.
-    Differs from the program: ranks are fused, not the scores of ColBERT; where the log-probability
-    of a text is not known, the summary is that of the first.
+    The prompt of the stage "demonstrate" has the examples as questions and answers. An example
+    whose answer is in no paragraph (yes, SUPPORTS) is never annotated. Differs from the program:
+    ranks are fused, not the scores of ColBERT; if log-probabilities are not known, the summary is
+    that of the first sample.
     """
     drawing = {"hops": hops, "temperature": temperature, "max_tokens": max_tokens}
     pairs = read_pairs(prompts["demonstrate"](question), question.text)
@@ -59,7 +60,7 @@ def dsp(
 def attempt(
     question, prompts, pairs, shown, *, hops, queries, n, depth, k, temperature, max_tokens
 ) -> Program:
-    """Search and predict once; return an Attempt. `shown`: those of annotated examples."""
+    """Search and predict once; return an Attempt. `shown`: the Attempts of annotated examples."""
     context, summary, steps = (), "", []
     for hop in range(hops):  # search
         examples = examples_for(pairs, [(one, one.steps[hop]) for one in shown], QUERY)

@@ -1,5 +1,5 @@
-"""DSP's examples: question and answer pairs, some annotated by the program itself (Khattab et al.
-2022, §2.2).
+"""DSP's examples: pairs of question and answer, some of which the program itself annotates (Khattab
+et al. 2022, §2.2).
 """
 
 import re
@@ -16,7 +16,7 @@ BETWEEN = "\n\n\n"
 
 
 class Step(NamedTuple):
-    """What a stage was shown, and what it wrote: a search query or the answer."""
+    """What a stage was shown, and what it wrote; `written`: a search query or the answer."""
 
     context: tuple[Paragraph, ...]
     summary: str
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One play of search and predict: the steps of the hops, and the last one, the prediction."""
+    """One pass of search and predict: the steps of the hops, and the last step, the prediction."""
 
     question: str
     steps: tuple[Step, ...]
@@ -33,12 +33,12 @@ class Attempt(NamedTuple):
 
 
 def read_pairs(prompt: str, question: str) -> list[tuple[str, str]]:
-    """The questions and answers that a prompt shows, without the question asked."""
+    """The questions and answers that a prompt shows, except the question asked."""
     return [pair for pair in PAIR.findall(prompt) if pair[0] != question]
 
 
 def succeeds(tried: Attempt, gold: str) -> bool:
-    """Whether the last paragraphs hold the gold answer and the prediction equals it, so that the
+    """Whether the last paragraphs contain the gold answer and the prediction equals it, so that the
     example may be shown annotated (program).
     """
     texts = [normalise_answer(paragraph.text) for paragraph in tried.last.context]
@@ -59,7 +59,7 @@ def examples_for(
 
 
 def _show(question: str, step: Step, field: str) -> str:
-    """An annotated example, as the templates of the stages show the question asked."""
+    """An annotated example, in the form in which the stages' templates show the question asked."""
     paragraphs = "".join(render_paragraph(paragraph) + "\n\n" for paragraph in step.context)
     summary = f"Summary: {step.summary}\n" if step.summary else ""
     rationale = f"Rationale: Let's think step by step. {step.rationale}{field} {step.written}"

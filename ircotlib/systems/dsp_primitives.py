@@ -1,5 +1,5 @@
-"""DSP's primitives: texts with a field completed, and the paragraphs of several queries (Khattab et
-al. 2022, §2; released program, dsp/primitives).
+"""DSP's primitives: completing a field, and retrieving with several queries (Khattab et al. 2022,
+§2; released program, dsp/primitives).
 """
 
 from collections import Counter
@@ -15,8 +15,8 @@ END = ("\n\n",)  # of a completion
 def complete(
     write: WritePrompt, field: str, n: int, temperature: float, max_tokens: int
 ) -> Program:
-    """Rationales with the field written after them, the most probable first; where no text has the
-    field, the longest is continued greedily (program).
+    """Sample n texts and return pairs of a rationale and the field written after it, the most
+    probable first. If no text has the field, the longest is continued by greedy decoding (program).
     """
     drawn = (
         [Sampled((yield Generate(write(), END, max_tokens)), None)]
@@ -35,7 +35,9 @@ def complete(
 
 
 def retrieve(queries: Sequence[str], depth: int, k: int) -> Program:
-    """The k best paragraphs of several queries, by the sum of 1 / (60 + rank): this is ours."""
+    """The k best paragraphs for several queries by reciprocal rank fusion, the sum of 1 / (60 +
+    rank) (ours).
+    """
     scores: Counter[Paragraph] = Counter()
     for query in queries:
         for rank, paragraph in enumerate((yield Retrieve(query, depth)), start=1):

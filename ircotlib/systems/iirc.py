@@ -1,5 +1,5 @@
-"""What IIRC asks of every system: its main passage, and retrieval within pages that the model names
-first (IRCoT App. B).
+"""What IIRC requires of every system: a main passage, and retrieval within pages that the model
+names first (IRCoT App. B).
 """
 
 import json
@@ -21,9 +21,9 @@ def with_main_passage(
 ) -> Program:
     """Play any program on a question that has a main passage (IRCoT App. B).
 
-    Before its first retrieval the model names pages; it then retrieves within these. The main
-    passage is the first of all paragraphs it finds, and counts towards the 15.
-    `ask_for_titles()`: the prompt writer, opened only when a program retrieves.
+    Before the program's first retrieval the model names pages, and all retrievals are within these.
+    The main passage comes first in every reply and counts towards `max_paragraphs`.
+    `ask_for_titles()`: makes the prompt writer; only called if the program retrieves.
     """
     reply, titles = None, ()
     while True:
@@ -41,7 +41,7 @@ def with_main_passage(
 
 
 def _with_passage(question: Question, prediction: Prediction) -> Prediction:
-    """The prediction with the main passage among its paragraphs, though nothing was retrieved."""
+    """The prediction with the main passage among its paragraphs, even if nothing was retrieved."""
     if question.passage in prediction.paragraphs:
         return prediction
     return replace(prediction, paragraphs=(question.passage, *prediction.paragraphs))
@@ -50,12 +50,12 @@ def _with_passage(question: Question, prediction: Prediction) -> Prediction:
 def find_pages(
     question: Question, prompt: WritePrompt, *, n: int = 3, max_tokens: int = 200
 ) -> Program:
-    """Write titles of n pages from main passage and question, and return the nearest titles of the
-    corpus (IRCoT App. B).
+    """Let the model name n pages from the main passage and the question, and return the nearest
+    titles of the corpus (IRCoT App. B).
 
-    Returns None, that is the whole corpus, when no title was written or none has a word in common
-    with a title of the corpus.
-    Differs from the released program: it finds nothing then; the paper is silent.
+    Returns None, for the whole corpus, if no title was written or none shares a word with a title
+    of the corpus. Differs from the released program, which then retrieves nothing; the paper does
+    not say.
     """
     pages = []
     written = yield Generate(prompt(question, n=n), stop=LINE, max_tokens=max_tokens)
@@ -65,8 +65,8 @@ def find_pages(
 
 
 def read_titles(text: str) -> list[str]:
-    """The titles that a model wrote: a JSON list of texts, else what commas part, without quotes
-    and brackets (released program).
+    """The titles that a model wrote: the items of a JSON list of texts, else the parts between
+    commas without quotes and brackets (released program).
     """
     try:
         found = json.loads(text)

@@ -1,5 +1,5 @@
-"""InterAug: an answer from each retrieved paragraph, and the most probable of them (Lazaridou et
-al. 2022); one of the systems that IRCoT compares with (IRCoT Table 1).
+"""InterAug: answers from each retrieved paragraph, and takes the most probable answer (Lazaridou et
+al. 2022); one of the systems that IRCoT is compared with (IRCoT Table 1).
 """
 
 from collections.abc import Mapping
@@ -16,18 +16,19 @@ def interaug(
     question: Question,
     *,
     prompts: Mapping[str, WritePrompt],
-    k: int = 50,  # paragraphs read, each alone (paper)
-    n: int = 1,  # answers drawn from each: unsaid, this is ours
-    temperature: float = 0.7,  # unsaid, this is ours
+    k: int = 50,  # paragraphs, each read alone (paper)
+    n: int = 1,  # answers sampled from each (ours: unsaid)
+    temperature: float = 0.7,  # ours: unsaid
     length: int = 6,  # sentences of a paragraph (paper)
-    tokens: int = 50,  # of an answer: unsaid, this is ours
+    tokens: int = 50,  # of an answer (ours: unsaid)
 ) -> Program:
-    """Draw an answer from each of k paragraphs, and take the most probable one.
+    """Sample answers from each of k paragraphs, and take the most probable one (Lazaridou et al.
+    2022).
 
-    Where the log-probability of an answer is not known, the majority is taken, ties to the better
-    paragraph; this is ours.
-    Differs from the paper: the corpus stands in for Google; answers are ranked by p(answer |
-    question, paragraph) alone, for nothing here tells the other factors of its product of experts.
+    If log-probabilities are not known, the majority is taken; ties go to the better paragraph
+    (ours). Differs from the paper: the corpus replaces Google; answers are ranked by p(answer |
+    question, paragraph) alone, because the other factors of its product of experts are not known
+    here.
     """
     found = yield Retrieve(question.text, k)
     drawn = []

@@ -1,4 +1,4 @@
-"""Intermediate answers of Self-Ask, read in retrieved paragraphs; both ways are ours: Press
+"""Intermediate answers of Self-Ask, read from retrieved paragraphs in two ways, both ours: Press
 2023 asks a web search engine.
 """
 
@@ -9,7 +9,7 @@ from ircotlib.program import LINE, Extract, Extracted, Generate, Program
 
 
 def read_answer(asked: Question, found: Sequence[Paragraph], prompts) -> Program:
-    """A short answer that the model reads in the paragraphs (ours); "" where it says "unknown"."""
+    """A short answer that the model reads from the paragraphs (ours); "" if it says "unknown"."""
     if not found:
         return ""
     answer = yield Generate(prompts["read"](asked, found), stop=LINE, max_tokens=32)
@@ -18,7 +18,7 @@ def read_answer(asked: Question, found: Sequence[Paragraph], prompts) -> Program
 
 
 def extract_answer(asked: Question, found: Sequence[Paragraph]) -> Program:
-    """The surest answer that is extracted from the paragraphs (ours); "" for none."""
+    """The most confident answer extracted from the paragraphs (ours); "" if there is none."""
     answers = []
     for paragraph in found:
         answers.append((yield Extract(asked.text, paragraph)))

@@ -19,15 +19,16 @@ def ircot(
     max_steps: int = 8,  # sentences (§3.1, footnote 4); the released program has 10
     max_paragraphs: int = 15,  # footnote 5
     max_tokens: int = 200,  # of one generation (released program; 300 for GPT-3)
-    sentence: str = SENTENCE,  # where one ends; for GPT3 also at a line break (released program)
+    sentence: str = SENTENCE,  # its end; for GPT3 also a line break (released program)
     released: bool = False,
 ) -> Program:
     """Interleave reason and retrieve steps; return the collected paragraphs and the chain (IRCoT
     §3.1).
 
     An empty sentence ends the loop (released program). Nothing is retrieved after the last
-    sentence. `released`: as the authors' program where the paper says otherwise: the query of
-    `query_from`, the question's too; the end of `gives_answer`; no equal texts among the k.
+    sentence. `released`: follow the authors' program where it differs from the paper: all queries
+    are those of `query_from`, the chain ends as in `gives_answer`, and the k paragraphs have no
+    equal texts.
     """
     write_query = query_from if released else last_sentence
     found = yield Retrieve(write_query((), question.text), k, distinct=released)
@@ -47,8 +48,8 @@ def ircot(
 
 
 def ircot_qa(question: Question, *, read, **setting) -> Program:
-    """Retrieve with IRCoT, then read all collected paragraphs from scratch: the chain is not shown
-    (IRCoT §3.2). `setting`: that of `ircot`.
+    """Retrieve with IRCoT, then read all collected paragraphs from scratch, without the chain
+    (IRCoT §3.2). `setting`: the keywords of `ircot`.
     """
     found = yield from ircot(question, **setting)
     answer, reading = yield from read(question, found.paragraphs)
@@ -56,8 +57,8 @@ def ircot_qa(question: Question, *, read, **setting) -> Program:
 
 
 def ircot_without_reader(question: Question, **setting) -> Program:
-    """Take the answer from the retrieval chain itself, the whole chain where it gives none (IRCoT
-    App. F). `setting`: that of `ircot`.
+    """Take the answer from the retrieval chain itself, or the whole chain if it gives none (IRCoT
+    App. F). `setting`: the keywords of `ircot`.
     """
     found = yield from ircot(question, **setting)
     chain = " ".join(found.thoughts)
@@ -68,10 +69,10 @@ def ircot_without_reader(question: Question, **setting) -> Program:
 def collect(
     paragraphs: Sequence[Paragraph], found: Sequence[Paragraph], max_paragraphs: int
 ) -> tuple[Paragraph, ...]:
-    """Add what was found to the collected paragraphs: oldest first, never re-ranked, at most
-    `max_paragraphs` (IRCoT §3.1).
+    """Append the paragraphs found to those collected, without re-ranking, up to `max_paragraphs`
+    (IRCoT §3.1).
 
-    Paragraphs of over 600 words and near duplicates are left out (released program).
+    Paragraphs of more than 600 words and near duplicates are left out (released program).
     """
     collected = list(paragraphs)
     for paragraph in found:

@@ -1,4 +1,4 @@
-"""Least-to-Most: list sub-questions, then answer one after the other (Zhou 2022)."""
+"""Least-to-Most: lists sub-questions, then answers them one after the other (Zhou 2022)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,8 +18,9 @@ def least_to_most(
     max_questions: int = 8,  # sub-questions (ours)
     max_tokens: int = 256,
 ) -> Program:
-    """List sub-questions; answer each with those before it and their answers in view, the question
-    itself last (Zhou 2022 §2). The wording is ours: the paper has no prompt for such questions.
+    """List sub-questions, then answer each, and last the question itself, with the earlier ones and
+    their answers in the prompt (Zhou 2022 §2). The prompts are ours: the paper has none for such
+    questions.
     """
     listed = yield Generate(prompts["decompose"](question), stop=NEXT, max_tokens=max_tokens)
     asked = [item for item in list_items(listed) if item != question.text][:max_questions]

@@ -1,4 +1,4 @@
-"""NoR QA: no retriever, the reader answers from what the model knows (IRCoT §4.1)."""
+"""NoR QA: no retriever; the reader answers from what the model knows (IRCoT §4.1)."""
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program

@@ -14,7 +14,7 @@ def oner(
 ) -> Program:
     """Retrieve k paragraphs with the question (IRCoT §4.1).
 
-    `released`: as the authors' program, without question words and equal texts.
+    `released`: follow the authors' program: no question words in the query, no equal texts.
     """
     query = remove_question_words(question.text) if released else question.text
     found = yield Retrieve(query, k, distinct=released)

@@ -1,5 +1,5 @@
-"""The pages in which ReAct searches and looks up: paragraphs of the corpus in place of Wikipedia's
-API (Yao et al. 2023, §3.1).
+"""The pages that ReAct searches for and looks things up in: paragraphs of the corpus in place of
+Wikipedia's API (Yao et al. 2023, §3.1).
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,10 @@ from ircotlib.text import sentences
 
 
 def search(entity: str, by_title: bool, n: int = 5) -> Program:
-    """The paragraph of an entity and its first n sentences, or no paragraph and the n titles most
-    like it (ReAct §3.1).
+    """Search for an entity; return its paragraph and the first n sentences, or no paragraph and a
+    message with the n most similar titles (ReAct §3.1).
+
+    `by_title`: the entity must be a title; else the best paragraph of the corpus is taken.
     """
     titles = (yield NearestTitle(entity, n)) if by_title else ()
     if by_title and (not titles or titles[0].casefold() != entity.casefold()):
@@ -24,14 +26,14 @@ def search(entity: str, by_title: bool, n: int = 5) -> Program:
 
 @dataclass
 class Page:
-    """The page found last, and what was looked up on it: how often in a row."""
+    """The page found last; `text`: what was last looked up on it, `times`: how often in a row."""
 
     paragraphs: tuple[Paragraph, ...]
     text: str = ""
     times: int = 0
 
     def look_up(self, text: str) -> str:
-        """The next sentence with a text, whatever its case (ReAct §3.1, as Ctrl+F)."""
+        """The next sentence that contains a text, in any case (ReAct §3.1: like Ctrl+F)."""
         self.times = self.times + 1 if text == self.text else 1
         self.text = text
         lines = [line for p in self.paragraphs for line in sentences(p.text)]

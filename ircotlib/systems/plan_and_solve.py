@@ -1,4 +1,4 @@
-"""Plan-and-Solve: devise a plan, then carry it out (Wang 2023)."""
+"""Plan-and-Solve: devises a plan, then carries it out (Wang 2023)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from ircotlib.systems.direct import NEXT
 from ircotlib.systems.readers import WritePrompt
 from ircotlib.text import answer_from_chain, list_items
 
-SOLUTION = "\nSolution:"  # what follows the plan in our examples
+SOLUTION = "\nSolution:"  # comes after the plan in our examples
 SO = " Therefore, the answer is"  # released program
 
 
@@ -22,11 +22,11 @@ def plan_and_solve(
     max_tokens: int = 256,
     answer_tokens: int = 32,
 ) -> Program:
-    """Write a plan and carry it out at once; a text without an answer is asked for it (Wang 2023
-    §2, released program).
+    """Write a plan and its solution in one generation; if that has no answer, ask for it in a
+    second one (Wang 2023 §2, released program).
 
-    Differs from the paper: it shows no examples; SearChain shows some (Table 11), and so do we.
-    From the released program: a yes or no is not looked for inside the answer.
+    Differs from the paper, which shows no examples; SearChain does (Table 11), and so do we.
+    Differs from the released program, which looks for a yes or no inside the answer.
     """
     text = yield Generate(prompts["solve"](question), stop=NEXT, max_tokens=max_tokens)
     return (yield from _conclude(question, text, prompts["solve"], (), answer_tokens))
@@ -36,15 +36,15 @@ def plan_and_solve_with_ir(
     question: Question,
     *,
     prompts: Mapping[str, WritePrompt],
-    k: int = 1,  # paragraphs of a step (ours)
-    max_searched: int = 8,  # of the plan that are searched for (ours)
+    k: int = 1,  # paragraphs per step (ours)
+    max_searched: int = 8,  # steps of the plan that are queries (ours)
     max_tokens: int = 256,
     answer_tokens: int = 32,
 ) -> Program:
-    """Write a plan, retrieve once with all its steps, carry it out with the paragraphs in view
-    (SearChain, Table 6: one round of retrieval; its place, and the queries, are ours).
+    """Write a plan, retrieve once with all its steps, and carry it out with the paragraphs in the
+    prompt (SearChain, Table 6: one round of retrieval; its place and its queries are ours).
 
-    Without steps the question is the query.
+    If the plan has no steps, the question is the query.
     """
     plan = yield Generate(prompts["solve"](question), (SOLUTION, *NEXT), max_tokens)
     steps, paragraphs = list_items(plan)[:max_searched], ()
@@ -58,7 +58,9 @@ def plan_and_solve_with_ir(
 
 
 def _conclude(question, text: str, prompt: WritePrompt, paragraphs, max_tokens: int) -> Program:
-    """The prediction of a plan and its solution; its thoughts are their lines."""
+    """The prediction of a plan and its solution, with their lines as thoughts; if they give no
+    answer, it is asked for.
+    """
     if answer_from_chain(text) is None:
         text += SO
         answer = yield Generate(prompt(question, paragraphs, (text,)), LINE, max_tokens)

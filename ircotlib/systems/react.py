@@ -17,14 +17,14 @@ def react(
     *,
     prompts: Mapping[str, WritePrompt],
     max_actions: int = 7,  # §3.2 (FEVER: 5; 7 in the released program)
-    tokens: int = 100,  # of one thought and action (released program)
+    tokens: int = 100,  # of a thought and its action (released program)
     by_title: bool = True,
 ) -> Program:
     """Think, act and observe until Finish (ReAct §3.1, released program).
 
-    Search takes a page by its title. `by_title=False`: the best paragraph of the corpus; this is
-    ours. Without a Finish the answer is "", with a fault.
-    Differs from the paper: a page is one paragraph of the corpus, not an article of Wikipedia.
+    `by_title`: Search finds a page by its title; False: it takes the best paragraph of the corpus
+    (ours). Without Finish the answer is "", with a fault. Differs from the paper: a page is one
+    paragraph of the corpus, not an article of Wikipedia.
     """
     page, lines, found = Page(()), [], {}
     for step in range(1, max_actions + 1):
@@ -53,13 +53,13 @@ def react_cot_sc(
     prompts: Mapping[str, WritePrompt],
     n: int = 21,  # chains of CoT-SC (§3.2)
     temperature: float = 0.7,  # of CoT-SC (§3.2)
-    max_actions: int = 7,  # as those of ReAct
+    max_actions: int = 7,  # as in `react`
     tokens: int = 100,
     by_title: bool = True,
     max_tokens: int = 256,  # of a chain of CoT-SC
 ) -> Program:
-    """Take ReAct's answer, or CoT-SC's where ReAct does not finish (ReAct §3.2). What ReAct
-    retrieved and wrote stays in the prediction, before the chains.
+    """Take ReAct's answer, or CoT-SC's if ReAct gives none (ReAct §3.2). What ReAct retrieved and
+    wrote stays in the prediction, before the chain.
     """
     setting = {"max_actions": max_actions, "tokens": tokens, "by_title": by_title}
     acted = yield from react(question, prompts=prompts, **setting)

@@ -16,10 +16,10 @@ def cot_reader(
     prompt: WritePrompt,
     max_tokens: int = 200,
 ) -> Program:
-    """Write a chain of thought from scratch and take its answer (IRCoT §3.2); return (answer, what
-    was written).
+    """Write a chain of thought from scratch and take its answer (IRCoT §3.2); return the answer and
+    the generation.
 
-    Without "answer is:" the whole generation is the answer.
+    Without "answer is" the whole generation is the answer.
     """
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
     answer = answer_from_chain(reading)
@@ -33,8 +33,8 @@ def direct_reader(
     prompt: WritePrompt,
     max_tokens: int = 200,
 ) -> Program:
-    """Write the answer at once (IRCoT §3.2); return (answer, what was written), which are the
-    same.
+    """Write the answer directly (IRCoT §3.2); return the answer and the generation, which are
+    equal.
     """
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
     return reading, reading

@@ -16,18 +16,18 @@ def recite_and_answer(
     question: Question,
     *,
     prompts: Mapping[str, WritePrompt],
-    n: int = 20,  # recitations (released program, as all below)
+    n: int = 20,  # recitations (released program, like all below)
     temperature: float = 0.7,
     recite_tokens: int = 128,
     max_tokens: int = 16,  # of an answer
 ) -> Program:
-    """Draw n recitations, of two passages each on HotpotQA; answer from each, greedily; the answer
-    is that of most (Sun 2023 §3).
+    """Sample n recitations (on HotpotQA of two passages each), answer from each by greedy decoding,
+    and take the majority answer (Sun 2023 §3).
 
-    Differs from the released program: examples show a recitation of their own and are above that of
-    the question, so that prompts begin with the same text (there the recitation comes first, the
-    examples have none); answers are normalised before they are compared, and of equally frequent
-    ones the first wins (there they are not normalised, and the shortest wins).
+    Differs from the released program: examples have their own recitations and come before the
+    question's recitation, so that prompts share a prefix (there the recitation comes first, and
+    examples have none); answers are normalised before comparison, and of equally frequent ones the
+    first wins (there they are not normalised, and the shortest wins).
     """
     drawn = yield Sample(prompts["recite"](question), n, temperature, END, recite_tokens)
     recitations, readings = [sampled.text for sampled in drawn], []

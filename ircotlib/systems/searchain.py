@@ -1,5 +1,5 @@
-"""SearChain: the model writes a whole chain of query, retrieval verifies and completes its nodes
-(SearChain §3, Algorithm 1).
+"""SearChain: the model writes a whole chain of query, and retrieval verifies and completes its
+nodes (SearChain §3, Algorithm 1).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,22 +20,23 @@ def searchain(
     question: Question,
     *,
     prompts: Mapping[str, WritePrompt],
-    max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 as printed, r > r_max, writes one chain more
+    max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 as printed, r > r_max, has one round more
     confidence: float = 1.5,  # θ (§4.1)
     overlap: float = 0.35,  # α, of ROUGE (§4.1)
-    same: float = 0.5,  # of DuplicateQuery (released program)
-    long_form: bool = False,  # answers are texts, as ELI5's (§3.3)
+    same: float = 0.5,  # threshold of DuplicateQuery (released program)
+    long_form: bool = False,  # answers are long texts, as for ELI5 (§3.3)
     verify: bool = True,
     complete: bool = True,
-    max_tokens: int = 512,  # of one generation; this is ours
+    max_tokens: int = 512,  # of one generation (ours)
     released: bool = False,
 ) -> Program:
-    """Write a chain and compare its nodes with passages until none needs feedback; then trace the
-    correct path (Algorithm 1, Main). The model is shown all that was said (released program).
+    """Write chains and compare their nodes with passages until no node needs feedback, for at most
+    `max_rounds`; then trace the correct path (SearChain Algorithm 1, Main). Prompts show the whole
+    conversation so far (released program).
 
-    `verify`, `complete`: False leaves this feedback out (Table 1); such a node passes, this is
-    ours. `released`: as the authors' program where it differs: chains are read by lines, an empty
-    span agrees with every answer, nothing is traced.
+    `verify`, `complete`: False turns this kind of feedback off (Table 1), and nodes that would need
+    it pass (ours). `released`: follow the authors' program where it differs: chains are read by
+    lines, an empty span agrees with every answer, and nothing is traced.
     """
     read = read_released_chain if released else read_chain
     check = partial(judge, confidence=confidence, overlap=overlap, long_form=long_form)
@@ -64,7 +65,7 @@ def searchain_without_ir(
     long_form: bool = False,
     max_tokens: int = 512,
 ) -> Program:
-    """Write one chain with all its answers, and take its final content (§4.2, Figure 11)."""
+    """Write one chain with all its answers; take its final content (SearChain §4.2, Figure 11)."""
     text = yield Generate(prompts["without_ir"](question), END, max_tokens)
     chain = read_chain(text)
     answer, final, fault = conclude([chain], long_form)
@@ -77,7 +78,7 @@ def _without(feedback: str) -> Callable[..., Program]:
 
 STAGES = ("chain", "verification", "completion", "reference", "tracing")
 WITHOUT = ("SearChain w/o IR", "SearChain w/o Verification", "SearChain w/o Completion")
-# what the paper says they outperform (§4.2, Table 1)
+# the systems that the paper says SearChain without and with retrieval outperforms (§4.2, Table 1)
 WITHOUT_IR = ("CoT", "Auto-CoT", "CoT-SC", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most")
 WITH_IR = ("Direct Retrieval", "ToolFormer", "Self-Ask", "Plan-and-Solve w/ IR", "ReAct -> CoT-SC")
 WITH_IR += ("Verify-and-Edit", "Tree-of-Thought w/ IR", "DSP")

@@ -1,4 +1,4 @@
-"""Self-Ask: the model asks itself follow up questions, and answers them itself or by search (Press
+"""Self-Ask: the model asks itself follow-up questions, and answers them itself or by search (Press
 2023).
 """
 
@@ -13,17 +13,19 @@ from ircotlib.systems.readers import WritePrompt
 
 FOLLOW_UP, ANSWERED = "Follow up:", "Intermediate answer:"
 FINAL, NEXT = "So the final answer is:", "\nQuestion:"
-BEGUN = " Yes.\nFollow up:"  # what small models are given (released program)
+BEGUN = " Yes.\nFollow up:"  # given to small models (released program)
 
 
 def self_ask(
     question: Question,
     *,
     prompts: Mapping[str, WritePrompt],
-    begun: str = "",  # BEGUN: every question has a follow up question
+    begun: str = "",  # BEGUN: every question gets a follow-up question
     max_tokens: int = 256,
 ) -> Program:
-    """Write follow up questions, their answers and the final answer at once (Press 2023 §3)."""
+    """Write follow-up questions, their answers and the final answer in one generation (Press 2023
+    §3).
+    """
     prompt = prompts["ask"](question, thoughts=(begun,))
     reply = yield Generate(prompt, stop=(NEXT,), max_tokens=max_tokens)
     return read_asking(_go_on(begun, reply))
@@ -34,15 +36,15 @@ def self_ask_with_search(
     *,
     prompts: Mapping[str, WritePrompt],
     begun: str = "",
-    k: int = 1,  # paragraphs of a follow up question (ours)
-    extract: bool = False,  # intermediate answers by Extract, not written (both ours)
+    k: int = 1,  # paragraphs per follow-up question (ours)
+    extract: bool = False,  # intermediate answers by Extract, not Generate (both ours)
     max_follow_ups: int = 8,  # ours; the released program has no cap
     max_tokens: int = 256,
 ) -> Program:
-    """Search for the answer of each follow up question; what the search leaves open, the model
-    answers itself (Press 2023 §3, released program).
+    """Search for the answer to each follow-up question; the model itself answers those for which
+    the search finds none (Press 2023 §3, released program).
 
-    Differs from it: an answer comes from retrieved paragraphs, there from a web search engine.
+    Differs from the program: answers come from retrieved paragraphs, not from a web search engine.
     """
     text, paragraphs = begun, ()
 
@@ -70,10 +72,10 @@ def self_ask_with_search(
 
 
 def read_asking(text: str) -> Prediction:
-    """The prediction of what Self-Ask wrote: its lines, and its final answer; without one, what
-    comes after the last colon of the last line (released program).
+    """The prediction of Self-Ask's text: its lines, and its final answer or, without one, the text
+    after the last colon of the last line (released program).
 
-    Differs from the program: a final answer may have a colon in it.
+    Differs from the program: a final answer may contain a colon.
     """
     text = text.strip()
     lines = tuple(text.splitlines())
@@ -85,7 +87,7 @@ def read_asking(text: str) -> Prediction:
 
 
 def _go_on(text: str, reply: str) -> str:
-    """The text and what the model wrote next: on the line that is begun, or on a new one."""
+    """Append a reply to the text: to an unfinished last line, or on a new line."""
     between = " " if not text or text.endswith(":") else "\n"
     return f"{text}{between}{reply}".rstrip()
 

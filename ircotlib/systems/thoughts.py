@@ -1,5 +1,5 @@
-"""Tree-of-Thought's states, and its steps: thoughts proposed, voted on (Yao et al. 2023, §3), and
-retrieved with.
+"""Tree-of-Thought's states, and its steps: proposing thoughts, voting (Yao et al. 2023, §3), and
+retrieving with thoughts (ours).
 """
 
 import re
@@ -16,14 +16,14 @@ BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)
 
 
 class State(NamedTuple):
-    """A node of the tree: the thoughts on the way to it, and what was retrieved on it."""
+    """A node of the tree: the thoughts on the path to it, and the paragraphs retrieved there."""
 
     thoughts: tuple[str, ...]
     paragraphs: tuple[Paragraph, ...]
 
     @property
     def chain(self) -> str:
-        """The thoughts, a numbered line each."""
+        """The thoughts, one numbered line each."""
         return "\n".join(f"Thought {i}: {text}" for i, text in enumerate(self.thoughts, start=1))
 
     @property
@@ -33,7 +33,9 @@ class State(NamedTuple):
 
 
 def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]) -> Program:
-    """The states with each different next thought; one that has its answer stays as it is."""
+    """Extend each state by each distinct thought sampled for it; states that give the answer are
+    kept as they are.
+    """
     grown = []
     for state in states:
         if state.answer:
@@ -49,8 +51,8 @@ def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sam
 def vote(
     states: Sequence[State], b: int, write: WritePrompt, draw: Callable[..., Sample]
 ) -> Program:
-    """The b states with most votes, ties in their order, and how many votes could be read; others
-    are dropped (program).
+    """The b states with the most votes, ties in their order, and the number of votes that could be
+    read; other votes are ignored (program).
     """
     choices = "\n\n".join(f"Choice {i}:\n{s.chain}" for i, s in enumerate(states, start=1))
     paragraphs = tuple(dict.fromkeys(p for state in states for p in state.paragraphs))
@@ -62,7 +64,7 @@ def vote(
 
 
 def retrieve(states: Sequence[State], k: int) -> Program:
-    """The states with k more paragraphs each, found with the last thought."""
+    """Retrieve k paragraphs with each state's last thought, unless the state gives the answer."""
     grown = []
     for state in states:
         found = () if state.answer else (yield Retrieve(state.thoughts[-1], k))

@@ -1,5 +1,5 @@
-"""ToolFormer: a text that calls a search while it is written (Schick et al. 2023, §2), in context
-and not trained (SearChain §4.1, footnote 2).
+"""ToolFormer: the model calls a search while it writes (Schick et al. 2023, §2), prompted with
+examples instead of trained (SearChain §4.1, footnote 2).
 """
 
 import re
@@ -19,14 +19,14 @@ def toolformer(
     question: Question,
     *,
     prompts: Mapping[str, WritePrompt],
-    max_calls: int = 1,  # of one input (paper)
-    k: int = 1,  # paragraphs of a result: unsaid, this is ours
+    max_calls: int = 1,  # per input (paper)
+    k: int = 1,  # paragraphs of a result (ours: unsaid)
     max_tokens: int = 200,
 ) -> Program:
-    """Write until "[WikiSearch(query)→", insert the result and "]", and go on (ToolFormer §2).
+    """Write until "[WikiSearch(query)→", insert the result and "]", and continue (ToolFormer §2).
 
-    `max_tokens`: of one generation. Without "The answer is" the whole text, less the calls, is the
-    answer, with a fault.
+    `max_tokens`: of one generation. Without "The answer is" the whole text except for the calls is
+    the answer, with a fault.
     """
     so_far, written, found = "", [], {}
     for calls in range(max_calls + 1):

@@ -15,10 +15,12 @@ def traverse(
     check: Callable[[Node, Paragraph], str],
     same: float,
 ) -> Program:
-    """Compare the nodes of a chain in order, except those processed before; add them to the tree.
-    Return the first that needs feedback, None for "Finish" (Algorithm 1, Traverse).
+    """Add the nodes of a chain to the tree, and compare them with passages in order, except for
+    queries processed before. Return the first node that needs feedback, None for "Finish"
+    (SearChain Algorithm 1, Traverse).
 
-    An unsolved query never counts as processed (released program).
+    `passages`: by id, to which those retrieved are added. `same`: the duplicate score above which a
+    query counts as processed before; an unsolved query never does (released program).
     """
     for place, node in enumerate(chain, start=1):
         processed = () if node.unsolved else queries(tree)
@@ -32,8 +34,9 @@ def traverse(
 
 
 def compare(node: Node, passages: dict[str, Paragraph], check: Callable) -> Program:
-    """Retrieve the best passage for a node and extract an answer; return the node with them and
-    its feedback, "" for "Pass" (Algorithm 1, IR). Where nothing is found it passes (ours).
+    """Retrieve the best passage for a node and extract an answer from it; return the node with both
+    and with its feedback, "" for "Pass" (SearChain Algorithm 1, IR). If nothing is retrieved, the
+    node passes (ours).
     """
     found = yield Retrieve(node.query, 1)
     if not found:

@@ -1,5 +1,5 @@
-"""Tree-of-Thought w/ IR: breadth-first search over thoughts, proposed and voted on (Yao et al.
-2023, §3, Algorithm 1), with retrieval (SearChain §4.1).
+"""Tree-of-Thought w/ IR: breadth-first search over thoughts that the model proposes and votes on
+(Yao et al. 2023, §3, Algorithm 1), with retrieval (SearChain §4.1).
 """
 
 from collections.abc import Mapping
@@ -16,19 +16,19 @@ def tree_of_thought(
     question: Question,
     *,
     prompts: Mapping[str, WritePrompt],
-    n: int = 5,  # thoughts proposed for a state (text tasks, §4.2)
-    votes: int = 5,  # of a step (text tasks, §4.2)
+    n: int = 5,  # thoughts proposed per state (text tasks, §4.2)
+    votes: int = 5,  # per step (text tasks, §4.2)
     b: int = 1,  # states kept (text tasks, §4.2)
     temperature: float = 0.7,  # §4
-    depth: int = 4,  # thoughts of a chain: unsaid, this is ours
-    k: int = 3,  # paragraphs of a retrieval: unsaid, this is ours
+    depth: int = 4,  # thoughts of a chain (ours: unsaid)
+    k: int = 3,  # paragraphs per retrieval (ours: unsaid)
     max_tokens: int = 200,
 ) -> Program:
-    """Propose n thoughts for each state, vote, keep b, and retrieve with what was kept, until the
-    first state gives the answer (ToT Algorithm 1).
+    """Propose n thoughts for each state, vote, keep the b best states, and retrieve with them,
+    until the first state gives the answer (ToT Algorithm 1).
 
-    What a thought is (one line of a chain), and that the question and each thought kept are
-    queries, is ours: no text says how retrieval came in.
+    A thought is one line of a chain, and the queries are the question and each thought kept (ours:
+    neither paper says how retrieval was added).
     """
     draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
     states = [State((), (yield Retrieve(question.text, k)))]

@@ -1,4 +1,4 @@
-"""Verify-and-Edit: where drawn chains of thought disagree, their sentences are asked again with
+"""Verify-and-Edit: if sampled chains of thought disagree, rewrites the sentences of one with
 retrieved evidence (Zhao et al. 2023).
 """
 
@@ -24,19 +24,19 @@ def verify_and_edit(
     question: Question,
     *,
     prompts: Mapping[str, WritePrompt],
-    n: int = 5,  # chains drawn (paper)
-    temperature: float = 0.7,  # of them (paper)
-    k: int = 5,  # paragraphs of a verifying question: unsaid, this is ours
+    n: int = 5,  # chains sampled (paper)
+    temperature: float = 0.7,  # of the chains (paper)
+    k: int = 5,  # paragraphs per verifying question (ours: unsaid)
     shown: int = 3,  # sentences of evidence (paper)
     max_tokens: int = 200,
 ) -> Program:
-    """Keep the majority of n chains where at least half agree, else edit the most probable of
-    them (Zhao et al. 2023).
+    """Take the majority answer of n chains if at least half of them agree, else edit the most
+    probable chain that gives it (Zhao et al. 2023).
 
-    Without log-probabilities it is the first of the majority. A chain without "The answer is" is
-    its own answer, with a fault.
-    Differs from the paper: evidence is chosen by the words it shares with the sentence of the
-    chain, not by an embedding.
+    If log-probabilities are not known, the first chain that gives it is edited. If the text written
+    after the edited chain lacks "The answer is", the whole text is the answer, with a fault.
+    Differs from the paper: evidence is chosen by words shared with the sentence of the chain, not
+    by an embedding.
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
     answers = [answer_from_chain(one.text) or "" for one in drawn]
@@ -62,19 +62,19 @@ def verify_and_edit(
 
 
 def most_probable(drawn: Sequence[Sampled]) -> str:
-    """The text of the highest mean log-probability; the first, where none is known."""
+    """The text with the highest mean log-probability; the first text if none is known."""
     scores = [-inf if one.log_probability is None else one.log_probability for one in drawn]
     return drawn[scores.index(max(scores))].text
 
 
 def rationale(chain: str) -> list[str]:
-    """The sentences of a chain, without First, Second and the answer; at most eight."""
+    """The first eight sentences of a chain, without the answer and "First, " and the like."""
     facts = [ORDINAL.sub("", sentence) for sentence in sentences(chain)]
     return [fact for fact in facts if answer_from_chain(fact) is None][: len(ORDINALS)]
 
 
 def nearest(sentence: str, paragraphs: Sequence[Paragraph], n: int) -> list[str]:
-    """The n sentences of the paragraphs that share most words with a sentence, best first."""
+    """The n sentences of the paragraphs that share the most words with a sentence, best first."""
     lines = dict.fromkeys(line for p in paragraphs for line in sentences(p.text))
     aim = normalise_answer(sentence)
     near = {line: fuzz.token_set_ratio(aim, normalise_answer(line)) for line in lines}
