@@ -21,7 +21,7 @@ from ircotlib.paths import DATA
 
 ANNOTATIONS = DATA / "annotations"
 TRUE, FALSE, UNSURE = VERDICTS = ("true", "false", "unsure")
-JUDGE = "judge"  # the annotator's name that a program judges under
+JUDGE = "judge"  # the program that judges, as an annotator
 NAME = re.compile(r"[A-Za-z0-9][\w-]*")
 Verdicts = dict[tuple[str, int], str]  # by item and sentence
 

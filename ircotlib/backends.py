@@ -1,4 +1,4 @@
-"""Opens the backends that the parameters name. Models are only loaded at their first request."""
+"""Opens the backends that the parameters name; generators and readers load at the first request."""
 
 import hashlib
 import re
@@ -17,7 +17,7 @@ def open_retriever(corpus, folder: Path, retriever: str = "embedded") -> object:
     """Open the index of a corpus, which is built in `folder` if it is not there.
 
     `retriever`: "embedded" for BM25 in this process; "dense:MODEL", "colbert:MODEL" or
-    "hybrid:MODEL" for vectors; or the address of an Elasticsearch, of a cluster several addresses
+    "hybrid:MODEL" for vectors; or the address of an Elasticsearch, for a cluster several addresses
     with commas between them: its index then has as many shards as there are addresses, each with
     one replica. Credentials come from the environment (elastic_client.connect).
     """

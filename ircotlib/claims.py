@@ -122,7 +122,7 @@ def _compare(runs: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _readers_of(runs: pd.DataFrame) -> dict[str, str]:
-    """The reader of these runs, as a table by the paper's models."""
+    """The reader of these runs, for each of the paper's models."""
     return dict.fromkeys(READERS, runs["reader"].iloc[0]) if len(runs) else {}
 
 

@@ -105,8 +105,8 @@ def parse_change(text: str) -> tuple[str, object]:
     """Read one --set option, name=value, whose value is YAML. A question is taken literally.
 
     A path that exists relative to the caller's folder becomes relative to the repository, or
-    absolute if it is outside. Raises ValueError for anything else, and for a number that YAML would
-    read as a different one.
+    absolute if it is outside. Raises ValueError for a text of another form, and for a number that
+    YAML would read as a different one.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():

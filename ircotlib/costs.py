@@ -14,7 +14,8 @@ from ircotlib.systems import System
 
 def most_generations(bench: Bench, system: System) -> int:
     """The most texts that a system has the model write for one question: as many as its record
-    says, or else its steps; one for its reader; one to name pages if there are main passages.
+    says, or else its steps; plus one for its reader, and one to name pages if there are main
+    passages.
     """
     steps = bench.parameters.max_steps if system.takes("max_steps") else len(system.stages)
     named = any(question.passage for question in (*bench.dev, *bench.test))
@@ -81,4 +82,4 @@ def _say(bench: Bench, what: str, asked: Sequence[tuple[System, int]]) -> None:
     limit = bench.parameters.max_cost
     limits = "no max_cost is set" if limit is None else f"it stops at max_cost {limit} USD"
     text = f"{what}: at most {generations:,} generations of {bench.parameters.model}, {most}"
-    print(f"{text}; what is remembered costs nothing; {limits}", file=sys.stderr, flush=True)
+    print(f"{text}; cached calls cost nothing; {limits}", file=sys.stderr, flush=True)

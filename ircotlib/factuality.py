@@ -97,7 +97,9 @@ def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
 
 
 def name_item(question: Question, system: str, chain: str) -> str:
-    """An id for a chain, a hash of its text, so that no judgement is counted for another chain."""
+    """An id for a chain, a hash of its question, system and text, so that no judgement is counted
+    for another chain.
+    """
     named = json.dumps([question.dataset, question.id, system, chain])
     return blake2b(named.encode(), digest_size=6).hexdigest()
 

@@ -64,7 +64,7 @@ def read_examples(path: Path, template: Template) -> tuple[str, ...]:
     try:
         text = path.read_text(encoding="utf-8-sig").strip("\n")
     except UnicodeDecodeError as error:
-        found = f"found bytes that are no UTF-8 ({error})"
+        found = f"found bytes that are not UTF-8 ({error})"
         raise ValueError(f"{path}: {found}, expected text") from None
     head = text.partition("\n")[0] if text.startswith("# ") else ""
     examples = text.removeprefix(head).strip("\n").split(BETWEEN_DEMONSTRATIONS)

@@ -92,9 +92,9 @@ def compare_forms(bench: Bench, parts: Parts, asked: pd.DataFrame) -> pd.DataFra
     """One row per question, panel and i: whether the question is answered right when the model must
     know the last i parts by heart (SearChain Figure 10). `asked`: from `ask_parts`.
 
-    In panel "a" the other parts are in the prompt with their answers, and only questions count of
-    which the model answers the last i parts right (S_i). In panel "b" they are in the prompt
-    without answers, and only questions count of which it answers all parts right (S_all).
+    In panel "a" the other parts are in the prompt with their answers, and only questions are asked
+    whose last i parts the model answers right (S_i). In panel "b" they are in the prompt without
+    answers, and only questions are asked whose parts it all answers right (S_all).
     """
     [system] = choose_systems(["Least-to-Most"])
     write = {stage: bench.prompt(stage, system=system) for stage in system.stages}

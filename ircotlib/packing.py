@@ -24,8 +24,8 @@ class Part(NamedTuple):
 
 
 def pack(pieces: Sequence[Piece], limit: int, count_tokens: Callable[[str], int]) -> str | None:
-    """Join pieces, after dropping as many from the front as exceed `limit` tokens (released
-    program); None if those that stay are too long.
+    """Join pieces, after dropping some from the front until at most `limit` tokens are left
+    (released program); None if those that stay are too long.
 
     The pieces' tokens are added up, which is exact to a token or two per join. Only where that
     could matter is the joined text counted, and further pieces are dropped while it is too long.
@@ -53,9 +53,9 @@ def cut(
     """Join the parts above the question, those from the question on, and the text written so far,
     after dropping as much as needed to fit; None if the parts that stay are too long.
 
-    First lines are dropped from `above`, from the top (released program). Then the oldest parts of
-    `so_far` are dropped: blocks between blank lines; if the last block alone is too long, its
-    lines, then its words. Last, words are dropped from `below` (ours). Parts that stay are kept.
+    Dropped are first lines of `above`, from the top (released program); then the oldest parts of
+    `so_far`: blocks between blank lines or, if the last block alone is too long, its lines, then
+    its words; last words of `below` (ours). Parts that stay are never dropped.
     """
 
     def pieces(parts: Sequence[Part], split: Callable[[str], list[str]]) -> list[Piece]:

@@ -40,7 +40,7 @@ from ircotlib.values import (
 EIGHT = ["hotpotqa", "musique", "2wikimultihopqa", "strategyqa"]  # in SearChain's order (§4.1)
 EIGHT += ["zsre", "trex", "fever", "eli5"]
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
-# override the profile's values, which are for local models, if the model is behind a server
+# these replace the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 

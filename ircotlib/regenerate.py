@@ -2,7 +2,7 @@
 
 python -m ircotlib.regenerate                                   the mini profile
 python -m ircotlib.regenerate --profile sample --set data_dir=FOLDER --only 02_index
-python -m ircotlib.regenerate --save          the mini profile, into notebooks/ as they are kept
+python -m ircotlib.regenerate --save          the mini profile; keeps the executed notebooks
 """
 
 import argparse
@@ -34,7 +34,7 @@ MEMORY = re.compile(
 )
 FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
 LONGEST = "04_ircot", "13_head_to_head"  # notebooks
-LITTLE_MEMORY = "; was there too little memory? fewer --jobs, a smaller model or corpus takes less"
+LITTLE_MEMORY = "; perhaps memory was too small: try fewer --jobs, a smaller model or corpus"
 
 
 def all_notebooks() -> list[str]:
@@ -85,7 +85,7 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     encrypted = Config({"KernelManager": {"transport_encryption": "required"}})
     how = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
     how |= {"config": encrypted, "shutdown_kernel": "immediate"}
-    how |= {"stderr_file": sys.stderr} if p.server else {}  # shows what runs may cost and cost
+    how |= {"stderr_file": sys.stderr} if p.server else {}  # shows what runs may and do cost
     parameters = {"profile": p.profile, "changes": changes}
     try:
         papermill.execute_notebook(NOTEBOOKS / f"{notebook}.ipynb", out, parameters, **how)

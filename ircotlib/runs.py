@@ -32,7 +32,7 @@ VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
 ABOUT += ("parameters", "questions")  # what it takes from run.json to read and replay a run
 COVER_EM = "cover_em"  # the name of a score of data sets
-AGAIN = "run its notebook again: remembered calls cost nothing"
+AGAIN = "run its notebook again: cached calls cost nothing"
 
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
         return settings[0], pd.DataFrame(columns=columns)
     if not bench.dev:
         found = f"{len(settings)} settings of {system.name} and no dev question of {bench.dataset}"
-        raise ValueError(f"found {found}, expected one of the two: set dev, or a grid of one value")
+        raise ValueError(f"found {found}, expected dev questions: set dev, or a grid of one value")
     means = [run_system(bench, system, "dev", **s).mean(numeric_only=True) for s in settings]
     table = pd.DataFrame([{**mean, **s} for s, mean in zip(settings, means, strict=True)])
     table["metric"], table["value"] = metric, 100 * table[metric]
@@ -175,7 +175,7 @@ def read_about(folder: Path) -> dict:
     """
     path = Path(folder) / "run.json"
     if not path.is_file():
-        found = "found no run.json: the run goes on, or was broken off"
+        found = "found no run.json: the run is still going on, or was interrupted"
         raise ValueError(f"{folder}: {found}, expected a finished one; {AGAIN}")
     try:
         about = json.loads(path.read_text(encoding="utf-8"))

@@ -122,7 +122,7 @@ def table_4(runs: Run) -> pd.DataFrame:
 
 def table_5(runs: Run, p: Parameters, entities: Mapping[str, Entities]) -> pd.DataFrame:
     """References: how many items of knowledge are marked (SKC), and the share of marks in the right
-    place (AMP) by a judge that knows the facts, on the data sets of Table 2 (ours: unsaid).
+    place (AMP) by a judge that knows the facts, on the data sets of Table 2 (ours; not in the paper).
     `entities`: those of each data set's world, empty for data from outside the laboratory.
     """
     datasets = _printed("Table 2", runs)
@@ -173,8 +173,7 @@ def table_7(whole: pd.DataFrame, asked: pd.DataFrame, names: Mapping) -> pd.Data
 
 def table_8(runs: Run, p: Parameters) -> pd.DataFrame:
     """How retrieval helps and harms a model that knows the answer or does not. The best passage is
-    right if it has a gold answer (ours). Of the paper's data sets we have only HotpotQA, and add
-    ours.
+    right if it has a gold answer (ours). Only HotpotQA is also in the paper's table.
     """
     found = []
     for dataset in p.datasets:

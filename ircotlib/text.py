@@ -28,7 +28,7 @@ QUESTION_WORDS = _words("who what when where why which how does is")
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
 WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
-STOP_CHARACTERS = frozenset("\n.!?…")  # no sentence or line ends before one of them
+STOP_CHARACTERS = frozenset("\n.!?…")  # a sentence or a line ends only after one of these
 _STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]")
 _LIST_NUMBER = re.compile(r"\s*\d{1,2}")
@@ -98,8 +98,7 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
     "the ." may become "the .30 carbine". `by_word`: the model cannot write a word directly after a
     full stop, so that a full stop after an ordinary word ends the sentence at once. Leading white
     space belongs to the sentence; a newline after its text always ends it. Differs from the paper:
-    its program splits sentences with spaCy; these are rules written by hand, the same on every
-    machine.
+    its program splits sentences with spaCy, ours by rules, the same on every machine.
     """
     first = len(text) - len(text.lstrip())
     for stop in _STOP.finditer(text, first):
@@ -150,9 +149,8 @@ def list_items(text: str) -> list[str]:
 def gives_answer(sentence: str, released: bool = False) -> bool:
     """Whether this sentence of a chain of thought ends it (IRCoT §3.1: it contains "answer is:").
 
-    `released`: decide as the authors' program does, by the pattern of `answer_from_chain`: also
-    "answer is Rome", without a colon, ends the chain, but "answer is:" with nothing after it does
-    not.
+    `released`: as in the authors' program the pattern of `answer_from_chain` decides: "answer is
+    Rome", without a colon, ends the chain too; "answer is:" with nothing after it does not.
     """
     return _ANSWER.match(sentence) is not None if released else "answer is:" in sentence
 

@@ -159,7 +159,7 @@ def test_damaged_files_are_refused_in_one_line(opened, folder, text, message):
 
 def test_a_file_that_is_no_text_is_refused_in_one_line(opened, folder):
     (folder / "cot" / "cot.multihop.txt").write_bytes(b"Q: \xff")
-    with pytest.raises(ValueError, match="cot.multihop.txt: found bytes that are no UTF-8"):
+    with pytest.raises(ValueError, match="cot.multihop.txt: found bytes that are not UTF-8"):
         on(opened, "hotpotqa", demonstrations=str(folder)).prompt("cot", system=S["CoT"])
 
 

@@ -17,10 +17,10 @@ def interaug(
     *,
     prompts: Mapping[str, WritePrompt],
     k: int = 50,  # paragraphs, each read alone (paper)
-    n: int = 1,  # answers sampled from each (ours: unsaid)
-    temperature: float = 0.7,  # ours: unsaid
+    n: int = 1,  # answers sampled from each (ours; not in the paper)
+    temperature: float = 0.7,  # ours; not in the paper
     length: int = 6,  # sentences of a paragraph (paper)
-    tokens: int = 50,  # of an answer (ours: unsaid)
+    tokens: int = 50,  # of an answer (ours; not in the paper)
 ) -> Program:
     """Sample answers from each of k paragraphs, and take the most probable one (Lazaridou et al.
     2022).

@@ -20,7 +20,7 @@ def toolformer(
     *,
     prompts: Mapping[str, WritePrompt],
     max_calls: int = 1,  # per input (paper)
-    k: int = 1,  # paragraphs of a result (ours: unsaid)
+    k: int = 1,  # paragraphs of a result (ours; not in the paper)
     max_tokens: int = 200,
 ) -> Program:
     """Write until "[WikiSearch(query)→", insert the result and "]", and continue (ToolFormer §2).

@@ -20,8 +20,8 @@ def tree_of_thought(
     votes: int = 5,  # per step (text tasks, §4.2)
     b: int = 1,  # states kept (text tasks, §4.2)
     temperature: float = 0.7,  # §4
-    depth: int = 4,  # thoughts of a chain (ours: unsaid)
-    k: int = 3,  # paragraphs per retrieval (ours: unsaid)
+    depth: int = 4,  # thoughts of a chain (ours; not in the paper)
+    k: int = 3,  # paragraphs per retrieval (ours; not in the paper)
     max_tokens: int = 200,
 ) -> Program:
     """Propose n thoughts for each state, vote, keep the b best states, and retrieve with them,

@@ -26,7 +26,7 @@ def verify_and_edit(
     prompts: Mapping[str, WritePrompt],
     n: int = 5,  # chains sampled (paper)
     temperature: float = 0.7,  # of the chains (paper)
-    k: int = 5,  # paragraphs per verifying question (ours: unsaid)
+    k: int = 5,  # paragraphs per verifying question (ours; not in the paper)
     shown: int = 3,  # sentences of evidence (paper)
     max_tokens: int = 200,
 ) -> Program:
@@ -34,7 +34,7 @@ def verify_and_edit(
     probable chain that gives it (Zhao et al. 2023).
 
     If log-probabilities are not known, the first chain that gives it is edited. If the text written
-    after the edited chain lacks "The answer is", the whole text is the answer, with a fault.
+    after the edited chain lacks "The answer is", that text is the answer, with a fault.
     Differs from the paper: evidence is chosen by words shared with the sentence of the chain, not
     by an embedding.
     """
