@@ -122,8 +122,8 @@ def table_4(runs: Run) -> pd.DataFrame:
 
 def table_5(runs: Run, p: Parameters, entities: Mapping[str, Entities]) -> pd.DataFrame:
     """References: how many items of knowledge are marked (SKC), and the share of marks in the right
-    place (AMP) by a judge that knows the facts, on the data sets of Table 2 (ours; not in the paper).
-    `entities`: those of each data set's world, empty for data from outside the laboratory.
+    place (AMP) by a judge that knows the facts, on the data sets of Table 2 (ours). `entities`: of
+    each data set's world, empty for data from outside the laboratory.
     """
     datasets = _printed("Table 2", runs)
     marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
