@@ -116,8 +116,8 @@ def test_runs_are_found_and_listed(opened, ran):
 
 
 DAMAGES = {
-    "no folder": (lambda f: shutil.rmtree(f), r"found no run.json: the run goes on, or was broken"),
-    "no run.json": (lambda f: (f / "run.json").unlink(), "found no run.json: the run goes on, or"),
+    "no folder": (lambda f: shutil.rmtree(f), r"found no run.json: the run is still going on, or"),
+    "no run.json": (lambda f: (f / "run.json").unlink(), "found no run.json: the run is still"),
     "half a run.json": (lambda f: cut(f / "run.json"), "run.json: found no JSON"),
     "an old run.json": (lambda f: (f / "run.json").write_text("{}"), "found no 'experiment', expe"),
     "cut off": (
