@@ -24,6 +24,10 @@ OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
 CHECKED = 100_000_000  # the largest file, in bytes, that is checked when it is opened: 0.3 seconds
 DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
 
+CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), default=dataclasses.asdict
+)  # of what is hashed
+
 
 def deepen(request: Request, depth: int) -> Request:
     """The request that is answered and cached in place of this one: for a retrieval the same one
@@ -47,8 +51,7 @@ def key(request, fingerprint: str) -> str:
     that is added later does not change the keys of requests that do not use it.
     """
     content = [type(request).__name__, fingerprint, _fields_in_key(request)]
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(CANONICAL.encode(content).encode(), digest_size=16).hexdigest()
 
 
 def _fields_in_key(request) -> dict:
@@ -57,7 +60,7 @@ def _fields_in_key(request) -> dict:
         for field in dataclasses.fields(request)
         if field.metadata.get("in_key") or getattr(request, field.name) != field.default
     }
-    return {name: value for name, value in dataclasses.asdict(request).items() if name in kept}
+    return {name: getattr(request, name) for name in kept}
 
 
 TABLE = """CREATE TABLE IF NOT EXISTS calls

@@ -23,6 +23,13 @@ class Part(NamedTuple):
     stays: bool = True
 
 
+def surely_fits(text: str, limit: int) -> bool:
+    """Whether a text has at most `limit` tokens whatever the tokenizer, which need not count them:
+    no token of ASCII text is shorter than a character.
+    """
+    return len(text) + JOIN <= limit and text.isascii()
+
+
 def pack(pieces: Sequence[Piece], limit: int, count_tokens: Callable[[str], int]) -> str | None:
     """Join pieces, after dropping some from the front until at most `limit` tokens are left
     (released program); None if those that stay are too long.
