@@ -26,7 +26,7 @@ DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
 
 CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), default=dataclasses.asdict
-)  # of what is hashed
+)  # for what is hashed
 
 
 def deepen(request: Request, depth: int) -> Request:

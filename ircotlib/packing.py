@@ -24,8 +24,8 @@ class Part(NamedTuple):
 
 
 def surely_fits(text: str, limit: int) -> bool:
-    """Whether a text has at most `limit` tokens whatever the tokenizer, which need not count them:
-    no token of ASCII text is shorter than a character.
+    """Whether a text has at most `limit` tokens with any tokenizer, so that they need not be
+    counted (ours): in ASCII text every token has at least one character.
     """
     return len(text) + JOIN <= limit and text.isascii()
 
