@@ -927,7 +927,7 @@ def test_a_file_that_is_damaged_is_named_in_one_line(tmp_path, how, model):
 def test_weights_that_are_no_numbers_are_refused(tmp_path, value):
     norm = load_file(MODELS / "mini-base" / "model.safetensors")[NORM]
     local = damaged(tmp_path / "copy", **{NORM: torch.full_like(norm, value)})
-    with pytest.raises(ValueError, match=rf"infinite or no numbers \({NORM}; 1 in all\)"):
+    with pytest.raises(ValueError, match=rf"infinite or NaN \({NORM}; 1 in all\)"):
         answers(local, [Generate("Q: Who?\nA:", SENTENCE, 5)])
 
 

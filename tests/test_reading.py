@@ -290,7 +290,7 @@ def test_a_cross_encoder_of_several_scores_is_refused(cross_encoder, tmp_path):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     config = BertConfig.from_pretrained(cross_encoder, num_labels=3)
     BertForSequenceClassification(config).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="found 3 scores a pair, expected one") as error:
+    with pytest.raises(ValueError, match="found 3 scores per pair, expected one") as error:
         score(open_duplicates(tmp_path), "a", "b")
     assert "\n" not in str(error.value)
     assert open_duplicates(tmp_path).fingerprint != open_duplicates(cross_encoder).fingerprint
