@@ -178,7 +178,7 @@ def test_a_query_that_is_too_long_costs_its_request_only(folder):
     long = Extract("who " * 600, PARK)
     fault, reply = ask(open_reader(folder), [long, Extract("who?", PARK)])
     assert isinstance(fault, ValueError) and "\n" not in str(fault)
-    assert "found a query and a title of 60" in str(fault) and "fewer than 512" in str(fault)
+    assert "found a query and a title of 60" in str(fault) and "fewer than the 512" in str(fault)
     assert json.loads(reply)["text"] in PARK.text
 
 

@@ -32,7 +32,7 @@ class Budget:
         max_requests: int | None = None,
     ):
         if max_cost is not None and price is None:
-            raise ValueError("found max_cost without a price, expected one: set prices")
+            raise ValueError("found max_cost but no price, expected one: set prices")
         self.price, self.max_cost, self.max_requests = price, max_cost, max_requests
         self.requests, self.spent, self.used = 0, 0.0, Usage(0, 0)
         self._in_flight, self._changed = 0.0, Condition()

@@ -1,5 +1,4 @@
-"""Backends of Duplicate, which detect a query that was asked before (SearChain, released program).
-"""
+"""Backends of Duplicate, which detect queries asked before (SearChain, released program)."""
 
 import json
 from collections.abc import Iterator, Sequence
