@@ -512,7 +512,7 @@ def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders,
     assert [type(reply) for reply in replies] == [ValueError, str, ValueError, str]
     assert replies[1::2] == answers(local, [fits, Generate("ka", None, 3)])
     found = f"found a prompt of {LIMIT - room} and max_tokens {room + 1}"
-    message = f"reads at most {LIMIT - room - 1} tokens before what it writes, {found}; pack .* ka'"
+    message = f"reads at most {LIMIT - room - 1} tokens before its reply, {found}; pack .* ka'"
     with pytest.raises(ValueError, match=message):
         raise replies[0]
 

@@ -25,8 +25,9 @@ class Patience:
     """How long to wait for a server, in seconds.
 
     `attempts`: how often a request is sent at most. The pause after an attempt begins at
-    `first_pause` and doubles each time, up to `longest_pause`; if the server asks for another one
-    (Retry-After), that is kept, up to `longest_wait`. `timeout`: how long a server may be silent.
+    `first_pause` and doubles each time, up to `longest_pause`. A pause that the server asks for
+    (Retry-After) is used instead; one above `longest_wait` ends the attempts. `timeout`: how long a
+    server may be silent.
     """
 
     timeout: float = 300.0

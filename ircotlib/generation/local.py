@@ -105,7 +105,7 @@ class LocalModel:
 
     @cached_property
     def model(self):
-        """The model itself, read when first used. Raises ValueError when its weights do not fit."""
+        """The model itself, read when first used. Raises ValueError if its weights do not fit."""
         from ircotlib.generation.causal import can_reuse
         from ircotlib.generation.weights import read_model
 

@@ -55,7 +55,7 @@ def check_prompt(
         raise ValueError(f"{found}: is the tokenizer from another model?")
     if len(tokens) > most:
         raise ValueError(
-            f"{name} reads at most {most} tokens before what it writes, found a prompt of"
+            f"{name} reads at most {most} tokens before its reply, found a prompt of"
             f" {len(tokens)} and max_tokens {request.max_tokens}; pack the prompt into fewer tokens"
             f" or take another model. The prompt ends: {str(request.prompt)[-200:]!r}"
         )

@@ -17,9 +17,9 @@ SMALL = 10_000_000
 
 
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
-    """The model of a folder, ready to write; `device` None: the GPU if there is one.
+    """The model in a folder, ready to use. `device` None: the GPU if there is one.
 
-    Raises ValueError when weights are missing, superfluous, of another shape or no numbers.
+    Raises ValueError if weights are missing, superfluous, of another shape, infinite or NaN.
     """
     kind = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
     model = read_whole(kind, folder, device, getattr(torch, dtype))
@@ -84,7 +84,7 @@ def _check(folder: Path, info: dict, unused: str) -> None:
     if misfits:
         raise ValueError(
             f"{folder}: found weights that do not fit config.json ({'; '.join(misfits[:3])}; "
-            f"{len(misfits)} in all), expected all and only those of the model; {AGAIN}"
+            f"{len(misfits)} in all), expected exactly those of the model; {AGAIN}"
         )
 
 

@@ -105,9 +105,7 @@ def _swap_relation(riddle: Riddle, world: World, fact: Fact, rng: random.Random)
 
 
 def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str | None:
-    """The last sentence before the answer with what it concludes swapped; None where the chain
-    concludes nothing.
-    """
+    """The conclusion before the answer, made false; None if the chain has no conclusion."""
     thought = riddle.thoughts[-2]
     if thought.fact or riddle.dataset not in DATASETS:
         return None

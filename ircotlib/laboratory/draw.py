@@ -14,8 +14,8 @@ POPULAR_SHARE = 0.1  # how often a question starts from a popular entity
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The settings for drawing a question: world, random numbers, data set, kind. `dialect`: the
-    data set in whose style the chain is worded.
+    """Draws one question of a kind, worded as in a data set. `dialect`: the data set in whose style
+    the chain is worded.
     """
 
     world: World

@@ -10,7 +10,7 @@ MEETING, MEETING_THOUGHT = "How could {a} and {b} have met?", "So {a} and {b} co
 
 def draw_explanation(draw: Draw) -> Riddle | None:
     """Why something is so in a city ("why"), or how a work, a company or a band came to be
-    ("origin"): the facts that a row of explanations.csv names.
+    ("origin"); a row of explanations.csv names the facts.
     """
     rows = [row for row in EXPLANATIONS if row["kind"] == draw.kind]
     a = draw.start({kind for row in rows for kind in _of(row)})

@@ -48,7 +48,7 @@ def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedE
     final = ANSWER.format(answer=riddle.answer)
     if final in conclusion:
         conclusion.remove(final)
-    else:  # a long answer is its own final content
+    else:  # a long answer is itself the final text
         final = riddle.answer
     return WorkedExample(riddle.text, riddle.answer, tuple(steps), tuple(conclusion), final)
 

@@ -46,7 +46,7 @@ def open_reader(
     The paper uses facebook/dpr-reader-multiset-base.
     """
     if longest < 1:
-        raise ValueError(f"found longest {longest}, expected the tokens of an answer, at least 1")
+        raise ValueError(f"found longest {longest}, expected a number of tokens, at least 1")
     reader = Reader(str(name_or_path), device, longest, batch_tokens, batch_rows, revision)
     if not is_hub_name(reader.name):
         reader.folder  # raises at once if the folder is missing

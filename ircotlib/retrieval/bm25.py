@@ -40,7 +40,7 @@ THREADS = min(8, os.cpu_count() or 1)
 
 class BM25:
     """Answers Retrieve and NearestTitle from a corpus and the index that build_index made of it;
-    open_index creates one.
+    open it with open_index.
 
     `fingerprint` changes with the corpus, the analyzer, the scoring and the version of tantivy.
     Raises ValueError if a file is damaged or the index was made of something else. Differs from

@@ -38,8 +38,8 @@ class Corpus:
         self.folder = Path(folder)
         self.about = read_about(self.folder / ABOUT, ANEW)
         if self.about is None:
-            missing = f"{self.folder / ABOUT} not found: no corpus there, or its writing was broken"
-            raise FileNotFoundError(f"{missing} off; write it with write_corpus")
+            missing = f"{self.folder / ABOUT} not found: no corpus there, or an incomplete one"
+            raise FileNotFoundError(f"{missing}; write it with write_corpus")
         check_sums(self.folder, self.about["files"], ANEW)
         self.fingerprint: str = self.about["fingerprint"]
         with (self.folder / PARAGRAPHS).open("rb") as file:
@@ -173,7 +173,7 @@ def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
             offsets.append(offsets[-1] + len(line))
             hashes.append(_hash(paragraph.id))
     if not hashes:
-        needed = "a corpus has at least one; look at where they were to come from"
+        needed = "a corpus has at least one; check where they should come from"
         raise ValueError(f"no paragraphs to write to {folder.parent}: {needed}")
     np.save(folder / OFFSETS, np.asarray(offsets, dtype=np.int64))
     np.save(folder / IDS, _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))

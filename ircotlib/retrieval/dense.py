@@ -179,7 +179,7 @@ def open_dense(
     late, corpus = kind == "colbert", words.corpus
     if late and len(corpus) > LATE_MOST:
         found = f"{retriever}: found {len(corpus):,} paragraphs, expected at most {LATE_MOST:,}"
-        raise ValueError(f"{found}, as all are scored; take dense: or hybrid: with another model")
+        raise ValueError(f"{found}, as all are scored; use dense: or hybrid: with another model")
     encoder = _encoder(model, late)
     made_of = f"{corpus.fingerprint} {encoder.fingerprint}"
     digest = sha256(made_of.encode()).hexdigest()[:12]

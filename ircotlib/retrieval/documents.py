@@ -15,8 +15,7 @@ from ircotlib.retrieval.corpus import Corpus
 
 LARGE = 50_000  # paragraphs: with fewer, extra processes would cost more than they save
 MOST = 4  # processes: more would only wait for the reading process, and each holds 100 MB
-# documents that a process makes in its turn before the next process has its own: few enough for a
-# pipe to hold
+# documents that a process makes in one turn: few enough for a pipe to hold
 TURN = 64
 ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 

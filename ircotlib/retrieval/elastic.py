@@ -45,8 +45,8 @@ T = TypeVar("T")
 
 
 class Elasticsearch:
-    """Answers Retrieve and NearestTitle from a corpus and its index on a server; open_elasticsearch
-    loads the index and creates one.
+    """Answers Retrieve and NearestTitle from a corpus and its index on a server; load and open it
+    with open_elasticsearch.
 
     `url`: "http://host:9200"; for a cluster, several addresses with commas between them, so that
     one node may fail. `name`: the index or its alias. `patience`: seconds to wait for a server that
@@ -176,7 +176,7 @@ def find_index(server: Server, name: str, corpus: Corpus) -> str:
     found = made["mappings"].get("_meta", {})
     expected = about(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
     if found != expected:
-        differ = f"found one of {found}, expected {expected}"
+        differ = f"found contents {found}, expected {expected}"
         raise ValueError(f"index {index!r}: {differ}; {LOAD}, or take another name")
     return index
 

@@ -104,8 +104,8 @@ def play(
 
 
 def retrieve(backend: Backend, request: Retrieve) -> Searching[Hits]:
-    """The k best hits, best first. If `distinct`, only the best of several paragraphs whose texts
-    differ at most in case counts.
+    """The k best hits, best first. `distinct`: keep only the best of all paragraphs whose texts are
+    the same except for case.
 
     Differs from the released program, if distinct: that looks at 100 hits, and keeps the worst of
     equal texts.
