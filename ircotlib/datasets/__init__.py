@@ -1,4 +1,4 @@
-"""Data sets: each has its own file, which ends with its record; no other file names a data set.
+"""Data sets: each has its own file, which ends with the record that the rest of the workbench uses.
 
 To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`. Its reader takes
 a path and returns questions with their paragraphs; tests/test_datasets.py shows one of 25 lines.
