@@ -179,12 +179,12 @@ BROKEN = [
     (
         read_hotpotqa,
         [HOTPOT | {"context": [["Lost Gravity", "It is."]]}],
-        "field 'context[0][1]': expected a list, found 'It is.': get the file again, or mend",
+        "field 'context[0][1]': expected a list, found 'It is.': get the file again, or correct",
     ),
     (
         read_hotpotqa,
         [HOTPOT | {"context": [["A", [1]]]}],
-        "field 'context[0][1][0]': expected a text, found 1: get the file again, or mend it",
+        "field 'context[0][1][0]': expected a text, found 1: get the file again, or correct it",
     ),
     (
         read_hotpotqa,

@@ -423,8 +423,8 @@ def test_what_cannot_be_used_is_one_line_that_says_what_to_do(models, words, tmp
         assert "\n" not in text and "found" in text and "expected" in text
         return text
 
-    assert "expected one with one vector a token" in complaint(f"colbert:{models['dense']}")
-    assert "expected one with one vector a text" in complaint(f"dense:{models['colbert']}")
+    assert "expected one with one vector per token" in complaint(f"colbert:{models['dense']}")
+    assert "expected one with one vector per text" in complaint(f"dense:{models['colbert']}")
     assert "expected config.json and the weights" in complaint(f"dense:{tmp_path}")
     damaged = tmp_path / "damaged"
     damaged.mkdir()

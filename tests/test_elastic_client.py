@@ -175,7 +175,7 @@ def test_versions_are_compared_when_connecting(elasticsearch_url, monkeypatch):
 def test_another_product_is_told():
     with (
         answering(200, product="Opensearch") as (url, _),
-        pytest.raises(ValueError, match=f"{url}: what answers there is not Elasticsearch"),
+        pytest.raises(ValueError, match=f"{url}: the server there is not Elasticsearch"),
     ):
         connect(url)
 
@@ -198,7 +198,7 @@ def test_credentials_are_sent_from_the_environment(monkeypatch):
 def test_half_or_two_kinds_of_credentials_are_an_error(given, monkeypatch):
     for name in given:
         monkeypatch.setenv(f"ELASTICSEARCH_{name}", SECRET)
-    with pytest.raises(ValueError, match="half of the credentials.*or two kinds") as error:
+    with pytest.raises(ValueError, match="half of .* credentials.*or two kinds") as error:
         connect("http://127.0.0.1:9200")
     assert SECRET not in str(error.value)
 
@@ -217,7 +217,7 @@ def test_refused_credentials(monkeypatch):
 
 def test_certificates(elasticsearch_url, monkeypatch, tmp_path):
     safe = elasticsearch_url.replace("http:", "https:")
-    with pytest.raises(ConnectionError, match="no safe connection .*set ELASTICSEARCH_CA"):
+    with pytest.raises(ConnectionError, match="no secure connection .*set ELASTICSEARCH_CA"):
         connect(safe)
     monkeypatch.setenv("ELASTICSEARCH_CA", str(tmp_path / "missing.crt"))
     with pytest.raises(
@@ -225,7 +225,7 @@ def test_certificates(elasticsearch_url, monkeypatch, tmp_path):
     ):
         connect(safe)
     (tmp_path / "missing.crt").write_text("no certificate")
-    with pytest.raises(ConnectionError, match="no safe connection .*set ELASTICSEARCH_CA"):
+    with pytest.raises(ConnectionError, match="no secure connection .*set ELASTICSEARCH_CA"):
         connect(safe)
     with pytest.raises(ValueError, match="for http:.*expected .* https addresses"):
         connect(elasticsearch_url)
@@ -296,7 +296,7 @@ def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_
     os.killpg(node.process.pid, signal.SIGSTOP)
     with pytest.raises(
         ConnectionError,
-        match="no answer from Elasticsearch at .* for 2 s .*timed out.*run the same again",
+        match="no answer from Elasticsearch at .* for 2 s .*timed out.*run the same command again",
     ):
         ask(hasty, requests)
     os.killpg(node.process.pid, signal.SIGCONT)

@@ -165,7 +165,7 @@ def test_when_all_nodes_die_a_rerun_asks_only_what_was_not_answered(
     ):
         run(programs(sample[0]), [backend], calls, kill_all)
     assert isinstance(error.value.__cause__, ConnectionError)
-    assert "for 2 s" in str(error.value) and "run the same again" in str(error.value)
+    assert "for 2 s" in str(error.value) and "run the same command again" in str(error.value)
     with Calls(tmp_path / "calls.sqlite") as calls:
         before = contents(calls)
         assert len(before) == 5 * 64

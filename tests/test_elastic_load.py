@@ -151,7 +151,7 @@ def test_a_killed_loading_has_no_name_and_the_next_call_goes_on(
         ValueError, match=f"found 0 indices named '{name}' at .* load it with open_elasticsearch"
     ):
         Elasticsearch(corpus, elasticsearch_url, name)
-    with pytest.raises(ValueError, match="found one of .*'complete': False.*load it"):
+    with pytest.raises(ValueError, match="found contents .*'complete': False.*load it"):
         Elasticsearch(corpus, elasticsearch_url, index_of(corpus, name))
     seen = []
     check_whole(open_elasticsearch(corpus, elasticsearch_url, name, watch(seen)), corpus, tmp_path)
@@ -265,7 +265,7 @@ def test_a_name_that_is_taken_by_an_index_is_refused(elasticsearch_url, small, c
     client.indices.create(index=name)
     with pytest.raises(ValueError, match=f"'{name}' is an index .* expected a free name"):
         open_elasticsearch(small, elasticsearch_url, name)
-    with pytest.raises(ValueError, match=r"found one of \{\}, expected"):
+    with pytest.raises(ValueError, match=r"found contents \{\}, expected"):
         Elasticsearch(small, elasticsearch_url, name)
 
 
@@ -277,12 +277,12 @@ def test_a_name_that_cannot_be_one_is_refused_with_the_servers_reason(elasticsea
 def test_another_analyzer_is_an_error(elasticsearch_url, small, name, monkeypatch):
     """Once by its name, once by the terms that it makes."""
     monkeypatch.setattr(elastic_load, "ANALYZER", "standard")
-    with pytest.raises(ValueError, match="found one of .*'terms': .*expected .*'terms': "):
+    with pytest.raises(ValueError, match="found contents .*'terms': .*expected .*'terms': "):
         Elasticsearch(small, elasticsearch_url, forged(small, elasticsearch_url, name, monkeypatch))
     monkeypatch.setattr(elastic, "ANALYZER", "standard")
     standard = open_elasticsearch(small, elasticsearch_url, f"{name}-2")
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="found one of .*'standard'.*expected .*'english'"):
+    with pytest.raises(ValueError, match="found contents .*'standard'.*expected .*'english'"):
         Elasticsearch(small, elasticsearch_url, f"{name}-2")
     assert (
         standard.fingerprint

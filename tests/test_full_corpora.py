@@ -160,7 +160,7 @@ def test_a_missing_shard_is_named(tmp_path, missing, found):
     (folder / f"{missing}.bz2").unlink()
     with pytest.raises(
         ValueError,
-        match=f"expected {missing}.bz2 after .* shards, found {found}.bz2: it was not unpacked to",
+        match=f"expected {missing}.bz2 after .* shards, found {found}.bz2: it was not unpacked",
     ):
         read_full_corpus(FULL["hotpotqa"], tmp_path)
 
@@ -231,7 +231,7 @@ BROKEN_SHARDS = [
     (shard(GOOD | {"text": "one text"}), "line 1, field 'text': expected a list, found 'one text'"),
     (
         shard(GOOD | {"text": [["Heading"], ["A paragraph."]]}),
-        "line 1, field 'text[0]': expected a text, found ['Heading']: is it of the archive of",
+        "line 1, field 'text[0]': expected a text, found ['Heading']: is it from the archive of",
     ),
     (shard(GOOD | {"title": None}), "line 1, field 'title': expected a text, found None"),
 ]
@@ -358,7 +358,7 @@ def test_a_damaged_json_list_is_named_with_its_record(tmp_path, content, message
     [
         (["Title", "one text"], "[1]': expected a list, found 'one text'"),
         (["Title", [1]], "[1][0]': expected a text, found 1"),
-        (["Title"], "[1]': expected one entry more, found ['Title']"),
+        (["Title"], "[1]': expected one more entry, found ['Title']"),
         (["Title", [], 3], "': expected a list of at most 2, found ['Title', [], 3]"),
         ("Title", "': expected a list, found 'Title'"),
         ({"Title": []}, "': expected a list, found {'Title': []}"),

@@ -512,7 +512,7 @@ def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders,
     assert [type(reply) for reply in replies] == [ValueError, str, ValueError, str]
     assert replies[1::2] == answers(local, [fits, Generate("ka", None, 3)])
     found = f"found a prompt of {LIMIT - room} and max_tokens {room + 1}"
-    message = f"reads at most {LIMIT - room - 1} tokens before what it writes, {found}; pack .* ka'"
+    message = f"reads at most {LIMIT - room - 1} tokens before its reply, {found}; pack .* ka'"
     with pytest.raises(ValueError, match=message):
         raise replies[0]
 
@@ -927,7 +927,7 @@ def test_a_file_that_is_damaged_is_named_in_one_line(tmp_path, how, model):
 def test_weights_that_are_no_numbers_are_refused(tmp_path, value):
     norm = load_file(MODELS / "mini-base" / "model.safetensors")[NORM]
     local = damaged(tmp_path / "copy", **{NORM: torch.full_like(norm, value)})
-    with pytest.raises(ValueError, match=rf"infinite or no numbers \({NORM}; 1 in all\)"):
+    with pytest.raises(ValueError, match=rf"infinite or NaN \({NORM}; 1 in all\)"):
         answers(local, [Generate("Q: Who?\nA:", SENTENCE, 5)])
 
 

@@ -178,7 +178,7 @@ def test_a_query_that_is_too_long_costs_its_request_only(folder):
     long = Extract("who " * 600, PARK)
     fault, reply = ask(open_reader(folder), [long, Extract("who?", PARK)])
     assert isinstance(fault, ValueError) and "\n" not in str(fault)
-    assert "found a query and a title of 60" in str(fault) and "fewer than 512" in str(fault)
+    assert "found a query and a title of 60" in str(fault) and "fewer than the 512" in str(fault)
     assert json.loads(reply)["text"] in PARK.text
 
 
@@ -290,7 +290,7 @@ def test_a_cross_encoder_of_several_scores_is_refused(cross_encoder, tmp_path):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     config = BertConfig.from_pretrained(cross_encoder, num_labels=3)
     BertForSequenceClassification(config).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="found 3 scores a pair, expected one") as error:
+    with pytest.raises(ValueError, match="found 3 scores per pair, expected one") as error:
         score(open_duplicates(tmp_path), "a", "b")
     assert "\n" not in str(error.value)
     assert open_duplicates(tmp_path).fingerprint != open_duplicates(cross_encoder).fingerprint

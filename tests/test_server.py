@@ -84,7 +84,7 @@ def test_chats_are_those_of_the_same_model_on_this_machine(served, local, prompt
     [alone] = ask(backend, [Generate(prompt, LINE, 25)])
     assert backend.decode(alone) == texts[0] != ""
     [error] = ask(ServerModel(served.model, served.url), [Generate(messages, LINE, 25)])
-    assert "2 messages, set chat=true" in str(error)
+    assert "2 messages; set chat=true" in str(error)
 
 
 def test_a_server_that_ignores_n_and_log_probabilities_still_draws(served, prompt):

@@ -1,7 +1,7 @@
-"""Data sets: one file each, which ends in its record; nothing else in the workbench names one.
+"""Data sets: each has its own file, which ends with the record that the rest of the workbench uses.
 
-To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`. Its reader needs
-a path and gives questions with their paragraphs; tests/test_datasets.py shows one of 25 lines.
+To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`. Its reader takes
+a path and returns questions with their paragraphs; tests/test_datasets.py shows one of 25 lines.
 """
 
 from collections import Counter
@@ -20,12 +20,12 @@ Score = Callable[[str, Sequence[str]], float]  # of a prediction and the gold an
 class FullCorpus:
     """A corpus as in the papers, made of official downloads (IRCoT App. A); data sets may share it.
 
-    `name`: of its folders, `data_dir`/<name> and data/corpora/<name>-full. `files`: all needed, and
-    read in this order by `read`, one by one. `source`: where to get them. `count`: paragraphs,
-    according to `counted_in`; None if it is not known. `once`: made of contexts, which share
-    paragraphs, so each title and text counts once; else all count, and a repeated id gets a number.
-    `find`: looks for the files in its own way, given the folders and a progress
-    (downloads.find_files).
+    `name`: names its folders, `data_dir`/<name> and data/corpora/<name>-full. `files`: all are
+    needed; `read` reads them one by one, in this order. `source`: where to get them. `count`: the
+    number of paragraphs according to `counted_in`; None if unknown. `once`: the corpus is made of
+    contexts, which share paragraphs, so repeats of title and text are dropped; otherwise all
+    paragraphs count, and a repeated id gets a number. `find`: replaces the search for the files,
+    given the folders and a progress (see downloads.find_files).
     """
 
     name: str
@@ -40,17 +40,18 @@ class FullCorpus:
 
 @dataclass(frozen=True)
 class Dataset:
-    """All that the workbench needs to know of a data set.
+    """All that the workbench needs to know about a data set.
 
-    `name`: of its folder, and the `dataset` of its questions. `title`: as papers print it. `files`:
-    the file of development questions, its official name first, then a sample's. `source`: where to
-    get it. `read`: reads such a file. `scores`: what its answers get, by name; the first is the
-    measure of the data set. `full`: its corpus in the papers, if any. `read_in`: as `read`, with
-    gold paragraphs of the full corpus; None: their ids are those of the contexts. `paragraphs`:
-    reads the corpus beside the questions; None: it is pooled from their contexts. `released`: the
-    data set as IRCoT's released program reads and scores it; None: the same. `family`: whose
-    examples systems show on it (prompts/own/<system>/<stage>.<family>.txt). `told`: what programs
-    are told on it that name it. `order`: its place in tables and figures.
+    `name`: the name of its folder, and the `dataset` of its questions. `title`: its name in the
+    papers. `files`: names of the file of development questions, the official one first, then that
+    of a sample. `source`: where to get it. `read`: reads such a file. `scores`: the scores of an
+    answer, by name; the first is the data set's main measure. `full`: its corpus in the papers, if
+    any. `read_in`: as `read`, but with gold paragraphs from the full corpus; None: the gold ids of
+    the contexts are valid there. `paragraphs`: reads a corpus that comes with the questions; None:
+    the corpus is pooled from their contexts. `released`: the data set as IRCoT's released program
+    reads and scores it; None: the same. `family`: which examples are in the prompts of systems
+    (prompts/own/<system>/<stage>.<family>.txt). `told`: arguments for all programs that have a
+    parameter of that name. `order`: its place in tables and figures.
     """
 
     name: str
@@ -69,8 +70,8 @@ class Dataset:
 
 
 def all_datasets() -> dict[str, Dataset]:
-    """The records of the files in this folder, by name, in their order; ValueError where two have
-    one name.
+    """The records of all files in this folder, by name, sorted by `order`. Raises ValueError if two
+    have the same name.
     """
     modules = import_modules(__name__, tuple(__path__))
     records = [module.DATASET for module in modules if hasattr(module, "DATASET")]
@@ -82,7 +83,7 @@ def all_datasets() -> dict[str, Dataset]:
 
 
 def find_dataset(name: str, released: bool = False) -> Dataset:
-    """The record of a data set; `released`: as IRCoT's released program has it, where it differs.
+    """The record of a data set; `released`: the variant of IRCoT's released program, if it differs.
 
     Raises ValueError for an unknown name.
     """

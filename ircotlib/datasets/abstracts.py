@@ -1,5 +1,5 @@
-"""HotpotQA's corpus, the abstracts of a Wikipedia: its archive and the shards in it (IRCoT App. A),
-https://hotpotqa.github.io/wiki-readme.html
+"""HotpotQA's corpus, the abstracts of Wikipedia in 2017: its archive and the shards in it (IRCoT
+App. A), https://hotpotqa.github.io/wiki-readme.html
 """
 
 import bz2
@@ -28,10 +28,11 @@ class _Abstract(Record):
 
 
 def find_shards(folders: Sequence[Path], progress: Progress = show_progress) -> list[list[Path]]:
-    """The shards by folder, in order of their names.
+    """The shards, grouped by folder and sorted by name.
 
-    The archive is unpacked beside itself, once, as `tar` would (1.6 GB); where the unpacked folder
-    is, the archive is not needed. Raises ValueError for a damaged archive or a missing shard.
+    The archive is unpacked once, into its own folder, as `tar` would do (1.6 GB). If the unpacked
+    folder exists, the archive is not needed. Raises FileNotFoundError if there is neither, and
+    ValueError for a damaged archive or a missing shard.
     """
     for folder in (folder / name for folder in folders for name in (FOLDER, RENAMED)):
         if folder.is_dir():
@@ -41,18 +42,18 @@ def find_shards(folders: Sequence[Path], progress: Progress = show_progress) -> 
 
 
 def read_abstracts(path: Path) -> Iterator[Paragraph]:
-    """The abstracts of one of HotpotQA's shards; those without a sentence too, with an empty text,
-    for the paper's number counts them.
+    """The abstracts in one of HotpotQA's shards. Those without a sentence are included, with an
+    empty text, because the paper's count includes them.
     """
-    hint = f"is it of the archive of whole pages, not of {FOLDER}?"
+    hint = f"is it from the archive of whole pages, not from {FOLDER}?"
     for row, where in read_lines(path):
         record = check(row, _Abstract, where, hint)
         yield make_paragraph(record.title, "".join(record.text).strip())
 
 
 def _list_shards(folder: Path) -> list[list[Path]]:
-    """The shards by folder, in order of their names; ValueError where one is missing between
-    others.
+    """The shards, grouped by folder and sorted by name. Raises ValueError if one before the last is
+    missing, or all are.
     """
     shards = sorted(folder.glob("[A-Z][A-Z]/wiki_[0-9][0-9].bz2"))
     for number, shard in enumerate(shards or [folder]):
@@ -61,7 +62,7 @@ def _list_shards(folder: Path) -> list[list[Path]]:
             found = shard.relative_to(folder) if shards else "no shards"
             raise ValueError(
                 f"{folder}: expected {expected} after {number} shards, found {found}: it was not"
-                f" unpacked to the end; delete the folder and unpack {ARCHIVE} again, from"
+                f" unpacked completely; delete the folder and unpack {ARCHIVE} again, from"
                 f" {ABSTRACTS.source}"
             )
     return [list(group) for _, group in groupby(shards, key=lambda shard: shard.parent)]
@@ -73,12 +74,12 @@ def _shard_name(number: int) -> str:
 
 
 def unpack(archive: Path, progress: Progress = show_progress) -> Path:
-    """Unpack HotpotQA's archive beside itself, whole or not at all, and return the folder; after a
-    kill, what is there stays.
+    """Unpack HotpotQA's archive next to it, completely or not at all, and return the new folder.
+    After a kill, the next call keeps the shards that are complete.
 
-    The archive holds its shards in no order, so a corpus read from it directly would have another
-    order than one read from the folder. Raises ValueError naming the archive and the last whole
-    member where it is damaged or another archive.
+    The shards in the archive are not sorted, so a corpus read directly from it would have another
+    order than one read from the folder. Raises ValueError, naming the archive and the last complete
+    member, if the archive is damaged or is another one.
     """
     folder = archive.with_name(FOLDER)
     partial = folder.with_name(f"{FOLDER}.partial")
@@ -104,7 +105,7 @@ def unpack(archive: Path, progress: Progress = show_progress) -> Path:
 
 
 def _unpack_shards(archive: Path, folder: Path, show: Callable[[int, int], None]) -> Iterator[str]:
-    """Unpack an archive to its end, and give the name of each shard that is there."""
+    """Unpack an archive to its end, and yield the name of each shard as soon as it is unpacked."""
     size = archive.stat().st_size
     with archive.open("rb") as raw, bz2.open(raw) as stream:
         with tarfile.open(fileobj=stream, mode="r|") as tar:
@@ -113,7 +114,7 @@ def _unpack_shards(archive: Path, folder: Path, show: Callable[[int, int], None]
                     _unpack_shard(tar, member, folder)
                     yield member.name
                 show(raw.tell(), size)
-        # the end mark of the archive, which is missing from one that is cut off
+        # reads the end mark of the archive, which is missing if the archive is cut off
         while stream.read(1 << 20):
             pass
 

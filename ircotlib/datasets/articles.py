@@ -10,21 +10,20 @@ from ircotlib.data import Paragraph, excerpt
 from ircotlib.datasets.downloads import Damaged, read_events
 from ircotlib.datasets.pooled import digest, make_id
 
-MIN_WORDS = 11  # a line of a page is a paragraph from here on (released program)
-# tags that need no parser: what is between them is text
+MIN_WORDS = 11  # a line with fewer is not a paragraph (released program)
+# tags that need no parser: everything between them is text
 SIMPLE_TAG = re.compile(r"""</?(?:a|b|br|i|li|ol|p|ul)(?: [a-z]+="[^"<>]*")*>""")
 
 
 def read_articles(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of the pages in context_articles.json: their lines of over 10 words, without
-    HTML, titles in lower case (App. A).
+    """The paragraphs of the pages in context_articles.json: the lines with more than 10 words,
+    without HTML, titles in lower case (IRCoT App. A).
 
-    The file is read bit by bit. A line that a page repeats, and a page whose title was there
-    before, count once. The paragraphs of a page come in the order of their ids, that is of a hash
-    of their text, so that their place on the page does not show; the pages in that of the file.
-    Raises ValueError where the file is damaged or not {title: HTML}, after the paragraphs before
-    that place. Differs from the paper: it shuffles; of pages with one title that differ only in
-    case it has both.
+    The file is read as a stream. Repeated lines of a page and repeated titles count once. Pages are
+    in the order of the file. The paragraphs of a page are sorted by their ids, and so by a hash of
+    their content: the order does not reveal their places on the page. Raises ValueError if the file
+    is damaged or is not {title: HTML}, after yielding the paragraphs before the fault. Differs from
+    the paper: that shuffles, and keeps both of two pages whose titles differ only in case.
     """
     for _, paragraphs in read_pages(path):
         yield from sorted(paragraphs, key=lambda paragraph: paragraph.id)
@@ -33,8 +32,8 @@ def read_articles(path: Path) -> Iterator[Paragraph]:
 def read_pages(
     path: Path, wanted: Collection[str] | None = None
 ) -> Iterator[tuple[str, list[Paragraph]]]:
-    """The pages in the order of the file, or those whose titles are wanted: title in lower case,
-    paragraphs in the order of the page, each once.
+    """Yield the title, in lower case, and the distinct paragraphs of each page, in the order of
+    file and page. `wanted`: titles in lower case; None: all pages.
     """
     seen = set()
     for name, html in _entries(path):
@@ -52,15 +51,15 @@ def read_pages(
 
 
 def page_paragraph(title: str, text: str) -> Paragraph:
-    """A paragraph whose id has 16 hexadecimal digits from title and text: among two million, two
-    ids of 8 could be equal.
+    """A paragraph whose id has 16 hexadecimal digits of a hash of title and text: with 8, two of
+    two million ids could be equal.
     """
     return Paragraph(make_id(title, text) + digest(f"{text}\n{title}", 8), title, text)
 
 
 def page_lines(html: str) -> list[str]:
-    """The text of a page by line, as the file breaks them: without tags, comments, scripts and
-    styles, entities resolved (App. A).
+    """The text of a page, split at the line breaks of the file, without tags, comments, scripts and
+    styles, and with entities resolved (IRCoT App. A).
     """
     pieces = SIMPLE_TAG.split(html)
     if any("<" in piece for piece in pieces):
@@ -69,15 +68,15 @@ def page_lines(html: str) -> list[str]:
 
 
 def _parse(html: str) -> list[str]:
-    """The pieces of text of any HTML; slower than cutting at simple tags."""
+    """The pieces of text in any HTML; slower than splitting at simple tags."""
     parser = _Text(convert_charrefs=True)
-    parser.feed(html.replace("<![", "&lt;!["))  # a marked section, which the parser would refuse
+    parser.feed(html.replace("<![", "&lt;!["))  # a marked section would be refused
     parser.close()
     return parser.pieces
 
 
 class _Text(HTMLParser):
-    """Keeps the text of a page."""
+    """Collects the text of a page."""
 
     def reset(self) -> None:
         super().reset()
@@ -89,8 +88,8 @@ class _Text(HTMLParser):
 
 
 def _entries(path: Path) -> Iterator[tuple[str, str]]:
-    """Names and texts of a file that is one JSON object, read bit by bit; none where it is a list
-    or a text.
+    """The names and texts of a file that is one JSON object, read as a stream; none if the file is
+    a list or a text.
     """
     with Path(path).open("rb") as file:
         try:
@@ -103,7 +102,7 @@ def _entries(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _texts(events: Iterator[tuple[str, object]], path: Path) -> Iterator[tuple[str, str]]:
-    """Each name with its text; ValueError where it has something else."""
+    """Each name with its text. Raises ValueError if the value of a name is not a text."""
     name = None
     for event, value in events:
         if event == "map_key":

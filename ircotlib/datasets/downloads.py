@@ -1,5 +1,5 @@
-"""The official downloads that full corpora are made of: where they are, and the records of a file,
-read as a stream (IRCoT App. A).
+"""The official downloads that full corpora are made of: finds the files, and reads their records as
+a stream (IRCoT App. A).
 """
 
 from codecs import BOM_UTF8 as BOM
@@ -15,7 +15,7 @@ from ircotlib.data import excerpt
 from ircotlib.datasets import FullCorpus
 from ircotlib.progress import show_progress
 
-DEEPEST = 100  # lists and objects in each other: official records have 5
+DEEPEST = 100  # levels of nested lists and objects; official records have 5
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
 
@@ -23,11 +23,11 @@ Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None
 def find_files(
     corpus: FullCorpus, data_dir: Path, progress: Progress = show_progress
 ) -> list[list[Path]]:
-    """The files of a full corpus, in the order they are read, in parts: a folder of HotpotQA's
-    shards, or one file (IRCoT App. A).
+    """The files of a full corpus in reading order, in parts: each part is one file, or one folder
+    of HotpotQA's shards (IRCoT App. A).
 
     They are in `data_dir`/<name of the corpus> or in `data_dir`. Raises FileNotFoundError for a
-    file that is not there, and what `corpus.find` raises.
+    missing file, and whatever `corpus.find` raises.
     """
     folders = (Path(data_dir) / corpus.name, Path(data_dir))
     if corpus.find is not None:
@@ -36,8 +36,8 @@ def find_files(
 
 
 def find_each(corpus: FullCorpus, folders: Sequence[Path]) -> list[Path]:
-    """Each file of a full corpus, in the first folder that has it; FileNotFoundError says what is
-    missing, and where to get it.
+    """The files of a full corpus, each from the first folder that has it. Raises FileNotFoundError,
+    naming all missing files and their source.
     """
     found = {
         name: folder / name
@@ -60,8 +60,8 @@ class Damaged(ValueError):
 
 
 def stream_list(path: Path) -> Iterator[tuple[object, str]]:
-    """The records of a file that is one JSON list, read bit by bit, each with its place; ValueError
-    naming file and record.
+    """The records of a file that is one JSON list, read as a stream, each with its place. Raises
+    ValueError, naming file and record.
     """
     number = 0
     with path.open("rb") as file:
@@ -80,21 +80,21 @@ def stream_list(path: Path) -> Iterator[tuple[object, str]]:
 
 
 def read_events(file: BufferedReader) -> Iterator[tuple[str, object]]:
-    """What a JSON text in UTF-8 consists of, as ijson names it, read bit by bit, with or without a
-    byte order mark.
+    """ijson's events for a JSON text in UTF-8, with or without a byte order mark, read as a stream.
+    Raises Damaged.
     """
     if file.peek(len(BOM)).startswith(BOM):
         file.read(len(BOM))
     try:
-        yield from ijson.basic_parse(file, use_float=True)  # else long integers end the process
+        yield from ijson.basic_parse(file, use_float=True)  # without it, long integers crash
     except (ijson.JSONError, ValueError) as error:
         raise Damaged(str(error).partition("\n")[0]) from error
 
 
 def _values(events: Iterator[tuple[str, object]]) -> Iterator[object]:
-    """The values of a list, one by one.
+    """The values of a list, one by one. Raises Damaged if they are nested too deeply.
 
-    Differs from ijson.items, whose memory grows with the square of how deep values are nested.
+    Differs from ijson.items, whose memory grows with the square of the depth of nesting.
     """
     builder = ObjectBuilder()
     for event, value in events:

@@ -1,5 +1,5 @@
-"""ELI5, questions that want an explanation of several sentences (Fan et al. 2019): KILT's file, and
-a sample as one JSON list.
+"""ELI5, questions that ask for an explanation of several sentences (Fan et al. 2019): KILT's file,
+or a sample as one JSON list.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ class _Asking(Record):
 
 
 def read_eli5(path: Path) -> Iterator[Asked]:
-    """The questions of a file with their explanations, in order; the records of a list, which have
-    no ids, get them from their texts.
+    """The questions of a file with their explanations, in order. Records of a list have no ids and
+    get one from a hash of the question.
     """
     if path.suffix != ".json":
         yield from read_kilt(path, "eli5")
@@ -30,7 +30,7 @@ def read_eli5(path: Path) -> Iterator[Asked]:
         yield Question(id, record.question, (record.answer,), (), "eli5"), ()
 
 
-# answers are texts: SearChain compares them by ROUGE (§3.3), and they take more tokens (ours)
+# answers are long: SearChain compares them by ROUGE (§3.3); the number of tokens is ours
 LONG = {"long_form": True} | dict.fromkeys(("max_tokens", "tokens", "answer_tokens"), 512)
 DATASET = Dataset(
     name="eli5",

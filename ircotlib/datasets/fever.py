@@ -1,4 +1,4 @@
-"""FEVER, claims that pages support or refute (Thorne et al. 2018): KILT's file, and the original
+"""FEVER, claims that pages support or refute (Thorne et al. 2018): KILT's file, or the original
 one.
 """
 
@@ -14,7 +14,7 @@ from ircotlib.datasets.wording import ask_claim
 from ircotlib.metrics import cover_em, one_verdict
 
 VERDICTS = ("SUPPORTS", "REFUTES")
-OTHER = "NOT ENOUGH INFO"  # of the original file alone: KILT leaves these claims out
+OTHER = "NOT ENOUGH INFO"  # only in the original file: KILT leaves these claims out
 
 
 class _Claim(Record):
@@ -24,8 +24,8 @@ class _Claim(Record):
 
 
 def read_fever(path: Path) -> Iterator[Asked]:
-    """The claims of a file that pages support or refute, in order; the third verdict of the
-    original file is left out, as in KILT.
+    """The claims of a file that pages support or refute, in order. Claims with the third verdict of
+    the original file are left out, as in KILT.
     """
     first, _ = next(read_lines(path), ({}, path))
     if isinstance(first, dict) and "claim" not in first:
@@ -38,7 +38,7 @@ def read_fever(path: Path) -> Iterator[Asked]:
 
 
 def accuracy(prediction: str, answers) -> float:
-    """1.0 if the prediction holds the right verdict and not the other one, else 0.0."""
+    """1.0 if the prediction contains the right verdict and not the other one, else 0.0."""
     return one_verdict(prediction, answers, VERDICTS)
 
 

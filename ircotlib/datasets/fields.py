@@ -1,5 +1,5 @@
-"""The records of official data files, checked as they are read: an error names file, record and
-field, what was found and what was expected, in one line.
+"""The records of official data files, checked as they are read. An error names, in one line, file,
+record and field, what was expected and what was found.
 """
 
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from ircotlib.data import excerpt, parse_json, read_lines
 
-# a constraint, for without one pydantic lets halves of surrogate pairs pass
+# the pattern is a constraint: without one, pydantic accepts halves of surrogate pairs
 String = Annotated[str, Field(pattern="^")]
 Text = Annotated[str, Field(pattern=r"\S")]  # not blank
-List = Strict(False)  # of a tuple: it comes as a list
+List = Strict(False)  # marks a tuple, which is a list in JSON
 EXPECTED = {
     "string_type": "a text",
     "string_unicode": "a text without halves of surrogate pairs",
@@ -26,14 +26,14 @@ EXPECTED = {
     "int_type": "a whole number",
     "literal_error": "{expected}",
     "model_type": "a JSON object",
-    "missing": "one entry more",
+    "missing": "one more entry",
 }
-AGAIN = "get the file again, or mend it"
+AGAIN = "get the file again, or correct it"
 ANOTHER = "is it another data set's file?"
 
 
 class Record(BaseModel):
-    """What is read of a record; its other fields may hold anything."""
+    """The fields that are read from a record; other fields are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -42,8 +42,8 @@ R = TypeVar("R", bound=Record)
 
 
 def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
-    """A value read from JSON as a record; ValueError names `where`, the first field that is not as
-    expected, and what to do.
+    """A value read from JSON as a record. Raises ValueError, which names `where`, the first field
+    at fault, and what to do.
     """
     try:
         return kind.model_validate(value)
@@ -60,7 +60,9 @@ def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
 
 
 def read_list(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
-    """The records of a file that is one JSON list, each with its place; the file is read whole."""
+    """The records of a file that is one JSON list, each with its place; the file is read at
+    once.
+    """
     records = parse_json(Path(path).read_bytes(), str(path), "one JSON list of questions")
     if not isinstance(records, list):
         expected = "expected one JSON list of questions"

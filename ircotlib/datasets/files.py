@@ -1,4 +1,4 @@
-"""Questions and corpus of a data set, from the official files in a user's folder."""
+"""The questions and the corpus of a data set, from the official files in a user's folder."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,15 +19,14 @@ def read_dataset(
     """The development questions of a data set, and its corpus: "pooled" from their contexts, or
     "full" as in the paper (IRCoT §4, App. A).
 
-    `data_dir`: absolute, or relative to the repository. IIRC's pooled corpus is all of its pages,
-    and can be gone through once, as it is read. A full corpus is a Corpus, made in data/corpora
-    where there is none (make_full_corpus). `released`: as IRCoT's released program reads, where it
-    differs.
+    `data_dir`: absolute, or relative to the repository. A data set whose corpus comes in a file of
+    its own, such as IIRC's pages, has all of that file as its "pooled" corpus, an iterator that can
+    be used once. A full corpus is a Corpus, made in data/corpora if it is missing (see
+    make_full_corpus). `released`: as IRCoT's released program reads, if it differs.
 
-    Raises ValueError for an unknown data set, one without such a corpus, a damaged file or an id
-    that occurs twice, FileNotFoundError for a file that is not there. Differs from the paper,
-    unless "full": its corpora are of all splits, and HotpotQA's is the whole of Wikipedia's
-    abstracts.
+    Raises ValueError for an unknown data set, a corpus that it does not have, a damaged file or a
+    repeated id, and FileNotFoundError for a missing file. Differs from the paper, unless "full":
+    its corpora are pooled from all splits, and HotpotQA's has all of Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
     _check_corpus(dataset, corpus)
@@ -41,13 +40,13 @@ def read_dataset(
 
 
 def open_full_corpus(dataset: Dataset, data_dir: str | Path) -> Corpus:
-    """The corpus that a data set has in the papers, made in data/corpora where there is none."""
+    """The corpus that a data set has in the papers, made in data/corpora if it is missing."""
     return make_full_corpus(dataset.full, data_dir, DATA / "corpora" / f"{dataset.full.name}-full")
 
 
 def find_questions(dataset: Dataset, data_dir: Path) -> Path:
-    """The file of a data set's development questions: in `data_dir`/<its name> or in `data_dir`,
-    under its official name or a sample's.
+    """The file of a data set's development questions, in `data_dir`/<its name> or in `data_dir`,
+    with its official name or that of a sample. Raises FileNotFoundError if there is none.
     """
     folders = (Path(data_dir) / dataset.name, Path(data_dir))
     for path in (folder / file for folder in folders for file in dataset.files):
@@ -71,8 +70,8 @@ def _check_corpus(dataset: Dataset, corpus: str) -> None:
 
 
 def questions_of(examples: Iterable[Asked], path: Path) -> list[Question]:
-    """The questions that were read of a file; ValueError where there is none, where one cannot be
-    asked or scored, or where two have one id.
+    """The questions that were read from a file. Raises ValueError if there are none, if one cannot
+    be asked or scored, or if two have the same id.
     """
     questions = [question for question, _ in examples]
     if not questions:
@@ -88,7 +87,7 @@ def questions_of(examples: Iterable[Asked], path: Path) -> list[Question]:
 
 
 def _check_question(question: Question, where: str) -> None:
-    """Refuse a question that cannot be asked or scored, whoever reads it."""
+    """Raise ValueError for a question that cannot be asked or scored, whichever reader read it."""
     texts = {"id": question.id, "text": question.text}
     texts |= {f"answers[{n}]": answer for n, answer in enumerate(question.answers)}
     for name, text in (texts if question.answers else {"answers": ""}).items():

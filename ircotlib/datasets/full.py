@@ -1,5 +1,5 @@
-"""The full corpora of IRCoT's experiments, made from the official downloads as a stream (IRCoT App.
-A).
+"""Makes the full corpora of IRCoT's experiments from the official downloads, as a stream (IRCoT
+App. A).
 """
 
 import html
@@ -18,21 +18,20 @@ from ircotlib.paths import ROOT, hold_lock
 from ircotlib.progress import show_progress
 from ircotlib.retrieval.corpus import ABOUT, Corpus, write_corpus
 
-TOLERANCE = 0.01  # of the count: beyond it a corpus is refused, within it there is a warning
+TOLERANCE = 0.01  # of the count: a larger difference is an error, a smaller one a warning
 MADE = "full.json"  # in the folder of a corpus: which full corpus it is
 
 
 def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
-    """The paragraphs of a full corpus, one after another, the same in the same order on every
-    machine (IRCoT App. A).
+    """The paragraphs of a full corpus, the same in the same order on every machine (IRCoT App. A).
 
-    `data_dir`: absolute, or relative to the repository; find_files says what is there. Ids, titles
-    and texts are those of the questions' contexts. 2WikiMultihopQA, MuSiQue: each title and text
-    once. HotpotQA: every abstract, IIRC: what read_articles gives; one that is there again has
-    "-2", "-3", ... at the end of its id. 16 bytes of each paragraph are held in memory. Raises what
-    find_files raises, and ValueError naming file and line where a file is damaged. Differs from the
-    released program: texts are stripped at both ends, sentences of abstracts are joined as they are
-    (there: by a space), and files come in the order of their names.
+    `data_dir`: absolute, or relative to the repository; see find_files. Ids, titles and texts are
+    those of the questions' contexts. For 2WikiMultihopQA and MuSiQue, repeats of title and text are
+    dropped. For HotpotQA all abstracts are kept, and for IIRC all that read_articles yields;
+    repeated ids get "-2", "-3", ... at the end. 16 bytes per paragraph are held in memory. Raises
+    whatever find_files raises, and ValueError, naming file and line, if a file is damaged. Differs
+    from the released program: texts are stripped at both ends, sentences of abstracts are joined
+    without the space added there, and files are read in the order of their names.
     """
     seen = set()
     parts = find_files(corpus, ROOT / data_dir)
@@ -46,16 +45,17 @@ def make_full_corpus(
     expected: int | None = None,
     progress: Progress = show_progress,
 ) -> Corpus:
-    """Write a full corpus to a folder, whole or not at all, and open it; one that was made there
-    before is opened as it is.
+    """Write a full corpus to a folder, completely or not at all, and open it; one that was made
+    there before is opened as it is.
 
-    What is read goes to `folder`.parts first, part by part: after a kill or an error the next call
-    goes on after the last whole part (100 of HotpotQA's 15,517 shards; one file of the others).
-    Files of other sizes are read again. While it is made, a corpus takes twice its space.
-    `expected`: how many paragraphs there should be; None: the record's count. A count off by more
-    than 1 % is a ValueError and leaves the parts, so that a call with another `expected` need not
-    read again; a smaller difference is a warning. `progress`: as show_progress. Raises also what
-    read_full_corpus raises, and ValueError for a folder that holds another corpus.
+    The paragraphs are first written to `folder`.parts, part by part: after a kill or an error the
+    next call continues after the last complete part (100 of HotpotQA's 15,517 shards, or one file
+    of the others). Parts are read again if the size of a file has changed. While a corpus is made,
+    it takes twice its space. `expected`: how many paragraphs there should be; None: the record's
+    count. A count that differs by more than 1 % raises ValueError but leaves the parts, so that a
+    call with another `expected` need not read them again; a smaller difference is a warning.
+    `progress`: as show_progress. Also raises whatever read_full_corpus raises, and ValueError for a
+    folder that holds another corpus.
     """
     folder, parts = Path(folder), Path(f"{folder}.parts")
     expected = expected or corpus.count
@@ -80,12 +80,12 @@ def _write_whole(
 
 
 def find_ids(corpus: Iterable[Paragraph], titles: Iterable[str]) -> dict[str, str]:
-    """The ids of the paragraphs with these titles, by title, in one pass over the corpus (IRCoT §4:
-    HotpotQA with the corpus that it has).
+    """The ids of the paragraphs with these titles, by title, from one pass over the corpus (IRCoT
+    §4, for HotpotQA with its full corpus).
 
-    Of several paragraphs with one title, the first. A title that the corpus has only in another
-    spelling of the same characters ("&amp;" for "&", an accent as a letter of its own) is found by
-    it; one that it has not is left out.
+    If several paragraphs have the same title, the first counts. A title is also found if the corpus
+    only has it in another encoding of the same characters ("&amp;" for "&", an accent as a separate
+    character). Titles that the corpus lacks are left out.
     """
     wanted = {}
     for title in dict.fromkeys(titles):
@@ -112,7 +112,7 @@ def _distinct(
 
 
 def _drop_repeats(paragraphs: Iterable[Paragraph], seen: set[bytes]) -> Iterator[Paragraph]:
-    """The paragraphs whose title and text were not there before; `seen` holds 16 bytes of each."""
+    """The paragraphs whose title and text did not occur before; `seen` holds 16 bytes for each."""
     for paragraph in paragraphs:
         key = _digest(f"{paragraph.title}\n{paragraph.text}")
         if key not in seen:
@@ -121,8 +121,8 @@ def _drop_repeats(paragraphs: Iterable[Paragraph], seen: set[bytes]) -> Iterator
 
 
 def _number_repeats(paragraphs: Iterable[Paragraph], seen: set[bytes]) -> Iterator[Paragraph]:
-    """All paragraphs, those whose id was there before with another one; `seen` remembers 16 bytes
-    of each.
+    """All paragraphs, those whose id occurred before with a new id; `seen` holds 16 bytes for
+    each.
     """
     for paragraph in paragraphs:
         id, number = paragraph.id, 1
@@ -140,10 +140,10 @@ def _digest(text: str) -> bytes:
 def _write_parts(
     corpus: FullCorpus, parts: list[list[Path]], folder: Path, expected: int, progress: Progress
 ) -> tuple[list[Path], int]:
-    """Write the parts that are not there yet, each whole or not at all; return their files, and how
-    many paragraphs there are.
+    """Write the missing parts, each completely or not at all; return the files of all parts, and
+    the number of paragraphs.
 
-    The name of a part's file changes with the names and sizes of all that was read until its end.
+    The name of a part's file changes with the names and sizes of all files read up to its end.
     """
     seen, count, written, sources = set(), 0, [], blake2b(digest_size=8)
     with progress(f"reading {corpus.name}", expected) as show:
@@ -151,7 +151,7 @@ def _write_parts(
             sizes = (f"{path.name} {path.stat().st_size}\n" for path in files)
             sources.update("".join(sizes).encode())
             path = folder / f"{number:03}-{sources.hexdigest()}.jsonl"
-            if path.is_file():  # read again for `seen`
+            if path.is_file():  # read again to fill `seen`
                 again = _distinct(corpus, read_jsonl(path, Paragraph), seen)
                 count += sum(1 for _ in _count_up(again, show, count, expected))
             else:
@@ -164,7 +164,7 @@ def _write_parts(
 def _count_up(
     paragraphs: Iterable[Paragraph], show: Callable[[int, int], None], done: int, total: int
 ) -> Iterator[Paragraph]:
-    """Pass paragraphs on and show how many there are so far, from `done` on."""
+    """Pass paragraphs on, and show how many there were so far, counting from `done`."""
     for paragraph in paragraphs:
         yield paragraph
         done += 1
@@ -174,7 +174,7 @@ def _count_up(
 
 
 def _is_made(corpus: FullCorpus, folder: Path) -> bool:
-    """Whether this full corpus is in the folder; ValueError where it is another corpus."""
+    """Whether this full corpus is in the folder. Raises ValueError if another corpus is there."""
     if not (folder / ABOUT).is_file():
         return False
     try:
@@ -197,7 +197,7 @@ def _check_count(corpus: FullCorpus, count: int, expected: int | None, parts: Pa
     )
     if abs(count - expected) > TOLERANCE * expected:
         raise ValueError(
-            f"{difference}: is a file cut short, or of another version? To take them as they are,"
-            f" call make_full_corpus with expected={count}; what was read is kept in {parts}"
+            f"{difference}: is a file cut off, or of another version? To accept the files as they"
+            f" are, call make_full_corpus with expected={count}; what was read is kept in {parts}"
         )
     warnings.warn(f"{difference}: the downloads differ a little from the paper's", stacklevel=3)

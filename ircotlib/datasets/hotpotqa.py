@@ -14,18 +14,18 @@ from ircotlib.datasets.full import find_ids
 from ircotlib.datasets.pooled import digest, make_paragraph
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
-# [title, number of the sentence] each
+# a list of [title, number of the sentence]
 Facts = Annotated[list[Annotated[tuple[String, int], List]], Field(min_length=1)]
 
 
 class Contexts(Record):
-    """The paragraphs around a question: [title, [sentence, ...]] each."""
+    """The context of a question: a list of paragraphs [title, [sentence, ...]]."""
 
     context: list[Annotated[tuple[String, list[String]], List]]
 
 
 class Asking(Contexts):
-    """What questions of HotpotQA and 2WikiMultihopQA have in common."""
+    """The fields that questions of HotpotQA and 2WikiMultihopQA have in common."""
 
     id: Text | None = Field(alias="_id")
     question: Text
@@ -45,19 +45,19 @@ class _Asking(Asking):
 def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> list[Asked]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
-    `corpus_ids`: for the fullwiki setting, whose contexts lack gold paragraphs: paragraph ids by
-    title of the Wikipedia abstracts used as corpus, from which gold ids are then taken; None
-    (distractor setting): they are taken from the context. A question whose `_id` is null gets one
-    made from its text. Raises ValueError naming file, record and field where the file is not in the
-    official format or a gold title is nowhere.
+    `corpus_ids`: the ids of the corpus's paragraphs by title, from which gold ids are then taken:
+    for the full corpus and the fullwiki setting, whose contexts lack gold paragraphs. None: gold
+    ids are taken from the context (distractor setting). A question whose `_id` is null gets an id
+    made from its text. Raises ValueError, naming file, record and field, if the file is not in the
+    official format or a gold title is not found.
     """
     records = read_list(path, _Asking)
     return [read_asked(record, where, "hotpotqa", "", corpus_ids) for record, where in records]
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The ids in a corpus of abstracts of the paragraphs that support a file's questions, by title:
-    `corpus_ids` of read_hotpotqa.
+    """The ids, by title, of the paragraphs in a corpus of abstracts that support a file's
+    questions: the `corpus_ids` of read_hotpotqa.
     """
     facts = (fact for record, _ in read_list(path, _Supported) for fact in record.supporting_facts)
     return find_ids(corpus, [title for title, _ in facts])
@@ -70,11 +70,11 @@ def read_asked(
     separator: str,
     corpus_ids: Mapping[str, str] | None = None,
 ) -> Asked:
-    """A question of HotpotQA's schema, which 2WikiMultihopQA shares, with its context; `separator`
-    joins the sentences of a paragraph.
+    """A question in HotpotQA's format, which 2WikiMultihopQA shares, with its context; `separator`
+    joins the sentences of a paragraph. Raises ValueError if a gold title is not found.
     """
     context = read_context(record, separator)
-    if corpus_ids is None:  # of several paragraphs with one title, the first
+    if corpus_ids is None:  # the first of several with the same title
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
     for title, _ in record.supporting_facts:
         if title not in corpus_ids:
@@ -103,7 +103,7 @@ DATASET = Dataset(
     read=read_hotpotqa,
     scores={"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em},
     full=ABSTRACTS,
-    # whose texts need not be those of the contexts: gold by title
+    # abstracts may differ from the contexts in text, so gold paragraphs are found by title
     read_in=lambda path, corpus: read_hotpotqa(path, find_gold_ids(path, corpus)),
     order=1,
 )

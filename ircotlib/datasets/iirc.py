@@ -17,10 +17,10 @@ from ircotlib.datasets.fields import Record, String, Text, check, read_list
 from ircotlib.datasets.pooled import digest
 from ircotlib.metrics import drop_exact_match, drop_f1
 
-ARTICLES = "context_articles.json"  # the pages, beside the questions
+ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
 SOURCE = "https://allenai.org/data/iirc"
 UNANSWERED = ("none", "bad")  # types of answers outside the answerable subset
-MAIN = "main"  # what the contexts of a question call its main passage
+MAIN = "main"  # the name of the main passage in the contexts of a question
 
 
 class _Kind(Record):
@@ -62,7 +62,7 @@ class _Asking(_Untyped):
 
 
 class _Question(NamedTuple):
-    """An answerable question of a file: its main passage, its record, and its answers."""
+    """An answerable question: its main passage, its record, and its answers."""
 
     passage: Paragraph
     record: _Asking
@@ -70,18 +70,18 @@ class _Question(NamedTuple):
 
 
 def read_iirc(path: Path, released: bool = False) -> list[Asked]:
-    """The answerable questions of a file (IRCoT §4), each without a context: their pages are beside
-    the file, in context_articles.json.
+    """The answerable questions of a file (IRCoT §4), without contexts: their pages are in
+    context_articles.json in the same folder.
 
-    Only the pages that questions refer to are held in memory. `answers`: several spans are one
-    answer, written as a JSON list; a value is followed by the value with its unit. `kind`: the type
-    of the answer. `gold`: for each context the paragraph of its page that contains it, else the one
-    most like it; where the page has no paragraph, one that is in no corpus. The main passage is
-    always there and therefore not gold (released program), unless nothing else is. `released`: as
-    IRCoT's released program takes answers, values without their units and every text through ftfy.
-    Raises ValueError naming file, record and field where a file is not in the official format or a
-    page is missing. Differs from the released program: where only the main passage is gold, its
-    recall is 0.
+    Only the pages that questions refer to are held in memory. `answers`: several spans make one
+    answer, written as a JSON list; a value with a unit makes two, without and with the unit.
+    `kind`: the type of the answer. `gold`: for each context, the paragraph of its page that
+    contains it, otherwise the most similar one; for a page without paragraphs, one that is in no
+    corpus. The main passage is always given and therefore not gold (released program), unless
+    nothing else is. `released`: answers as in IRCoT's released program, values without units and
+    all texts corrected by ftfy. Raises ValueError, naming file, record and field, if a file is not
+    in the official format or a page is missing, and FileNotFoundError without the pages. Differs
+    from the released program: there, recall is 0 if only the main passage is gold.
     """
     articles = _find_articles(path)
     asked = list(_read_asked(path, released))
@@ -132,8 +132,8 @@ def _page(context: _Context) -> str:
 
 
 def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:
-    """The first paragraph of a page that contains a snippet, whatever its white space, else the one
-    most like it (released program).
+    """The first paragraph of a page that contains a snippet, apart from differences in white space,
+    otherwise the most similar one (released program).
     """
     words = " ".join(snippet.split())
     texts = [" ".join(paragraph.text.split()) for paragraph in paragraphs]
@@ -147,7 +147,7 @@ def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Para
 
 
 def _read_answers(kind: str, answer: dict, where: str, released: bool) -> tuple[str, ...]:
-    """The texts of an answer: one, and for a value with a unit another."""
+    """The texts of an answer: one, or two for a value with a unit, without and with the unit."""
     mend = _mend if released else str
     if kind == "span":
         spans = [mend(span) for span in _read_spans(answer, where)]
@@ -169,17 +169,17 @@ def _read_spans(answer: dict, where: str) -> list[str]:
 
 
 def _mend(text: str) -> str:
-    """A text with its encoding mended and its quotation marks straight, as by ftfy (released
-    program: answers and predictions, before they are scored).
+    """A text with its encoding repaired and its quotation marks made straight by ftfy, as answers
+    and predictions are before scoring (released program).
     """
-    from ftfy import fix_text  # which takes a while to import, and few runs need
+    from ftfy import fix_text  # slow to import, and few runs need it
 
     return fix_text(text)
 
 
 def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> float:
-    """A score of a prediction that was cut and mended as in IRCoT's released program, which cuts a
-    list at every comma, JSON or not.
+    """The score of a prediction after IRCoT's released program has split and corrected it: it
+    splits a list at every comma, whether it is JSON or not.
     """
     listed = prediction.strip().startswith("[") or prediction.strip().endswith("]")
     bare = prediction.translate(str.maketrans("", "", '"[]'))

@@ -14,7 +14,7 @@ from ircotlib.datasets.fields import AGAIN, Record, String, Text, read_rows
 
 SOURCE = "https://github.com/facebookresearch/KILT"
 PAGES = "kilt_knowledgesource.json"  # 35 GB
-WORDS = 100  # of a passage, as DPR cuts Wikipedia (SearChain §4.1)
+WORDS = 100  # in a passage, as DPR splits Wikipedia (SearChain §4.1)
 SECTION, BULLET = "Section::::", "BULLET::::"
 
 
@@ -37,11 +37,11 @@ class _Page(Record):
 def read_kilt(
     path: Path, dataset: str, ask: Callable[[str], str] = str, kind: str = ""
 ) -> Iterator[Asked]:
-    """The questions of a task, in order, without contexts and gold paragraphs: KILT gives places in
-    pages.
+    """The questions of a task, in order, without contexts and gold paragraphs: KILT's gold evidence
+    is a place on a page.
 
-    `ask`: how the input is put as a question. The answers of a record are those of all its outputs,
-    each once. Raises ValueError naming file, line and field.
+    `ask`: turns the input into a question. The answers of a record are the distinct answers of all
+    its outputs. Raises ValueError, naming file, line and field.
     """
     for record, where in read_rows(path, _Asking):
         said = (output.answer.strip() for output in record.output)
@@ -54,10 +54,11 @@ def read_kilt(
 
 
 def read_pages(path: Path) -> Iterator[Paragraph]:
-    """The passages of the pages of KILT's knowledge source, of at most 100 words, read as a stream.
+    """The pages of KILT's knowledge source as passages of at most 100 words, read as a stream.
 
-    Titles, heads of sections and the marks of bullets are left out. Differs from KILT's own
-    passages: those are whole sentences of at most 100 tokens.
+    Titles, section headings and bullet marks are left out of the texts. Differs from KILT's own
+    passages: those are whole sentences of at most 100 tokens. Raises ValueError if there is no
+    page.
     """
     page = None
     for page, _ in read_rows(path, _Page):
@@ -72,7 +73,7 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
 
 def read_beside(path: Path) -> Iterator[Paragraph]:
     """The passages of the knowledge source near a task's questions: in their folder, in the one
-    above, or in `kilt` in either. Raises FileNotFoundError where there is none.
+    above, or in the folder `kilt` of either. Raises FileNotFoundError if it is in none of them.
     """
     near = (path.parent, path.parent.parent)
     folders = [folder / part for folder in near for part in (KNOWLEDGE_SOURCE.name, "")]

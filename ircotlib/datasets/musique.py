@@ -39,14 +39,16 @@ def read_musique(path: Path) -> list[Asked]:
     answerable subset).
 
     Blank aliases are left out. `kind` is the shape of the question, from its id: "2hop", "3hop1",
-    ... Raises ValueError naming file, line and field where the file is not in the official format.
+    ... Raises ValueError, naming file, line and field, if the file is not in the official format.
     """
     rows = read_rows(path, _Asking)
     return [_read_asked(record, where) for record, where in rows if record.answerable]
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of MuSiQue's questions, answerable or not, with or without answers."""
+    """The paragraphs of all MuSiQue questions in a file, whether answerable or not; answers may be
+    missing, as in the test set.
+    """
     for record, _ in read_rows(path, _Contexts):
         yield from map(_paragraph, record.paragraphs)
 
@@ -82,22 +84,24 @@ class _Decomposed(Record):
 
 
 class Part(NamedTuple):
-    """A single-hop question that a question is made of, the answers before it filled in."""
+    """A single-hop question that is part of a question, with the answers of earlier parts filled
+    in, and its answer.
+    """
 
     question: str
     answer: str
 
 
 def read_parts(path: Path) -> dict[str, tuple[Part, ...]]:
-    """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1);
-    errors as those of read_musique.
+    """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1).
+    Errors: see read_musique.
     """
     records = (record for record, _ in read_rows(path, _Decomposed) if record.answerable)
     return {record.id: tuple(_fill_in(record.question_decomposition)) for record in records}
 
 
 def _fill_in(steps: Sequence[_Step]) -> Iterator[Part]:
-    """ "#1" in a part is the answer of the first."""
+    """The parts of a question; "#1" in a part is replaced by the answer of the first part."""
     answers = {f"#{number}": step.answer for number, step in enumerate(steps, start=1)}
     for step in steps:
         asked = re.sub(r"#\d+", lambda mark: answers.get(mark[0], mark[0]), step.question)
@@ -112,7 +116,7 @@ DATASET = Dataset(
     source=SOURCE,
     read=read_musique,
     scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
-    # the authors' program pools the answerable and the full variant: the number in the paper is of
+    # the authors' program pools the answerable and the full variant: the paper's count is that of
     # these six files
     full=FullCorpus(
         name="musique",

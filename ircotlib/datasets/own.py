@@ -1,4 +1,4 @@
-"""A user's own questions, one JSON object a line (docs/data.md)."""
+"""A user's own questions, one JSON object per line (docs/data.md)."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -32,8 +32,8 @@ def read_own(path: Path) -> Iterator[Asked]:
     """The questions of a file with the paragraphs of their contexts, in order.
 
     Fields: id, question, answers (the first is shown, the others are aliases), paragraphs (title,
-    text, and is_supporting where it is known), and, if wanted, kind. Raises ValueError naming line
-    and field.
+    text, and is_supporting if known), and optionally kind. Raises ValueError, naming file, line and
+    field.
     """
     for record, _ in read_rows(path, _Asking):
         context = tuple(make_paragraph(entry.title, entry.text) for entry in record.paragraphs)
@@ -44,9 +44,8 @@ def read_own(path: Path) -> Iterator[Asked]:
 
 
 def write_own(folder: Path, asked: Iterable[Asked]) -> Path:
-    """Write questions with their contexts as a user's own; return the folder, which is a data_dir.
-
-    Differs from what was asked: gold paragraphs outside of the context are lost.
+    """Write questions with their contexts as a user's own, and return the folder, to be used as
+    data_dir. Gold paragraphs outside the context are lost.
     """
     rows = (
         {"id": question.id, "question": question.text, "kind": question.kind}

@@ -1,4 +1,4 @@
-"""The scores of what a system says of a question, as the question's data set wants them."""
+"""The scores of a system's prediction for a question, as defined by the question's data set."""
 
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
@@ -6,11 +6,11 @@ from ircotlib.metrics import paragraph_recall
 
 
 def score(question: Question, prediction: Prediction, released: bool = False) -> dict[str, float]:
-    """Recall, the scores of the answer that the data set names, all 0 to 1, and how many paragraphs
-    and steps there were (IRCoT §4.1).
+    """Recall and the data set's scores of the answer, all from 0 to 1, and the numbers of
+    paragraphs and of steps (IRCoT §4.1).
 
-    "recall" is NaN for a question without gold paragraphs. `released`: as IRCoT's released program
-    scores, where it differs.
+    "recall" is NaN for a question without gold paragraphs. `released`: scores as in IRCoT's
+    released program, if they differ.
     """
     scores = find_dataset(question.dataset, released).scores
     found = [paragraph.id for paragraph in prediction.paragraphs]

@@ -12,7 +12,7 @@ from ircotlib.datasets.wording import ask_yes_or_no
 from ircotlib.metrics import cover_em, one_verdict
 
 PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
-NOTHING = ("operation", "no_evidence")  # in place of the evidence of a step
+NOTHING = ("operation", "no_evidence")  # marks of a step without evidence
 VERDICTS = ("Yes", "No")
 
 
@@ -34,9 +34,9 @@ class _Paragraph(Record):
 
 
 def read_strategyqa(path: Path) -> Iterator[Asked]:
-    """The questions of a file, in order. Gold are the paragraphs that the first annotator named.
+    """The questions of a file, in order. The gold paragraphs are those the first annotator named.
 
-    Raises ValueError naming file, record and field.
+    Raises ValueError, naming file, record and field.
     """
     for record, where in read_list(path, _Asking):
         text = ask_yes_or_no(record.question)
@@ -46,12 +46,14 @@ def read_strategyqa(path: Path) -> Iterator[Asked]:
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs that annotators named, from the file beside the questions."""
+    """The paragraphs that annotators named, from a file in the folder of the questions. Raises
+    FileNotFoundError if it is missing, and ValueError if it has no paragraphs or is damaged.
+    """
     places = [path.with_name(name) for name in PARAGRAPHS]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         names = " or ".join(PARAGRAPHS)
-        raise FileNotFoundError(f"no paragraphs of StrategyQA: expected {names} beside {path}")
+        raise FileNotFoundError(f"no paragraphs of StrategyQA: expected {names} next to {path}")
     rows = list(read_lines(found) if found.suffix == ".jsonl" else _read_object(found))
     if not rows:
         raise ValueError(f"{found}: found no paragraphs, expected at least one: {AGAIN}")
@@ -73,7 +75,7 @@ def _read_object(path: Path) -> Iterator[tuple[object, str]]:
 
 
 def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
-    """The paragraphs in lists in lists."""
+    """The ids of the paragraphs in nested lists."""
     if isinstance(evidence, list) and depth < DEEPEST:
         for part in evidence:
             yield from _named(part, where, depth + 1)
@@ -82,7 +84,7 @@ def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
 
 
 def accuracy(prediction: str, answers) -> float:
-    """1.0 if the prediction holds the right one of Yes and No and not the other, else 0.0."""
+    """1.0 if the prediction contains the right one of Yes and No and not the other, else 0.0."""
     return one_verdict(prediction, answers, VERDICTS)
 
 

@@ -29,10 +29,9 @@ class _Names(Record):
 def read_2wikimultihopqa(path: Path) -> list[Asked]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
-    If the official id_aliases.json is beside the file, its aliases and demonyms of the answer
-    follow the answer, in alphabetical order, blank ones left out; otherwise the answer stands
-    alone. Raises ValueError naming file, record and field where the file is not in the official
-    format.
+    If the official id_aliases.json is in the same folder, the aliases and demonyms of the answer
+    follow it in alphabetical order, without blank ones; otherwise there is only the answer. Raises
+    ValueError, naming file, record and field, if the file is not in the official format.
     """
     aliases, found = _read_aliases(Path(path).with_name(ALIASES)), []
     for record, where in read_list(path, _Asking):
@@ -43,15 +42,15 @@ def read_2wikimultihopqa(path: Path) -> list[Asked]:
 
 
 def read_contexts(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of the contexts of 2WikiMultihopQA's questions; test questions, which lack
-    answers, are welcome.
+    """The paragraphs of the contexts of 2WikiMultihopQA's questions; the questions may lack
+    answers, as in the test set.
     """
     for record, where in stream_list(path):
         yield from read_context(check(record, Contexts, where), " ")
 
 
 def _read_aliases(path: Path) -> dict[str, set[str]]:
-    """Other names by Wikidata id; none where the file is absent."""
+    """Aliases and demonyms by Wikidata id; none if the file is missing."""
     rows = read_rows(path, _Names) if path.is_file() else ()
     return {
         row.Q_id: {name for name in (*row.aliases, *row.demonyms) if name.strip()}

@@ -1,4 +1,4 @@
-"""How the inputs in official files are worded as questions."""
+"""Words the inputs in official files as questions."""
 
 from ircotlib.data import excerpt
 
@@ -6,9 +6,10 @@ SEPARATOR = " [SEP] "  # between the subject and the relation of zsRE's and T-RE
 
 
 def ask_relation(text: str) -> str:
-    """The question for "subject [SEP] relation" (zsRE, T-REx).
+    """The question for an input "subject [SEP] relation" of zsRE or T-REx; ValueError for any other
+    input.
 
-    This wording is ours: neither KILT nor SearChain says how the input is put.
+    This wording is ours: neither KILT nor SearChain gives one.
     """
     subject, separator, relation = text.partition(SEPARATOR)
     if not (subject.strip() and separator and relation.strip()):
@@ -17,10 +18,10 @@ def ask_relation(text: str) -> str:
 
 
 def ask_claim(claim: str) -> str:
-    """How a claim is put as a question (SearChain, Appendix: its prompt for FEVER)."""
+    """A claim as a question (SearChain, Appendix: its prompt for FEVER)."""
     return f"Is it true that {claim.strip().rstrip('.')} (SUPPORTS or REFUTES)?"
 
 
 def ask_yes_or_no(question: str) -> str:
-    """How a question of StrategyQA is put (SearChain, Appendix: its prompt for StrategyQA)."""
+    """A question of StrategyQA as SearChain words it (Appendix: its prompt for StrategyQA)."""
     return f"{question.strip()} (Yes or No)"

@@ -1,5 +1,5 @@
-"""The addresses at which a model is served: requests shared among them, and patience with one that
-is busy or away. The client is `openai`, its own retries switched off.
+"""The addresses at which a model is served: requests are shared among them, and repeated while a
+server is busy or unavailable. The client is `openai`, with its own retries switched off.
 """
 
 import email.utils
@@ -17,14 +17,17 @@ from ircotlib.generation.served import read_usage
 from ircotlib.urls import IN_CLEAR, is_here, may_have_key, read_urls
 
 KEY = "OPENAI_API_KEY"
-BUSY = (408, 409, 429)  # these and all from 500 on: the same request may be answered later
+BUSY = (408, 409, 429)  # with these, and 500 or above, the same request may be answered later
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds, except `attempts`: how often a request is sent at most. Between two attempts there
-    is a pause, at first `first_pause`, then twice as long each time up to `longest_pause`; or what
-    the server asks for (Retry-After) up to `longest_wait`. `timeout`: without a sign of life.
+    """How long to wait for a server, in seconds.
+
+    `attempts`: how often a request is sent at most. The pause after an attempt begins at
+    `first_pause` and doubles each time, up to `longest_pause`. A pause that the server asks for
+    (Retry-After) is used instead; one above `longest_wait` ends the attempts. `timeout`: how long a
+    server may be silent.
     """
 
     timeout: float = 300.0
@@ -35,9 +38,9 @@ class Patience:
 
 
 class Away(Exception):
-    """No answer now, but perhaps later. `wait`: seconds that the server asks for; `lost`: the
-    connection failed; `billed`: the server may have written, and charge for it; `alone`: others
-    may well be answered.
+    """No answer now, but perhaps later. `wait`: the seconds that the server asks to wait; `lost`:
+    the connection failed; `billed`: the server may have written a text, and charge for it; `alone`:
+    perhaps only this request fails.
     """
 
     def __init__(self, reason: str, wait=0.0, lost=False, billed=False, alone=False):
@@ -46,7 +49,9 @@ class Away(Exception):
 
 
 class Refused(ValueError):
-    """A request that the server does not take; `code` and `field` as the server names them."""
+    """A request that the server does not accept. `code`, `field`: what the server calls the error
+    and the field at fault.
+    """
 
     def __init__(self, reason: str, code: object = None, field: object = None):
         super().__init__(reason)
@@ -54,7 +59,9 @@ class Refused(ValueError):
 
 
 class Address:
-    """One address, and how it does. The key goes where may_have_key says."""
+    """One address and its state: requests in flight, when it may be asked again, and whether its
+    connection failed. The key is sent only where may_have_key allows it.
+    """
 
     def __init__(self, url: str, patience: Patience):
         self.url, self.patience = url, patience
@@ -67,15 +74,15 @@ class Address:
             api_key=(not self.kept_back and key) or "none",
             max_retries=0,
             timeout=self.patience.timeout,
-            # a proxy would get what is meant for this machine
+            # a proxy must not see requests to this machine
             http_client=openai.DefaultHttpxClient(
                 follow_redirects=False, trust_env=not is_here(url)
             ),
         )
 
     def post(self, endpoint: str, body: Mapping) -> dict:
-        """The reply to one request, sent once. Raises Away, Refused, LookupError or PermissionError
-        as `ask` says.
+        """The reply to a request that is sent once. Raises Away for a failure that may pass, and
+        Refused, LookupError or PermissionError as Addresses.ask does.
         """
         import httpx2
 
@@ -108,19 +115,20 @@ class Address:
 
 
 class Addresses:
-    """All addresses of a model; the least busy one is asked."""
+    """All addresses of a model; each request goes to the least busy one."""
 
     def __init__(self, urls: tuple[str, ...], patience: Patience, budget: Budget):
         self.all = [Address(url, patience) for url in urls]
         self.patience, self.budget, self._lock = patience, budget, Lock()
 
     def ask(self, endpoint: str, body: Mapping, most: Usage) -> dict:
-        """The reply to a request, as JSON. `most`: the tokens that it may cost.
+        """The reply to a request, parsed from JSON. `most`: the tokens that it may cost.
 
-        Asked again while the server is busy or away (Patience). An address whose connection fails
-        while another is left is asked no more. Raises ConnectionError when all patience is over,
-        RuntimeError if perhaps with this request alone, PermissionError for a key or an account,
-        LookupError for an unknown model or endpoint, Refused, BudgetSpent.
+        The request is repeated while the server is busy or unavailable (see Patience). An address
+        whose connection fails is not used again while another works. After the last attempt this
+        raises ConnectionError, or RuntimeError if perhaps only this request fails. Also raises
+        PermissionError for a key or an account, LookupError for an unknown model or endpoint,
+        Refused, and BudgetSpent.
         """
         pause, attempts = self.patience.first_pause, 0
         while True:
@@ -139,7 +147,9 @@ class Addresses:
                     pause = min(2 * pause, self.patience.longest_pause)
 
     def _choose(self) -> Address:
-        """The least busy address that is not lost, held when it has no more to wait."""
+        """The least busy address whose connection has not failed, returned once its wait is
+        over.
+        """
         with self._lock:
             left = [one for one in self.all if not one.lost] or self.all
             address = min(left, key=lambda one: (one.free_at > time.monotonic(), one.in_flight))
@@ -165,7 +175,7 @@ class Addresses:
                 address.in_flight -= 1
 
     def _leave(self, address: Address, away: Away) -> bool:
-        """Whether others take over from an address whose connection failed; says so once."""
+        """Whether other addresses take over from one whose connection failed; prints this once."""
         with self._lock:
             left = [one for one in self.all if not one.lost and one is not address]
             if not away.lost or not left:
@@ -178,14 +188,16 @@ class Addresses:
         return True
 
     def _check(self, address: Address, away: Away, attempts: int) -> None:
-        """Raise ConnectionError when there is no more patience."""
+        """Raise ConnectionError, or RuntimeError if perhaps only this request fails, when the
+        attempts are used up or the server asks for too long a wait.
+        """
         if away.wait > self.patience.longest_wait:
             over = f"asks to wait for {away.wait:.0f} s"
         elif attempts >= self.patience.attempts:
             over = f"did not answer, asked {attempts} times"
         else:
             return
-        again = "all replies are kept: run the same again later, it goes on"
+        again = "all replies are kept: run the same command again later, and it goes on"
         kind = RuntimeError if away.alone else ConnectionError
         raise kind(f"{address.url} {over} ({away}); {again}") from away
 
@@ -200,9 +212,9 @@ def _openai():
 
 
 def read_addresses(server: str) -> tuple[str, ...]:
-    """The addresses in a text, with commas between them; without a path they get "/v1".
+    """The addresses in a text, separated by commas; one without a path gets "/v1".
 
-    Raises ValueError for one that is no address or holds a password.
+    Raises ValueError for one that is not an address or contains a password.
     """
     example = "http://127.0.0.1:8000 or https://host/v1"
     urls = read_urls(server, example, KEY)
@@ -215,12 +227,12 @@ def _read_json(text: str) -> dict:
     except ValueError:
         reply = None
     if not isinstance(reply, dict):
-        raise Away(f"a reply that is no JSON object: {text[:80]!r}", billed=True, alone=True)
+        raise Away(f"a reply that is not a JSON object: {text[:80]!r}", billed=True, alone=True)
     return reply
 
 
 def _read_wait(headers: Mapping[str, str]) -> float:
-    """The seconds of Retry-After, a number or a date; 0: none."""
+    """The seconds to wait according to Retry-After, which has a number or a date; 0 without it."""
     said = headers.get("retry-after", "")
     try:
         return max(0.0, float(said))

@@ -1,4 +1,4 @@
-"""Cutting what waits into batches, and answering them side by side."""
+"""Cuts waiting requests into batches, and answers batches in parallel."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class _Ended(NamedTuple):
-    """One iterator has come to its end, or to an error."""
+    """The end of one iterator, and the error that ended it, if any."""
 
     error: BaseException | None = None
 
@@ -21,8 +21,9 @@ def cut_batches(
     counts: Sequence[int] | None = None,
     order: Iterable[int] | None = None,
 ) -> list[list[int]]:
-    """The places of all in batches: each as many as `rows` and `tokens`, padding included, allow;
-    at least one. `counts`: the rows of each, None: one. `order`: None: the shortest first.
+    """The places of all lengths, in batches: as many in each as `rows` and `tokens`, padding
+    included, allow, and at least one. `counts`: the rows that each takes; None: one each.
+    `order`: the order of the places; None: the shortest first.
     """
     batches, filled, longest = [], 0, 0
     for place in sorted(range(len(lengths)), key=lengths.__getitem__) if order is None else order:
@@ -41,10 +42,10 @@ def count_cores() -> int:
 
 
 def side_by_side(works: Iterable[Iterator], threads: int) -> Iterator:
-    """Yield what iterators yield, as it comes; at most `threads` of them are at work at once.
+    """Run iterators in parallel, at most `threads` at once, and yield their items as they come.
 
-    An error of one of them is raised here; then, and when nobody asks for more, the others stop
-    after what they are at.
+    An error in one of them is raised here. After an error, and when the caller stops early, the
+    others stop after their current item.
     """
     works = list(works)
     if threads == 1 or len(works) < 2:

@@ -1,4 +1,4 @@
-"""What a process spends on models behind servers, and where it stops."""
+"""What a process spends on models behind servers, and the limit at which it stops."""
 
 from threading import Condition
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from ircotlib.prices import Price, in_dollars
 
 
 class BudgetSpent(Exception):
-    """The next request might cost more than is left."""
+    """The next request might exceed the limits."""
 
 
 class Usage(NamedTuple):
-    """Tokens read and written; for a request that is not yet answered, at most."""
+    """Tokens read and written; for a request that is not yet answered, upper bounds."""
 
     prompt_tokens: int
     tokens: int
@@ -20,8 +20,9 @@ class Usage(NamedTuple):
 class Budget:
     """Counts requests, tokens and cost over all threads; shared by all runs of a process.
 
-    `max_cost`: USD; `max_requests`: those sent, each attempt counted. None: no limit. A request is
-    sent only if what was spent, all in flight and itself, each at its most, stay within the limits.
+    `max_cost`: in USD. `max_requests`: requests sent, where every attempt counts. None: no limit.
+    A request is sent only if it stays within the limits even when it and all requests in flight
+    cost as much as they can.
     """
 
     def __init__(
@@ -31,14 +32,14 @@ class Budget:
         max_requests: int | None = None,
     ):
         if max_cost is not None and price is None:
-            raise ValueError("found max_cost and no price, expected one: set prices")
+            raise ValueError("found max_cost but no price, expected one: set prices")
         self.price, self.max_cost, self.max_requests = price, max_cost, max_requests
         self.requests, self.spent, self.used = 0, 0.0, Usage(0, 0)
         self._in_flight, self._changed = 0.0, Condition()
 
     def reserve(self, most: Usage) -> float:
-        """Wait until a request may be sent, and return what it may cost. Raises BudgetSpent when it
-        may not, even when all in flight are answered.
+        """Wait until a request may be sent, and return what it may cost at most. Raises BudgetSpent
+        if it would exceed the limits even after all requests in flight are answered.
         """
         cost = self.price.of(*most) if self.price else 0.0
         with self._changed:
@@ -50,7 +51,7 @@ class Budget:
         return cost
 
     def settle(self, reserved: float, used: Usage | None) -> None:
-        """Count what a request cost; None: not known, so as much as was reserved for it."""
+        """Count what a request cost; None: unknown, so the reserved cost is counted."""
         with self._changed:
             self._in_flight -= reserved
             if used is None:
@@ -74,5 +75,6 @@ class Budget:
         return (
             f"spent {spent} with {self.requests} requests, {self.used.prompt_tokens} tokens read "
             f"and {self.used.tokens} written; the next might exceed {' or '.join(most)}. All "
-            "replies are kept: run the same again for a new budget of this size, or raise it"
+            "replies are kept: run the same command again for a new budget of this size, or raise "
+            "it"
         )

@@ -1,4 +1,4 @@
-"""A causal model's reading of prompts, in which nothing is read twice, and its decoding."""
+"""Reading prompts with a causal model, without computing a shared prefix twice, and decoding."""
 
 from collections.abc import Generator, Sequence
 
@@ -10,17 +10,19 @@ from transformers.cache_utils import DynamicLayer
 
 from ircotlib.generation.prefixes import Prefixes
 
-ROOM = 64  # columns of a cache that are made at once
+ROOM = 64  # columns by which a cache grows at once
 
-Going = tuple[list[int], list[int]]  # the places of the rows to go on with, and their last tokens
+Going = tuple[list[int], list[int]]  # the places of the rows to continue, and their last tokens
 Decoder = Generator[torch.Tensor, Going, None]
 Prompts = Sequence[Sequence[int]]
 
 
 def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
-    """Yield the logits after every row, at first after every prompt; be sent how to go on.
+    """Yield the logits after every prompt, then after every row, rows x vocabulary; after each, be
+    sent the rows to continue and their last tokens.
 
-    `prefixes`: what was read before, with limit 0 unless the model `can_reuse` it; it is added to.
+    `prefixes`: the prefix cache, which this reads and extends; its limit must be 0 unless the model
+    `can_reuse` it.
     """
     logits, cache = _read(model, prompts, prefixes)
     _, mask, positions = _padded(model, prompts)
@@ -37,7 +39,7 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
 
 
 class Growing(DynamicLayer):
-    """Keys and values with room for more, so that a token is added without copying the others."""
+    """Keys and values with spare room, so that a token is added without copying the others."""
 
     def __init__(self, layer: DynamicLayer):
         super().__init__()
@@ -45,7 +47,7 @@ class Growing(DynamicLayer):
         self._hold(layer.keys, layer.values)
 
     def update(self, key_states, value_states, *args, **kwargs):
-        """Add the states of one token a row; as DynamicLayer."""
+        """Add the states of one token per row, as DynamicLayer does."""
         columns = self.keys.shape[2]
         if columns == self._all[0].shape[2]:
             self._hold(self.keys, self.values)
@@ -54,7 +56,7 @@ class Growing(DynamicLayer):
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
-        """Keep these rows; as DynamicLayer."""
+        """Keep only these rows, as DynamicLayer does."""
         self._hold(self.keys, self.values, indices)
 
     def _hold(self, keys: torch.Tensor, values: torch.Tensor, rows=None) -> None:
@@ -66,7 +68,7 @@ class Growing(DynamicLayer):
 
 
 def _with_room(states: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
-    """These rows of states, or all, with room for more columns."""
+    """These rows of states (None: all), with room for more columns."""
     count, heads, columns, width = states.shape
     count = count if rows is None else len(rows)
     larger = states.new_empty(count, heads, columns + ROOM, width)
@@ -78,8 +80,8 @@ def _with_room(states: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
 
 
 def can_reuse(model) -> bool:
-    """Whether what was read stays right whatever follows: keys and values of all tokens are kept,
-    as they are without a sliding window and without states, and positions do not depend on length.
+    """Whether the keys and values of a prefix stay valid with any continuation: all are kept (no
+    sliding window, no recurrent states), and positions do not depend on the length.
     """
     if model.config.is_encoder_decoder or model._is_stateful:
         return False
@@ -90,8 +92,9 @@ def can_reuse(model) -> bool:
 
 
 def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
-    """Read prompts, except for what was read before: first what they share, then those together
-    that have about as much left. Return the logits after each, and the cache.
+    """Read prompts, except for prefixes that were read before: first the prefixes that they share,
+    then groups of prompts with about as many tokens left. Return the logits after each prompt,
+    and the cache.
     """
     if common := prefixes.common(prompts):
         _read(model, common, prefixes)
@@ -106,7 +109,7 @@ def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Ca
 
 
 def _read_at_once(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
-    """Read the same number of tokens at the end of each, padding included."""
+    """Read prompts in one pass: the same number of tokens at the end of each, padding included."""
     ids, mask, positions = _padded(model, prompts)
     cache = _remembered(prompts, prefixes)
     first = 0 if cache is None else cache.get_seq_length()
@@ -125,7 +128,7 @@ def _forward(model, ids, mask, positions, cache) -> tuple[torch.Tensor, Cache]:
 
 
 def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Token ids, mask and positions, rows by longest; the padding is at the left."""
+    """Token ids, mask and positions, each rows x longest prompt; the padding is on the left."""
     rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
     ids = pad_sequence(rows, batch_first=True, padding_side="left").to(model.device)
     mask = pad_sequence([torch.ones_like(row) for row in rows], True, padding_side="left")
@@ -134,8 +137,8 @@ def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.
 
 
 def _remembered(prompts: Prompts, prefixes: Prefixes) -> Cache | None:
-    """A cache of what was read of the prompts, without as many tokens of each as the one with the
-    most left to read has; None if nothing can be left out.
+    """The cache for the beginnings of prompts, padded on the left. All prompts keep the same number
+    of tokens to read: that of the prompt with the most. None if this saves nothing.
     """
     rest = max(len(prompt) - prefixes.known(prompt) for prompt in prompts)
     if rest >= max(map(len, prompts)):
@@ -151,7 +154,7 @@ def _remembered(prompts: Prompts, prefixes: Prefixes) -> Cache | None:
 
 
 def _states(cache: Cache, row: int, first: int, last: int, prefixes: Prefixes) -> torch.Tensor:
-    """Keys and values of columns of a row, all layers side by side: columns x features."""
+    """Keys and values of some columns of a row, concatenated over layers: columns x features."""
     both = [states for layer in cache.layers for states in (layer.keys, layer.values)]
     prefixes.shapes = [(states.shape[1], states.shape[3]) for states in both]
     parts = [states[row, :, first:last].transpose(0, 1).flatten(1) for states in both]
@@ -159,7 +162,7 @@ def _states(cache: Cache, row: int, first: int, last: int, prefixes: Prefixes) -
 
 
 def _joined(caches: Sequence[Cache]) -> Cache:
-    """One cache of the rows of several, padded at the left."""
+    """One cache with the rows of several, padded on the left."""
     width = max(cache.get_seq_length() for cache in caches)
 
     def join(states: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -1,8 +1,8 @@
-"""Decoding of a batch with transformers models, greedily or by draws: a prompt is read once for all
-its texts, and a text that has ended costs nothing more.
+"""Batched decoding with transformers models, greedy or by sampling: a prompt is read once for all
+its texts, and a text that has ended costs no more computation.
 
 `model.generate` reads a prompt once for each of its texts, and computes every row until the last
-one has ended; here a row leaves the batch, cache included, with its last token.
+row has ended; here a row leaves the batch and the cache after its last token.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from ircotlib.generation.batches import cut_batches
 from ircotlib.generation.causal import Decoder, causal
 from ircotlib.generation.prefixes import Prefixes
 
-ENCODED = 2048  # tokens that a T5's encoder reads together on a CPU
+ENCODED = 2048  # tokens that the encoder reads at a time on a CPU
 
 
 def most_probable(rows: Sequence[int], logits: torch.Tensor) -> list[int]:
@@ -34,14 +34,14 @@ def decode(
     places: Sequence[int] | None = None,
     prefixes: Prefixes | None = None,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Write rows after prompts, a token at a time, until `ends(row, tokens so far)`; yield the row
-    and its tokens when it ends.
+    """Continue prompts token by token; when `ends(row, tokens so far)` is true, yield the row and
+    its tokens.
 
-    `prompts`: token ids. `places`: the prompt of each row; None: one row for each prompt.
-    `choose(rows, logits)`: the next token of each, logits rows x vocabulary. `prefixes`: what was
-    read before, for causal models that `can_reuse`; it is added to. The other prompts of
-    its batch change a text only where two tokens are so nearly equal that the rounding of sums
-    decides: rare in float32, less so in bfloat16.
+    `prompts`: token ids. `places`: the prompt of each row; None: one row per prompt.
+    `choose(rows, logits)`: the next token of each row; logits: rows x vocabulary. `prefixes`: the
+    prefix cache, for causal models that `can_reuse` it; it is extended. The other prompts in a
+    batch change a text only where two tokens are so nearly equally probable that rounding decides:
+    rarely in float32, more often in bfloat16.
     """
     places = list(range(len(prompts)) if places is None else places)
     live, written = list(range(len(places))), [[] for _ in places]
@@ -64,7 +64,7 @@ def decode(
 
 
 def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
-    """Yield the logits after every row, at first after every prompt; be sent how to go on."""
+    """As causal.causal, for models with an encoder, which reads the prompts."""
     ids, mask = _padded(model, prompts)
     encoded = _encoded(model, ids, mask)
     ids = torch.full_like(ids[:, :1], _start_token(model))
@@ -81,8 +81,8 @@ def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
 
 
 def _encoded(model, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The states of a T5's encoder, rows x longest x width; on a CPU a few rows at a time, so that
-    what a layer makes stays in the processor's cache.
+    """The encoder's states, rows x longest x width; on a CPU computed a few rows at a time, so that
+    the activations of a layer stay in the processor's cache.
     """
     encoder, lengths = model.get_encoder(), mask.sum(-1).tolist()
     tokens = ENCODED if ids.device.type == "cpu" else ids.numel()
@@ -97,7 +97,7 @@ def _encoded(model, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def _padded(model, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and mask, rows by longest; what is in the padding is never read."""
+    """Token ids and mask, each rows x longest prompt; the padding is masked."""
     rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
     ids = pad_sequence(rows, batch_first=True)
     mask = pad_sequence([torch.ones_like(row) for row in rows], True)
@@ -110,14 +110,14 @@ def _start_token(model) -> int:
 
 
 def keep_bias(encoder) -> None:
-    """Have a T5's encoder make its bias once: it depends on distances alone, so that the bias of a
-    shorter text is a corner of it.
+    """Make a T5's encoder compute its position bias only once: it depends only on distances, so the
+    bias of a shorter text is a corner of that of a longer one.
     """
     attention = encoder.block[0].layer[0].SelfAttention
     make, kept = attention.compute_bias, []
 
     def corner(queries: int, keys: int, **how) -> torch.Tensor:
-        bias = kept[0] if kept else None  # another thread may keep another one at any time
+        bias = kept[0] if kept else None  # another thread may replace it at any time
         if bias is None or bias.shape[-1] < keys:
             bias = make(keys, keys, **how).contiguous()
             kept[:] = [bias]
@@ -129,13 +129,13 @@ def keep_bias(encoder) -> None:
 def row_by_row_attention(
     module, query, key, value, lengths, *, scaling=None, position_bias=None, **_
 ) -> tuple[torch.Tensor, None]:
-    """Attention of a T5 encoder, each row by itself and without its padding.
+    """Attention of a T5 encoder, computed row by row and without padding.
 
-    The numbers are those of "sdpa", which adds bias and mask up in a matrix of rows x heads x
-    longest x longest in every layer: in a small model on a CPU that takes more time than all else.
-    The bias alone is one matrix for all rows. `lengths`: of the rows, in tokens; None: no padding.
+    The result is that of "sdpa", which adds bias and mask in every layer, in a matrix of rows x
+    heads x longest x longest; in a small model on a CPU, that takes more time than everything else.
+    The bias alone is one matrix for all rows. `lengths`: tokens in each row; None: no padding.
     """
-    if position_bias.stride(-1) != 1:  # else it takes twice as long
+    if position_bias.stride(-1) != 1:  # otherwise attention takes twice as long
         position_bias = position_bias.contiguous()
     if lengths is None:
         states = scaled_dot_product_attention(

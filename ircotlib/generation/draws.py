@@ -1,4 +1,4 @@
-"""Drawing the next token of each row of a batch at a temperature."""
+"""Samples the next token of each row of a batch at a temperature."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from ircotlib.program import Sample
 
 
 class Draws:
-    """Draws from softmax(logits / temperature); `decode` calls it.
+    """Samples from softmax(logits / temperature); given to `decode` as `choose`.
 
-    `seeds`, `temperatures`: of each row. A row draws with random numbers of its own, on the CPU: a
-    draw depends neither on the other rows nor, except for the rounding of its logits, on the
-    device. Rounding alone rarely changes a draw, as in greedy decoding: every token has its own
-    random number (Gumbel's), and the largest sum wins. `log_probabilities`: of each row, the sum
+    `seeds`, `temperatures`: one for each row. Each row has its own random numbers, made on the CPU:
+    a draw does not depend on the other rows, nor on the device, except for the rounding of logits.
+    Rounding rarely changes a draw: each token's logit gets its own random number (the Gumbel-max
+    trick), and the token with the largest sum is chosen. `log_probabilities`: for each row, the sum
     over the tokens drawn so far, at temperature 1.
     """
 
@@ -34,14 +34,14 @@ class Draws:
     def _draw(self, row: int, log: torch.Tensor) -> int:
         uniform = torch.rand(log.shape, generator=self._random[row], dtype=torch.double)
         gumbel = -(-uniform.log()).log()
-        # less the largest, so that no temperature is too low
+        # the largest is subtracted first, so that the sum stays finite at any low temperature
         token = int(((log - log.max()) / self.temperatures[row] + gumbel).argmax())
         self.log_probabilities[row] += float(log[token])
         return token
 
 
 def draws_of(requests: Sequence[Sample]) -> Draws:
-    """Draws for the n rows of each request in turn, seeded by the request and the row's number."""
+    """The Draws for n rows of each request in turn; a row's seed is its request and its number."""
     rows = [(request, number) for request in requests for number in range(request.n)]
     seeds = [f"{key(request, '')} {number}" for request, number in rows]
     return Draws(seeds, [request.temperature for request, _ in rows])

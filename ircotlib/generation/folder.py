@@ -1,4 +1,4 @@
-"""The folder of a model, and what can be said of it without its weights and without torch."""
+"""The folder of a model, and what is known about the model without its weights and torch."""
 
 import hashlib
 import json
@@ -19,13 +19,13 @@ VOCABULARIES = ("tokenizer.json", "*.model", "vocab*")
 TEXT_FILES = (CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
               "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model")  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
-OLDER = (*WEIGHT_FILES, "pytorch_model.bin")  # of encoders that the hub has from before safetensors
-# model types of which transformers takes tokenizer.json and "is_encoder_decoder" as they are
+OLDER = (*WEIGHT_FILES, "pytorch_model.bin")  # of encoders on the hub that predate safetensors
+# model types for which transformers uses tokenizer.json and "is_encoder_decoder" unchanged
 PLAIN = ("gpt2", "gpt_neox", "llama", "t5")
 AGAIN = "write or download the folder again"
 POINTER = b"version https://git-lfs"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
-BUFFERS = re.compile(r"\.(attn|attention)\.(masked_)?bias$|inv_freq$")  # no parameters
+BUFFERS = re.compile(r"\.(attn|attention)\.(masked_)?bias$|inv_freq$")  # not parameters
 
 
 def find_folder(
@@ -34,18 +34,17 @@ def find_folder(
     weights: Sequence[str] = WEIGHT_FILES,
     needed: Sequence[str] = (CONFIG,),
 ) -> Path:
-    """The folder of this name, or the one into which the model of this name on the Hugging Face hub
-    is downloaded; `weights`: the names that its weights may have; `needed`: what else must be there
-    beside them and a vocabulary.
+    """The folder of this name, or the folder into which the model of this name is downloaded from
+    the Hugging Face hub. `weights`: possible names of its weight files. `needed`: the files that
+    must be there in addition to weights and a vocabulary.
 
-    Raises FileNotFoundError when there is none, or when configuration, tokenizer or weights are not
-    in it, and ValueError when one of these files is cut off or damaged, as far as can be told
-    without torch.
+    Raises FileNotFoundError if there is no such model or one of these files is missing, and
+    ValueError if one of them is cut off or damaged, as far as can be seen without torch.
     """
     folder = Path(name) if Path(name).is_dir() else _download(name, revision, weights)
     named = [one for one in weights if not one.endswith(".json")]
     expected = {name: (name,) for name in needed} | {" or ".join(named): named}
-    # the one tokenizer without a vocabulary is that of bytes
+    # only the tokenizer that splits a text into bytes has no vocabulary
     if "ByT5" not in str(read_json(folder, TOKENIZER).get("tokenizer_class")):
         expected["a vocabulary (tokenizer.json, *.model or vocab*)"] = VOCABULARIES
     if not all(any(files(folder, *patterns)) for patterns in expected.values()):
@@ -62,13 +61,13 @@ def find_folder(
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether this can only be a name on the Hugging Face hub: there is no such folder."""
+    """Whether this is the form of a name on the Hugging Face hub, and no such folder exists."""
     return bool(HUB_NAME.fullmatch(name)) and not Path(resolve(name)).is_dir()
 
 
 def read_json(folder: Path, name: str) -> dict:
-    """The object in a JSON file of the folder, {} when the file is not there; ValueError, in one
-    line, when it is damaged.
+    """The object in a JSON file of the folder; {} if there is no such file. Raises ValueError, in
+    one line, if it is damaged.
     """
     if not (path := folder / name).is_file():
         return {}
@@ -84,8 +83,9 @@ def read_json(folder: Path, name: str) -> dict:
 
 @contextmanager
 def told(path: Path, what: str) -> Iterator[None]:
-    """Tell in one line what transformers, or a library under it, could not read: its errors have
-    any class and many lines, and do not name the file.
+    """Raise errors of transformers, or of a library that it uses, as a ValueError of one line that
+    names the file: they may have any class and many lines, and do not name it. Lack of memory is
+    raised as it is.
     """
     try:
         yield
@@ -99,15 +99,15 @@ def told(path: Path, what: str) -> Iterator[None]:
 
 
 def files(folder: Path, *patterns: str) -> list[Path]:
-    """The files whose names match one of the patterns, in order of their names."""
+    """The files whose names match one of the patterns, sorted by name."""
     return sorted({path for pattern in patterns for path in folder.glob(pattern)})
 
 
 def hash_files(
     folder: Path, version: int, dtype: str, weights: Sequence[str] = WEIGHT_FILES
 ) -> str:
-    """A hash of the files that decide what the model writes, read whole, of the decoder's version
-    and of the dtype.
+    """A hash of all files that affect what the model writes, of the decoder's version and of the
+    dtype.
     """
     content = hashlib.blake2b(f"{version} {dtype}".encode(), digest_size=16)
     for path in files(folder, *TEXT_FILES, *weights):
@@ -126,7 +126,7 @@ def is_encoder_decoder(folder: Path) -> bool:
 
 
 def count_parameters(folder: Path) -> int:
-    """The number of parameters, from the headers of the weights; tied ones count once."""
+    """The number of parameters, from the headers of the weight files; tied ones count once."""
     shapes = {}
     for path in files(folder, "*.safetensors"):
         shapes |= _read_header(path)
@@ -142,8 +142,8 @@ def count_parameters(folder: Path) -> int:
 
 
 def _read_header(path: Path) -> dict[str, list[int]]:
-    """The shapes of the tensors in a safetensors file, by name; ValueError, in one line, when it is
-    cut off or damaged.
+    """The shapes of the tensors in a safetensors file, by name. Raises ValueError, in one line, if
+    the file is cut off or damaged.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -178,7 +178,7 @@ def _download(name: str, revision: str | None, weights: Sequence[str]) -> Path:
 
 
 def _sha256(path: Path) -> str:
-    """The SHA-256 of a file; what came from the hub has it as its name, which saves reading
+    """The SHA-256 of a file. A file from the hub has it as its name, which saves reading
     gigabytes.
     """
     if path.parent.name == "blobs" and len(path.name) == 64:
@@ -188,15 +188,15 @@ def _sha256(path: Path) -> str:
 
 
 def read_limit(folder: Path) -> int | None:
-    """How many tokens a causal model reads and writes together; None: positions are relative, as in
-    a T5, without a limit.
+    """The maximum number of tokens that a causal model reads and writes in total; None: no limit,
+    as in a T5, whose positions are relative.
     """
     return getattr(_read_config(folder).get_text_config(), "max_position_embeddings", None)
 
 
 @cache
 def read_vocabulary(folder: Path) -> float:
-    """How many tokens a model knows, if config.json says so; else any number."""
+    """The size of a model's vocabulary according to config.json; infinite if it does not say."""
     return read_json(folder, CONFIG).get("vocab_size", inf)
 
 

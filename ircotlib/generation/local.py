@@ -1,6 +1,6 @@
-"""Local transformers models as a backend of Generate, decoding greedily (IRCoT §4.1), and Sample.
+"""Local transformers models as a backend of Generate, by greedy decoding (IRCoT §4.1), and Sample.
 
-torch and transformers are imported when a reply must be computed, not before.
+torch and transformers are imported only when a reply must be computed.
 """
 
 import hashlib
@@ -35,11 +35,11 @@ from ircotlib.paths import resolve
 from ircotlib.program import Generate, Sample, Sampled
 from ircotlib.text import STOP_CHARACTERS, cut, stop_end
 
-# raised when the same model would give another reply: by a change here, in decode.py, draws.py or
-# of sentence_end; the second is that of models that look at what follows a full stop
+# raised when a change here, in decode.py, in draws.py or of sentence_end makes the same model reply
+# differently; the second is for models whose sentences end only when the next token is known
 DECODER_VERSION, LOOKING_AHEAD = 1, 2
 DTYPES = ("float32", "bfloat16", "float16")
-# no text has stopped before one of them is written; the last one stands for part of a character
+# no text stops before one of these is written; the last one stands for part of a character
 WATCHED = STOP_CHARACTERS | {"\ufffd"}
 
 
@@ -53,22 +53,21 @@ def open_model(
     kept_tokens: int = 32_768,
     revision: str | None = None,
 ) -> "LocalModel":
-    """Open a T5 or a causal model: a folder written by save_pretrained (also relative to
-    the repository), or a name on the Hugging Face hub (downloaded once).
+    """Open a T5 or a causal model: a folder written by save_pretrained (also relative to the
+    repository), or a name on the Hugging Face hub (downloaded once).
 
     `device`: None is the GPU if there is one. `dtype`: float32, bfloat16 or float16. `revision`:
-    branch, tag or commit on the hub. `batch_tokens`, `batch_rows`: how many prompt tokens, padding
-    included, and how many prompts are read at once at most; a longer prompt is read alone. The
-    defaults suit small models on a CPU; on a GPU raise both until it is busy, and lower
-    `batch_tokens` if its memory runs out. A small T5 on a CPU answers a batch on each core.
-    `kept_tokens`: how many tokens of earlier prompts a causal model keeps and does not read again
-    in a prompt that begins with them; they take as much memory as a batch of that size. The weights
-    are read at the first request that is not in the cache. Raises FileNotFoundError when there is
-    no such model.
+    branch, tag or commit on the hub. `batch_tokens`, `batch_rows`: the size of a batch, in prompt
+    tokens, padding included, and in prompts; a longer prompt is read alone. The defaults suit small
+    models on a CPU. On a GPU, raise both until it is busy, and lower `batch_tokens` if its memory
+    runs out. With a small T5 on a CPU, each core answers its own batch. `kept_tokens`: the size of
+    a causal model's prefix cache; it takes as much memory as a batch of that many tokens. The
+    weights are read at the first request that is not in the call cache. Raises FileNotFoundError if
+    there is no such model, and ValueError for an unknown dtype or damaged files.
     """
     if dtype not in DTYPES:
         raise ValueError(f"found dtype {dtype!r}, expected one of {', '.join(DTYPES)}")
-    needed = CONFIG, TOKENIZER  # without the second transformers guesses how texts are cut
+    needed = CONFIG, TOKENIZER  # without the second, transformers guesses the tokenizer's class
     folder = find_folder(resolve(str(name_or_path)), revision, needed=needed)
     sizes = batch_tokens, batch_rows, kept_tokens
     return LocalModel(str(name_or_path), folder, device, dtype, *sizes)
@@ -77,8 +76,8 @@ def open_model(
 class LocalModel:
     """A model on this machine that answers Generate and Sample; `open_model` makes it.
 
-    `name`: as it was given to `open_model`. `device`, `batch_tokens`, `batch_rows` and
-    `kept_tokens` are not part of the fingerprint.
+    `name`: as given to `open_model`. `device`, `batch_tokens`, `batch_rows` and `kept_tokens` are
+    not part of the fingerprint.
     """
 
     answers = Generate, Sample
@@ -101,12 +100,12 @@ class LocalModel:
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
         self.fingerprint = hash_files(folder, version, dtype)
         self._counted: dict[bytes, int] = {}  # the lengths of texts, by their hashes
-        self._prompts: dict[object, list[int]] = {}  # the tokens of prompts that wait
+        self._prompts: dict[object, list[int]] = {}  # the tokens of waiting prompts
         self._may_stop = cache(lambda token: not WATCHED.isdisjoint(self.tokens.decode([token])))
 
     @cached_property
     def model(self):
-        """The model itself, read when first used. Raises ValueError when its weights do not fit."""
+        """The model itself, read when first used. Raises ValueError if its weights do not fit."""
         from ircotlib.generation.causal import can_reuse
         from ircotlib.generation.weights import read_model
 
@@ -122,7 +121,7 @@ class LocalModel:
 
     @cached_property
     def limit(self) -> int | None:
-        """How many tokens it reads and writes together; None: without limit, as T5s."""
+        """The maximum number of tokens that it reads and writes in total; None: no limit (T5)."""
         return read_limit(self.folder)
 
     @property
@@ -131,7 +130,7 @@ class LocalModel:
         return self.tokens.tokenizer
 
     def count_tokens(self, text: str) -> int:
-        """The length of a text in tokens, without those that the tokenizer puts before or after a
+        """The length of a text in tokens, without the special tokens that the tokenizer adds to a
         prompt.
         """
         content = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
@@ -141,30 +140,32 @@ class LocalModel:
 
     @cached_property
     def threads(self) -> int:
-        """How many batches are answered side by side: one on each core where a single batch gains
-        nothing from a second core, and where none can use what another has read.
+        """How many batches are answered in parallel: one per core for a small T5 on a CPU, where a
+        single batch gains nothing from a second core and batches share no prefix cache.
         """
         from ircotlib.generation.weights import is_small
 
         return count_cores() if self.is_encoder_decoder and is_small(self.model) else 1
 
     def take(self, requests: Sequence[Asked]) -> list[int]:
-        """The places of the next batches, one for each thread: those with the least to read."""
+        """The places of the next batches, one batch per thread: the prompts with the fewest tokens
+        to read.
+        """
         return [place for batch in self._cut(requests)[: self.threads] for place in batch]
 
     def answer(self, requests: Sequence[Asked]) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the place of each request, all of one class, and its reply as soon as that has
-        ended.
+        """Yield the place of each request and its reply as soon as that is complete; all requests
+        are of one class.
 
-        A reply is JSON: text, prompt_tokens, tokens (all that were computed, the ones that ended it
-        included); of a Sample, instead of text, samples: pairs of a text and the mean
-        log-probability of all its tokens, counted in the same way, at temperature 1. A sample
-        depends on its request and its number only. More requests than one batch are answered batch
-        by batch. In place of a reply, a request that cannot be answered has a ValueError: its
-        prompt is longer than the model can read, or consists of messages and there is no chat
-        template, or its stop, n or temperature makes no sense.
+        A reply is JSON: text, prompt_tokens and tokens (all that were computed, including those
+        that ended the text). For a Sample, samples take the place of text: pairs of a text and the
+        mean log-probability at temperature 1 of all tokens computed for it. A sample depends only
+        on its request and its number. More requests than fit into a batch are answered batch by
+        batch. A request that cannot be answered gets a ValueError instead of a reply: its prompt is
+        too long for the model, or consists of messages and there is no chat template, or its stop,
+        max_tokens, n or temperature makes no sense.
         """
-        self.limit  # noqa: B018  a configuration that cannot be read is no fault of a request
+        self.limit  # noqa: B018  an unreadable configuration is raised, as it is no request's fault
         faults = {place: self._fault(request) for place, request in enumerate(requests)}
         yield from ((place, fault) for place, fault in faults.items() if fault)
         waiting = [place for place, fault in faults.items() if not fault]
@@ -175,8 +176,8 @@ class LocalModel:
             waiting = [place for place in waiting if not any(place in batch for batch in batches)]
 
     def _cut(self, requests: Sequence[Asked]) -> list[list[int]]:
-        """The places of requests in batches, those with the least to read first; a prompt counts n
-        times for its n samples, and no batch is larger than what falls to a thread.
+        """The places of requests in batches, those with the fewest tokens to read first. A prompt
+        with n samples counts as n rows, and no batch is larger than one thread's share of them.
         """
         lengths = [self._lengths(request) for request in requests]
         counts = [max(1, count_rows(request)) for request in requests]
@@ -185,11 +186,11 @@ class LocalModel:
         return cut_batches([whole for _, whole in lengths], rows, self.batch_tokens, counts, order)
 
     def decode(self, reply: str) -> str | tuple[Sampled, ...]:
-        """The text of a reply, stripped; of one to a Sample, its samples in order."""
+        """The text of a reply, stripped; for a Sample, its samples in order."""
         return read_reply(reply)
 
     def _answer_batch(self, batch: dict[int, Asked]) -> Iterator[tuple[int, str]]:
-        """The replies to one batch, by place."""
+        """Yield the place and the reply of each request in a batch."""
         from ircotlib.generation.decode import decode, most_probable
         from ircotlib.generation.draws import draws_of
 
@@ -218,7 +219,7 @@ class LocalModel:
             request = requests[row]
             if written[-1] in self._end_tokens or len(written) >= request.max_tokens:
                 return True
-            # the text is put together only once it may hold a stop
+            # the text is decoded only once it may contain a stop
             if isinstance(request.stop, tuple) or (request.stop and self._may_stop(written[-1])):
                 looked_at.add(row)
             return row in looked_at and self._stops(written, request.stop)
@@ -241,8 +242,8 @@ class LocalModel:
         return self._prompts[request.prompt]
 
     def _lengths(self, request: Asked) -> tuple[int, int]:
-        """The tokens of a prompt that are still to be read, and all of them; 0 when it has a fault,
-        which `answer` then says.
+        """The number of tokens of a prompt that must still be read, and of all its tokens; zeros if
+        the prompt has a fault, which `answer` then reports.
         """
         try:
             prompt = self._encoded(request)
@@ -251,7 +252,7 @@ class LocalModel:
         return len(prompt) - self.prefixes.known(prompt), len(prompt)
 
     def _fault(self, request: Asked) -> ValueError | None:
-        """What keeps this request from being answered."""
+        """The reason why this request cannot be answered, if there is one."""
         try:
             self._check(request)
         except ValueError as fault:

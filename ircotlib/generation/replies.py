@@ -1,4 +1,4 @@
-"""Replies of local models to Generate and Sample, as they are stored."""
+"""Checks of Generate and Sample, and the replies of local models as they are stored."""
 
 import json
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ Asked = Generate | Sample
 
 
 class Written(NamedTuple):
-    """One text, cut and stripped; the mean log-probability of its tokens, None if it was not drawn;
-    and how many were computed.
+    """One text, cut and stripped; the mean log-probability of its tokens, None if it was decoded
+    greedily; and the number of tokens computed for it.
     """
 
     text: str
@@ -39,31 +39,31 @@ def check(request: Asked) -> None:
         raise ValueError(f"found n {request.n}, expected at least 1 sample")
     if isinstance(request, Sample) and not 0 < request.temperature < inf:
         found = f"found temperature {request.temperature}, expected a number above 0"
-        raise ValueError(f"{found}; for the most probable text ask Generate")
+        raise ValueError(f"{found}; for the most probable text use Generate")
 
 
 def check_prompt(
     name: str, request: Asked, tokens: Sequence[int], vocabulary: float, most: float
 ) -> None:
-    """Raise ValueError for a prompt with a token outside the vocabulary, or with more tokens than
-    the model reads at once (`most`).
+    """Raise ValueError for a prompt without a token, with a token outside the vocabulary, or with
+    more than `most` tokens, which the model can read before it writes.
     """
     if not tokens:
         raise ValueError("found a prompt without a token, expected at least one")
     if (largest := max(tokens)) >= vocabulary:
         found = f"{name}: found the token {largest} in a prompt, expected one below {vocabulary}"
-        raise ValueError(f"{found}: is the tokenizer that of another model?")
+        raise ValueError(f"{found}: is the tokenizer from another model?")
     if len(tokens) > most:
         raise ValueError(
-            f"{name} reads at most {most} tokens before what it writes, found a prompt of"
+            f"{name} reads at most {most} tokens before its reply, found a prompt of"
             f" {len(tokens)} and max_tokens {request.max_tokens}; pack the prompt into fewer tokens"
             f" or take another model. The prompt ends: {str(request.prompt)[-200:]!r}"
         )
 
 
 def write_reply(request: Asked, prompt_tokens: int, rows: Sequence[Written]) -> str:
-    """The reply as JSON: "text", or of a Sample "samples", pairs of text and mean log-probability;
-    "prompt_tokens", and "tokens" in all.
+    """The reply as JSON: "text" (for a Sample, "samples": pairs of text and mean log-probability),
+    "prompt_tokens", and "tokens", the number computed for all texts.
     """
     samples = [(row.text, row.log_probability) for row in rows]
     said = {"samples": samples} if isinstance(request, Sample) else {"text": rows[0].text}
@@ -72,6 +72,6 @@ def write_reply(request: Asked, prompt_tokens: int, rows: Sequence[Written]) -> 
 
 
 def read_reply(reply: str) -> str | tuple[Sampled, ...]:
-    """The text of a reply; of one to a Sample, its samples in order."""
+    """The text of a reply; for a Sample, its samples in order."""
     said = json.loads(reply)
     return tuple(Sampled(*pair) for pair in said["samples"]) if "samples" in said else said["text"]

@@ -1,4 +1,4 @@
-"""What a reply of an OpenAI-compatible server says: its texts, or why it has none."""
+"""Reads replies of OpenAI-compatible servers: their texts, or why there are none."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,8 +7,8 @@ from ircotlib.generation.budget import Usage
 
 
 class Written(NamedTuple):
-    """One text as the server wrote it; `tokens`: each with its log-probability, where it has given
-    them.
+    """One text as the server wrote it. `tokens`: its tokens with their log-probabilities, if the
+    server returned them.
     """
 
     text: str
@@ -18,9 +18,9 @@ class Written(NamedTuple):
 def read_texts(reply: Mapping) -> list[Written]:
     """The texts of a reply to a completion or a chat, in their order.
 
-    A text that was cut off by its length limit is a text like any other, as with a local model,
-    unless nothing was written at all. Raises ValueError, naming what is wrong, for a reply without
-    a text, a refusal, or one that a filter withheld.
+    A text that was cut off at the length limit counts, as with a local model, unless it is empty.
+    Raises ValueError, naming the fault, for a reply without a text, a refusal, or a text withheld
+    by a filter.
     """
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices:
@@ -36,7 +36,7 @@ def _read_choice(choice: Mapping) -> Written:
         raise ValueError(f"found a refusal ({why!r}), expected a text; ask another model")
     if end == "length" and not text:
         found = "found a reply cut by length before a text began"
-        raise ValueError(f"{found}, expected one; take a model that does not hide its reasoning")
+        raise ValueError(f"{found}, expected a text; use a model that does not hide its reasoning")
     if not isinstance(text, str):
         raise ValueError(f"found an empty choice, expected a text: {str(choice)[:200]}")
     return Written(text, _read_tokens(choice.get("logprobs") or {}))
@@ -51,15 +51,15 @@ def _read_tokens(logprobs: Mapping) -> tuple[tuple[str, float], ...]:
 
 
 def read_usage(reply: Mapping) -> Usage | None:
-    """The tokens that the server counted; None where it says nothing."""
+    """The tokens as the server counts them; None if it does not."""
     usage = reply.get("usage")
     counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
     return Usage(*counts) if all(isinstance(count, int) for count in counts) else None
 
 
 def mean_log_probability(written: Written, kept: str) -> float | None:
-    """The mean over the tokens that the kept part of a text consists of, and those before it; None:
-    not known.
+    """The mean log-probability of the tokens up to the end of the kept part of a text; None if the
+    server returned none.
     """
     end, offset, values = max(1, written.text.find(kept) + len(kept)), 0, []
     for token, value in written.tokens:

@@ -1,6 +1,7 @@
 """Models behind any OpenAI-compatible server as a backend of Generate and Sample.
 
-Nothing is imported or asked before the first request that is not in the cache.
+The client is imported, and the server asked, only at the first request that is not in the call
+cache.
 """
 
 import hashlib
@@ -28,23 +29,24 @@ from ircotlib.generation.served import Written, mean_log_probability, read_texts
 from ircotlib.program import Generate, Sample, Sampled
 from ircotlib.text import check_stop, cut, without_echo
 
-VERSION = 1  # raised when the same server would give another reply by a change here or in text.py
-BYTES_PER_TOKEN = 3  # of English: 3.5 to 4.5 with the vocabularies of today, the rest is margin
+VERSION = 1  # raised when a change here or in text.py makes the same server reply differently
+BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
 ENDING = (BudgetSpent, ConnectionError, PermissionError, LookupError)  # no request will succeed
 
 
 class ServerModel:
-    """A model behind a server, or behind several with commas between their addresses.
+    """A model behind a server, or behind several, whose addresses are separated by commas.
 
-    `chat`: a text prompt is the only message of a chat, else it is completed. `in_flight`: requests
-    at a time, over all addresses. The key is in the environment: OPENAI_API_KEY. The fingerprint is
-    that of the model's name and `chat`: two models need two names, addresses may change. Greedy is
-    temperature 0. Raises ValueError for a wrong address.
+    `chat`: prompts are sent as chats, a text as the only message; otherwise they are completed.
+    `in_flight`: requests at a time, over all addresses. The key is read from the environment:
+    OPENAI_API_KEY. The fingerprint depends on the model's name and `chat`, not on the addresses, so
+    two models need two names. Greedy decoding is temperature 0. Raises ValueError for an invalid
+    address.
     """
 
     answers = (Generate, Sample)
     is_encoder_decoder = False
-    parameters = nan  # nobody says how many
+    parameters = nan  # unknown
 
     def __init__(
         self,
@@ -60,35 +62,36 @@ class ServerModel:
         self.urls, self.patience, self.budget = read_addresses(server), patience, budget or Budget()
         about = f"server {VERSION} {'chat' if chat else 'completions'} {name}"
         self.fingerprint = hashlib.blake2b(about.encode(), digest_size=16).hexdigest()
-        self._left_out: frozenset[str] = frozenset()  # fields that the server does not take
+        self._left_out: frozenset[str] = frozenset()  # fields that the server does not accept
         self._one_by_one = False  # the server has ignored n
         self._said: set[str] = set()
 
     @cached_property
     def addresses(self) -> Addresses:
-        """Where the model is asked."""
+        """The addresses of the model, with clients that are made at first use."""
         return Addresses(self.urls, self.patience, self.budget)
 
     def count_tokens(self, text: str) -> int:
-        """An estimate with a margin, because the model's tokenizer is not here: 3 bytes a token."""
+        """An estimate with a margin, at 3 bytes per token: the model's tokenizer is not here."""
         return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
     def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
-        """Yield the place of each request and its reply the moment it comes.
+        """Yield the place of each request and its reply as soon as it comes.
 
-        A reply is JSON: text, or samples: pairs of text and log-probability; prompt_tokens and
-        tokens as the server counts them, `estimated` if it does not; `dropped`: how many
-        demonstrations were left out because the server called the prompt too long. In place of a
-        reply, a request that cannot be answered has a ValueError. After BudgetSpent,
-        ConnectionError, PermissionError or LookupError nothing more is sent; what is in flight is
-        yielded, then it is raised.
+        A reply is JSON: text (for a Sample, samples: pairs of text and mean log-probability);
+        prompt_tokens and tokens as counted by the server, or `estimated` if it does not count;
+        `dropped`: how many demonstrations were left out because the server found the prompt too
+        long. A request that cannot be answered gets a ValueError, or a RuntimeError if the server
+        fails only with it, instead of a reply. After BudgetSpent, ConnectionError, PermissionError
+        or LookupError no more requests are sent; the replies in flight are yielded, then the error
+        is raised.
         """
         over, _ = Event(), self.addresses  # made once, before the threads
         with ThreadPoolExecutor(self.in_flight) as pool:
             places = {pool.submit(self._work, one, over): at for at, one in enumerate(requests)}
             try:
                 yield from _as_they_come(places)
-            except KeyboardInterrupt:  # what is in flight is paid for
+            except KeyboardInterrupt:  # requests in flight are already paid for
                 over.set()
                 yield from _as_they_come(places)
                 raise
@@ -96,11 +99,11 @@ class ServerModel:
                 over.set()
 
     def decode(self, reply: str) -> str | tuple[Sampled, ...]:
-        """The text of a reply, or its samples."""
+        """The text of a reply; for a Sample, its samples in order."""
         return read_reply(reply)
 
     def _work(self, request: Generate | Sample, over: Event) -> str | None:
-        """The reply to a request; None when all is over."""
+        """The reply to a request; None if requests are no longer sent."""
         try:
             return None if over.is_set() else self._answer(request)
         except ENDING:
@@ -112,7 +115,7 @@ class ServerModel:
         if request.max_tokens < 1:
             raise ValueError(f"found max_tokens {request.max_tokens}, expected at least 1")
         reply = self._sample(request) if isinstance(request, Sample) else self._generate(request)
-        # half of a surrogate pair as the sign for what cannot be read
+        # half of a surrogate pair becomes the replacement character
         text = json.dumps(reply, ensure_ascii=False).encode("utf-16", "surrogatepass")
         return text.decode("utf-16", "replace")
 
@@ -122,13 +125,13 @@ class ServerModel:
         [written, *_], about = self._ask(request.prompt, asked | stop)
         text = self._keep(written, request)
         if stop and not text and self.chat and not written.text.startswith("\n") and written.text:
-            # "A:" or a fence, and then the stop: the answer is below it
+            # "A:" or a fence, then the stop: the answer is on the next lines
             [written, *_], more = self._ask(request.prompt, asked)
             text, about = self._keep(written, request), _add(about, more)
         return {"text": text} | about
 
     def _sample(self, request: Sample) -> dict:
-        """n texts; one by one from a server that ignores n."""
+        """n texts, requested one by one from a server that ignores n."""
         asked = {"max_tokens": request.max_tokens, "temperature": request.temperature}
         asked |= {"logprobs": True if self.chat else 1} | write_stop(request.stop)
         samples, about = [], {}
@@ -143,15 +146,15 @@ class ServerModel:
         return {"samples": samples} | about
 
     def _keep(self, written: Written, request: Generate | Sample) -> str:
-        """The part of a text that is kept, the same of every backend."""
+        """The part of a text that is kept, by the same rule as in every backend."""
         prompt, text = request.prompt, written.text
         if self.chat:
             text = without_echo(text, prompt if isinstance(prompt, str) else prompt[-1].text)
         return cut(text, request.stop)
 
     def _ask(self, prompt: Asked, asked: Mapping) -> tuple[list[Written], dict]:
-        """The texts of one reply, and what it cost; once more with half the prompt where the server
-        calls it too long.
+        """The texts of one reply, and its counts of tokens. If the server finds the prompt too
+        long, it is asked once more with about half of it.
         """
         try:
             return self._ask_once(prompt, asked)
@@ -170,7 +173,9 @@ class ServerModel:
         return texts, about | {"dropped": dropped}
 
     def _ask_once(self, prompt: Asked, asked: Mapping) -> tuple[list[Written], dict]:
-        """As _ask; without the fields that the server turns out not to take."""
+        """As _ask, but with the whole prompt; fields that the server does not accept are left
+        out.
+        """
         endpoint, body = write_prompt(prompt, self.chat)
         body |= {"model": self.name}
         most = Usage(self.count_tokens(_text(prompt)), asked.get("n", 1) * asked["max_tokens"])
@@ -184,7 +189,7 @@ class ServerModel:
                 if is_too_long(refused) or field is None or field in left_out:
                     raise
                 self._left_out |= {field}
-                self._say_once(field, f"{self.name} is asked without {field}, for {refused}")
+                self._say_once(field, f"{self.name} is asked without {field}, because {refused}")
         texts, used = read_texts(reply), read_usage(reply)
         if used is not None:
             return texts, used._asdict()
@@ -198,7 +203,9 @@ class ServerModel:
 
 
 def _as_they_come(places: Mapping[Future, int]) -> Iterator[tuple[int, str | Exception]]:
-    """The replies, but of what was not sent; in the end what ended them all is raised."""
+    """Yield the replies to all requests that were sent; at the end, raise the error that stopped
+    the others, if any.
+    """
     ended = None
     for future in as_completed(places):
         error = future.exception()
@@ -215,5 +222,5 @@ def _text(prompt: Asked) -> str:
 
 
 def _add(about: dict, more: dict) -> dict:
-    """Two costs in one."""
+    """The counts of two replies, added up."""
     return about | more | {name: about.get(name, 0) + more[name] for name in Usage._fields}

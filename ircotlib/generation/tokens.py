@@ -1,4 +1,4 @@
-"""A model's tokenizer. Where tokenizer.json says all, transformers is not imported to use it."""
+"""A model's tokenizer; transformers is imported only if tokenizer.json alone does not define it."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -29,7 +29,7 @@ class Tokens:
 
         with told(self.folder, "a tokenizer"):
             tokenizer = AutoTokenizer.from_pretrained(self.folder)
-            tokenizer("a")  # what it lacks shows only now
+            tokenizer("a")  # missing parts cause an error only now
         return tokenizer
 
     @cached_property
@@ -38,15 +38,15 @@ class Tokens:
         return "n.com" not in self.decode(self.encode("Amazon.com", special=False)).lower()
 
     def encode(self, text: str, special: bool = True) -> list[int]:
-        """The tokens of a text; `special`: with those that the tokenizer puts around a prompt."""
+        """The token ids of a text; `special`: with those that the tokenizer adds to a prompt."""
         if self._plain is not None:
             return self._plain.encode(text, add_special_tokens=special).ids
         return self.tokenizer(text, add_special_tokens=special, verbose=False).input_ids
 
     def encode_prompt(self, prompt: str | tuple[Message, ...]) -> list[int]:
-        """The tokens of a prompt; messages are written as the tokenizer's chat template wants them.
+        """The token ids of a prompt; messages are written with the tokenizer's chat template.
 
-        Raises ValueError for messages where there is no template, or none for such messages.
+        Raises ValueError for messages if there is no template, or it refuses them.
         """
         if isinstance(prompt, str):
             return self.encode(prompt)
@@ -73,12 +73,12 @@ class Tokens:
             roles = ", ".join(message.role for message in messages)
             raise ValueError(
                 f"{self.folder.name}: found messages of {roles}, which the chat template refuses "
-                f"({error}); give messages that it takes"
+                f"({error}); give messages that it accepts"
             ) from error
 
 
 def _read_plain(folder: Path) -> Tokenizer | None:
-    """The tokenizer of tokenizer.json, if nothing beside that file changes it."""
+    """The tokenizer of tokenizer.json, if no other file changes it; else None."""
     about = read_json(folder, TOKENIZER)
     if (
         about.get("tokenizer_class") not in CLASSES
@@ -90,7 +90,7 @@ def _read_plain(folder: Path) -> Tokenizer | None:
         return None
     with told(folder / "tokenizer.json", "a tokenizer"):
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        tokenizer.encode("a")  # what it lacks shows only now
+        tokenizer.encode("a")  # missing parts cause an error only now
     added = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     if not {about[name] for name in SPECIAL if about.get(name)} <= added:
         return None

@@ -1,4 +1,4 @@
-"""The weights of a model, read whole or refused."""
+"""Reads the weights of a model, and refuses any that do not fit it."""
 
 import re
 from pathlib import Path
@@ -7,19 +7,19 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging
 
-# which also registers the attention of the encoder under its name
+# this import also registers the encoder's attention, "row_by_row"
 from ircotlib.generation.decode import keep_bias
 from ircotlib.generation.folder import AGAIN, told
 
-# parameters; below, a second core gains a batch a fifth on an idle machine, and halves its speed on
-# a busy one
+# parameters; in smaller models, a second core makes a batch a fifth faster on an idle machine, and
+# halves its speed on a busy one
 SMALL = 10_000_000
 
 
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
-    """The model of a folder, ready to write; `device` None: the GPU if there is one.
+    """The model in a folder, ready to use. `device` None: the GPU if there is one.
 
-    Raises ValueError when weights are missing, superfluous, of another shape or no numbers.
+    Raises ValueError if weights are missing, superfluous, of another shape, infinite or NaN.
     """
     kind = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
     model = read_whole(kind, folder, device, getattr(torch, dtype))
@@ -33,11 +33,11 @@ def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: s
 def read_whole(
     kind: type, folder: Path, device: str | None, dtype: torch.dtype, unused: str = "$^"
 ):
-    """The model of a class of transformers, on its device (None: the GPU if there is one), a small
-    one on one thread.
+    """Read a model of a transformers class onto its device (None: the GPU if there is one). A small
+    model on the CPU limits torch to one thread.
 
-    Raises ValueError when weights are missing, superfluous, of another shape or no numbers;
-    superfluous ones whose names hold the pattern `unused` are left out.
+    Raises ValueError if weights are missing, superfluous, of another shape, infinite or NaN.
+    Superfluous weights whose names match the pattern `unused` are ignored.
     """
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     model, info = _read(kind, folder, dtype)
@@ -50,15 +50,15 @@ def read_whole(
 
 
 def is_small(model) -> bool:
-    """Whether a model is on the CPU and too small for a batch to gain by a second core."""
+    """Whether a model is on the CPU and too small for a second core to speed up a batch."""
     return model.device.type == "cpu" and model.num_parameters() < SMALL
 
 
 def _read(kind: type, folder: Path, dtype: torch.dtype) -> tuple:
-    """The model, and which weights were found."""
+    """The model, and transformers' report on the weights it found."""
     verbosity = logging.get_verbosity()
     logging.disable_progress_bar()
-    logging.set_verbosity_error()  # what is wrong with the weights is said below
+    logging.set_verbosity_error()  # _check reports what is wrong with the weights
     try:
         with told(folder, "a model"):
             return kind.from_pretrained(
@@ -73,7 +73,7 @@ def _read(kind: type, folder: Path, dtype: torch.dtype) -> tuple:
 
 
 def _check(folder: Path, info: dict, unused: str) -> None:
-    """Refuse weights that do not fit; tied ones that are not written twice do."""
+    """Raise ValueError for weights that do not fit; tied weights may be stored only once."""
     misfits = [f"missing: {name}" for name in sorted(info["missing_keys"])]
     superfluous = [name for name in sorted(info["unexpected_keys"]) if not re.search(unused, name)]
     misfits += [f"unexpected: {name}" for name in superfluous]
@@ -84,13 +84,15 @@ def _check(folder: Path, info: dict, unused: str) -> None:
     if misfits:
         raise ValueError(
             f"{folder}: found weights that do not fit config.json ({'; '.join(misfits[:3])}; "
-            f"{len(misfits)} in all), expected all and only those of the model; {AGAIN}"
+            f"{len(misfits)} in all), expected exactly those of the model; {AGAIN}"
         )
 
 
 def _check_numbers(folder: Path, model) -> None:
-    """Refuse weights that are infinite or no numbers: such a model writes "" to every prompt."""
+    """Raise ValueError for weights that are infinite or NaN: such a model replies "" to every
+    prompt.
+    """
     wrong = [name for name, one in model.named_parameters() if not torch.isfinite(one).all()]
     if wrong:
-        found = f"found weights that are infinite or no numbers ({wrong[0]}; {len(wrong)} in all)"
-        raise ValueError(f"{folder}: {found}, expected numbers; {AGAIN}")
+        found = f"found weights that are infinite or NaN ({wrong[0]}; {len(wrong)} in all)"
+        raise ValueError(f"{folder}: {found}, expected finite numbers; {AGAIN}")

@@ -1,5 +1,5 @@
-"""Questions that compare facts: which is earlier, whether they are the same, how many years or
-persons there are.
+"""Questions that compare facts: which of two is earlier, whether they are the same, how many years
+lie between them, or how many persons they hold for.
 """
 
 from ircotlib.laboratory.draw import Draw
@@ -20,11 +20,13 @@ from ircotlib.laboratory.wording import (
     list_names,
 )
 
-NUMBERS = {0: 2, 1: 3, 2: 4, 3: 6}  # of members to count, and how often each is asked for
+NUMBERS = {0: 2, 1: 3, 2: 4, 3: 6}  # number of members in the answer: weight in the draw
 
 
 def draw_comparison(draw: Draw) -> Riddle | None:
-    """Two years, or (HotpotQA) whether two cities are in the same country."""
+    """Which of two entities has the earlier or later year; in a quarter of the draws for HotpotQA,
+    whether two cities are in the same country.
+    """
     if draw.dataset == "hotpotqa" and draw.rng.random() < 0.25:
         return _draw_same_country(draw)
     name = draw.rng.choice(sorted(COMPARISONS[draw.dataset]))
@@ -43,13 +45,13 @@ def draw_comparison(draw: Draw) -> Riddle | None:
 
 
 def _differ(draw: Draw, facts: list[Fact]) -> bool:
-    """Whether all these facts are there, and their values differ."""
+    """Whether the world has all these facts and their values differ."""
     values = [draw.facts(subject).get(relation) for subject, relation in facts]
     return None not in values and len(set(values)) == len(values)
 
 
 def _choose(draw: Draw, facts: list[Fact], when: str) -> Fact:
-    """Of two facts about years, the one with the earlier or the later year."""
+    """The one of two facts with the earlier or the later year."""
     first, last = sorted(facts, key=lambda fact: int(draw.world.value(*fact)))
     return first if when in ("first", "earlier") else last
 
@@ -74,7 +76,7 @@ def _draw_same_country(draw: Draw) -> Riddle | None:
 
 
 def draw_bridge_comparison(draw: Draw) -> Riddle | None:
-    """Which of two works has the maker who was born earlier."""
+    """Which of two works has the maker who was born earlier or later."""
     a = draw.start(MAKERS)
     b = draw.start((draw.world.entities[a].kind,))
     role = MAKERS[draw.world.entities[a].kind]
@@ -114,7 +116,9 @@ def draw_age(draw: Draw) -> Riddle | None:
 
 
 def draw_count(draw: Draw) -> Riddle | None:
-    """How many members of a band were born in a city; rarer numbers are asked for more often."""
+    """How many members of a band were born in a city; the draw favours the higher numbers, which
+    are rarer.
+    """
     a = draw.start(("band",))
     facts = draw.facts(a)
     given = tuple(Fact(a, role) for role in MEMBERS if role in facts)
@@ -137,7 +141,7 @@ def draw_count(draw: Draw) -> Riddle | None:
 def _count(
     draw: Draw, births: list[Fact], given: tuple[Fact, ...], place: str, there: list[str]
 ) -> Riddle:
-    """`there`: the members who were born in the place."""
+    """The question and its chain; `there`: the members who were born in the place."""
     n = str(len(there))
     those, were = list_names(there) or NOBODY.format(n=n), "was" if len(there) == 1 else "were"
     text = COUNT.question.format(a=given[0].subject, place=place)

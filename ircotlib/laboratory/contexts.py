@@ -1,5 +1,5 @@
-"""The paragraphs around a question of the laboratory: gold ones, distractors that resemble them,
-and how well a retriever finds the gold ones.
+"""The context of a question of the laboratory: gold paragraphs and distractors that resemble them;
+and how well a retriever finds the gold paragraphs.
 """
 
 import random
@@ -10,14 +10,14 @@ from heapq import nsmallest
 from ircotlib.data import Question
 from ircotlib.laboratory.records import Passage, Riddle, World
 
-# of the distractors are pages that a gold paragraph mentions; the others share a word with it or
-# with such a page
+# the share of distractors from pages that a gold paragraph mentions; the titles of the others share
+# a word with those of gold paragraphs or of such pages
 MENTIONED = 1 / 3
 
 
 def gold_passages(world: World, riddle: Riddle) -> list[Passage]:
-    """The paragraphs that state the facts of a question, in order, each once; IIRC's main passage
-    is the first.
+    """The paragraphs that state the facts of a question, in order, each once; for IIRC, the main
+    passage comes first.
     """
     return list(dict.fromkeys(world.passage(*fact) for fact in riddle.facts))
 
@@ -25,11 +25,11 @@ def gold_passages(world: World, riddle: Riddle) -> list[Passage]:
 def draw_contexts(
     world: World, riddles: Iterable[Riddle], count: int, rng: random.Random
 ) -> list[list[Passage]]:
-    """Draw for each question `count` paragraphs in random order: the gold ones, and distractors,
-    which resemble the gold ones except for the last.
+    """Draw `count` paragraphs for each question, in random order: the gold ones and distractors,
+    all of which, except for one, resemble the gold ones.
 
-    Of the distractors that would do, those that stood in the fewest contexts so far are taken:
-    together the contexts cover the encyclopedia.
+    Among suitable distractors, those in the fewest contexts so far are preferred, so that the
+    contexts together cover the encyclopedia.
     """
     contexts, used = [], dict.fromkeys(sorted(world.pages), 0)
     for riddle in riddles:
@@ -45,7 +45,9 @@ def draw_contexts(
 def _draw_distractors(
     world: World, gold: list[Passage], count: int, used: dict[str, int], rng: random.Random
 ) -> list[str]:
-    """`used`: how often each title was, in their alphabetical order."""
+    """The titles of the distractors; `used`: how often each title was used, in alphabetical
+    order.
+    """
     own = {passage.title for passage in gold}
     values = [passage.text[span.start : span.end] for passage in gold for span in passage.spans]
     mentioned = [
@@ -64,10 +66,11 @@ def _draw_distractors(
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """Where a retriever ranks a gold paragraph: 1 is first.
+    """The ranks of a gold paragraph in a retriever's results, from 1.
 
-    `by_thought`: for the sentence of the gold chain that first names its title, before the one that
-    needs it; None where there is none, because the question (or IIRC's main passage) names it.
+    `by_question`: with the question as the query. `by_thought`: with the sentence of the gold chain
+    that first names the paragraph's title, before the chain uses the paragraph; None if there is no
+    such sentence, because the question (or IIRC's main passage) names the title.
     """
 
     question: str
@@ -80,11 +83,11 @@ class Rank:
 def ranks_of_gold(
     questions: Iterable[Question], riddles: Iterable[Riddle], retriever
 ) -> list[Rank]:
-    """The ranks of gold paragraphs, those about the entity that a question starts from left out:
-    why retrieval goes on (IRCoT §3).
+    """The ranks of gold paragraphs, except those about the entity that a question starts from: they
+    show why retrieval should be repeated with each thought (IRCoT §3).
 
-    Ranks are over the whole corpus. `questions`: some or all of those that the riddles were written
-    out as. `retriever`: has a `corpus`, and `search`, as the backends of ircotlib.retrieval.
+    Ranks are over the whole corpus. `questions`: some or all of the questions made from the
+    riddles. `retriever`: has a `corpus` and `search`, as the backends of ircotlib.retrieval do.
     """
     by_text, found = {riddle.text: riddle for riddle in riddles}, []
     for question in questions:
@@ -104,9 +107,7 @@ def _title(id: str, corpus) -> str:
 
 
 def _rank(query: str, id: str, retriever) -> int:
-    """The rank of a paragraph for a query, 1 or more; the size of the corpus when it is not found
-    at all.
-    """
+    """The rank of a paragraph for a query, from 1; the size of the corpus if it is not found."""
     k, size = 0, len(retriever.corpus)
     while k < size:
         k = min(size, max(15, 8 * k))
@@ -119,8 +120,8 @@ def _rank(query: str, id: str, retriever) -> int:
 
 
 def _naming_thought(riddle: Riddle, title: str) -> str | None:
-    """The first thought that names a title, unless it is one about that title: then the question
-    names it.
+    """The first thought that names a title; None if that thought is about the title itself, because
+    then the question names it.
     """
     for thought in riddle.thoughts:
         if thought.fact and thought.fact.subject.lower() == title.lower():

@@ -1,6 +1,4 @@
-"""Gold chains with an error put in, to measure the judge: which sentence is false is known, for it
-was made so.
-"""
+"""Gold chains with one error inserted, to measure the judge: the false sentence is known."""
 
 import random
 from collections.abc import Iterable
@@ -15,11 +13,13 @@ from ircotlib.laboratory.relations import RELATIONS
 from ircotlib.laboratory.wording import ANSWER, COUNT, NOBODY, SAME_THOUGHTS, word_thought
 
 WAYS = ("nothing", "value", "subject", "relation", "conclusion", "answer")
-AMISS = (-9, -2, -1, 1, 2, 9)  # years that a false age is off
+AMISS = (-9, -2, -1, 1, 2, 9)  # by how many years a false age is wrong
 
 
 class Checked(NamedTuple):
-    """A sentence of a chain, whether it is true, and what the judge says of it."""
+    """A sentence of a chain, whether it is true, and the judge's verdict. `way`: how the chain was
+    corrupted; `chain`: its number.
+    """
 
     way: str
     chain: int
@@ -29,8 +29,8 @@ class Checked(NamedTuple):
 
 
 def check_judge(made: Made, count: int = 100, seed: int = 0) -> list[Checked]:
-    """What the judge says of every sentence of `count` gold chains of a data set, one sentence of
-    each made false, in the ways of WAYS in turn.
+    """The judge's verdict on every sentence of `count` gold chains of a data set, each corrupted in
+    one of the WAYS in turn.
     """
     rng, (world, riddles) = random.Random(f"corrupt {seed}"), made
     checked = []
@@ -45,9 +45,10 @@ def check_judge(made: Made, count: int = 100, seed: int = 0) -> list[Checked]:
 
 
 def corrupt(riddle: Riddle, world: World, way: str, rng: random.Random) -> tuple[int | None, str]:
-    """One sentence of a gold chain made false: its place and its new text; None for "nothing".
+    """Make one sentence of a gold chain false; return its place and its new text (None and "" for
+    the way "nothing").
 
-    Where a way cannot be gone, the value of a fact is swapped.
+    Where a way is not possible, the value of a fact is swapped.
     """
     facts = [(n, thought.fact) for n, thought in enumerate(riddle.thoughts) if thought.fact]
     last = len(riddle.thoughts) - 1
@@ -78,7 +79,7 @@ def _swap_value(riddle: Riddle, world: World, fact: Fact, rng: random.Random) ->
 
 
 def _swap_subject(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str | None:
-    """Another subject of the same kind, of which this is not stated."""
+    """The sentence about another subject of the same kind, for which the fact does not hold."""
     value = world.value(*fact)
     others = [
         entity
@@ -89,7 +90,9 @@ def _swap_subject(riddle: Riddle, world: World, fact: Fact, rng: random.Random) 
 
 
 def _swap_relation(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str | None:
-    """Another relation to a value of the same kind, where the subject has another value or none."""
+    """The sentence with another relation to the same kind of value, for which the subject has
+    another value or none.
+    """
     entity, value, kind = world.entities[fact.subject], world.value(*fact), world.relation(*fact)
     others = [
         one
@@ -102,9 +105,7 @@ def _swap_relation(riddle: Riddle, world: World, fact: Fact, rng: random.Random)
 
 
 def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str | None:
-    """The last sentence before the answer with what it concludes swapped; None where the chain
-    concludes nothing.
-    """
+    """The conclusion before the answer, made false; None if the chain has no conclusion."""
     thought = riddle.thoughts[-2]
     if thought.fact or riddle.dataset not in DATASETS:
         return None

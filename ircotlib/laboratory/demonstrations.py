@@ -1,5 +1,5 @@
-"""Demonstrations about an encyclopedia, as prompt files in the authors' format and under their
-names (prompts/README.md).
+"""Demonstrations about an encyclopedia, written as prompt files in the format and with the file
+names of IRCoT's authors (prompts/README.md).
 """
 
 import json
@@ -21,7 +21,7 @@ DEMONSTRATIONS, SETS, SET_SIZE = 20, 3, 15  # IRCoT §4.1
 
 
 class Worked(NamedTuple):
-    """A question to be shown as a demonstration, among the paragraphs that it may be shown with."""
+    """A question to be shown as a demonstration, and the paragraphs that may be shown with it."""
 
     id: str
     riddle: Riddle
@@ -31,10 +31,10 @@ class Worked(NamedTuple):
 def draw_demonstrations(
     world: World, riddles: Sequence[Riddle], dataset: str, seed: int
 ) -> list[Riddle]:
-    """Draw 20 questions that are not among `riddles`, the kinds in turn; not the same in other
-    words either: same facts and same answer.
+    """Draw 20 questions, the kinds in turn, none of which has the same facts and the same answer as
+    one of `riddles`, in any wording.
 
-    Raises ValueError when the world has no others.
+    Raises ValueError if the world does not have so many.
     """
     rng, kinds = random.Random(f"demonstrations {dataset} {seed}"), list(DATASETS[dataset])
     taken, drawn = {riddle.meaning for riddle in riddles}, []
@@ -45,19 +45,19 @@ def draw_demonstrations(
             drawn.append(riddle)
         if len(drawn) == DEMONSTRATIONS:
             return drawn
-    found = f"found {len(drawn)} questions for demonstrations beside the {len(riddles)} asked"
+    found = f"found {len(drawn)} questions for demonstrations besides the {len(riddles)} asked"
     raise ValueError(f"{found}, expected {DEMONSTRATIONS}: make the world larger")
 
 
 def write_demonstrations(
     folder: Path, world: World, riddles: Sequence[Riddle], dataset: str, seed: int
 ) -> tuple[list[Path], list[list[str]]]:
-    """Write the prompt files of one data set; return them, and the ids of the three fixed sets,
-    each with its kinds in turn.
+    """Write the prompt files of one data set; return their paths, and the ids of the three fixed
+    sets.
 
-    For Flan-T5 and for GPT3, by chain of thought and direct, with 1 to 3 distractors and without
-    paragraphs; for IIRC, whose main passage is always shown, also the titles of the other pages
-    that are needed (IRCoT App. B).
+    There are files for Flan-T5 and for GPT3, with chains of thought and with direct answers, with 1
+    to 3 distractors and without paragraphs. For IIRC, whose main passage is always shown, there are
+    also files that ask for the titles of the other pages needed (IRCoT App. B).
     """
     drawn = draw_demonstrations(world, riddles, dataset, seed)
     contexts = draw_contexts(world, drawn, 10, random.Random(f"distractors {dataset} {seed}"))
@@ -72,8 +72,8 @@ def write_demonstrations(
 
 
 def draw_sets(ids: dict[str, Riddle], dataset: str, seed: int) -> list[list[str]]:
-    """Draw three sets of 15 ids, the kinds in turn: whichever are dropped because the window is
-    short, all kinds are shown.
+    """Draw three sets of 15 ids, the kinds in turn, so that all kinds are shown even if some
+    demonstrations are dropped to fit the context window.
     """
     rng, sets = random.Random(f"sets {dataset} {seed}"), []
     for _ in range(SETS):
@@ -110,8 +110,9 @@ def _ask_for_titles(riddle: Riddle) -> tuple[str, str]:
 
 
 def _show(world: World, worked: Worked, m: int, style: Style) -> Demonstration:
-    """The gold paragraphs and m distractors in the context's order, the main passage last or first;
-    m 0: that passage alone, if there is one. Question and answer are left out.
+    """The gold paragraphs and m distractors in the order of the context, with the main passage
+    where the style puts it; for m = 0 only the main passage, if any. Question and answer are left
+    empty.
     """
     id, riddle, context = worked
     gold, main = gold_passages(world, riddle), [world.passage(*riddle.main)] if riddle.main else []
@@ -127,7 +128,7 @@ def _show(world: World, worked: Worked, m: int, style: Style) -> Demonstration:
 def _render(
     shown: Iterable[Demonstration], asked: Iterable[tuple[str, str]], template: Template
 ) -> str:
-    """A prompt file; `asked`: questions and answers."""
+    """The text of a prompt file; `asked`: questions and answers."""
     texts = []
     for demonstration, (question, answer) in zip(shown, asked, strict=True):
         whole = replace(demonstration, question=question, answer=answer)

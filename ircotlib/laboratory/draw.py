@@ -1,4 +1,4 @@
-"""What every kind of question is drawn with."""
+"""The tools with which every kind of question is drawn."""
 
 import random
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ from ircotlib.laboratory.records import Fact, Riddle, Thought, World
 from ircotlib.laboratory.relations import KINDS
 from ircotlib.laboratory.wording import ANSWER, word_thought
 
-POPULAR_SHARE = 0.1  # of the questions start from a popular entity
+POPULAR_SHARE = 0.1  # how often a question starts from a popular entity
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A question of a kind to be drawn, worded as in a data set; `dialect`: the data set whose
-    chains its chain is worded like.
+    """Draws one question of a kind, worded as in a data set. `dialect`: the data set in whose style
+    the chain is worded.
     """
 
     world: World
@@ -25,7 +25,7 @@ class Draw:
     dialect: str
 
     def start(self, kinds: Iterable[str] = KINDS) -> str:
-        """Where a question starts: an entity of one of these kinds, sometimes a popular one."""
+        """Draw the entity that a question starts from: one of these kinds, sometimes popular."""
         popular = self.rng.random() < POPULAR_SHARE
         names = list(make_popular()) if popular else self.world.names
         while True:
@@ -51,7 +51,9 @@ class Draw:
     def riddle(
         self, text: str, answer: str, facts: Iterable[Fact], thus: str = "", **more
     ) -> Riddle:
-        """The question whose chain states these facts, concludes, and ends in the answer."""
+        """The question with a chain that states these facts, then the conclusion `thus`, if any,
+        then the answer.
+        """
         thoughts = [self.state(fact) for fact in facts]
         ending = [thus, ANSWER.format(answer=answer)] if thus else [ANSWER.format(answer=answer)]
         thoughts += map(Thought, ending)

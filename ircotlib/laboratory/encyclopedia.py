@@ -1,5 +1,5 @@
-"""The generator of encyclopedias: entities with facts, and a page about each, written anew for
-every data set.
+"""The generator of encyclopedias: entities with facts, and a page about each, worded differently
+for every data set.
 """
 
 import random
@@ -10,9 +10,9 @@ from ircotlib.laboratory.pages import write_pages
 from ircotlib.laboratory.records import Entity, World
 from ircotlib.laboratory.relations import KINDS, MAKERS, RELATIONS, Relation
 
-# years of birth, and all other years: one century, so that differences are few
+# years of birth, and all other years: within one century, so that there are few differences
 BIRTHS, YEARS = range(1900, 1950), range(1920, 2000)
-AGES = range(20, 50)  # of a person when what he or she made came out
+AGES = range(20, 50)  # of makers when their works came out
 MEMBERS = ("singer", "drummer", "pianist")
 
 
@@ -24,11 +24,11 @@ def make_world(
     held_out: bool = True,
     variety: float = 1.0,
 ) -> World:
-    """Make the encyclopedia of a seed, about `size` pages long, its pages written as a data set has
-    them (questions.ALL_DATASETS).
+    """Make the encyclopedia for a seed, of about `size` pages, written for a data set
+    (questions.ALL_DATASETS).
 
-    The facts are the same for every data set, the wording of the pages is not; pages of "iirc" have
-    up to two paragraphs. `held_out`: take the names that no training world uses. `variety`: see
+    The facts are the same for every data set, but the wording of the pages is not; pages of "iirc"
+    have up to two paragraphs. `held_out`: use the names that no training world uses. `variety`: see
     `draw_names`. The popular entities are in every world.
     """
     entities = make_entities(seed, size, held_out=held_out, variety=variety)
@@ -49,8 +49,8 @@ def make_entities(
 
 @cache
 def make_popular() -> dict[str, Entity]:
-    """The few popular entities, the same with the same facts in every world: what a model can know
-    by heart.
+    """The few popular entities, which are in every world with the same facts, so that a model can
+    memorise them.
     """
     rng, counts = random.Random("popular"), {name: kind.popular for name, kind in KINDS.items()}
     entities = _draw_entities(rng, counts, set(), False, 1.0)
@@ -69,8 +69,8 @@ def _draw_entities(
 
 
 def _draw_facts(drawn: list[Entity], entities: dict[str, Entity], rng: random.Random) -> None:
-    """Draw 3 or 4 facts for each (persons 4 or 5, bands all); a work comes out in its maker's life,
-    members of a band often come from its home.
+    """Draw 3 or 4 facts for each entity (4 or 5 for persons, all for bands). A work comes out when
+    its maker is 20 to 49; members of a band are often born in its home city.
     """
     by_kind = names_by_kind(entities)
     for entity in drawn:
@@ -85,7 +85,7 @@ def _draw_facts(drawn: list[Entity], entities: dict[str, Entity], rng: random.Ra
 
 
 def names_by_kind(entities: dict[str, Entity]) -> dict[str, list[str]]:
-    """What the values of relations are drawn from: the names of each kind, and those of men."""
+    """The names from which values of relations are drawn: those of each kind, and of men."""
     by_kind = {kind: [e.name for e in entities.values() if e.kind == kind] for kind in KINDS}
     return by_kind | {"man": [name for name in by_kind["person"] if name.split()[0] in MEN]}
 
@@ -109,8 +109,8 @@ def _date_work(entity: Entity, entities: dict[str, Entity], rng: random.Random) 
 
 
 def _settle_marriages(entities: dict[str, Entity]) -> None:
-    """Leave out the marriages that contradict an earlier page: nobody is married twice, and of a
-    couple one page says so.
+    """Delete marriages that contradict an earlier page: nobody is married twice, and only one page
+    of a couple states the marriage.
     """
     married = set()
     for entity in entities.values():
@@ -128,7 +128,7 @@ def _settle_members(
     cities: list[str],
     rng: random.Random,
 ) -> None:
-    """Give the members of a band birthplaces, often its home."""
+    """Give the members of a band birthplaces, often its home city."""
     for member in sorted(mine & {entity.facts.get(name) for name in MEMBERS}):
         facts = entities[member].facts
         if rng.random() < 0.7:

@@ -1,4 +1,4 @@
-"""Questions that want several sentences, as in ELI5: the answer is the whole chain."""
+"""Questions that ask for several sentences, as in ELI5: the answer is the whole chain."""
 
 from ircotlib.laboratory.draw import Draw
 from ircotlib.laboratory.records import Fact, Riddle, Thought
@@ -10,7 +10,7 @@ MEETING, MEETING_THOUGHT = "How could {a} and {b} have met?", "So {a} and {b} co
 
 def draw_explanation(draw: Draw) -> Riddle | None:
     """Why something is so in a city ("why"), or how a work, a company or a band came to be
-    ("origin"): the facts that a row of explanations.csv names.
+    ("origin"); a row of explanations.csv names the facts.
     """
     rows = [row for row in EXPLANATIONS if row["kind"] == draw.kind]
     a = draw.start({kind for row in rows for kind in _of(row)})
@@ -27,7 +27,7 @@ def _of(row: dict[str, str]) -> list[str]:
 
 
 def _follow(draw: Draw, subject: str, path: list[str]) -> Fact | None:
-    """The fact at the end of a path of relations; None where a page does not have it."""
+    """The fact at the end of a path of relations; None if a page on the way does not state it."""
     *bridges, last = path
     for relation in bridges:
         subject = draw.facts(subject).get(relation) if subject else None
@@ -35,7 +35,7 @@ def _follow(draw: Draw, subject: str, path: list[str]) -> Fact | None:
 
 
 def draw_meeting(draw: Draw) -> Riddle | None:
-    """Where two persons could have met: at the school of both."""
+    """How two persons could have met: they went to the same school."""
     a = draw.start(("person",))
     school = draw.facts(a).get("school")
     others = [

@@ -1,8 +1,8 @@
-"""A judge of chains about the laboratory, where every fact is known: what it says of a sentence is
-"true", "false" or "unsure" (IRCoT §5, Figure 7, where people judge).
+"""Judges chains about the laboratory, where every fact is known: a sentence is "true", "false" or
+"unsure" (IRCoT §5, Figure 7, where people judge).
 
-It reads the sentences of all data sets' chains and pages, and the conclusions of chains, except the
-claims of FEVER ("Thus, it is …"). The world is closed: what no page states is false.
+The judge reads the sentences of all data sets' chains and pages, and the conclusions of chains,
+except those about the claims of FEVER ("Thus, it is …"). A fact that no page states is false.
 """
 
 import re
@@ -37,7 +37,7 @@ NO_NAMES = ("He", "She", "It", "They", "The", "This", "That")
 
 
 class Reading(NamedTuple):
-    """One way to read a sentence: that a relation of a subject has a value."""
+    """One reading of a sentence: that a relation of a subject has a value."""
 
     subject: str
     relation: str
@@ -45,9 +45,9 @@ class Reading(NamedTuple):
 
 
 def judge(sentence: str, question: str, answers: Sequence[str], entities: Entities) -> str:
-    """Whether a sentence of a chain is true in a world; "unsure" where it cannot be read.
+    """Whether a sentence of a chain is true in a world; "unsure" if it cannot be read.
 
-    `question`: what a conclusion is about. `answers`: the gold ones, for "So the answer is".
+    `question`: needed to judge conclusions. `answers`: the gold answers, for "So the answer is".
     """
     readings = read_facts(sentence)
     found = [_holds(*reading, entities) for reading in readings]
@@ -61,7 +61,9 @@ def judge(sentence: str, question: str, answers: Sequence[str], entities: Entiti
 
 
 def read_facts(sentence: str) -> list[Reading]:
-    """The facts that a sentence may state of something it names, in the wording of any data set."""
+    """The possible readings of a sentence as a fact, in the wording of any data set; sentences
+    whose subject is a pronoun or a noun are not read.
+    """
     matches = ((name, pattern.fullmatch(sentence)) for name, pattern in _fact_patterns())
     found = [Reading(match["s"], name, match["o"]) for name, match in matches if match]
     return [
@@ -82,7 +84,7 @@ def _fact_patterns() -> tuple[tuple[str, re.Pattern], ...]:
 
 
 def _pattern(template: str) -> re.Pattern:
-    """What a template gives for any words in its fields."""
+    """A pattern that matches a template with any words in its fields."""
     fields = re.split(r"\{(\w+)\}", template)
     seen, parts = set(), []
     for place, part in enumerate(fields):
@@ -95,7 +97,9 @@ def _pattern(template: str) -> re.Pattern:
 
 
 def value_of(subject: str, relation: str, entities: Entities) -> str | None:
-    """The value of a relation; of a couple one page says so, and both are married."""
+    """The value of a relation, None if there is none; marriages hold in both directions, although
+    only one page of a couple states them.
+    """
     value = entities[subject].facts.get(relation) if subject in entities else None
     if value is None and relation == "spouse":
         return next((e.name for e in entities.values() if e.facts.get(relation) == subject), None)
@@ -114,7 +118,7 @@ def _year(subject: str | None, relation: str, entities: Entities) -> int | None:
 def _first_or_last(
     names: Sequence[str], years: Sequence[int | None], when: str, x: str
 ) -> bool | None:
-    """Whether x is the one of two names with the earlier or later year; None: not known."""
+    """Whether x is the one of two names with the earlier or later year; None: cannot be decided."""
     if None in years or years[0] == years[1]:
         return None
     by_year = sorted(zip(years, names, strict=True))
@@ -159,7 +163,9 @@ def _born_before(wanted: bool):
 
 
 def _of_country(relation: str, field: str):
-    """What people in a city use or speak; `field`: what is said of it."""
+    """Decides what people in a city use or speak; `field`: the field of the pattern that names
+    it.
+    """
 
     def decide(said, question, answers, entities):
         country = value_of(said["a"], "country", entities)
@@ -169,7 +175,7 @@ def _of_country(relation: str, field: str):
 
 
 def _slot(said, question, answers, entities) -> bool | None:
-    """The country of a city that the subject has to do with: slots.COUNTRIES."""
+    """Whether x is the country of a city that is related to the subject (slots.COUNTRIES)."""
     relations = [name for name, slot in COUNTRIES.items() if slot == said["slot"]]
     cities = [value_of(said["a"], relation, entities) for relation in relations]
     known = [value_of(city, "country", entities) for city in cities if city]
@@ -185,7 +191,9 @@ def _relative(said, question, answers, entities) -> bool | None:
 
 
 def _age(said, question, answers, entities) -> bool | None:
-    """`n` years old in the year that the question names: AGE.question."""
+    """Whether someone was `n` years old in the year of the event that the question names
+    (AGE.question).
+    """
     found = re.fullmatch(rf"How old was .+ when (.+) ({WORDS['event']})\?", question)
     if not found:
         return None
@@ -197,7 +205,9 @@ def _age(said, question, answers, entities) -> bool | None:
 
 
 def _count(said, question, answers, entities) -> bool | None:
-    """Those named were all born there; or this many of the members that the question asks about."""
+    """Whether all persons named were born there, or this many of the members that the question asks
+    about.
+    """
     if number := re.fullmatch(r"(\d+) of them", said["those"]):
         if not (found := _pattern(COUNT.question).fullmatch(question)):
             return None
@@ -213,7 +223,7 @@ def _answer(said, question, answers, entities) -> bool:
 
 
 def _conclusions() -> dict[re.Pattern, object]:
-    """What concludes a chain: its pattern, and what decides whether it is true."""
+    """The patterns of conclusions, each with the function that decides whether one is true."""
     rows = [(relation, w) for of in COMPARISONS.values() for relation, w in of.items()]
     found = {
         _pattern(wording.thought): _compared(relation, _pattern(wording.question))
@@ -230,7 +240,7 @@ def _conclusions() -> dict[re.Pattern, object]:
 
 
 def _verdicts() -> dict[re.Pattern, object]:
-    """The same for StrategyQA's chains, and for ELI5's that say why."""
+    """The same for StrategyQA's chains, and for those of ELI5's questions that ask why."""
     found = {}
     for said, wanted in (("yes", True), ("no", False)):
         found[_pattern(TIME[said])] = _born_before(wanted)

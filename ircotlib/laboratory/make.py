@@ -1,10 +1,10 @@
-"""The laboratory: an encyclopedia written out as nine data sets in their official raw formats, and
+"""Make a laboratory: an encyclopedia, written as nine data sets in their official raw formats, with
 demonstrations for those of IRCoT.
 
     python -m ircotlib.laboratory.make FOLDER [--seed N] [--size N] [--questions N]
     python -m ircotlib.laboratory.make --prompts
 
-The second writes the demonstrations of the default laboratory into prompts/laboratory.
+The second command writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
 import json
@@ -40,9 +40,9 @@ from ircotlib.laboratory.records import Riddle, World
 from ircotlib.paths import PROMPTS, hold_lock, write_folder
 
 SEED, SIZE, QUESTIONS = 0, 2400, 600
-# of a question's context, as in the data sets
+# in a question's context, as in the data sets
 PARAGRAPHS = {"hotpotqa": 10, "2wikimultihopqa": 10, "musique": 20}
-TASKS = {  # KILT's names of files
+TASKS = {  # KILT's file names
     "zsre": "structured_zeroshot-dev-kilt.jsonl",
     "trex": "trex-dev-kilt.jsonl",
     "fever": "fever-dev-kilt.jsonl",
@@ -52,8 +52,8 @@ ABOUT, ANEW = "laboratory.json", "the laboratory is made again"
 
 
 class Made(NamedTuple):
-    """A data set of a laboratory: the encyclopedia as it has it, and the questions that are written
-    out there, in their order.
+    """A data set of a laboratory: its version of the encyclopedia, and its questions in the order
+    of its files.
     """
 
     world: World
@@ -63,16 +63,16 @@ class Made(NamedTuple):
 def make_laboratory(
     folder: Path | str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS
 ) -> Path:
-    """Write the data sets of a seed into a folder, as their official development files, and
-    prompts/ beside them, whole or not at all.
+    """Write the data sets for a seed into a folder, as their official development files, and
+    prompts/ next to them, completely or not at all.
 
-    A folder that holds this laboratory already is left as it is, unless a file of it is damaged or
-    missing: then stderr says which, and all is made again. Of several processes, one writes and the
-    others wait. Raises ValueError when the world is too small for so many questions, or
-    when the folder holds something else.
+    If the folder already holds this laboratory, it is left as it is, unless a file is damaged or
+    missing: then stderr says which, and everything is made again. Of several processes, one writes
+    and the others wait. Raises ValueError if the world is too small for so many questions, or if
+    the folder holds something else.
     """
     if questions < 1:
-        raise ValueError(f"found {questions} questions of each data set, expected 1 or more")
+        raise ValueError(f"found {questions} questions per data set, expected at least 1")
     folder = Path(folder)
     about = {"seed": seed, "size": size, "questions": questions, "generator": _hash_generator()}
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -86,8 +86,8 @@ def make_laboratory(
 def make_dataset(
     dataset: str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS
 ) -> Made:
-    """One data set of a laboratory; those of the last two laboratories are kept in memory. Those of
-    KILT have one world.
+    """One data set of a laboratory; those of the last two laboratories are kept in memory. KILT's
+    data sets share one world.
     """
     shared = KILT[0] if dataset in KILT[1:] else None
     world = (
@@ -115,8 +115,8 @@ def _write(folder: Path, about: dict) -> None:
 def write_all_demonstrations(
     folder: Path, made: Mapping[str, Made], seed: int = SEED
 ) -> list[Path]:
-    """Write the prompt files of a laboratory's data sets, and which demonstrations make up their
-    three fixed sets (IRCoT §4.1).
+    """Write the prompt files of a laboratory's data sets, and demonstration_sets.json, which lists
+    the demonstrations in the three fixed sets of each (IRCoT §4.1). Return all paths.
     """
     paths, sets = [], {}
     for dataset, (world, riddles) in made.items():
@@ -147,7 +147,7 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
 
 
 def _write_kilt(folder: Path, world: World) -> None:
-    """The knowledge source, as a download that KILT's data sets share."""
+    """Write the knowledge source, the download that KILT's data sets share."""
     folder.mkdir(parents=True)
     write_jsonl(folder / PAGES, kilt_pages(world, number_pages(world)))
 
@@ -171,7 +171,7 @@ def _write_with_contexts(folder: Path, made: Made, dataset: str, seed: int) -> N
 
 
 def _write_json(path: Path, content: dict | list) -> None:
-    """One record a line, so that the file reads and compares well."""
+    """Write JSON with one record per line, so that the file is easy to read and to compare."""
     opening, closing = "{}" if isinstance(content, dict) else "[]"
     rows = content.items() if isinstance(content, dict) else ((None, record) for record in content)
     lines = (
@@ -182,8 +182,8 @@ def _write_json(path: Path, content: dict | list) -> None:
 
 
 def _hash_generator() -> str:
-    """A hash of the programs and tables that make laboratories, so that one of older ones is made
-    anew.
+    """A hash of all programs and tables in this folder: a laboratory made by older ones is made
+    again.
     """
     content = blake2b(digest_size=8)
     here = Path(__file__).parent
@@ -210,8 +210,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
     add = parser.add_argument
     add("folder", nargs="?", type=read_folder)
     add("--seed", type=int, default=SEED)
-    add("--size", type=read_count, default=SIZE, help="pages of the encyclopedia, about")
-    add("--questions", type=read_count, default=QUESTIONS, help="of each data set")
+    add("--size", type=read_count, default=SIZE, help="about how many pages the encyclopedia has")
+    add("--questions", type=read_count, default=QUESTIONS, help="questions per data set")
     add("--prompts", action="store_true")
     options = parser.parse_args(arguments)
     if options.prompts == bool(options.folder):

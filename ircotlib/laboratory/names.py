@@ -1,4 +1,4 @@
-"""Names of the encyclopedia: two words each, divided once and for all between training worlds and
+"""The names in the encyclopedia: two words each, divided for good between training worlds and
 held-out worlds.
 """
 
@@ -34,14 +34,14 @@ def draw_names(
 ) -> list[str]:
     """Draw `count` new names of a kind and add them to `taken`.
 
-    `variety`: share of the name parts that is used at all, 0 to 1; the smaller, the more names look
-    alike. Raises ValueError when there are not enough names.
+    `variety`: the share of name parts that are used at all, from 0 to 1; the smaller it is, the
+    more alike the names. Raises ValueError if there are not enough names.
     """
     first, last = (rng.sample(part, max(2, round(variety * len(part)))) for part in PARTS[kind])
     names = [f"{a} {b}" for a in sorted(first) for b in sorted(last)]
     names = [name for name in names if is_held_out(name) == held_out and name not in taken]
     if count > len(names):
-        found = f"{count} names of kind {kind!r} wanted, {len(names)} left"
+        found = f"found {len(names)} names of kind {kind!r} left, expected {count}"
         raise ValueError(f"{found}: make the world smaller")
     drawn = rng.sample(names, count)
     taken.update(drawn)

@@ -12,7 +12,7 @@ from ircotlib.laboratory.records import Fact, Passage, Riddle, World
 from ircotlib.laboratory.relations import KINDS
 
 SENTENCE = re.compile(r"[^.]+\.")  # with the space before it; no name has a full stop
-PROPERTIES = {  # Wikidata's names for relations, where they are others
+PROPERTIES = {  # Wikidata's names for relations, where they differ
     "birth": "date of birth",
     "birthplace": "place of birth",
     "death": "place of death",
@@ -23,11 +23,11 @@ PROPERTIES = {  # Wikidata's names for relations, where they are others
 
 
 def aliases(world: World, answer: str) -> tuple[str, ...]:
-    """Other correct forms of an answer: a person's initial and last name where no other person has
-    them, "University of X", "Y River", …
+    """Other correct forms of an answer: a person's initial and last name if no other person has the
+    same, "University of X", "Y River", …
 
-    None for years, numbers, yes and no. No alias is the name or an alias of anything else in the
-    world.
+    There are none for years, numbers, yes and no. No alias is the name or an alias of anything else
+    in the world.
     """
     lists = (kind for kind, names in LISTS.items() if answer in names)
     kind = world.entities[answer].kind if answer in world.entities else next(lists, None)
@@ -54,7 +54,7 @@ def aliases(world: World, answer: str) -> tuple[str, ...]:
 
 
 def find_sentence(passage: Passage, relation: str) -> tuple[int, re.Match]:
-    """The number of the sentence that states a fact, from 0, and its place in the paragraph."""
+    """The number, from 0, of the sentence that states a fact, and its match in the paragraph."""
     span = passage.span(relation)
     return next(
         (number, found)
@@ -71,8 +71,8 @@ def _supporting_facts(world: World, riddle: Riddle) -> list:
 
 
 def hotpotqa_record(world: World, riddle: Riddle, context: Sequence[Passage], seed: int) -> dict:
-    """A question as HotpotQA's files have it (Yang et al. 2018, distractor setting); sentences
-    after the first begin with their space.
+    """A question in the format of HotpotQA's files (Yang et al. 2018, distractor setting);
+    sentences after the first begin with a space.
     """
     return {
         "_id": digest(f"hotpotqa {seed} {riddle.text}", 24),
@@ -81,12 +81,12 @@ def hotpotqa_record(world: World, riddle: Riddle, context: Sequence[Passage], se
         "supporting_facts": _supporting_facts(world, riddle),
         "context": [[passage.title, SENTENCE.findall(passage.text)] for passage in context],
         "type": riddle.kind,
-        "level": "hard",  # as all development questions of HotpotQA
+        "level": "hard",  # as for all development questions of HotpotQA
     }
 
 
 def number_entities(world: World) -> dict[str, str]:
-    """An id in Wikidata's form for every entity and every word of a list."""
+    """An id in Wikidata's form for every entity and every name of a list, such as currencies."""
     names = [*world.entities, *(name for names in LISTS.values() for name in names)]
     return {name: f"Q{number}" for number, name in enumerate(names, start=1)}
 
@@ -94,8 +94,8 @@ def number_entities(world: World) -> dict[str, str]:
 def twowiki_record(
     world: World, riddle: Riddle, context: Sequence[Passage], seed: int, ids: dict[str, str]
 ) -> dict:
-    """A question as 2WikiMultihopQA's files have it (Ho et al. 2020); years have no id, and
-    evidences with a year no ids.
+    """A question in the format of 2WikiMultihopQA's files (Ho et al. 2020); years have no ids, and
+    `evidences_id` is empty if an evidence has a year.
     """
     evidences = [
         [fact.subject, PROPERTIES.get(fact.relation, fact.relation), world.value(*fact)]
@@ -130,9 +130,7 @@ def alias_rows(world: World, ids: dict[str, str]) -> list[dict]:
 
 
 def number_facts(world: World) -> dict[Fact, int]:
-    """A number for every fact of the world: MuSiQue's number of the single-hop question that asks
-    for it.
-    """
+    """A number for every fact of the world: MuSiQue's id of the single-hop question about it."""
     facts = (
         Fact(name, relation) for name, entity in world.entities.items() for relation in entity.facts
     )
@@ -142,8 +140,8 @@ def number_facts(world: World) -> dict[Fact, int]:
 def musique_record(
     world: World, riddle: Riddle, context: Sequence[Passage], numbers: dict[Fact, int]
 ) -> dict:
-    """A question as MuSiQue's files have it (Trivedi et al. 2022); #1 in a decomposition is the
-    answer of its first question.
+    """A question in the format of MuSiQue's files (Trivedi et al. 2022); #1 in a decomposition
+    stands for the answer of its first question.
     """
     gold, steps = gold_passages(world, riddle), list(_steps(world, riddle, context, numbers))
     paragraphs = [
@@ -169,7 +167,7 @@ def musique_record(
 def _steps(
     world: World, riddle: Riddle, context: Sequence[Passage], numbers: dict[Fact, int]
 ) -> Iterator[dict]:
-    """The single-hop questions that a question of MuSiQue is made of."""
+    """The single-hop questions into which a question of MuSiQue is decomposed."""
     for n, fact in enumerate(riddle.facts):
         asked = world.relation(*fact).questions[1]
         yield {

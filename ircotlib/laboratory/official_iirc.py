@@ -19,8 +19,8 @@ class Link(NamedTuple):
 
 
 def iirc_records(world: World, riddles: Iterable[Riddle]) -> list[dict]:
-    """IIRC's passages, each with the questions about it (Ferguson et al. 2020); places are in the
-    main passage or the page's plain text.
+    """IIRC's main passages, each with its questions (Ferguson et al. 2020); positions are given in
+    the main passage or in a page's plain text.
     """
     by_main = {}
     for number, riddle in enumerate(riddles):
@@ -83,7 +83,7 @@ def _sentence(world: World, fact: Fact, main: Passage) -> dict:
 
 
 def _place(world: World, passage: Passage, main: Passage) -> tuple[str, int]:
-    """What IIRC calls the text that a paragraph is in, and where the paragraph begins in it."""
+    """IIRC's name for the text that contains a paragraph, and where the paragraph begins in it."""
     if passage == main:
         return "main", 0
     page = world.pages[passage.title]
@@ -91,8 +91,8 @@ def _place(world: World, passage: Passage, main: Passage) -> tuple[str, int]:
 
 
 def iirc_articles(world: World) -> dict[str, str]:
-    """IIRC's context_articles.json: every page by its lower-case title, one paragraph a line, with
-    links to the pages it mentions.
+    """IIRC's context_articles.json: every page by its title in lower case, one paragraph per line,
+    with links to the pages it mentions.
     """
     return {
         title.lower(): "\n".join(_with_links(world, passage) for passage in page)

@@ -10,17 +10,17 @@ from ircotlib.laboratory.official import aliases
 from ircotlib.laboratory.official_iirc import links
 from ircotlib.laboratory.records import Passage, Riddle, World
 
-FIRST = 1  # the paragraph of a page's text; 0 is its title
+FIRST = 1  # the number of the paragraph with a page's text; number 0 is its title
 
 
 def number_pages(world: World) -> dict[str, str]:
-    """Wikipedia's numbers of pages, by title."""
+    """The number of each page, by title, in place of Wikipedia's page ids."""
     return {title: str(number) for number, title in enumerate(world.pages, start=1)}
 
 
 def kilt_record(world: World, riddle: Riddle, seed: int, numbers: dict[str, str]) -> dict:
-    """A question as KILT's files have it (Petroni et al. 2021): an output for each form of the
-    answer, the first with the places of all that is needed.
+    """A question in the format of KILT's files (Petroni et al. 2021): an output for each form of
+    the answer, the first with the places of all gold paragraphs.
     """
     where = [_place(passage, numbers) for passage in gold_passages(world, riddle)]
     answers = [riddle.answer, *aliases(world, riddle.answer)]
@@ -47,7 +47,7 @@ def _place(passage: Passage, numbers: dict[str, str]) -> dict:
 
 
 def _tell_more(world: World, riddle: Riddle) -> dict:
-    """Of slots the subject, the value and, in zsRE, questions that ask for it."""
+    """For slots, the subject, the value and, in zsRE, questions that ask for it."""
     if riddle.dataset not in ("zsre", "trex"):
         return {}
     subject = riddle.facts[0].subject

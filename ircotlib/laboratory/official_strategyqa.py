@@ -5,12 +5,13 @@ from ircotlib.laboratory.records import Riddle, World
 from ircotlib.laboratory.relations import KINDS
 from ircotlib.laboratory.worked import refer_back, work_out
 
-# the last step of a decomposition, which no paragraph answers; #1 is the answer of the first
+# the last step of a decomposition, which no paragraph answers; #1 stands for the answer of the
+# first step
 OPERATIONS = {"time": "Is #2 before #3?", "same": "Is #1 the same as #2?", "place": "Is #2 {x}?"}
 
 
 def strategyqa_record(world: World, riddle: Riddle, seed: int) -> dict:
-    """A question as StrategyQA's file has it (Geva et al. 2021), with the evidence of one
+    """A question in the format of StrategyQA's file (Geva et al. 2021), with the evidence of one
     annotator.
     """
     steps, first = work_out(world, riddle).steps, riddle.facts[0].subject
@@ -31,7 +32,7 @@ def strategyqa_record(world: World, riddle: Riddle, seed: int) -> dict:
 
 
 def strategyqa_paragraphs(world: World) -> dict[str, dict]:
-    """StrategyQA's paragraphs by their names: every page is one."""
+    """StrategyQA's paragraphs by their ids: one for every page."""
     return {
         _name(passage.title): {
             "title": passage.title,

@@ -1,4 +1,4 @@
-"""Writing a readable page about every entity: its facts in random order and wording."""
+"""Writes a readable page about every entity, with its facts in random order and wording."""
 
 import random
 
@@ -6,17 +6,17 @@ from ircotlib.laboratory.names import WOMEN
 from ircotlib.laboratory.records import Entity, Passage, Span
 from ircotlib.laboratory.relations import KINDS, RELATIONS
 
-# words of a paragraph: shorter lines of a page are left out of IIRC's corpus (IRCoT App. A)
+# words in a paragraph: shorter lines of a page are left out of IIRC's corpus (IRCoT App. A)
 SHORTEST = 11
 KILT = ("zsre", "trex", "fever", "eli5")  # data sets that share one encyclopedia, as in KILT
-FORMS = ("name", "name", "pronoun", "pronoun", "noun")  # of mentions, drawn from alike
+FORMS = ("name", "name", "pronoun", "pronoun", "noun")  # of mentions, equally likely
 
 
 def write_pages(
     entities: dict[str, Entity], dataset: str, seed: int
 ) -> dict[str, tuple[Passage, ...]]:
-    """Write the page of every entity as a data set has it: "iirc" in up to two paragraphs, those
-    of KILT in the same words.
+    """Write the page of every entity for a data set: in up to two paragraphs for "iirc", and in the
+    same words for all of KILT's data sets.
     """
     rng = random.Random(f"pages {'kilt' if dataset in KILT else dataset} {seed}")
     parts = 2 if dataset == "iirc" else 1
@@ -27,7 +27,8 @@ def write_page(entity: Entity, rng: random.Random, parts: int = 1) -> tuple[Pass
     """Write an entity's page: a first sentence that names it, then its facts in random order and
     wording, in at most `parts` paragraphs.
 
-    Every paragraph begins with a sentence that names the entity and has SHORTEST words at least.
+    Every paragraph begins with a sentence that names the entity. A page is split only if both
+    paragraphs have at least SHORTEST words.
     """
     names = rng.sample(list(entity.facts), len(entity.facts))
     intro = KINDS[entity.kind].intro.format(name=entity.name, category=entity.category)
@@ -54,8 +55,8 @@ def _write_passage(entity: Entity, text: str, names: list[str], rng: random.Rand
 
 
 def mention(wording: str, entity: Entity, form: str = "name") -> str:
-    """Put a mention of the subject into a wording: its "name", a "pronoun", or "the" and its
-    "noun".
+    """Put a mention of the subject into a wording; `form`: "name", "pronoun", or "noun" (with
+    "the").
     """
     if form == "pronoun":
         opening, inside, possessive = _pronouns(entity)
@@ -68,7 +69,7 @@ def mention(wording: str, entity: Entity, form: str = "name") -> str:
 
 
 def _pronouns(entity: Entity) -> list[str]:
-    """To open a sentence with, inside it, and of what belongs to the entity."""
+    """The pronouns to open a sentence, inside a sentence, and possessive."""
     if entity.kind != "person":
         return ["It", "it", "Its"]
     return ["She", "her", "Her"] if entity.name.split()[0] in WOMEN else ["He", "him", "His"]

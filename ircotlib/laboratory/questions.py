@@ -1,4 +1,4 @@
-"""Questions about an encyclopedia as the data sets of both papers ask them, with gold facts and
+"""Questions about an encyclopedia like those in the data sets of both papers, with gold facts and
 gold chains of thought.
 """
 
@@ -24,7 +24,7 @@ from ircotlib.laboratory.verdicts import (
 )
 from ircotlib.laboratory.walks import draw_inference, draw_walk
 
-# IRCoT's data sets: kinds of question, by their names in the official files, and their shares
+# IRCoT's data sets: kinds of questions, as named in the official files, and their shares
 DATASETS = {
     "hotpotqa": {"bridge": 0.75, "comparison": 0.25},
     "2wikimultihopqa": {
@@ -36,7 +36,7 @@ DATASETS = {
     "musique": {"2hop": 0.5, "3hop1": 0.3, "4hop1": 0.2},
     "iirc": {"span": 0.5, "age": 0.25, "count": 0.25},
 }
-# those that SearChain has beside them; their official files name no kinds
+# the other data sets of SearChain; their official files name no kinds
 SEARCHAIN_DATASETS = {
     "strategyqa": {"time": 0.4, "same": 0.3, "place": 0.3},
     "zsre": {"slot": 0.5, "country_slot": 0.5},
@@ -44,10 +44,10 @@ SEARCHAIN_DATASETS = {
     "fever": {"claim": 0.4, "bridge_claim": 0.6},
     "eli5": {"why": 0.25, "origin": 0.5, "meeting": 0.25},
 }
-BALANCED = ("strategyqa", "fever")  # either answer is that of half the questions of a kind
+BALANCED = ("strategyqa", "fever")  # both answers are equally frequent for each kind
 ALL_DATASETS = DATASETS | SEARCHAIN_DATASETS
-TRIES = 3000  # draws after which a world is too small for a kind of question
-OTHERS = {  # kinds of question that are no walks
+TRIES = 3000  # draws without success after which a world counts as too small for a kind of question
+OTHERS = {  # kinds of questions that are not walks
     "comparison": draw_comparison,
     "bridge_comparison": draw_bridge_comparison,
     "inference": draw_inference,
@@ -69,10 +69,10 @@ OTHERS = {  # kinds of question that are no walks
 def draw_riddle(
     world: World, rng: random.Random, dataset: str, kind: str, dialect: str | None = None
 ) -> Riddle:
-    """Draw one question of a data set and kind (ALL_DATASETS; "1hop" in any of IRCoT's); `dialect`:
-    the data set whose chains its chain is worded like, None: its own.
+    """Draw one question of a data set and kind (ALL_DATASETS; also "1hop" for IRCoT's data sets).
+    `dialect`: the data set in whose style the chain is worded; None: its own.
 
-    Raises ValueError when none is found: the world is too small.
+    Raises ValueError if none is found, because the world is too small.
     """
     draw = Draw(world, rng, dataset, kind, dialect or dataset)
     draw_one = OTHERS.get(kind, draw_walk)
@@ -84,8 +84,8 @@ def draw_riddle(
 
 
 def make_riddles(world: World, count: int, dataset: str, seed: int) -> list[Riddle]:
-    """Draw `count` different questions of a data set, each kind in its share, in random order;
-    ValueError when the world is too small.
+    """Draw `count` different questions of a data set, in random order, with the share of each kind.
+    Raises ValueError if the world is too small.
     """
     rng, riddles, shares = random.Random(f"questions {dataset} {seed}"), {}, 0.0
     for kind, share in ALL_DATASETS[dataset].items():

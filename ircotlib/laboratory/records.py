@@ -12,8 +12,8 @@ from ircotlib.laboratory.relations import RELATION_NAMES, RELATIONS, Relation
 
 @dataclass(slots=True)
 class Entity:
-    """An entity and its facts: relation name -> value (a name, a word or a year), each stated in
-    its own page only.
+    """An entity and its facts: relation name -> value (a name, a word or a year). Only its own page
+    states them.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a paragraph's text states a fact: text[start:end] is the value."""
+    """Where a paragraph states a fact: text[start:end] is the value."""
 
     relation: str
     start: int
@@ -47,14 +47,14 @@ class Passage:
     spans: tuple[Span, ...]
 
     def span(self, relation: str) -> Span:
-        """Where the paragraph states this fact; StopIteration where it does not."""
+        """Where the paragraph states this relation; StopIteration if it does not."""
         return next(span for span in self.spans if span.relation == relation)
 
 
 @dataclass(frozen=True)
 class World:
-    """An encyclopedia: entities, and the page of each by its name (= title), of one paragraph or of
-    two. Nothing is changed once it is made.
+    """An encyclopedia: the entities by name, and the page of each, in one or two paragraphs, by its
+    title, which is the name. Nothing changes once it is made.
     """
 
     entities: dict[str, Entity]
@@ -91,7 +91,7 @@ class World:
 
     @cached_property
     def by_relation(self) -> dict[str, dict[str, str]]:
-        """The values of each relation, by the names of those whose page states one."""
+        """For each relation, its values by the names of the entities that have it."""
         values = {name: {} for name in RELATION_NAMES}
         for entity in self.entities.values():
             for relation, value in entity.facts.items():
@@ -100,7 +100,7 @@ class World:
 
     @cached_property
     def by_word(self) -> dict[str, list[str]]:
-        """The titles by the words in them."""
+        """For each word, the titles that contain it."""
         titles = defaultdict(list)
         for title in self.pages:
             for word in title.split():
@@ -110,7 +110,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """One sentence of a chain: `fact` is what it states, None when it follows from those before."""
+    """One sentence of a chain. `fact`: what it states; None: it follows from earlier sentences."""
 
     text: str
     fact: Fact | None = None
@@ -120,11 +120,11 @@ class Thought:
 class Riddle:
     """A question with its gold chain.
 
-    `compared`: the thoughts whose values are compared with each other, or with the value `sought`
-    in the question. `main`: in "iirc", the fact whose paragraph is the main passage. `given`: facts
-    that the chain uses without stating them, all in the main passage. `asked`: in a question that
-    walks from fact to fact, where the word stands that asks for each. `input`: what the official
-    file has in place of the text, where its loader puts that as a question.
+    `compared`: the numbers of the thoughts whose values are compared with each other, or with the
+    value `sought` in the question. `main`: for "iirc", a fact in the main passage. `given`: facts
+    that the chain uses without stating them, all in the main passage. `asked`: for a question that
+    walks from fact to fact, the position of the word that asks for each. `input`: the official
+    file's input, if the loader words it as a question; "" otherwise.
     """
 
     dataset: str
@@ -141,19 +141,17 @@ class Riddle:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """All facts that are needed, in order."""
+        """All facts needed for the answer, in order."""
         return (*self.given, *(thought.fact for thought in self.thoughts if thought.fact))
 
     @property
     def meaning(self) -> tuple[frozenset[Fact], str]:
-        """What makes it the same question in other words: the same facts, and the same answer."""
+        """The facts and the answer: equal for two wordings of the same question."""
         return frozenset(self.facts), self.answer
 
     @property
     def linked(self) -> list[str]:
-        """In "iirc", the titles of the pages other than the main passage's that state facts, in
-        order.
-        """
+        """For "iirc", the titles of all needed pages except that of the main passage, in order."""
         return list(dict.fromkeys(subject for subject, _ in self.facts if subject != self.main[0]))
 
     @property

@@ -1,8 +1,8 @@
-"""What the encyclopedia can say: kinds of entities (kinds.csv), and relations, each in several
+"""The content of encyclopedias: kinds of entities (kinds.csv), and relations, each with several
 wordings (relations.csv).
 
-In a wording, {S} is a mention of the subject that opens a sentence, {s} one inside it, {P} a
-possessive that opens one, and {o} the value.
+In a wording, {S} is a mention of the subject at the start of a sentence, {s} a mention inside one,
+{P} a possessive at the start of one, and {o} the value.
 """
 
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from ircotlib.laboratory.tables import read_table
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of entity: its noun, the words for its first sentence, its share of a world's
-    paragraphs, and how many are popular.
+    """A kind of entity: its noun, the first sentence of its pages and the words to fill into it,
+    its share of a world's pages, and how many popular entities there are.
 
-    `maker`: for works and companies, the relation to the person who made them.
+    `maker`: for works and companies, the relation to the person who made them; otherwise "".
     """
 
     noun: str
@@ -30,8 +30,8 @@ class Kind:
 class Relation:
     """A relation from a kind of subject to a kind of value, a "year", or a value of a fixed list.
 
-    `phrase`: a noun phrase for the value; `questions`: ask for the value; `thought`: the sentence
-    of a chain that states it; `wordings`: sentences of paragraphs that state it.
+    `phrase`: a noun phrase for the value. `questions`: two questions that ask for it. `thought`:
+    the sentence of a chain that states it. `wordings`: three sentences of paragraphs that state it.
     """
 
     name: str

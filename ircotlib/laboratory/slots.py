@@ -6,20 +6,22 @@ from ircotlib.laboratory.records import Fact, Riddle
 from ircotlib.laboratory.tables import read_table
 
 SLOTS = {row["relation"]: row["slot"] for row in read_table("slots")}
-# of relations to cities: the slot for the city's country
+# for each relation to a city, the slot for the city's country
 COUNTRIES = {row["relation"]: row["country"] for row in read_table("slots") if row["country"]}
 SLOT_THOUGHT = "Thus, the {slot} of {a} is {x}."
 
 
 def draw_slot(draw: Draw) -> Riddle | None:
-    """A slot that one page fills."""
+    """A slot whose value is on one page."""
     a = draw.start()
     fact = Fact(a, draw.rng.choice(sorted(draw.facts(a))))
     return _fill(draw, SLOTS[fact.relation], [fact])
 
 
 def draw_country_slot(draw: Draw) -> Riddle | None:
-    """A country: the page of the subject says which city, the page of the city which country."""
+    """A slot for a country: the page of the subject gives the city, and the page of the city the
+    country.
+    """
     a = draw.start()
     places = sorted(COUNTRIES.keys() & draw.facts(a).keys())
     if not places:

@@ -1,7 +1,7 @@
-"""Questions with two answers: Yes or No as in StrategyQA, over facts that the question does not
-name; claims that pages support or refute, as in FEVER.
+"""Questions with two possible answers: Yes or No, as in StrategyQA, from facts that the question
+does not state; and claims that pages support or refute, as in FEVER.
 
-The answer is drawn where both can be, so that neither wording nor names tell which is right.
+The answer is drawn only where both are possible, so neither wording nor names give it away.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ PLACE = {row["relation"]: row for row in WORDINGS if row["kind"] == "place"}
 
 
 def draw_time(draw: Draw) -> Riddle | None:
-    """Whether the maker of a work was born when something else came out or was founded."""
+    """Whether the maker of a work was already born when something else came out or was founded."""
     a = draw.start(MAKERS)
     role, dated = MAKERS[draw.world.entities[a].kind], draw.rng.choice(list(EVENTS))
     maker = draw.facts(a).get(role)
@@ -62,7 +62,9 @@ def draw_same(draw: Draw) -> Riddle | None:
 
 
 def draw_place(draw: Draw) -> Riddle | None:
-    """Whether something is used or spoken in a city: its country, which is not named, decides."""
+    """Whether a currency is used or a language spoken in a city; this depends on its country, which
+    the question does not name.
+    """
     relation, row = draw.rng.choice(list(PLACE.items()))
     a = draw.start(("city",))
     country = draw.facts(a).get("country")
@@ -77,8 +79,8 @@ def draw_place(draw: Draw) -> Riddle | None:
 def _draw_answer(
     draw: Draw, values: dict[str, str], is_yes: Callable[[str], bool]
 ) -> tuple[str, str] | None:
-    """Yes or No, each as likely, and a name whose value makes it right; None where not both can
-    be.
+    """Yes or No, equally likely, and a name whose value makes that the right answer; None unless
+    both answers are possible.
     """
     names = {YES: [], NO: []}
     for name, value in values.items():
@@ -96,13 +98,13 @@ def _decide(
 
 
 def draw_claim(draw: Draw) -> Riddle | None:
-    """A sentence that states one fact, with its value or with another."""
+    """A claim that states one fact, with the true value or a false one."""
     a = draw.start()
     return _claim(draw, a, [Fact(a, draw.rng.choice(sorted(draw.facts(a))))])
 
 
 def draw_bridge_claim(draw: Draw) -> Riddle | None:
-    """A sentence that states a fact of something that it does not name."""
+    """A claim that states a fact about something that it describes but does not name."""
     a = draw.start()
     bridges = [name for name, to in sorted(draw.facts(a).items()) if to in draw.world.entities]
     if not bridges:
@@ -115,8 +117,8 @@ def draw_bridge_claim(draw: Draw) -> Riddle | None:
 
 
 def _claim(draw: Draw, subject: str, facts: list[Fact]) -> Riddle | None:
-    """`subject`: how the claim names that of the last fact. A false value is that of another page,
-    so that it looks as true ones do.
+    """The claim; `subject`: its words for the subject of the last fact. A false value is taken from
+    another page, so that it looks like a true one.
     """
     last, answer = facts[-1], draw.rng.choice((SUPPORTS, REFUTES))
     value, named = draw.world.value(*last), {fact.subject for fact in facts}

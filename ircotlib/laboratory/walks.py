@@ -9,7 +9,9 @@ WORKS = ("film", "novel", "album")
 
 
 def draw_walk(draw: Draw) -> Riddle | None:
-    """Walk from one entity to the next; None where the walk ends early or returns."""
+    """A question about the last value of a walk from one entity to the next; None if the walk ends
+    early or returns to an entity.
+    """
     facts = _walk(draw, draw.start())
     if not facts:
         return None
@@ -36,7 +38,7 @@ def _walk(draw: Draw, start: str) -> list[Fact]:
 
 
 def _ask(draw: Draw, facts: list[Fact]) -> tuple[str, tuple[int, ...]]:
-    """The question for the last value, and where in it the words are that ask for each fact."""
+    """The question for the last value, and the positions of the words that ask for each fact."""
     *bridges, last = (draw.world.relation(*fact) for fact in facts)
     phrase, asked = _name(draw, facts[0].subject), []
     for relation in bridges:
@@ -46,14 +48,14 @@ def _ask(draw: Draw, facts: list[Fact]) -> tuple[str, tuple[int, ...]]:
 
 
 def _name(draw: Draw, start: str) -> str:
-    """A work is named with its noun where the data set does so."""
+    """The name of the first entity; for works, with their noun in data sets that do so."""
     before = {"hotpotqa": "the ", "2wikimultihopqa": ""}.get(draw.dataset)
     is_work = draw.world.entities[start].kind in WORKS
     return f"{before}{draw.noun(start)} {start}" if is_work and before is not None else start
 
 
 def _wrap(text: str, phrase: str, asked: list[int]) -> tuple[str, list[int]]:
-    """A text that has a phrase in it, and where the words stand in it that ask for each fact: those
+    """A text that contains a phrase, and the positions of the words that ask for each fact: those
     of the phrase, and the text's own.
     """
     start = text.index(phrase)
@@ -61,7 +63,7 @@ def _wrap(text: str, phrase: str, asked: list[int]) -> tuple[str, list[int]]:
 
 
 def draw_inference(draw: Draw) -> Riddle | None:
-    """A relation that no page states: it follows from two that are stated."""
+    """A question for a relation that no page states but that follows from two stated ones."""
     a = draw.start(("person",))
     first, second = draw.rng.choice(list(RELATIVES))
     middle = draw.facts(a).get(first)

@@ -1,6 +1,4 @@
-"""How IRCoT's data sets word their questions and their chains; the templates of what follows from
-facts.
-"""
+"""The wording of questions and chains in IRCoT's data sets, and the templates of conclusions."""
 
 import re
 from typing import NamedTuple
@@ -12,7 +10,7 @@ from ircotlib.laboratory.tables import read_table
 
 
 class Wording(NamedTuple):
-    """The templates of a question, and of the thought that concludes its chain."""
+    """The templates of a question and of the thought that concludes its chain."""
 
     question: str
     thought: str
@@ -41,14 +39,14 @@ COUNT = Wording(
     "Thus, {those} {were} born in {place}.",
 )
 NOBODY = "{n} of them"
-# before a name; they do not tell what is asked of it
+# words before a name that do not show what is asked about it
 SMALL_WORDS = ("the", "of", "in", "through", "behind", "is", "was")
 ANSWER = "So the answer is: {answer}."
 
 
 def describe(dataset: str, relation: Relation, x: str) -> str:
-    """The noun phrase for a relation's value in a data set's questions: "the director of X", "the X
-    director", "X's director".
+    """The noun phrase for a relation's value in the style of a data set: "the director of X", "the
+    X director" or "X's director".
     """
     noun = re.fullmatch(r"the (\S+) of \{x\}", relation.phrase)
     if noun and dataset == "musique" and not x.startswith("the "):
@@ -59,7 +57,7 @@ def describe(dataset: str, relation: Relation, x: str) -> str:
 
 
 def ask(dataset: str, relation: Relation, x: str) -> str:
-    """The question for a relation's value in a data set."""
+    """The question for a relation's value in the style of a data set."""
     if dataset == "2wikimultihopqa":
         who = "Who" if relation.value in ("person", "man") else "What"
         return f"{who} is {describe(dataset, relation, x)}?"
@@ -67,13 +65,13 @@ def ask(dataset: str, relation: Relation, x: str) -> str:
 
 
 def list_names(names: list[str]) -> str:
-    """ "X", "X and Y" or "X, Y and Z"; nothing for no names."""
+    """The names as "X", "X and Y" or "X, Y and Z"; "" if there are none."""
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
 
 
 def find_telling_word(text: str, x: str) -> int:
-    """Where the word stands that tells which relation of x a text asks for: the last one after x,
-    or the last before it that is not a small one.
+    """The position of the word that shows which relation of x a text asks for: the last word after
+    x, or, if there is none, the last before x that is not one of SMALL_WORDS.
     """
     start = text.index(x)
     end = start + len(x)
@@ -83,8 +81,8 @@ def find_telling_word(text: str, x: str) -> int:
 
 
 def word_thought(dialect: str, relation: Relation, subject: Entity, value: str) -> str:
-    """The sentence of a chain that states the value of a relation; `dialect`: the data set whose
-    chains word it so. Those of SearChain have HotpotQA's sentences.
+    """The sentence of a chain that states the value of a relation; `dialect`: the data set in whose
+    style it is worded. SearChain's data sets use HotpotQA's sentences.
     """
     if dialect == "2wikimultihopqa":
         phrase = relation.phrase.format(x=subject.name)

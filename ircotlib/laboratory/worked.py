@@ -1,5 +1,5 @@
-"""The worked example of a question: its sub-questions in order, their facts and answers, what
-follows from them, and the final sentence. Each system's demonstrations and gold replies follow.
+"""The worked example of a question: its sub-questions in order, their facts and answers, the
+conclusion and the final sentence. Each system's demonstrations and gold replies are made from it.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from ircotlib.laboratory.wording import ANSWER, word_thought
 
 
 class Step(NamedTuple):
-    """One sub-question, worded in full: what earlier steps found is filled in.
+    """One sub-question, worded in full, with the answers of earlier steps filled in.
 
     `sentence`: the question and its answer as a statement. `after`: the numbers, from 0, of the
     earlier steps whose answers are in the question.
@@ -26,8 +26,8 @@ class Step(NamedTuple):
 class WorkedExample(NamedTuple):
     """A question with its steps.
 
-    `conclusion`: the sentences that follow from those of the steps, none where the last step's
-    answer is the answer. `final`: the sentence that gives the answer.
+    `conclusion`: the sentences that follow from the steps; none if the answer is that of the last
+    step. `final`: the sentence that gives the answer; for a long answer, the answer itself.
     """
 
     question: str
@@ -38,8 +38,8 @@ class WorkedExample(NamedTuple):
 
 
 def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedExample:
-    """The worked example of a question, all facts stated that it needs, those of IIRC's main
-    passage too; `dialect`: the data set whose chains the sentences are worded like.
+    """The worked example of a question. It states all facts needed, including those of IIRC's main
+    passage. `dialect`: the data set in whose style the sentences are worded.
     """
     steps = []
     for fact in riddle.facts:
@@ -48,14 +48,14 @@ def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedE
     final = ANSWER.format(answer=riddle.answer)
     if final in conclusion:
         conclusion.remove(final)
-    else:  # a long answer is its own final content
+    else:  # a long answer is itself the final text
         final = riddle.answer
     return WorkedExample(riddle.text, riddle.answer, tuple(steps), tuple(conclusion), final)
 
 
 def refer_back(step: Step) -> str:
-    """The question of a step before earlier ones are answered: "#1" is what the first one finds (as
-    in MuSiQue).
+    """The question of a step before earlier steps are answered, in which "#1" stands for the answer
+    of the first step (as in MuSiQue).
     """
     if not step.after:
         return step.question

@@ -1,4 +1,4 @@
-"""Whether a query was asked before: backends of Duplicate (SearChain, released program)."""
+"""Backends of Duplicate, which detect queries asked before (SearChain, released program)."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,31 +10,30 @@ from ircotlib.paths import resolve
 from ircotlib.program import Duplicate
 from ircotlib.text import normalise_answer
 
-VERSION = 1  # raised when the same queries would have another score
-MORE = ("modules.json", "*sentence*.json", "*/*.json")  # what CrossEncoder may read besides
+VERSION = 1  # raised when a change here gives the same queries another score
+MORE = ("modules.json", "*sentence*.json", "*/*.json")  # other files that CrossEncoder may read
 
 
 def open_duplicates(name_or_path: str = "", device: str | None = None) -> "Texts | Pairs":
-    """Open what tells duplicate queries: a cross-encoder, a folder or a name on the Hugging Face
-    hub, which is downloaded when it is first asked; "": equal texts.
+    """Open a backend of Duplicate: a cross-encoder from a folder, or from the Hugging Face hub,
+    downloaded at the first request; "": a comparison of texts.
 
-    The paper does not say which; the released program's is one for duplicate questions (Quora).
-    Raises FileNotFoundError when there is no such folder.
+    The paper names no model; the released program's is one for duplicate questions (Quora). Raises
+    FileNotFoundError if there is no such folder.
     """
     if not name_or_path:
         return Texts()
     pairs = Pairs(str(name_or_path), device)
     if not is_hub_name(pairs.name):
-        pairs.folder  # a folder that is not there is said at once
+        pairs.folder  # raises at once if the folder is missing
     return pairs
 
 
 class Texts:
     """Answers Duplicate without a model: 1.0 if an earlier query is the same except for case,
-    punctuation and articles, else 0.0.
+    punctuation and articles, else 0.0 (ours).
 
-    This rule is ours. Nearly equal does not count: of two queries that differ in one word, that
-    word is usually the name.
+    Nearly equal queries do not count: if two queries differ in one word, it is usually a name.
     """
 
     answers = Duplicate
@@ -61,18 +60,18 @@ class Pairs:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of its files."""
+        """The folder of the model."""
         return find_folder(resolve(self.name), weights=(*OLDER, *MORE))
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the files."""
+        """Changes with the model's files."""
         return hash_files(self.folder, VERSION, "float32", (*OLDER, *MORE))
 
     @cached_property
     def model(self):
         """The cross-encoder in float32, read when first used. Raises ImportError without the extra
-        `dense`, and ValueError when it gives more than one score a pair.
+        `dense`, and ValueError if it gives more than one score per pair.
         """
         try:
             from sentence_transformers import CrossEncoder
@@ -82,13 +81,13 @@ class Pairs:
         in_float32 = {"dtype": "float32"}
         model = CrossEncoder(str(self.folder), device=self.device, model_kwargs=in_float32)
         if model.num_labels != 1:
-            found = f"{self.name}: found {model.num_labels} scores a pair, expected one"
+            found = f"{self.name}: found {model.num_labels} scores per pair, expected one"
             raise ValueError(f"{found}; name a cross-encoder for duplicate questions")
         return model
 
     def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
-        """Yield the place of each request and the highest score of its pairs, (earlier, query),
-        rounded to 4 digits.
+        """Yield the place of each request and the highest score of its pairs (earlier query,
+        query), rounded to 4 decimals; 0.0 without an earlier query.
         """
         pairs = [(earlier, one.query) for one in requests for earlier in one.earlier]
         scores = iter(self.model.predict(pairs).tolist() if pairs else ())

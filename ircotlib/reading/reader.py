@@ -1,6 +1,6 @@
 """The extractive reader: a DPR reader as a backend of Extract (SearChain §3.2).
 
-torch and transformers are imported when a reply must be computed, not before.
+torch and transformers are imported only when a reply must be computed.
 """
 
 import json
@@ -22,7 +22,7 @@ from ircotlib.generation.folder import (
 from ircotlib.paths import resolve
 from ircotlib.program import Extract, Extracted
 
-VERSION = 1  # raised when the same model would give another reply by a change here or in spans.py
+VERSION = 1  # raised when a change here or in spans.py makes the same model reply differently
 
 
 def open_reader(
@@ -35,26 +35,27 @@ def open_reader(
     revision: str | None = None,
 ) -> "Reader":
     """Open a DPR reader: a folder written by save_pretrained (also relative to the repository), or
-    a name on the Hugging Face hub, which is downloaded when it is first asked.
+    a name on the Hugging Face hub, downloaded at the first request.
 
-    `longest`: tokens of an answer (DPR's own program: 10; SearChain does not say). `device`: None
-    is the GPU if there is one. `batch_tokens`, `batch_rows`: how many tokens, padding included, and
-    how many paragraphs are read at once at most. The weights, in float32, are read at the first
-    request that is not in the cache. Raises FileNotFoundError when there is no such model.
+    `longest`: the most tokens of an answer (10 in DPR's own program; SearChain does not say).
+    `device`: None is the GPU if there is one. `batch_tokens`, `batch_rows`: the size of a batch, in
+    tokens, padding included, and in paragraphs. The weights, in float32, are read at the first
+    request that is not in the call cache. Raises FileNotFoundError if there is no such folder, and
+    ValueError for a `longest` below 1 or another kind of model.
 
-    The paper's is facebook/dpr-reader-multiset-base.
+    The paper uses facebook/dpr-reader-multiset-base.
     """
     if longest < 1:
-        raise ValueError(f"found longest {longest}, expected the tokens of an answer, 1 or more")
+        raise ValueError(f"found longest {longest}, expected a number of tokens, at least 1")
     reader = Reader(str(name_or_path), device, longest, batch_tokens, batch_rows, revision)
     if not is_hub_name(reader.name):
-        reader.folder  # a folder that is not there is said at once
+        reader.folder  # raises at once if the folder is missing
     return reader
 
 
 class Encoded(NamedTuple):
-    """What is read for a request, [CLS] query [SEP] title [SEP] text: its tokens, the place of the
-    text's first one, and where each token of the text stands in it, in characters.
+    """The input for a request, [CLS] query [SEP] title [SEP] text: its token ids, the place of the
+    first token of the text, and where each token of the text begins and ends, in characters.
     """
 
     ids: list[int]
@@ -85,7 +86,7 @@ class Reader:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of its files. Raises ValueError when it is that of another kind of model."""
+        """The folder of the model. Raises ValueError if it is of another kind."""
         folder = find_folder(resolve(self.name), self.revision, OLDER)
         if (kind := read_json(folder, CONFIG).get("model_type")) != "dpr":
             expected = "expected a DPR reader, of model_type dpr; name one as extractor"
@@ -94,12 +95,12 @@ class Reader:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the files and with `longest`."""
+        """Changes with the model's files and with `longest`."""
         return f"{hash_files(self.folder, VERSION, 'float32', OLDER)} {self.longest}"
 
     @cached_property
     def model(self):
-        """The model itself, read when first used. Raises ValueError when its weights do not fit."""
+        """The model itself, read when first used. Raises ValueError if its weights do not fit."""
         from ircotlib.reading.spans import read_reader
 
         return read_reader(self.folder, self.device)
@@ -111,32 +112,32 @@ class Reader:
 
         with told(self.folder, "a tokenizer"):
             tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)
-            tokenizer("a")  # what it lacks shows only now
+            tokenizer("a")  # missing parts cause an error only now
         return tokenizer
 
     @cached_property
     def limit(self) -> int:
-        """The tokens that the model can read at once: 512."""
+        """The maximum number of tokens that the model reads; 512 unless config.json differs."""
         return read_json(self.folder, CONFIG).get("max_position_embeddings", 512)
 
     def take(self, requests: Sequence[Extract]) -> list[int]:
-        """The places of the next batch: the shortest paragraphs, at least one."""
+        """The places of the next batch: those of the shortest inputs, at least one."""
         lengths = [len(self._encode(request).ids) for request in requests]
         return cut_batches(lengths, self.batch_rows, self.batch_tokens)[0]
 
     def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str | ValueError]]:
         """Yield the place of each request and its reply, batch by batch, the shortest first.
 
-        A reply is JSON: text, as the paragraph has it, and confidence, the raw relevance logit,
-        rounded to 4 digits. The answer is the span of the text, never of query or title, whose
-        start and end logits have the highest sum, of at most `longest` tokens; "" where the text
-        has none. A paragraph too long for the model is cut at its end. A request whose query and
-        title alone are too long has a ValueError in place of a reply.
+        A reply is JSON: text, copied from the paragraph, and confidence, the raw relevance logit,
+        rounded to 4 decimals. The answer is the span of at most `longest` tokens with the highest
+        sum of start and end logits, taken from the text, never from query or title; "" if the text
+        is empty. A paragraph too long for the model is cut at its end. A request whose query and
+        title alone are too long gets a ValueError instead of a reply.
 
-        Differs from the released program: that gives passages as titles, takes the likeliest start
-        and the likeliest end anywhere, so that the answer may be empty or part of the query, and
-        writes it as its tokens decode, in lower case. Differs from transformers' decode_best_spans:
-        that takes spans of the title too.
+        Differs from the released program: that passes the paragraphs as titles, takes the most
+        probable start and the most probable end anywhere, so that the answer may be empty or part
+        of the query, and decodes it from its tokens, in lower case. Differs from transformers'
+        decode_best_spans: that also takes spans of the title.
         """
         encoded, waiting = [self._encode(request) for request in requests], []
         for request in requests:
@@ -154,7 +155,7 @@ class Reader:
             yield from zip(places, replies, strict=True)
 
     def decode(self, reply: str) -> Extracted:
-        """What was extracted."""
+        """The answer and its confidence."""
         return Extracted(**json.loads(reply))
 
     def _read(self, texts: list[str], batch: list[Encoded]) -> Iterator[str]:
@@ -174,7 +175,7 @@ class Reader:
         return self._waiting[request]
 
     def _encode_anew(self, request: Extract) -> Encoded:
-        quiet = {"verbose": False}  # what is too long is cut here
+        quiet = {"verbose": False}  # long inputs are cut below
         paragraph = request.paragraph
         head = self.tokenizer(request.query, paragraph.title, **quiet)["input_ids"]
         body = self.tokenizer(
@@ -185,4 +186,4 @@ class Reader:
 
     def _too_long(self, one: Encoded) -> ValueError:
         found = f"found a query and a title of {one.first} tokens"
-        return ValueError(f"{found}, expected fewer than {self.limit}, which {self.name} reads")
+        return ValueError(f"{found}, expected fewer than the {self.limit} that {self.name} reads")

@@ -1,4 +1,4 @@
-"""Reading batches with a DPR reader (Karpukhin et al. 2020, §6.1): confidences and best spans."""
+"""Batches of a DPR reader (Karpukhin et al. 2020, §6.1): relevance logits and best spans."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,12 +8,12 @@ from transformers import DPRReader
 
 from ircotlib.generation.weights import read_whole
 
-# BERT's pooler, which DPR's checkpoints hold and no reader uses
+# BERT's pooler, which is in DPR's checkpoints but which no reader uses
 UNUSED = r"\.pooler\."
 
 
 def read_reader(folder: Path, device: str | None) -> DPRReader:
-    """The reader of a folder in float32, ready to read; ValueError when its weights do not fit."""
+    """The DPR reader in a folder, in float32. Raises ValueError if its weights do not fit."""
     return read_whole(DPRReader, folder, device, torch.float32, UNUSED)
 
 
@@ -21,8 +21,9 @@ def read_reader(folder: Path, device: str | None) -> DPRReader:
 def read_spans(
     model: DPRReader, batch: Sequence[tuple[list[int], int]], longest: int
 ) -> Iterator[tuple[tuple[int, int] | None, float]]:
-    """Of each row, its tokens and the place of its text: the first and the last token of the best
-    span, counted from there, None where there is no text; and the relevance logit.
+    """Yield the best span and the relevance logit for each row of a batch. A row: its token ids and
+    the place of the first token of its text. A span: its first and last token, counted from that
+    place; None if there is no text.
     """
     if not batch:
         return
@@ -40,8 +41,8 @@ def read_spans(
 
 
 def best_span(start: torch.Tensor, end: torch.Tensor, longest: int) -> tuple[int, int] | None:
-    """The first and the last token of the span of the highest sum of start and end logits [n], of
-    at most `longest` tokens; of several the first; None where there is no token.
+    """The first and the last token of the span of at most `longest` tokens with the highest sum of
+    start and end logits, both [n]; the first of several; None if n is 0.
     """
     n = len(start)
     if not n:

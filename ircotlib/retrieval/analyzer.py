@@ -1,9 +1,9 @@
-"""From text to terms, as Lucene's EnglishAnalyzer does it (the analyzer `english` of
-Elasticsearch): words, lower case, stop words, stems.
+"""Turns text into terms as Lucene's EnglishAnalyzer does (Elasticsearch's analyzer `english`): it
+splits the text into words, lower-cases them, drops stop words and stems the rest.
 
-Words are those of Unicode's text segmentation (UAX #29) as Lucene's StandardTokenizer reads it,
-with the characters of Unicode 12.1. Differs from Lucene: the letter-like pictographs (ℹ Ⓜ 🅰 🅱 🅾 🅿)
-beside a zero-width joiner stay letters.
+Words follow Unicode's text segmentation (UAX #29) as Lucene's StandardTokenizer implements it, with
+the characters of Unicode 12.1. Differs from Lucene: the letter-like pictographs (ℹ Ⓜ 🅰 🅱 🅾 🅿) next
+to a zero-width joiner stay letters.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ STOP_WORDS = frozenset(
     """.split()
 )
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
-MOST = 1 << 17  # chunks remembered, and as many older ones: 50 MB
-# of a word, in UTF-16 code units; what is longer is cut there and goes on as the next word
+MOST = 1 << 17  # chunks remembered, plus as many older ones: 50 MB
+# of a word, in UTF-16 code units; the rest of a longer word becomes the next word
 MAX_LENGTH = 255
 
-# Characters that Unicode made part of words, or combining, after version 12.1. Lucene's tokenizer
-# does not know them.
+# Characters that became part of words, or combining, after Unicode 12.1. Lucene's tokenizer does
+# not know them.
 LATER = """
     B8 2E5-2EB 558 55A 55F 58A-58C 5C8-5C9 870-89F 8B5 8BE-8D2 B53-B55 C3C C5C-C5D CDC-CDD CF3 D04
     D81 ECE 170D 1715-171F 180F 1ABF-1AF0 1B4C 1C89-1C8A 1DFA 208F 209D-209F 2C2F 2C5F 31BB-31BF
@@ -38,8 +38,8 @@ LATER = """
     1E290-1E2AE 1E4D0-1E7FE 1FBF0-1FBF9 2A6D7-2A6DF 2B735-2B73F 2B81E 2CEA2-2CEAD 2EBF0-2EE5D
     30000-33479
 """
-SIGNS_BELOW = "600-605 6DD 70F 8E2 110BD 110CD"  # format characters then, digits and letters since
-# Pictographs of version 12.1 that were taken back since.
+SIGNS_BELOW = "600-605 6DD 70F 8E2 110BD 110CD"  # format characters in 12.1, part of words later
+# Pictographs of version 12.1 that later versions no longer list as pictographs.
 PICTOGRAPHS = """
     2388 2605 2607-2612 2616-2685 2690-2704 270E-2711 2765-2767 1F000-1F0F5 1F10D-1F10F 1F12F
     1F16C-1F16F 1F1AD-1F1AE 1F260-1F3F6 1F4FE 1F546-1F5F9 1F6C6-1F6F2 1F774-1F77F 1F7D5-1F7FF
@@ -55,13 +55,13 @@ def analyze(text: str) -> list[str]:
 
 
 def join_terms(text: str) -> str:
-    """The terms of a text, each after a space: what an index that splits at spaces is given."""
+    """The terms of a text, each preceded by a space, for an index that splits at spaces."""
     return "".join(map(CHUNKS.__getitem__, text.split(" ")))
 
 
 class Chunks(dict):
-    """The terms of what stands between two spaces, which always end a word; of what was seen last
-    they are remembered.
+    """The terms of each chunk, the text between two spaces: a space always ends a word. The terms
+    of the most recent chunks are remembered.
     """
 
     def __init__(self):
@@ -78,7 +78,7 @@ class Chunks(dict):
 
 
 def _words(chunk: str) -> list[str]:
-    bare = chunk.strip('.,"()')  # which belong to no word at its ends
+    bare = chunk.strip('.,"()')  # never part of a word at its start or end
     if bare.isascii() and bare.isalnum() and len(bare) <= MAX_LENGTH:
         return [bare]
     words = ASCII_WORD.findall(chunk) if chunk.isascii() else WORD.findall(chunk)
@@ -88,7 +88,7 @@ def _words(chunk: str) -> list[str]:
 
 
 def _term(word: str) -> str:
-    """The term of a word after a space; nothing for a stop word."""
+    """The term of a word, preceded by a space; "" for a stop word."""
     word = _lower(word[:-2] if word.endswith(POSSESSIVES) else word)
     return "" if word in STOP_WORDS else " " + _stem(word)
 
@@ -99,9 +99,7 @@ def _lower(word: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """Porter's stem; a character beyond U+FFFF counts as the two UTF-16 code units it has in
-    Lucene.
-    """
+    """Porter's stem; a character beyond U+FFFF counts as two UTF-16 code units, as in Lucene."""
     if word.isascii() or max(word) <= "\uffff":
         return stem(word)
     code = word.encode("utf-16-le")
@@ -114,7 +112,7 @@ def _length(word: str) -> int:
 
 
 def _cut_words(chunk: str) -> Iterator[str]:
-    """The words of a chunk, each the longest that starts there within MAX_LENGTH."""
+    """The words of a chunk, each as long as possible within MAX_LENGTH."""
     start = 0
     while match := WORD.search(chunk, start):
         if _length(match[0]) > MAX_LENGTH:
@@ -127,19 +125,19 @@ def _cut_words(chunk: str) -> Iterator[str]:
 
 
 def _members(ranges: str) -> str:
-    """Ranges of code points in hexadecimal, as the inside of a character class."""
+    """Ranges of hexadecimal code points, written as the inside of a character class."""
     return "".join(
         "-".join(rf"\U{int(end, 16):08X}" for end in span.split("-")) for span in ranges.split()
     )
 
 
 def _word_pattern() -> str:
-    """The words of UAX #29 as one regular expression that never goes back over a word.
+    """The words of UAX #29 as one regular expression that never backtracks over a word.
 
-    The names are those of the Word_Break property. Within what joins (rule WB4) `x` stands for any
-    number of combining and format characters, `y` for the same without variation selectors. Beyond
-    the rules come the words without a rule: emoji, flags, and, one by one, Han and Hiragana
-    characters, and runs of South-East Asian ones.
+    The names follow the Word_Break property. `x` stands for any number of combining and format
+    characters, which join what precedes them (rule WB4), `y` for the same without variation
+    selectors. Words that have no rule of their own are added: emoji, flags, single Han and Hiragana
+    characters, and runs of South-East Asian characters.
     """
     later, below, pictures = _members(LATER), _members(SIGNS_BELOW), _members(PICTOGRAPHS)
     wide_digit = r"[\p{InHalfwidth_And_Fullwidth_Forms}&&\p{Nd}]"
@@ -207,8 +205,8 @@ def _fingerprint() -> str:
 
 WORD = regex.compile(_word_pattern(), regex.VERSION1)
 ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
-# the same for ASCII text, several times faster
+# finds the same words in ASCII text, several times faster
 ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")
 CHUNKS = Chunks()
-# changes when the terms of a text may; an index or a cache made with another one is stale
+# changes whenever the terms of a text might: an index or cache made with a different one is stale
 FINGERPRINT = _fingerprint()

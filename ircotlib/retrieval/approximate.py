@@ -1,5 +1,5 @@
-"""Candidates for the nearest of millions of vectors, from usearch's graph of neighbours (HNSW).
-They are candidates only: dense.py scores them exactly, with the vectors on disk.
+"""Finds candidates for the nearest of millions of vectors with usearch's graph of neighbours
+(HNSW). dense.py then scores the candidates exactly, with the vectors on disk.
 """
 
 import json
@@ -15,15 +15,17 @@ from ircotlib.checksums import check_sums, read_about, take_sums, write_about
 from ircotlib.paths import hold_lock
 from ircotlib.progress import track
 
-GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, and looked at for them
-SEARCHED = 128  # vectors that a query looks at, at least
-CANDIDATES = 2  # times as many as are asked for
+GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, candidates for them
+SEARCHED = 128  # vectors compared with each query, at least
+CANDIDATES = 2  # found for each paragraph asked for
 ANEW = "delete the approximate-* files, and the next run makes the index again"
-ROWS = 16_384  # vectors that are added together
+ROWS = 16_384  # vectors added at a time
 
 
 def setting() -> dict:
-    """What decides which candidates are found; ModuleNotFoundError without usearch."""
+    """All settings that affect which candidates are found. Raises ModuleNotFoundError without
+    usearch.
+    """
     if not find_spec("usearch"):
         missing = "found no usearch, expected it for a corpus of this size"
         raise ModuleNotFoundError(f"{missing}: pip install -e '.[dense]'")
@@ -32,10 +34,10 @@ def setting() -> dict:
 
 
 def build_approximate(folder: Path, rows: np.ndarray) -> Path:
-    """The file of the index over float16 vectors, one a row; made where it is not there, whole or
-    not at all, in the folder of the vectors. ValueError where it is damaged.
+    """The file of the index over float16 vectors, one per row, in the folder of the vectors. A
+    missing index is built first, completely or not at all. Raises ValueError if it is damaged.
 
-    One thread makes it: with more, no two builds are the same, and some find less.
+    One thread builds it: with more, no two builds are the same, and some find less.
     """
     digest = sha256(json.dumps(setting()).encode()).hexdigest()[:8]
     path = folder / f"approximate-{digest}.usearch"
@@ -52,7 +54,7 @@ def build_approximate(folder: Path, rows: np.ndarray) -> Path:
 
 
 class Approximate:
-    """The index in a file that build_approximate made, memory-mapped."""
+    """The index in a file that build_approximate wrote, memory-mapped."""
 
     def __init__(self, path: Path):
         from usearch.index import Index
@@ -60,7 +62,9 @@ class Approximate:
         self._index = Index.restore(str(path), view=True)
 
     def find(self, queries: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
-        """The positions of paragraphs that may be the `size` nearest, for each query (1, width)."""
+        """For each query, an array (1, width), the sorted positions of paragraphs that are likely
+        to include its `size` nearest.
+        """
         wanted, asked = CANDIDATES * size, np.concatenate(queries).astype(np.float16)
         self._index.expansion_search = max(SEARCHED, wanted)
         found = (self._index.search(query, wanted).keys for query in asked)

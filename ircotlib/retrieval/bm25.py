@@ -1,5 +1,5 @@
-"""The embedded backend of Retrieve and NearestTitle: BM25 over titles and texts, as Elasticsearch
-with analyzer `english` (IRCoT §4.1).
+"""The embedded backend of Retrieve and NearestTitle: BM25 over titles and texts, as in
+Elasticsearch with the analyzer `english` (IRCoT §4.1).
 """
 
 import json
@@ -39,12 +39,13 @@ THREADS = min(8, os.cpu_count() or 1)
 
 
 class BM25:
-    """The backend of Retrieve and NearestTitle over a corpus and the index that build_index made of
-    it; open_index makes one.
+    """Answers Retrieve and NearestTitle from a corpus and the index that build_index made of it;
+    open it with open_index.
 
     `fingerprint` changes with the corpus, the analyzer, the scoring and the version of tantivy.
-    Raises ValueError where a file is damaged or made of something else. Differs from Elasticsearch:
-    a title or text without any term ("It") still counts in the number and mean length of its field.
+    Raises ValueError if a file is damaged or the index was made of something else. Differs from
+    Elasticsearch: a title or text without any term ("It") still counts towards the number of
+    documents and the mean length of its field.
     """
 
     answers = (Retrieve, NearestTitle)
@@ -64,8 +65,9 @@ class BM25:
     def answer(
         self, requests: Sequence[Retrieve | NearestTitle]
     ) -> Iterator[tuple[int, str | Refused]]:
-        """Yield the place of each request and its reply, best first: JSON of [[position in corpus,
-        score], ...] or [title, ...]; for a k or n below 1 the error in place of a reply.
+        """Yield the place of each request and its reply: JSON of [[position in corpus, score], ...]
+        or [title, ...], best first. A request that is refused, such as one with a k below 1, gets
+        its error instead of a reply.
         """
         places = group(requests)
         searchings = [searching_of(self, request) for request in places]
@@ -80,18 +82,22 @@ class BM25:
     def search(
         self, query: str, k: int = 15, titles: Iterable[str] | None = None
     ) -> list[tuple[Paragraph, float]]:
-        """The k best paragraphs with their scores, best first; none when no word of the query is in
-        the index.
+        """The k best paragraphs with their scores, best first; none if no word of the query is in
+        the index. Raises Refused for a k below 1.
         """
         hits = self._play(retrieve(self, Retrieve(query, k, titles)))
         return [(self.corpus[position], score) for position, score in hits]
 
     def nearest_titles(self, title: str, n: int = 1) -> list[str]:
-        """The n titles of the corpus nearest to a title (ranking.nearest_titles), best first."""
+        """The n titles of the corpus nearest to a title (see ranking.nearest_titles), best first.
+        Raises Refused for an n below 1.
+        """
         return self._play(nearest_titles(self, NearestTitle(title, n)))
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> tantivy.Query:
-        """Any term of a text, in titles and texts; within allowed titles unless None."""
+        """A query for any term of `text` in titles and texts; only among paragraphs with one of
+        `titles`, unless None.
+        """
         terms = Counter(analyze(text))
         scored = _any([*self._weigh("title", terms), *self._weigh("text", terms)])
         if titles is None:
@@ -101,7 +107,9 @@ class BM25:
         )
 
     def queries_of_title(self, title: str) -> list[tantivy.Query]:
-        """The same title, the same in any case, any of its terms in titles."""
+        """Queries for the same title, for the same title in any case, and for titles with any of
+        its terms.
+        """
         return [
             self._term("whole_title", title),
             self._term("lower_title", title.lower()),
@@ -122,7 +130,7 @@ class BM25:
             return error
 
     def _play(self, searching: Searching):
-        """Play a searching to its end; what it returns."""
+        """Play a searching to its end and return its result."""
         hits = None
         while True:
             try:
@@ -139,7 +147,7 @@ class BM25:
         return list(zip(positions, (round(score, 3) for score, _ in found)))
 
     def _weigh(self, field: str, terms: Counter) -> Iterator[tantivy.Query]:
-        """One query a term, as heavy as the term is frequent in the question."""
+        """One query per term, weighted by how often the term occurs in the question."""
         for term, count in terms.items():
             query = self._term(field, term)
             yield query if count == 1 else tantivy.Query.boost_query(query, float(count))
@@ -160,8 +168,8 @@ def _any(queries: Iterable[tantivy.Query]) -> tantivy.Query:
 def open_index(
     corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter
 ) -> BM25:
-    """The backend over the index in a folder, built first unless there is one of this corpus, this
-    analyzer and this tantivy.
+    """Open the index in a folder; first build it, unless there is one made of this corpus with this
+    analyzer and this version of tantivy. See build_index for `progress`.
     """
     build_index(corpus, folder, progress)
     return BM25(corpus, folder)
@@ -170,10 +178,10 @@ def open_index(
 def build_index(
     corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter
 ) -> None:
-    """Build the index of a corpus in a folder, whole or not at all; nothing to do when it is there.
+    """Build the index of a corpus in a folder, completely or not at all, unless it is there.
 
-    `progress`: wraps the positions to show a bar, as tqdm does. Of several processes that ask for
-    it, one builds and the others wait.
+    `progress`: wraps the positions to show a bar, as tqdm does. If several processes ask for the
+    same index, one builds it and the others wait.
     """
     folder = Path(folder)
     if _read_about(folder)[0] == _about(corpus):
@@ -214,7 +222,7 @@ def _open(folder: Path, count: int) -> tantivy.Searcher:
 
 
 def _schema() -> tantivy.Schema:
-    """Terms come from our own analyzer, joined by spaces."""
+    """Fields for terms that our own analyzer made, joined by spaces."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("title", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
@@ -235,8 +243,8 @@ def _about(corpus: Corpus) -> dict:
 
 
 def _read_about(folder: Path) -> tuple[dict | None, dict]:
-    """What the index in a folder was made of, None where there is no whole index; the checksums of
-    its files.
+    """What the index in a folder was made of (None if there is no complete index), and the
+    checksums of its files.
     """
     about = read_about(folder / ABOUT, ANEW)
     sums = about.pop("files") if about else {}

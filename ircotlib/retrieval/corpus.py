@@ -1,5 +1,5 @@
-"""A corpus on disk: paragraphs as JSON lines, where each begins, and what they are; it is opened
-without being parsed, whatever its size.
+"""A corpus on disk: its paragraphs as JSON lines, the offset of each line, and the hash of each id.
+A corpus of any size is opened without parsing its lines.
 """
 
 import json
@@ -24,24 +24,24 @@ from ircotlib.paths import hold_lock
 PARAGRAPHS, OFFSETS, IDS, ABOUT = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
 FILES = PARAGRAPHS, OFFSETS, IDS
 ANEW = "delete the folder, and the next run writes the corpus again"
-MOST_KEPT = 10_000  # paragraphs in memory, those read last
-LOCK, PARTIAL = "corpus.lock", "partial-"  # in the folder too: a lock, and what is being written
+MOST_KEPT = 10_000  # paragraphs kept in memory: those read last
+LOCK, PARTIAL = "corpus.lock", "partial-"  # also in the folder: a lock, and files being written
 
 
 class Corpus:
-    """The paragraphs of a folder that write_corpus made: a sequence in the order they were written.
+    """The paragraphs in a folder that write_corpus wrote: a sequence in the order of writing.
 
-    `fingerprint`: of every line, so equal for equal paragraphs in equal order, wherever they are.
-    `about`: what corpus.json says. Raises FileNotFoundError where there is none, and ValueError
-    where a file is damaged.
+    `fingerprint`: a hash of all lines, the same for the same paragraphs in the same order, in any
+    folder. `about`: the content of corpus.json. Raises FileNotFoundError if there is no
+    corpus.json, and ValueError if a file is damaged.
     """
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
         self.about = read_about(self.folder / ABOUT, ANEW)
         if self.about is None:
-            missing = f"{self.folder / ABOUT} not found: no corpus there, or its writing was broken"
-            raise FileNotFoundError(f"{missing} off; write it with write_corpus")
+            missing = f"{self.folder / ABOUT} not found: no corpus there, or an incomplete one"
+            raise FileNotFoundError(f"{missing}; write it with write_corpus")
         check_sums(self.folder, self.about["files"], ANEW)
         self.fingerprint: str = self.about["fingerprint"]
         with (self.folder / PARAGRAPHS).open("rb") as file:
@@ -68,14 +68,14 @@ class Corpus:
         return self.between(0, len(self))
 
     def between(self, start: int, stop: int) -> Iterator[Paragraph]:
-        """The paragraphs from one position to before another, read one after the other."""
+        """The paragraphs at positions `start` to `stop` - 1, read one after the other."""
         with (self.folder / PARAGRAPHS).open("rb") as file:
             file.seek(self._offsets[start])
             for line in islice(file, stop - start):
                 yield Paragraph(**json.loads(line))
 
     def find(self, id: str) -> Paragraph:
-        """The paragraph with this id; KeyError when there is none."""
+        """The paragraph with this id; KeyError if there is none."""
         return self[self.position_of(id)]
 
     def position_of(self, id: str) -> int:
@@ -93,12 +93,12 @@ class Corpus:
 def open_corpus(
     folder: Path | str, made_of: dict | str, paragraphs: Callable[[], Iterable[Paragraph]]
 ) -> Corpus:
-    """Open the corpus of a folder; only if it is not there, or is made of something else, write
-    what `paragraphs()` gives.
+    """Open the corpus in a folder. If it is missing, damaged or made of something else, first write
+    the paragraphs that `paragraphs()` returns.
 
-    `made_of`: says where the paragraphs come from, and differs whenever they could: sizes and times
-    of the raw files, or their hashes. It is recorded in the folder, as JSON. Of several processes
-    one writes and the others wait. Errors: see write_corpus.
+    `made_of`: identifies the source of the paragraphs, such as the sizes and times of the raw files
+    or their hashes; it must change whenever the paragraphs might. It is recorded in the folder as
+    JSON. Of several processes one writes and the others wait. Errors: see write_corpus.
     """
     folder, made_of = Path(folder), json.loads(json.dumps(made_of))
     if corpus := _find_corpus(folder, made_of):
@@ -108,12 +108,12 @@ def open_corpus(
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
-    """Write paragraphs as a corpus, in their order, and open it; ValueError when there are none or
-    two share an id.
+    """Write paragraphs as a corpus, in their order, and open it. Raises ValueError if there are
+    none or two share an id.
 
-    A corpus that is already there is compared first: nothing is written if it is the same, and it
-    stays as it is until a new one is complete. A process killed at the end of writing leaves no
-    corpus, never half of one. Of several processes one writes and the others wait.
+    If the folder already holds the same corpus, nothing is written; a different one stays as it is
+    until the new one is complete. A process killed at the end of writing may leave no corpus, but
+    never half of one. Of several processes one writes and the others wait.
     """
     with _hold(Path(folder)):
         return _write(Path(folder), paragraphs, {})
@@ -125,13 +125,13 @@ def _hold(folder: Path):
 
 
 def _find_corpus(folder: Path, made_of: object) -> Corpus | None:
-    """The corpus of a folder if it is whole and made of this."""
+    """The corpus in a folder, if it is complete and made of `made_of`."""
     corpus = _open_whole(folder)
     return corpus if corpus and corpus.about.get("made_of") == made_of else None
 
 
 def _open_whole(folder: Path) -> Corpus | None:
-    """The corpus of a folder; None where it is damaged, or not there."""
+    """The corpus in a folder; None if it is damaged or missing."""
     try:
         return Corpus(folder)
     except (OSError, ValueError):
@@ -139,7 +139,7 @@ def _open_whole(folder: Path) -> Corpus | None:
 
 
 def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpus:
-    for left_over in folder.glob(f"{PARTIAL}*"):  # by a process that was killed
+    for left_over in folder.glob(f"{PARTIAL}*"):  # from a process that was killed
         shutil.rmtree(left_over)
     paragraphs, old = iter(paragraphs), _open_whole(folder)
     if old and (paragraphs := _unless_same(paragraphs, old)) is None:
@@ -150,7 +150,7 @@ def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpu
     with TemporaryDirectory(prefix=PARTIAL, dir=folder) as name:
         partial = Path(name)
         write_about(partial / ABOUT, _write_paragraphs(partial, paragraphs) | origin)
-        # corpus.json comes last, and is not there while others change
+        # corpus.json is moved last: it is absent while the other files change
         (folder / ABOUT).unlink(missing_ok=True)
         for name in (*FILES, ABOUT):
             (partial / name).replace(folder / name)
@@ -158,7 +158,7 @@ def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpu
 
 
 def _unless_same(paragraphs: Iterator[Paragraph], old: Corpus) -> Iterator[Paragraph] | None:
-    """All paragraphs, if they are others than those of a corpus; None if they are the same."""
+    """All paragraphs, if they differ from those of the old corpus; None if they are the same."""
     count = 0
     with (old.folder / PARAGRAPHS).open("rb") as file:
         for paragraph in paragraphs:
@@ -169,7 +169,7 @@ def _unless_same(paragraphs: Iterator[Paragraph], old: Corpus) -> Iterator[Parag
 
 
 def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
-    """Write all but corpus.json; return what that says."""
+    """Write all files but corpus.json, and return the content for that one."""
     offsets, hashes, fingerprint = array("q", [0]), array("Q"), sha256()
     with (folder / PARAGRAPHS).open("wb") as file:
         for paragraph in paragraphs:
@@ -179,7 +179,7 @@ def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
             offsets.append(offsets[-1] + len(line))
             hashes.append(_hash(paragraph.id))
     if not hashes:
-        needed = "a corpus has at least one; look at where they were to come from"
+        needed = "a corpus has at least one; check where they should come from"
         raise ValueError(f"no paragraphs to write to {folder.parent}: {needed}")
     np.save(folder / OFFSETS, np.asarray(offsets, dtype=np.int64))
     np.save(folder / IDS, _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
@@ -193,8 +193,8 @@ def _line(paragraph: Paragraph) -> bytes:
 
 
 def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:
-    """Hashes of ids with their positions, ordered by hash; ValueError when two paragraphs have one
-    id.
+    """The hashes of the ids with their positions, sorted by hash. Raises ValueError if two
+    paragraphs have the same id.
     """
     order = np.argsort(hashes, kind="stable")
     ids = np.empty(len(hashes), dtype=[("hash", np.uint64), ("position", np.int64)])

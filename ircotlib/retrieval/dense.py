@@ -1,5 +1,5 @@
-"""Retrieval by vectors: dense, late interaction, and the hybrid of BM25 and dense. They answer
-Retrieve; NearestTitle is BM25's on titles (IRCoT App. B), whatever finds the paragraphs.
+"""Retrieval with vectors: dense, late interaction, and the hybrid of BM25 and dense. BM25 over
+titles answers NearestTitle (IRCoT App. B), whichever of them answers Retrieve.
 """
 
 import json
@@ -19,21 +19,21 @@ from ircotlib.retrieval.encoder import Encoder
 from ircotlib.retrieval.ranking import Hits, Refused, Search, decode, group, play, searching_of
 from ircotlib.retrieval.vectors import Vectors, open_vectors, write_vectors
 
-DECIMALS = 5  # of scores; equal ones are in the order of the corpus
-EXACT = 1_000_000  # paragraphs; of more, the nearest are looked up in an approximate index
-LATE_MOST = 200_000  # paragraphs with one vector a token: 5 GB of ColBERTv2's
-FUSED, CONSTANT = 60, 60  # hits of either ranking, and what is added to a rank
+DECIMALS = 5  # of scores; paragraphs with equal scores are in the order of the corpus
+EXACT = 1_000_000  # paragraphs; a larger corpus is searched with an approximate index
+LATE_MOST = 200_000  # paragraphs with one vector per token: 5 GB with ColBERTv2
+FUSED, CONSTANT = 60, 60  # hits used of each ranking, and the constant added to each rank
 Reply = tuple[int, str | Refused]
 
 
 class Dense:
-    """The backend of Retrieve over the vectors of a corpus: exact search, in batches; beyond
-    `exact` paragraphs an approximate index finds candidates, which are scored exactly.
+    """Answers Retrieve from the vectors of a corpus, in batches. Search is exact; above `exact`
+    paragraphs, an approximate index finds candidates, which are then scored exactly.
 
-    `words`: the embedded index of the same corpus, which answers NearestTitle and knows where
-    titles stand. Limited to `titles`, search is always exact. `fingerprint` changes with the
-    corpus, the model, and what follows from their versions. Raises ValueError for damaged vectors,
-    when the first request is answered. Differs from BM25: every paragraph has a score.
+    `words`: the embedded index of the same corpus, which answers NearestTitle and finds the
+    paragraphs with a title. Search among given `titles` is always exact. `fingerprint` changes with
+    the corpus, the model and the versions of the libraries. Damaged vectors raise ValueError when
+    the first request is answered. Differs from BM25: every paragraph has a score.
     """
 
     answers = (Retrieve, NearestTitle)
@@ -66,11 +66,11 @@ class Dense:
         return search(self, query, k, titles)
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> tuple:
-        """A text, and the positions of the paragraphs with allowed titles; None: all."""
+        """The text and the positions of the paragraphs with one of these titles; None: all."""
         return text, None if titles is None else tuple(self._words.positions_of(titles))
 
     def _search(self, searches: Sequence[Search]) -> list[Hits]:
-        """The hits of each search; those in the whole corpus are found together."""
+        """The hits of each search; all searches in the whole corpus are done together."""
         if not searches:
             return []
         from ircotlib.retrieval.nearest import find_among
@@ -88,7 +88,7 @@ class Dense:
         return [_hits(*found[place], one.size) for place, one in enumerate(searches)]
 
     def _nearest(self, queries: list[np.ndarray], size: int) -> list[tuple]:
-        """Positions and scores of the best paragraphs for each query."""
+        """The positions and scores of the best paragraphs for each query, best first."""
         from ircotlib.retrieval.nearest import find_among, find_nearest
 
         if self._is_exact:
@@ -109,11 +109,11 @@ class Dense:
 
 
 class Hybrid:
-    """The backend of Retrieve that fuses the rankings of BM25 and Dense by their reciprocal ranks:
-    a paragraph's score is the sum of 1 / (60 + rank) over the two (Cormack et al., SIGIR 2009).
+    """Answers Retrieve with reciprocal rank fusion of BM25 and Dense: a paragraph's score is the
+    sum of 1 / (60 + rank) over the two rankings (Cormack et al., SIGIR 2009).
 
-    Of each ranking the best 60 count, or the best k where k is larger. `fingerprint` changes with
-    those of both. NearestTitle is BM25's.
+    The best 60 of each ranking count, or the best k if k is larger. `fingerprint` changes with
+    those of both backends. BM25 answers NearestTitle.
     """
 
     answers = (Retrieve, NearestTitle)
@@ -146,7 +146,7 @@ class Hybrid:
         return search(self, query, k, titles)
 
     def _fuse(self, request: Retrieve, rankings: Sequence[str]) -> str:
-        """The reply to a request from those of both rankings."""
+        """The reply to a request, fused from the replies of both backends."""
         scores: dict[int, float] = {}
         for ranking in map(json.loads, rankings):
             for rank, (position, _) in enumerate(ranking, start=1):
@@ -168,17 +168,18 @@ def open_dense(
     progress: Callable[[range], Iterable[int]] = iter,
     exact: int = EXACT,
 ) -> Dense | Hybrid:
-    """The backend that "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" names, over the corpus of
-    an embedded index; its vectors are made first, in a folder of their own whose name begins as
-    `folder`. If that is broken off, the next call goes on.
+    """Open the retriever "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" over the corpus of an
+    embedded index. Missing vectors are computed first, in a folder whose name begins with that of
+    `folder`; after an interruption, the next call continues.
 
-    Raises ValueError where one vector a token would be too many. See Encoder for the model's.
+    Raises ValueError if the corpus is too large for one vector per token. See Encoder for errors of
+    the model, and write_vectors for `progress`.
     """
     kind, _, model = retriever.partition(":")
     late, corpus = kind == "colbert", words.corpus
     if late and len(corpus) > LATE_MOST:
         found = f"{retriever}: found {len(corpus):,} paragraphs, expected at most {LATE_MOST:,}"
-        raise ValueError(f"{found}, as all are scored; take dense: or hybrid: with another model")
+        raise ValueError(f"{found}, as all are scored; use dense: or hybrid: with another model")
     encoder = _encoder(model, late)
     made_of = f"{corpus.fingerprint} {encoder.fingerprint}"
     digest = sha256(made_of.encode()).hexdigest()[:12]
@@ -190,14 +191,14 @@ def open_dense(
 
 @cache
 def _encoder(model: str, late: bool) -> Encoder:
-    """One in a process, whatever the corpora and retrievers that use it."""
+    """The encoder of a model, shared by all corpora and retrievers of a process."""
     return Encoder(model, late)
 
 
 def search(
     backend: Dense | Hybrid, query: str, k: int, titles: Iterable[str] | None
 ) -> list[tuple[Paragraph, float]]:
-    """The k best paragraphs with their scores, best first; Refused for a k below 1."""
+    """The k best paragraphs with their scores, best first. Raises Refused for a k below 1."""
     titles = None if titles is None else tuple(titles)
     [(_, reply)] = backend.answer([Retrieve(query, k, titles)])
     if isinstance(reply, Refused):

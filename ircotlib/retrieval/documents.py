@@ -1,5 +1,5 @@
-"""The documents of the embedded index, made from paragraphs: of a large corpus in several
-processes, so that all cores have work.
+"""Makes the documents of the embedded index from paragraphs; for a large corpus in several
+processes, so that all cores are used.
 """
 
 import json
@@ -13,16 +13,16 @@ from contextlib import ExitStack
 from ircotlib.retrieval.analyzer import join_terms
 from ircotlib.retrieval.corpus import Corpus
 
-LARGE = 50_000  # paragraphs: with fewer, processes would cost more than they save
-MOST = 4  # processes: more would wait for the one that reads them, and each holds 100 MB
-# documents a process makes before it is the next one's turn: few enough for a pipe to hold
+LARGE = 50_000  # paragraphs: with fewer, extra processes would cost more than they save
+MOST = 4  # processes: more would only wait for the reading process, and each holds 100 MB
+# documents that a process makes in one turn: few enough for a pipe to hold
 TURN = 64
 ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def count_processes(corpus: Corpus) -> int:
-    """How many processes make the documents of a corpus beside this one; 0: this one does, as on 2
-    cores, one of which the writer uses.
+    """How many extra processes make the documents of a corpus; 0: this process makes them itself,
+    as on 2 cores, where the index writer uses the other one.
     """
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -31,8 +31,8 @@ def count_processes(corpus: Corpus) -> int:
 
 
 def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
-    """The documents of a corpus in its order, as JSON; of each process no more are made ahead than
-    a pipe holds.
+    """The documents of a corpus as JSON, in the order of the corpus. Each process runs ahead by at
+    most what a pipe holds.
     """
     return _receive(corpus, processes) if processes else _make(corpus, 0, len(corpus))
 
@@ -49,7 +49,7 @@ def _make(corpus: Corpus, start: int, stop: int) -> Iterator[str]:
 
 
 def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
-    """Documents of processes that take turns."""
+    """Documents from processes that take turns. Raises ChildProcessError if one stops early."""
     command = [sys.executable, "-m", "ircotlib.retrieval.documents", str(corpus.folder)]
     how = {
         "stdout": subprocess.PIPE,
@@ -68,14 +68,14 @@ def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
                 status = f"with status {maker.wait()}, expected {len(corpus)} paragraphs"
                 raise ChildProcessError(
                     f"the analysis of {corpus.folder} stopped at paragraph {position} {status}; "
-                    "see the lines above, make sure of enough memory, then build again"
+                    "see the error above, make sure there is enough memory, then build again"
                 )
             yield document
 
 
 def _send(folder: str, turn: str, processes: str) -> None:
-    """Write this process's share of the documents, one per line; end silently when nobody reads any
-    more.
+    """Write this process's share of the documents, one per line; exit silently once nobody reads
+    them.
     """
     for name in ("SIGINT", "SIGPIPE"):
         if hasattr(signal, name):

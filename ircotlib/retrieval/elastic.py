@@ -1,4 +1,6 @@
-"""The Elasticsearch backend, for corpora beyond one machine; it ranks as BM25 does (IRCoT §4.1)."""
+"""The Elasticsearch backend, for corpora too large for one machine; it ranks as the embedded BM25
+does (IRCoT §4.1).
+"""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -33,7 +35,7 @@ PROBE = (
     "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 "
     "revved apology possibly hopping tying relational"
 )
-# as if all shards were one
+# scores as if all shards were one
 HEADER = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}
 WANTED = ",".join(
     f"responses.{part}" for part in ("status", "error", "_shards", "timed_out", "hits.hits.sort")
@@ -43,16 +45,16 @@ T = TypeVar("T")
 
 
 class Elasticsearch:
-    """The backend of Retrieve and NearestTitle over a corpus and its index on a server;
-    open_elasticsearch loads it and makes one.
+    """Answers Retrieve and NearestTitle from a corpus and its index on a server; load and open it
+    with open_elasticsearch.
 
-    `url`: "http://host:9200"; of a cluster several with commas, so that one node may fail. `name`:
-    of the index or its alias. `patience`: seconds to wait for a server that went away, before
-    ConnectionError. Credentials: see `connect`. `fingerprint` changes with the corpus, the
-    analyzer, the scoring and the server's version of Lucene, not with the address. Raises
-    ValueError when there is no such index, or one of another corpus or analyzer. Differs from the
-    embedded backend: a title or text without any term ("It") does not count in the number and mean
-    length of its field.
+    `url`: "http://host:9200"; for a cluster, several addresses with commas between them, so that
+    one node may fail. `name`: the index or its alias. `patience`: seconds to wait for a server that
+    stops answering, before ConnectionError. Credentials: see `connect`. `fingerprint` changes with
+    the corpus, the analyzer, the scoring and the server's version of Lucene, not with the address.
+    Raises ValueError if there is no such index, or it is of another corpus or analyzer. Differs
+    from the embedded backend: a title or text without any term ("It") does not count towards the
+    number of documents and the mean length of its field.
     """
 
     answers = (Retrieve, NearestTitle)
@@ -72,17 +74,17 @@ class Elasticsearch:
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
     def take(self, requests: Sequence[Retrieve | NearestTitle]) -> list[int]:
-        """The places of the next batch: the first 64."""
+        """The places of the next batch: those of the first 64 requests."""
         return list(range(len(requests)))[:BATCH]
 
     def answer(
         self, requests: Sequence[Retrieve | NearestTitle]
     ) -> Iterator[tuple[int, str | Refused]]:
-        """Yield the place of each request and its reply, best first: JSON of [[position in corpus,
-        score], ...] or [title, ...]; for a k or n below 1, or a search that the server refuses, the
-        error in place of a reply.
+        """Yield the place of each request and its reply: JSON of [[position in corpus, score], ...]
+        or [title, ...], best first. A request that is refused, because k or n is below 1 or by the
+        server, gets its error instead of a reply.
 
-        Raises ConnectionError when the server stays away.
+        Raises ConnectionError if the server stays unavailable.
         """
         places = group(requests)
         searchings = [(request, searching_of(self, request)) for request in places]
@@ -97,25 +99,31 @@ class Elasticsearch:
     def search(
         self, query: str, k: int = 15, titles: Collection[str] | None = None
     ) -> list[tuple[Paragraph, float]]:
-        """The k best paragraphs with their scores, best first; none when no word of the query is in
-        the index.
+        """The k best paragraphs with their scores, best first; none if no word of the query is in
+        the index. Raises Refused for a k below 1.
         """
         hits = self._play_one(retrieve(self, Retrieve(query, k, titles)))
         return [(self.corpus[position], score) for position, score in hits]
 
     def nearest_titles(self, title: str, n: int = 1) -> list[str]:
-        """The n titles of the corpus nearest to a title (ranking.nearest_titles), best first."""
+        """The n titles of the corpus nearest to a title (see ranking.nearest_titles), best first.
+        Raises Refused for an n below 1.
+        """
         return self._play_one(nearest_titles(self, NearestTitle(title, n)))
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> dict:
-        """Any term of a text, in titles and texts; within allowed titles unless None."""
+        """A query for any term of `text` in titles and texts; only among paragraphs with one of
+        `titles`, unless None.
+        """
         query = _any(text, "title", "text")
         if titles is not None:
             query["bool"]["filter"] = _equal("title.whole", titles)
         return query
 
     def queries_of_title(self, title: str) -> list[dict]:
-        """The same title, the same in any case, any of its terms in titles."""
+        """Queries for the same title, for the same title in any case, and for titles with any of
+        its terms.
+        """
         same, any_case = _equal("title.whole", [title]), _equal("lower_title", [title.lower()])
         return [{"bool": {"filter": same}}, {"bool": {"filter": any_case}}, _any(title, "title")]
 
@@ -149,13 +157,13 @@ class Elasticsearch:
 
 
 def about(corpus: Corpus) -> dict:
-    """What an index of a corpus is made of, as its mapping records it."""
+    """What an index of this corpus is made of, as recorded in its mapping."""
     return {"corpus": corpus.fingerprint, "count": len(corpus), "analyzer": ANALYZER, "fields": 1}
 
 
 def find_index(server: Server, name: str, corpus: Corpus) -> str:
-    """The index that a name or alias stands for; ValueError unless it is a whole index of this
-    corpus, made with this analyzer.
+    """The index that a name or alias stands for. Raises ValueError unless it is a complete index of
+    this corpus, made with this analyzer.
     """
     response = server.ask(
         lambda: server.client.options(ignore_status=404).indices.get_mapping(index=name)
@@ -168,13 +176,13 @@ def find_index(server: Server, name: str, corpus: Corpus) -> str:
     found = made["mappings"].get("_meta", {})
     expected = about(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
     if found != expected:
-        differ = f"found one of {found}, expected {expected}"
+        differ = f"found contents {found}, expected {expected}"
         raise ValueError(f"index {index!r}: {differ}; {LOAD}, or take another name")
     return index
 
 
 def probe_analyzer(server: Server, index: str) -> str:
-    """A digest of the terms that the index makes of a text of many scripts; it changes with the
+    """A hash of the terms that the index makes of a text in many scripts; it changes with the
     analyzer and its version.
     """
     terms = []
@@ -194,11 +202,11 @@ def _equal(field: str, texts: Iterable[str]) -> dict:
 
 
 def _body(search: Search) -> dict:
-    """The search as it is sent; the values that the hits are sorted by give their positions.
+    """The body of a search. Hits are sorted by score and position, so their sort values give both.
 
-    Hits are counted to the end where titles are filtered: if the count may stop, Elasticsearch 9.0
-    (Lucene 10.1) skips some of the best hits of a filtered search. Without a filter it skips none,
-    and is faster when it need not count.
+    All hits are counted if titles are filtered: Elasticsearch 9.0 (Lucene 10.1) skips some of the
+    best hits of a filtered search when it may stop counting early. Without a filter it skips none,
+    and is faster without counting.
     """
     return {
         "query": search.query,
@@ -210,11 +218,10 @@ def _body(search: Search) -> dict:
 
 
 def _read(answer: dict, search: Search) -> Hits | Refused:
-    """The hits of a search, or why it will never have any; raises Away when it has none for now,
-    ValueError when no search can have any.
+    """The hits of a search, or Refused if it can never be answered. Raises Away if it may be
+    answered later, and ValueError if no search can be answered.
 
-    A score is read back as the 32-bit number that the server wrote in as few digits as tell it from
-    others.
+    Scores are read as 32-bit numbers, since the server writes only as many digits as those need.
     """
     status, found = answer["status"], answer.get("hits", {}).get("hits", ())
     if status == 200 and not answer["timed_out"] and not answer["_shards"]["failed"]:
@@ -226,6 +233,6 @@ def _read(answer: dict, search: Search) -> Hits | Refused:
     if status == 200 or is_away(status):
         raise Away(failure)
     refusal = Refused(f"Elasticsearch refused {failure}")
-    if status != 400:  # not for what this search is: the index is gone, or closed to this user
+    if status != 400:  # not this search's fault: the index is gone, or closed to this user
         raise ValueError(str(refusal))
     return refusal

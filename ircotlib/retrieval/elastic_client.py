@@ -1,5 +1,5 @@
-"""A client of Elasticsearch: addresses, credentials from the environment, versions that fit, and
-patience with a server that is away.
+"""A client of Elasticsearch: it reads addresses, takes credentials from the environment, checks
+versions, and waits for a server that is unavailable.
 """
 
 import logging
@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 TIMEOUT = 60.0  # seconds one request may take
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 10.0  # seconds between two requests to a server that is away
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 10.0  # seconds between two requests to an unavailable server
 OLDEST = 8  # major version of the server
 EXAMPLE = "http://host:9200 or https://host:9200"
 CREDENTIALS = (
@@ -30,17 +30,17 @@ CREDENTIALS = (
 )
 T = TypeVar("T")
 
-# it would print a traceback for every attempt
+# otherwise it prints a traceback for every attempt
 logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
 
 
 class Away(Exception):
-    """A server that does not answer, or answers that it cannot for now: worth asking again."""
+    """The server does not answer, or cannot for now: it is worth asking again."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server that answered and fits the client, or a cluster of them; `connect` makes it.
+    """A server, or a cluster, that answered and whose version fits the client; `connect` makes it.
     `lucene`: the version of its search library.
     """
 
@@ -50,11 +50,11 @@ class Server:
     client: elasticsearch.Elasticsearch = field(repr=False)
 
     def ask(self, call: Callable[[], T]) -> T:
-        """What a call returns; made again while the server is away, for `patience` seconds with
-        longer and longer pauses.
+        """The result of a call. While the server is unavailable the call is repeated, with longer
+        and longer pauses, for `patience` seconds.
 
-        Raises ConnectionError when the patience is over, PermissionError for refused credentials,
-        ValueError for a refused request.
+        Raises ConnectionError after that, PermissionError for refused credentials, and ValueError
+        for a refused request.
         """
         again = Retrying(
             retry=retry_if_exception_type(Away),
@@ -68,7 +68,7 @@ class Server:
             raise ConnectionError(
                 f"no answer from Elasticsearch at {', '.join(self.urls)} "
                 f"for {self.patience:.0f} s ({error}); start it again, then run the same "
-                "again: it goes on from there"
+                "command again: it goes on from there"
             ) from error
 
 
@@ -77,8 +77,8 @@ def connect(url: str, patience: float = 60.0) -> Server:
 
     Credentials come from the environment only: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and
     ELASTICSEARCH_PASSWORD; ELASTICSEARCH_CA is the file of the certificate to trust. Raises
-    ConnectionError at once when no server answers, ValueError for an address that cannot be used, a
-    server that is not Elasticsearch, or versions that do not fit.
+    ConnectionError at once if no server answers, and ValueError for an address that cannot be used,
+    incomplete credentials, a server that is not Elasticsearch, or incompatible versions.
     """
     urls = read_urls(url, EXAMPLE, CREDENTIALS, port=True)
     each_node_once = {
@@ -90,7 +90,7 @@ def connect(url: str, patience: float = 60.0) -> Server:
         list(urls), **each_node_once, **_credentials(os.environ, urls)
     )
     try:
-        # no header that asks for a version
+        # without the header that asks for a version
         found = once(lambda: client.perform_request("GET", "/", headers={"accept": "*/*"}))[
             "version"
         ]
@@ -100,15 +100,15 @@ def connect(url: str, patience: float = 60.0) -> Server:
             "start one (docker compose -f docker/compose-one.yml up -d), or correct the address"
         ) from error
     except elasticsearch.UnsupportedProductError as error:
-        other = f"what answers there is not Elasticsearch ({error})"
+        other = f"the server there is not Elasticsearch ({error})"
         raise ValueError(f"{', '.join(urls)}: {other}; correct the address") from error
     check_version(found["number"], elasticsearch.__versionstr__)
     return Server(urls, patience, found.get("lucene_version", "unknown"), client)
 
 
 def check_version(server: str, client: str) -> None:
-    """Raise ValueError, naming what to install, unless the client's major version is the server's
-    or one lower.
+    """Raise ValueError, naming what to install, if the server is too old or the client's major
+    version is neither the server's nor one lower.
     """
     major = int(server.split(".")[0])
     if major < OLDEST:
@@ -124,14 +124,14 @@ def check_version(server: str, client: str) -> None:
 
 
 def once(call: Callable[[], T]) -> T:
-    """What a call of the client returns, or its failure as one of Away, ConnectionError,
-    PermissionError and ValueError.
+    """The result of one call of the client. Its errors become Away, ConnectionError (TLS),
+    PermissionError or ValueError, except UnsupportedProductError, which is raised as it is.
     """
     try:
         return call()
     except elastic_transport.TlsError as error:
         advice = "set ELASTICSEARCH_CA to the file of the server's certificate"
-        raise ConnectionError(f"no safe connection ({error.message}); {advice}") from error
+        raise ConnectionError(f"no secure connection ({error.message}); {advice}") from error
     except (elastic_transport.ConnectionError, elastic_transport.ConnectionTimeout) as error:
         raise Away(error.message) from error
     except elasticsearch.UnsupportedProductError:
@@ -146,7 +146,7 @@ def once(call: Callable[[], T]) -> T:
 
 
 def is_away(status: int) -> bool:
-    """Whether an HTTP status says that the same request may be answered later: overload, or a
+    """Whether an HTTP status means that the same request may be answered later: overload, or a
     failure of the server itself.
     """
     return status == 429 or status >= 500
@@ -165,20 +165,21 @@ def reason_of(body: object) -> str:
 
 
 def _credentials(environment: Mapping[str, str], urls: tuple[str, ...]) -> dict:
-    """What the client is given of the environment; ValueError for half of it, both kinds, a
-    certificate that cannot be used, or an address that they may not be sent to.
+    """The client's credentials and certificate, from the environment. Raises ValueError for half a
+    pair of credentials, for both kinds, for a certificate that cannot be used, and for an address
+    to which they must not be sent.
     """
     key, user, password, certificate = (
         environment.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER", "PASSWORD", "CA")
     )
     if bool(user) != bool(password) or (key and password):
-        found = "found half of the credentials of Elasticsearch, or two kinds of them"
+        found = "found half of Elasticsearch's credentials, or two kinds of them"
         raise ValueError(f"{found}; set either {CREDENTIALS}")
     if certificate and not (
         Path(certificate).is_file() and all(url.startswith("https:") for url in urls)
     ):
         found = f"found ELASTICSEARCH_CA={certificate!r} for {', '.join(urls)}"
-        raise ValueError(f"{found}, expected the file of a certificate, and https addresses")
+        raise ValueError(f"{found}, expected the file of a certificate and https addresses")
     if (key or user) and (clear := [url for url in urls if not may_have_key(url)]):
         found = f"found credentials of Elasticsearch and the address {clear[0]}, which is not https"
         raise ValueError(f"{found}; use https, or set {IN_CLEAR}=1 to send them in clear text")

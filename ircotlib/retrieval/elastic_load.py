@@ -1,5 +1,5 @@
-"""Loading a corpus into Elasticsearch: in its order, whole or not at all, and going on where it was
-broken off.
+"""Loads a corpus into Elasticsearch: in its order, completely or not at all. After an interruption,
+loading continues where it stopped.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,9 +17,9 @@ from ircotlib.retrieval.elastic_client import (
     reason_of,
 )
 
-CHUNK, CHUNK_BYTES = 500, 5_000_000  # paragraphs, and bytes, of one request
-# allowed titles of a search, and 10,000 hits: the server's defaults, raised to the size of a larger
-# corpus
+CHUNK, CHUNK_BYTES = 500, 5_000_000  # paragraphs and bytes in one request, at most
+# titles that a search may be limited to, and hits of a search: the server's defaults, raised to the
+# size of a larger corpus
 MOST_TITLES = 65_536
 MOST_HITS = 10_000
 
@@ -34,14 +34,14 @@ def open_elasticsearch(
     replicas: int = 0,
     patience: float = 60.0,
 ) -> Elasticsearch:
-    """The backend over the index of a corpus on a server, loaded first unless it is there (IRCoT
+    """Open the index of a corpus on a server; load the corpus first, unless it is there (IRCoT
     §4.1).
 
-    `name` becomes an alias of an index `name`-<fingerprint of the corpus>-<analyzer>, once that is
-    complete. Where loading was broken off, the next call goes on. Indices of other corpora that had
-    the name stay, without it. `progress`: wraps the positions to load to show a bar, as tqdm does.
-    `shards`, `replicas`: of an index that is made again. `url`, `patience` and errors: see
-    Elasticsearch.
+    `name` becomes an alias of the index `name`-<fingerprint of the corpus>-<analyzer>-<version of
+    the fields> once that is complete. After an interruption, the next call continues the loading.
+    Indices of other corpora that had the alias stay, without it. `progress`: wraps the positions to
+    load to show a bar, as tqdm does. `shards`, `replicas`: used only for a new index. `url`,
+    `patience` and errors: see Elasticsearch.
     """
     server = connect(url, patience)
     index = f"{name}-{corpus.fingerprint}-{ANALYZER}-{about(corpus)['fields']}"
@@ -63,7 +63,7 @@ def _is_complete(server: Server, index: str) -> bool:
 
 
 def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: int) -> None:
-    """Make the empty index, unless it is there, without the refreshing that searches during the
+    """Create the empty index, unless it is there, without the refreshes that only searches during
     loading would need.
     """
     settings = {
@@ -97,16 +97,16 @@ def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: i
 def _load(
     server: Server, index: str, corpus: Corpus, progress: Callable[[range], Iterable[int]]
 ) -> None:
-    """Send what is missing; after a failure of the server, wait for it and go on, unless it failed
-    before anything was added.
+    """Send the missing paragraphs. After a failure of the server, wait for it and continue; raise
+    ConnectionError if nothing was added since the last failure.
     """
     start, failure = -1, None
     while (missing := server.ask(lambda: _first_missing(server, index))) < len(corpus):
         if missing == start:
             raise ConnectionError(
                 f"index {index!r}: nothing could be added after {start:,} of {len(corpus):,} "
-                f"paragraphs ({failure}); check the server, then run the same again: it goes on "
-                "from there"
+                f"paragraphs ({failure}); check the server, then run the same command again: it "
+                "goes on from there"
             )
         start = missing
         try:
@@ -116,11 +116,11 @@ def _load(
 
 
 def _send(server: Server, index: str, corpus: Corpus, positions: Iterable[int]) -> None:
-    """Add paragraphs one chunk after the other, so that nothing of a chunk is there before all of
-    the last one is.
+    """Add paragraphs in chunks, one after the other: a chunk is sent only when the previous one is
+    complete.
 
-    They are created, never written over: a paragraph that is there already (409) stays, and leaves
-    no deleted copy that would count in the scores.
+    Paragraphs are created, never overwritten: one that is already there (409) stays, so there are
+    no deleted copies, which would count in the scores.
     """
     documents = _documents(index, corpus, positions)
     bulk = elasticsearch.helpers.streaming_bulk
@@ -149,8 +149,8 @@ def _documents(index: str, corpus: Corpus, positions: Iterable[int]) -> Iterator
 
 
 def _first_missing(server: Server, index: str) -> int:
-    """The lowest position that is not there: found by halving, since below it there are as many
-    paragraphs as positions.
+    """The lowest position that is missing, by binary search: up to there, the index has as many
+    paragraphs below a position as there are positions.
     """
     server.client.indices.refresh(index=index)
     low, high = 0, _count_below(server, index, None)
@@ -164,7 +164,7 @@ def _first_missing(server: Server, index: str) -> int:
 
 
 def _count_below(server: Server, index: str, position: int | None) -> int:
-    """How many paragraphs are below a position (None: in all); Away while a shard is missing."""
+    """How many paragraphs are below a position (None: in all). Raises Away if a shard failed."""
     query = {"match_all": {}} if position is None else {"range": {"position": {"lt": position}}}
     response = server.client.count(index=index, query=query)
     if response["_shards"]["failed"]:
@@ -173,7 +173,7 @@ def _count_below(server: Server, index: str, position: int | None) -> int:
 
 
 def _complete(server: Server, index: str, corpus: Corpus) -> None:
-    """Check that as many paragraphs are there as the corpus has, and record it."""
+    """Check that the index has as many paragraphs as the corpus, and mark it as complete."""
     found = server.ask(lambda: _count_below(server, index, None))
     if found != len(corpus):
         counts = f"found {found:,} paragraphs, expected {len(corpus):,}"
@@ -187,7 +187,7 @@ def _complete(server: Server, index: str, corpus: Corpus) -> None:
 
 
 def _give_name(server: Server, index: str, name: str) -> None:
-    """Make the name an alias of this index alone, at one stroke."""
+    """Make the name an alias of this index alone, in one atomic step."""
     response = server.ask(
         lambda: server.client.options(ignore_status=404).indices.get_alias(name=name)
     )

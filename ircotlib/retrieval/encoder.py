@@ -1,5 +1,5 @@
-"""A sentence-transformers model as a retriever sees it: what identifies it, known without loading
-it, and the vectors that it makes.
+"""A sentence-transformers model as a retriever uses it: its fingerprint, computed without loading
+the model, and the vectors it makes.
 """
 
 import json
@@ -14,10 +14,10 @@ import numpy as np
 
 from ircotlib.data import Paragraph
 
-TOKENS = 256  # of a query or paragraph; what follows is not read (dense only: ColBERT has its own)
-BATCH = 32  # texts that the model reads together
+TOKENS = 256  # read of a query or paragraph, at most (dense only: ColBERT has its own limit)
+BATCH = 32  # texts in a batch
 KEPT = 4096  # queries whose vectors are kept
-VERSION = 1  # of what is embedded, and how
+VERSION = 1  # raised when other texts are embedded, or in another way
 CONFIG = "config_sentence_transformers.json"
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 TEXTS = ("*.json", "*.txt", "*.model", "artifact.metadata")
@@ -26,12 +26,12 @@ INSTALL = "pip install -e '.[dense]'"
 
 
 class Encoder:
-    """A model in a folder or on the Hugging Face hub; it is loaded when a text is embedded.
+    """A model in a folder or on the Hugging Face hub, loaded when the first text is embedded.
 
-    `late`: one vector a token, for late interaction (ColBERTv2, SearChain §4.1.3), not one a
-    text. `fingerprint` changes with any file of the model, with how texts are embedded, and
-    with sentence-transformers' minor version. Raises ModuleNotFoundError without the extra, and
-    FileNotFoundError or ValueError where there is no model, or one of the other kind.
+    `late`: one vector per token, for late interaction (ColBERTv2, SearChain §4.1.3), instead of one
+    per text. `fingerprint` changes with any file of the model, with how texts are embedded, and
+    with sentence-transformers' minor version. Raises ModuleNotFoundError without the extra `dense`,
+    FileNotFoundError if there is no model, and ValueError if it is of the other kind.
     """
 
     def __init__(self, name: str, late: bool = False):
@@ -40,7 +40,7 @@ class Encoder:
             raise ModuleNotFoundError(f"{missing}: {INSTALL}")
         self.folder, self.late, self._kept = find_model(name), late, {}
         if is_late(self.folder) != late:
-            kinds = ("one vector a text, of dense:", "one vector a token, of colbert:")
+            kinds = ("one vector per text, for dense:", "one vector per token, for colbert:")
             found, expected = (kinds[kind] for kind in (not late, late))
             raise ValueError(f"{name}: found a model with {found}, expected one with {expected}")
         installed = version("sentence-transformers").rpartition(".")[0]
@@ -48,13 +48,13 @@ class Encoder:
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
     def embed_paragraphs(self, paragraphs: Iterable[Paragraph]) -> list[np.ndarray]:
-        """The vectors of each paragraph, of "title. text": an array (vectors, width) each."""
+        """The vectors of each paragraph, embedded as "title. text": arrays (vectors, width)."""
         texts = [". ".join(filter(None, (p.title, p.text))) for p in paragraphs]
         return self._embed(self._model.encode_document, texts)
 
     def embed_queries(self, queries: Sequence[str]) -> list[np.ndarray]:
-        """The vectors of each query: an array (vectors, width) each. Those of the last thousands
-        are kept, because a query comes again with another K.
+        """The vectors of each query: arrays (vectors, width). Those of recent queries are kept,
+        because the same query comes again with another K.
         """
         if new := [query for query in dict.fromkeys(queries) if query not in self._kept]:
             self._kept |= zip(new, self._embed(self._model.encode_query, new), strict=True)
@@ -64,7 +64,7 @@ class Encoder:
 
     def _embed(self, encode, texts: list[str]) -> list[np.ndarray]:
         how = {"batch_size": BATCH, "convert_to_numpy": True, "show_progress_bar": False}
-        if not self.late:  # a model for dot products has vectors of different lengths
+        if not self.late:  # in a model for dot products the lengths of vectors matter
             how["normalize_embeddings"] = self._model.similarity_fn_name == "cosine"
         vectors = encode(texts, **how)
         return [np.atleast_2d(one).astype(np.float32, copy=False) for one in vectors]
@@ -92,8 +92,9 @@ class Encoder:
 
 
 def find_model(name: str) -> Path:
-    """The folder of this name, or the one into which the model of this name on the Hugging Face hub
-    is downloaded; FileNotFoundError when there is none, or no weights are in it.
+    """The folder of this name, or the folder into which the model of this name is downloaded from
+    the Hugging Face hub. Raises FileNotFoundError if there is neither, or the folder has no
+    config.json or no weights.
     """
     folder = Path(name) if Path(name).is_dir() else _download(name)
     if not (folder / "config.json").is_file() or not any(_files(folder, WEIGHTS)):
@@ -104,8 +105,9 @@ def find_model(name: str) -> Path:
 
 
 def is_late(folder: Path) -> bool:
-    """Whether a model makes one vector a token: of sentence-transformers, PyLate, or Stanford's
-    ColBERT. Else sentence-transformers would add random weights to make it so.
+    """Whether a model makes one vector per token: those of sentence-transformers, PyLate, and
+    Stanford's ColBERT do. Loaded as such, any other model would get random weights from
+    sentence-transformers.
     """
     kinds, kind = _read_json(folder / "config.json").get("architectures") or [], None
     if (folder / CONFIG).is_file():
@@ -114,7 +116,7 @@ def is_late(folder: Path) -> bool:
 
 
 def hash_model(folder: Path) -> str:
-    """A hash of all files that decide what vectors a model makes, read whole."""
+    """A hash of all files that affect the vectors of a model; each is read in full."""
     content = sha256()
     for path in _files(folder, WEIGHTS + TEXTS):
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The names of retrievers, as the parameters have them (docs/retrievers.md)."""
+"""The names of retrievers, as written in the parameters (docs/retrievers.md)."""
 
 import re
 from pathlib import PurePath
@@ -11,7 +11,9 @@ ELASTICSEARCH = "ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
 
 
 def check_retriever(name: str) -> str:
-    """The name, if it is one of a retriever; ValueError, without what may be a password, if not."""
+    """The name of a retriever, with server addresses in standard form. Raises ValueError, which
+    never shows a password, for any other text.
+    """
     if name == "embedded" or MODEL.fullmatch(name):
         return name
     if name.startswith(("http:", "https:")):
@@ -23,7 +25,7 @@ def check_retriever(name: str) -> str:
 
 
 def retriever_name(retriever: str) -> str:
-    """A retriever as figures name it, without the place where its model or server is."""
+    """The name of a retriever in figures, without the location of its model or server."""
     kind, _, model = retriever.partition(":")
     if kind in VECTORS:
         return f"{kind}: {PurePath(model).name}"

@@ -1,7 +1,8 @@
-"""The nearest paragraphs to queries by their vectors: exactly, all of a batch of queries together.
+"""Exact search for the nearest paragraphs by their vectors, for a batch of queries at once.
 
-With one vector a text the score is their dot product (cosine); with one a token it is MaxSim: for
-each token of the query the best of the paragraph's, summed (ColBERT).
+With one vector per text, the score is their dot product (the cosine, for normalised vectors). With
+one vector per token, it is MaxSim (ColBERT): the highest dot product of each query token with any
+token of the paragraph, summed over the query.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,12 @@ import torch
 from ircotlib.retrieval.vectors import Vectors
 
 ROWS = 4096  # vectors of paragraphs in one matrix product
-QUERIES = 1024  # vectors of queries in it
+QUERIES = 1024  # vectors of queries in one matrix product
 Nearest = tuple[np.ndarray, np.ndarray]  # positions in the corpus and scores, best first
 
 
 def find_nearest(queries: Sequence[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
-    """The k best paragraphs for each query, whose vectors are an array (vectors, width)."""
+    """The k best paragraphs for each query, given as an array (vectors, width)."""
     found, batch = [], []
     for query in queries:
         if batch and sum(map(len, batch)) + len(query) > QUERIES:
@@ -28,20 +29,20 @@ def find_nearest(queries: Sequence[np.ndarray], vectors: Vectors, k: int) -> lis
 
 
 def find_among(query: np.ndarray, vectors: Vectors, positions: np.ndarray, k: int) -> Nearest:
-    """The k best of some paragraphs for a query."""
+    """The k best paragraphs for a query among those at some positions."""
     rows, starts = vectors.of(positions)
     places, scores = _find([query], Vectors(rows, starts), k)[0]
     return positions[places], scores
 
 
 def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
-    """The best so far are joined with the best of each block."""
+    """Go through blocks of paragraphs, and merge the best of each with the best so far."""
     best = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
     asked = torch.from_numpy(np.concatenate(queries))
     places = np.cumsum([0, *map(len, queries[:-1])])
     blocks = _blocks(vectors.starts)
     most = max((vectors.starts[last] - vectors.starts[first] for first, last in blocks), default=0)
-    room = torch.empty(most, asked.shape[1])  # used again: fresh memory costs more than the work
+    room = torch.empty(most, asked.shape[1])  # reused: allocating takes longer than the computation
     for first, last in blocks:
         scores = _score(asked, places, vectors, first, last, room)
         top = scores.topk(min(k, last - first))
@@ -59,8 +60,9 @@ def _score(
     last: int,
     room: torch.Tensor,
 ) -> torch.Tensor:
-    """Scores of some queries, whose vectors begin at `places`, and of paragraphs first to last.
-    `room`: for the paragraphs' vectors as float32.
+    """The scores of paragraphs `first` to `last` - 1 for some queries: queries x paragraphs.
+    `places`: where the vectors of each query begin in `asked`. `room`: a buffer for the paragraphs'
+    vectors as float32.
     """
     starts = vectors.starts[first : last + 1]
     stored = torch.from_numpy(np.ascontiguousarray(vectors.rows[starts[0] : starts[-1]]))
@@ -73,7 +75,9 @@ def _score(
 
 
 def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
-    """Paragraphs from and to, with at most ROWS vectors unless it is only one."""
+    """The first paragraph of each block and the one after its last. A block has at most ROWS
+    vectors, or a single paragraph with more.
+    """
     blocks, first, count = [], 0, len(starts) - 1
     while first < count:
         last = int(np.searchsorted(starts, starts[first] + ROWS, "right")) - 1

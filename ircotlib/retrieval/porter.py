@@ -1,9 +1,9 @@
-"""Porter's stemmer, in the version its author distributes: an algorithm for suffix stripping
-(Porter 1980).
+"""Porter's algorithm for suffix stripping, in the version that its author distributes (Porter
+1980).
 """
 
-# Step 2 and step 3: the first suffix that the word ends in is replaced when the measure of what
-# precedes it is above 0.
+# Steps 2 and 3: the first of these suffixes that ends the word is replaced if the measure of the
+# rest is above 0.
 STEP_2 = (
     ("ational", "ate"),
     ("tional", "tion"),
@@ -36,8 +36,8 @@ STEP_3 = (
     ("ful", ""),
     ("ness", ""),
 )
-# Step 4: the first suffix that the word ends in goes when the measure of what precedes it is above
-# 1 ("ion" only after s or t).
+# Step 4: the first of these suffixes that ends the word is removed if the measure of the rest is
+# above 1 ("ion" only after s or t).
 STEP_4 = tuple(
     "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
 )
@@ -46,7 +46,7 @@ SUFFIXES_2, SUFFIXES_3 = (tuple(suffix for suffix, _ in rules) for rules in (STE
 
 def stem(word: str) -> str:
     """The stem of a lower-case word (Porter 1980, with the author's later changes: bli -> ble, logi
-    -> log, two letters stay).
+    -> log, words of two letters stay).
 
     Any character that is not a, e, i, o, u or y counts as a consonant.
     """
@@ -65,7 +65,9 @@ def stem(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """One letter per character: v for a vowel, c for a consonant; so is y after a consonant."""
+    """One letter per character: v for a vowel, c for a consonant; y after a consonant is a
+    vowel.
+    """
     shape = ""
     for letter in word:
         shape += "v" if letter in "aeiou" or (letter == "y" and shape.endswith("c")) else "c"
@@ -88,7 +90,7 @@ def _doubles_consonant(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """Whether the word ends consonant, vowel, consonant, the last not w, x or y: hop, fil."""
+    """Whether the word ends in consonant, vowel, consonant (not w, x or y), as hop and fil do."""
     return _shape(word).endswith("cvc") and word[-1] not in "wxy"
 
 

@@ -1,8 +1,8 @@
-"""How a request is answered by searches, whichever backend makes them (IRCoT §4.1, App. B).
+"""How a request is answered by searches, the same for all backends (IRCoT §4.1, App. B).
 
 A searching is a generator: it yields searches, is sent the hits of each, and returns its result.
-All backends play the same ones, so all break ties, leave out repeats and choose titles in the same
-way.
+All backends run the same generators, so they all break ties, leave out repeats and choose titles in
+the same way.
 """
 
 import json
@@ -16,18 +16,20 @@ from ircotlib.retrieval.corpus import Corpus
 SCORING = (
     "BM25(title) + BM25(text), OR of terms, k1 1.2, b 0.75, scores to 3 decimals, ties by position"
 )
-DEPTH = 15  # searched at least: the most that IRCoT collects (footnote 5); serves every smaller k
+DEPTH = 15  # paragraphs to retrieve: IRCoT's maximum (footnote 5), which serves every smaller k
 SPARE = 10  # hits fetched beyond k, to see whether a tie crosses k
-FURTHER = 4  # times as many hits are fetched when they were too few
+FURTHER = 4  # factor by which more hits are fetched after too few
 T = TypeVar("T")
 
 
 class Refused(ValueError):
-    """A request that has no answer, though the backend is sound: it costs only itself."""
+    """A request that cannot be answered; the backend works, and other requests are unaffected."""
 
 
 class Search(NamedTuple):
-    """One search: its text, for errors, its query in the backend's language, and how many hits."""
+    """One search: its text (for error messages), its query in the backend's language, and the
+    number of hits to fetch.
+    """
 
     text: str
     query: object
@@ -39,19 +41,23 @@ Searching = Generator[Search, Hits, T]
 
 
 class Backend(Protocol):
-    """What a searching needs of a backend: the corpus, and its queries."""
+    """What a searching needs of a backend: the corpus, and how to write queries."""
 
     corpus: Corpus
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> object:
-        """Any term of a text, in titles and texts; within allowed titles unless None."""
+        """A query for any term of `text` in titles and texts; only among paragraphs with one of
+        `titles`, unless None.
+        """
 
     def queries_of_title(self, title: str) -> Sequence[object]:
-        """The same title, the same in any case, any of its terms in titles."""
+        """Queries for the same title, for the same title in any case, and for titles with any of
+        its terms.
+        """
 
 
 def group(requests: Iterable[T]) -> dict[T, list[int]]:
-    """Each different request with its places."""
+    """Each distinct request with the places where it occurs."""
     places: dict[T, list[int]] = {}
     for place, request in enumerate(requests):
         places.setdefault(request, []).append(place)
@@ -59,7 +65,9 @@ def group(requests: Iterable[T]) -> dict[T, list[int]]:
 
 
 def searching_of(backend: Backend, request: Retrieve | NearestTitle) -> Searching[str]:
-    """The searching that returns the reply to a request, as JSON; TypeError for another class."""
+    """The searching that returns the reply to a request as JSON. Raises TypeError for a request of
+    another class.
+    """
     match request:
         case Retrieve():
             return _write(retrieve(backend, request), separators=(",", ":"))
@@ -76,8 +84,8 @@ def decode(corpus: Corpus, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...
 def play(
     searchings: Mapping[T, Searching], search: Callable[[list[Search]], Sequence[Hits | Refused]]
 ) -> Iterator[tuple[T, object]]:
-    """Play searchings to their ends, each round of searches in one call of `search`; yield what
-    they return, or why it was refused.
+    """Run searchings to their ends, with one call of `search` for each round of searches. Yield the
+    name of each with its result, or with the error by which it was refused.
     """
     sent: dict[T, Hits | Refused | None] = dict.fromkeys(searchings)
     while sent:
@@ -96,10 +104,11 @@ def play(
 
 
 def retrieve(backend: Backend, request: Retrieve) -> Searching[Hits]:
-    """The best hits, best first; of texts that differ in case only the best one if `distinct`.
+    """The k best hits, best first. `distinct`: keep only the best of all paragraphs whose texts are
+    the same except for case.
 
-    Differs from the released program, if distinct: it looks at 100 hits, and keeps the worst one
-    of equal texts.
+    Differs from the released program, if distinct: that looks at 100 hits, and keeps the worst of
+    equal texts.
     """
     _check_texts([request.query, *(request.titles or ())])
     k, query = request.k, backend.query_of(request.query, request.titles)
@@ -112,7 +121,7 @@ def retrieve(backend: Backend, request: Retrieve) -> Searching[Hits]:
 
 
 def _check_texts(texts: Iterable[str]) -> None:
-    """Refuse half of a surrogate pair, which a model's JSON may hold and no index can look up."""
+    """Refuse half of a surrogate pair, which a model's JSON may contain and no index can hold."""
     for text in texts:
         try:
             text.encode()
@@ -122,11 +131,11 @@ def _check_texts(texts: Iterable[str]) -> None:
 
 
 def nearest_titles(backend: Backend, request: NearestTitle) -> Searching[list[str]]:
-    """The n titles nearest to a title (IRCoT App. B), best first: the same title, then in any
-    case, then by BM25.
+    """The n titles nearest to a title (IRCoT App. B), best first: the same title, then the same in
+    any case, then others ranked by BM25.
 
-    Differs from the released program: it has BM25 alone, which does not find a title of stop
-    words ("It") and may put others first.
+    Differs from the released program: that uses BM25 alone, which does not find a title of stop
+    words ("It") and may rank others above the same title.
     """
     _check_texts([request.title])
     title, n = request.title, request.n
@@ -141,8 +150,8 @@ def nearest_titles(backend: Backend, request: NearestTitle) -> Searching[list[st
 
 
 def _rank(backend: Backend, text: str, query: object, k: int) -> Searching[Hits]:
-    """The k best hits; equal scores, as rounded, in the order of the corpus, whatever the index,
-    on however many shards.
+    """The k best hits; those with equal rounded scores are in the order of the corpus, in any index
+    and with any number of shards.
     """
     size = k + SPARE
     while True:
@@ -155,7 +164,7 @@ def _rank(backend: Backend, text: str, query: object, k: int) -> Searching[Hits]
 def _best_of_each(
     backend: Backend, text: str, query: object, n: int, name: Callable[[Paragraph], str]
 ) -> Searching[dict[str, tuple[int, float]]]:
-    """The best hit of each name, best first: at least n, where there are as many."""
+    """The best hit for each name, best first: at least n names, if there are as many."""
     k = n
     while True:
         hits, best = (yield from _rank(backend, text, query, k)), {}

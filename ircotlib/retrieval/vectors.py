@@ -1,8 +1,8 @@
-"""The vectors of a corpus on disk: written block by block, so that embedding that was broken off
-goes on where it stopped, and memory-mapped, so that they open at once.
+"""The vectors of a corpus on disk: written block by block, so that interrupted embedding continues
+where it stopped, and memory-mapped, so that they open at once.
 
-In a folder, `vectors.f16` has one vector after the other as float16, and `blocks.jsonl` a line for
-each block that is whole: how many vectors each of its paragraphs has, and a checksum.
+In their folder, `vectors.f16` holds all vectors as float16, one after the other. `blocks.jsonl` has
+a line for each complete block: the number of vectors of each paragraph, their width, a checksum.
 """
 
 import json
@@ -20,20 +20,24 @@ from ircotlib.data import Paragraph
 from ircotlib.paths import hold_lock
 from ircotlib.retrieval.corpus import Corpus
 
-BLOCK = 512  # paragraphs that are embedded and written together
+BLOCK = 512  # paragraphs embedded and written together
 VECTORS, BLOCKS = "vectors.f16", "blocks.jsonl"
 ANEW = "delete the folder, and the next run embeds the corpus again"
 Embed = Callable[[Iterable[Paragraph]], list[np.ndarray]]
 
 
 class Vectors(NamedTuple):
-    """`rows`: float16, a vector a row; those of paragraph i are rows[starts[i] : starts[i + 1]]."""
+    """Vectors of paragraphs. `rows`: float16, one vector per row; paragraph i has
+    rows[starts[i] : starts[i + 1]].
+    """
 
     rows: np.ndarray
     starts: np.ndarray
 
     def of(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of some paragraphs one after the other, as float16, and where each begins."""
+        """The rows of some paragraphs, one after the other, and where those of each begin; last,
+        their number.
+        """
         counts = self.starts[positions + 1] - self.starts[positions]
         starts = np.concatenate([[0], np.cumsum(counts)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[positions] - starts[:-1], counts)
@@ -49,7 +53,7 @@ class _Block(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its bytes in vectors.f16."""
+        """The number of its bytes in vectors.f16."""
         return sum(self.counts) * self.width * 2
 
 
@@ -62,11 +66,11 @@ def write_vectors(
     embed: Embed,
     progress: Callable[[range], Iterable[int]] = iter,
 ) -> None:
-    """Embed a corpus into a folder that is its own; nothing to do when it is there.
+    """Embed a corpus into a folder of its own, unless it is there.
 
-    What an earlier call wrote is kept, without a block that is not whole. `embed`: the vectors of
-    each of some paragraphs, as arrays (vectors, width). `progress`: wraps the positions to show a
-    bar. Of several processes one writes and the others wait.
+    Complete blocks of an earlier call are kept. `embed`: returns the vectors of each paragraph, as
+    arrays (vectors, width). `progress`: wraps the positions to show a bar, as tqdm does. Of several
+    processes one writes and the others wait.
     """
     if _count(folder) == len(corpus):
         return
@@ -79,8 +83,8 @@ def write_vectors(
 
 
 def open_vectors(folder: Path, count: int | None = None) -> Vectors:
-    """The vectors of `count` paragraphs, None: of all that are there; ValueError when some are
-    missing or their checksum is another than when they were written.
+    """The vectors of `count` paragraphs, or of all in the folder if None. Raises ValueError if some
+    are missing, or a checksum is not the one they were written with.
     """
     blocks = list(_read_blocks(folder))
     found = sum(len(block.counts) for block in blocks)
@@ -99,14 +103,14 @@ def open_vectors(folder: Path, count: int | None = None) -> Vectors:
 
 
 def _append(folder: Path, vectors: list[np.ndarray]) -> None:
-    """Write a block: first its vectors, then the line that says they are there."""
+    """Write a block: first its vectors, then its line in blocks.jsonl."""
     if not all(map(len, vectors)):
-        raise ValueError(f"{folder}: found a text without a vector, expected one at least")
+        raise ValueError(f"{folder}: found a text without a vector, expected at least one")
     with np.errstate(over="ignore"):
         rows = np.concatenate(vectors).astype(np.float16)
     if not np.isfinite(rows).all():
-        found = f"{folder}: found a vector with a number above 65,504, or none at all"
-        raise ValueError(f"{found}, expected what float16 can hold; take another model")
+        found = f"{folder}: found a vector with a number above 65,504, an infinity or a NaN"
+        raise ValueError(f"{found}, expected numbers that float16 can hold; take another model")
     _add(folder / VECTORS, rows.tobytes())
     block = _Block([len(one) for one in vectors], rows.shape[1], zlib.crc32(rows.tobytes()))
     _add(folder / BLOCKS, json.dumps(block).encode() + b"\n")
@@ -120,7 +124,7 @@ def _add(path: Path, content: bytes) -> None:
 
 
 def _keep_whole_blocks(folder: Path) -> int:
-    """Cut off what follows the last sound block; of how many paragraphs there are vectors."""
+    """Cut off everything after the last sound block, and return how many paragraphs are left."""
     for name in (VECTORS, BLOCKS):
         (folder / name).touch()
     blocks = list(_read_blocks(folder))
@@ -134,7 +138,7 @@ def _keep_whole_blocks(folder: Path) -> int:
 
 
 def _read_blocks(folder: Path) -> Iterator[_Block]:
-    """The lines of blocks.jsonl, up to one that was not written to its end."""
+    """The lines of blocks.jsonl, up to the first that is incomplete or damaged."""
     lines = (folder / BLOCKS).read_bytes().split(b"\n") if (folder / BLOCKS).is_file() else [b""]
     for line in lines[:-1]:
         try:
@@ -144,7 +148,7 @@ def _read_blocks(folder: Path) -> Iterator[_Block]:
 
 
 def _count_sound(folder: Path, blocks: list[_Block]) -> int:
-    """How many blocks, from the first on, have the checksum that they were written with."""
+    """How many blocks at the beginning match their checksums."""
     with (folder / VECTORS).open("rb") as file:
         for number, block in enumerate(blocks):
             if zlib.crc32(file.read(block.size)) != block.checksum:
