@@ -33,6 +33,8 @@ MEMORY = re.compile(
     "|map segment"
 )
 FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
+# the C library's allocator keeps freed memory: a model needs as much for its next batch
+KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
 LONGEST = "04_ircot", "13_head_to_head"  # notebooks
 LITTLE_MEMORY = "; perhaps memory was too small: try fewer --jobs, a smaller model or corpus"
 
@@ -133,7 +135,7 @@ def regenerate(
     data/executed/PROFILE. `p`: the profile's parameters with the changes applied.
     """
     check_places(p, **_looked_for(notebooks))
-    os.environ["IRCOT_BATCH"] = "1"
+    os.environ |= {"IRCOT_BATCH": "1"} | KEEP_MEMORY
     logging.getLogger("papermill").setLevel(logging.ERROR)
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # its errors are raised too
     executed = {name: DATA / "executed" / p.profile / f"{name}.ipynb" for name in notebooks}
