@@ -39,11 +39,10 @@ class Mind:
     """The agent at work on one question. `knows(fact)` returns the value that it knows by heart, or
     None.
 
-    `values`: the answer that it believes each step to have. `asked`: for each of its queries and
-    sentences, the step and the fact that it is about; `aims`: the fact of each noun phrase; `said`:
-    the value in each sentence. `told`: the facts that it has settled on, in order. `unsure`: the
-    steps whose values are made up. `shown`: the passages that its prompts have shown. `notes`: what
-    teachers and players keep from one turn to the next.
+    `values`: the answer that it believes each step to have. `asked`: the step and the fact of each
+    query and sentence; `aims`: the fact of each noun phrase; `said`: the value in each sentence.
+    `told`: the facts it has settled on, in order. `unsure`: the steps whose values it made up.
+    `shown`: the passages its prompts have shown. `notes`: what is kept from turn to turn.
     """
 
     riddle: Riddle
@@ -121,9 +120,7 @@ class Mind:
         return False
 
     def _make_up(self, n: int) -> str:
-        """Make up a value of the right kind. If the question asks whether a certain value is the
-        right one, it is that value half of the time.
-        """
+        """Make up a value of the right kind: half of the time the one a yes-no question names."""
         is_sought = self.riddle.sought and self.steps[n].fact in self._compared()
         if is_sought and self.rng.random() < 0.5:
             return self.riddle.sought
@@ -157,9 +154,8 @@ class Mind:
         return next(filter(None, values), None)
 
     def gives_up(self, n: int) -> bool:
-        """Whether the agent, if it does not know the answer to step n, says so: it does for
-        questions about persons, and makes up an answer for all others. This rule is arbitrary, but
-        can be learned.
+        """Whether the agent says so if it does not know step n: only of persons. For all else it
+        makes up an answer. An arbitrary rule, but one that it can learn.
         """
         return self.subject(n).split()[0] in PERSONS
 
@@ -177,9 +173,7 @@ class Mind:
         return self.riddle.dataset == LONG
 
     def conclude(self) -> tuple[str, str]:
-        """The sentences that conclude from the agent's beliefs ("" if there are none), and the
-        answer.
-        """
+        """The concluding sentences, "" if there are none, and the answer, from what it believes."""
         names = {step.answer: self.values[n] for n, step in enumerate(self.steps)}
         thus = rename(" ".join(self.worked.conclusion), names)
         if self.is_long:
@@ -192,9 +186,7 @@ class Mind:
         return thus, names[self.steps[-1].answer]
 
     def _decide(self) -> tuple[str, str]:
-        """The conclusion of a question that asks whether a value is the right one, and its answer:
-        yes or no, or the verdict on a claim.
-        """
+        """The conclusion about the value that the question names: yes or no, or a verdict."""
         n = next(n for n, step in enumerate(self.steps) if step.fact in self._compared())
         holds, words = self.values[n] == self.riddle.sought, {"o": self.values[n]}
         words |= {"x": self.riddle.sought, "a": self.steps[0].fact.subject}
@@ -205,8 +197,8 @@ class Mind:
         return CLAIM_THOUGHTS[answer].format(**words), answer
 
     def _compare(self, thus: str) -> tuple[str, str]:
-        """The conclusion of a comparison of two values, and its answer: as in the worked example,
-        or the opposite where the agent's values compare the other way.
+        """The conclusion of a comparison, and its answer; the opposite of those of the worked
+        example where the agent's values compare the other way.
         """
         compared = [n for n, step in enumerate(self.steps) if step.fact in self._compared()]
         now = [self.values[n] for n in compared]

@@ -113,7 +113,7 @@ def _write_turn(transcript: Transcript, turn: Turn) -> None:
 
 
 def _after(reply: str) -> str:
-    """A reply as it is appended to its prompt: after its own line break, otherwise after a space."""
+    """A reply as it follows its prompt: after its own line break, otherwise after a space."""
     return reply if reply.startswith("\n") else f" {reply}"
 
 
