@@ -1,5 +1,5 @@
-"""Measures how well an extractive reader finds answers in worlds of the laboratory, and how well its
-confidence distinguishes the paragraph that states the answer from others.
+"""Measures how well an extractive reader finds answers in worlds of the laboratory, and how well
+its confidence distinguishes the paragraph that states the answer from others.
 """
 
 import random
