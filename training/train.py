@@ -157,10 +157,10 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
     add("--size", choices=[*SIZES, "causal"], default="base")
-    add("--steps", type=read_count, default=2600, help="fits the size base; larger ones want more")
-    add("--start", type=Path, help="folder of a trained model, not larger, to grow from")
+    add("--steps", type=read_count, default=2600, help="fits the size base; larger sizes need more")
+    add("--start", type=Path, help="folder of a trained model of the same or a smaller size")
     add("--seed", type=read_number, default=0)
-    peak = "highest learning rate; larger sizes want a lower one"
+    peak = "highest learning rate; larger sizes need a lower one"
     add("--peak", type=read_rate, default=1e-2, help=peak)
     options = parser.parse_args()
     if wrong := _find_wrong(options):
