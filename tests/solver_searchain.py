@@ -1,5 +1,5 @@
-"""As solver.py, for the data sets that SearChain has beside IRCoT's: it reads questions by patterns
-of its own and knows no world.
+"""Like solver.py, for the data sets that only SearChain has. It parses questions with its own
+patterns, and knows no world.
 """
 
 import re
@@ -56,7 +56,7 @@ CLAIMS = dict(_claims())
 
 
 def answer(dataset: str, question: str, paragraphs) -> str | None:
-    """The answer that the paragraphs give, None when they give none."""
+    """The answer that the paragraphs give, or None."""
     facts = read_facts(paragraphs)
     try:
         return READ[dataset](question, facts)

@@ -83,7 +83,7 @@ def folder(tmp_path_factory):
 
 
 def environment(folder: Path) -> dict:
-    """Of a server or a run that knows nothing of the user's."""
+    """The environment of a server or run, without any of the user's settings."""
     places = {"IRCOT_DATA": "data", "IRCOT_FIGURES": "figures"}
     places |= {f"JUPYTER{name}_DIR": f"jupyter{name}" for name in ("_CONFIG", "_RUNTIME")}
     places |= {"JUPYTERLAB_SETTINGS_DIR": "settings"}
@@ -94,7 +94,7 @@ def environment(folder: Path) -> dict:
 
 @contextmanager
 def serve(command: list[str], folder: Path, ready: str) -> Iterator[str]:
-    """The address of a server on this machine only, from when `ready` below it answers."""
+    """Start a server on this machine; return its address once the page `ready` answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -182,7 +182,7 @@ def open_box(page, address: str):
 
 
 def keep_picture(page, part, name: str, height: int) -> None:
-    """A picture of a part of the page, from its top, where SCREENSHOTS names a folder."""
+    """Save a picture of the top of a part of the page, if SCREENSHOTS names a folder."""
     if PICTURES:
         page.wait_for_timeout(1000)  # for what still moves
         part.evaluate("part => part.scrollIntoView({block: 'start'})")

@@ -13,7 +13,7 @@ from ircotlib.parameters import read_parameters
 
 @pytest.fixture
 def command(tmp_path, monkeypatch, capsys):
-    """Runs a command line up to the first notebook; gives its status and what stands on stderr."""
+    """Run a command line up to the first notebook; return its status and its stderr."""
     started = []
     monkeypatch.setattr(regenerate, "run_notebooks", lambda names, *_: started.extend(names) or [])
     monkeypatch.setattr(checks, "DATA", tmp_path / "data")
