@@ -1,4 +1,4 @@
-"""The laboratory's judge: how often it is right, and what it says of single sentences."""
+"""The laboratory's judge: how often it is right, and its verdicts on single sentences."""
 
 import pytest
 

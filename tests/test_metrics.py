@@ -1,4 +1,4 @@
-"""Scores of answers on pairs frozen from the official scorers' definitions, each pinning one rule;
+"""Scores of answers on pairs that follow the official scorers' definitions, each for one rule;
 recall; the bootstrap.
 """
 
@@ -246,7 +246,7 @@ def brute_force(predicted, answer):
     "text", ["[" * 9999, "[" * 9999 + "]" * 9999, f"[{'9' * 5000}]", "[1e999]"]
 )
 def test_lists_that_json_cannot_hold_are_cut_at_commas(text):
-    """What a model wrote may be anything: it is scored, never an error."""
+    """A model may write anything: it is scored, and never raises an error."""
     assert drop_f1(text, ["Paris"]) == drop_exact_match(text, ["Paris"]) == 0
     assert drop_exact_match(text, [text]) == 1
 

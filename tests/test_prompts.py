@@ -41,8 +41,8 @@ def count_words(text: str) -> int:
 
 
 def raw_blocks(path) -> dict[str, str]:
-    """Id and text of each demonstration by plain string operations: the file cut at two blank
-    lines, the metadata line off.
+    """The id and text of each demonstration, by simple string operations: the file is cut at two
+    blank lines, and the metadata lines are removed.
     """
     blocks = [block.split("\n", 1) for block in path.read_text(encoding="utf-8").split("\n\n\n")]
     return {json.loads(head.removeprefix("# METADATA: "))["qid"]: body for head, body in blocks}

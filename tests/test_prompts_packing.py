@@ -1,5 +1,5 @@
-"""Packing: demonstrations dropped from the front, then lines from the top of the test example;
-limits never passed.
+"""Packing: demonstrations are dropped from the front, then lines from the top of the test example,
+so that prompts never exceed their limit.
 """
 
 import json
@@ -171,7 +171,7 @@ TWO_FIELDS = Template(
 
 @pytest.mark.parametrize("last", [False, True])
 def test_examples_of_a_program_go_first_and_the_question_stands_once(last):
-    """The words of a template stay, wherever they stand; so does a main passage."""
+    """The words of a template always stay, and so does a main passage."""
     shown = {"examples": "Question: a\nAnswer: b\n\n\nQuestion: c\nAnswer: d\n\n\n"}
     asked = "Question: who is it\nso far"
 
