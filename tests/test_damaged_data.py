@@ -203,7 +203,7 @@ def places_in(value: object, at: tuple = ()) -> Iterator[tuple]:
 
 
 def change(value: object, at: tuple, new: object, how: str) -> object:
-    """A copy of a JSON value in which the value at a place is left out or replaced, or one added."""
+    """A copy of a JSON value with one value added, replaced or removed at a place."""
     changed = inner = copy.deepcopy(value)
     for key in at[:-1]:
         inner = inner[key]

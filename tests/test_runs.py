@@ -1,5 +1,5 @@
 """Benches and runs on a small laboratory with a shipped model: prompts, run folders, tuning,
-comparing, replaying from the call cache; and the tables made of runs.
+comparing, replaying from the call cache; and the tables made from runs.
 """
 
 import json
@@ -31,7 +31,7 @@ def laboratory(tmp_path_factory):
 
 @pytest.fixture
 def parameters(tmp_path, monkeypatch, laboratory):
-    """12 dev and 28 test questions of the small laboratory; all that is made goes to the test's
+    """12 dev and 28 test questions of the small laboratory; all files are written to the test's
     folder.
     """
     monkeypatch.setattr(bench, "DATA", tmp_path)
@@ -213,7 +213,7 @@ def test_a_damaged_run_is_told_and_made_anew(plain, content):
 
 
 def test_predictions_are_kept_whatever_a_server_replied(plain):
-    """Half of a surrogate pair, which UTF-8 cannot hold, in the answer."""
+    """The answer has half of a surrogate pair, which UTF-8 cannot encode."""
 
     def halve(question):
         yield Retrieve(question.text, 1)
@@ -392,7 +392,7 @@ def test_without_gold_paragraphs_what_is_tuned_by_recall_is_left_out(plain, monk
 
 
 def scored(system, values, metric="f1", **more):
-    """Scores of one system: by demonstration set, one value a question."""
+    """Scores of one system: for each demonstration set, one value for each question."""
     rows = [
         {"id": str(n), metric: value, "demonstration_set": number}
         for number, row in enumerate(values)

@@ -1,5 +1,5 @@
-"""The scheduler, with real programs, small real backends and a real cache: batches, replays, kills,
-failures.
+"""The scheduler with real programs, small real backends and a real cache: batches, replays, killed
+processes, failures.
 """
 
 import json
@@ -30,9 +30,7 @@ from ircotlib.scheduler import run
 
 
 class Upper:
-    """Generates the prompt in capitals, 4 shortest prompts at a time; keeps the batches it was
-    given.
-    """
+    """Generates the prompt in capitals, 4 shortest prompts at a time; remembers its batches."""
 
     answers = Generate
     fingerprint = "upper"
@@ -75,7 +73,7 @@ class Words:
 
 
 def chain(question, steps):
-    """Retrieve, then write and retrieve by turns, as IRCoT does."""
+    """Retrieve, then write and retrieve in turn, as IRCoT does."""
     found, thoughts = list((yield Retrieve(question, 1))), []
     while len(thoughts) < steps:
         thoughts.append((yield Generate(" ".join([question, *thoughts]), SENTENCE)))
@@ -377,7 +375,7 @@ def test_a_reply_that_cannot_be_read_names_the_question():
 
 
 def play_slowly(path):
-    """What the processes of the tests below do; prints how many requests they had to compute."""
+    """The work of the processes in the tests below; prints how many requests were computed."""
     with Calls(path) as calls:
         outcomes, counts = run(chains(30), [Words(), Upper(seconds=0.03)], calls)
     print(

@@ -215,7 +215,7 @@ def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
 
 
 def test_five_chains_are_written_at_most_and_what_was_found_last_is_traced():
-    """§4.1; as printed Algorithm 1 writes a sixth."""
+    """As in §4.1; Algorithm 1 as printed writes a sixth."""
     unsolved = [write(unsolved=f"Where is it, {n}?") for n in range(7)]
     for setting, rounds in (({}, 5), ({"max_rounds": 6}, 6), ({"max_rounds": 1}, 1)):
         replies = [r for text in unsolved[:rounds] for r in (text, (DREW,), Extracted("Rome", 0.0))]
@@ -388,7 +388,7 @@ def test_the_records_ask_for_what_the_programs_take():
 
 
 def test_the_constants_are_the_papers():
-    """§4.1; one half and what the model may write are the released program's, and ours."""
+    """Those of §4.1; one half is the released program's, and the length of generations is ours."""
     keywords = inspect.signature(searchain).parameters.values()
     assert {
         one.name: one.default for one in keywords if one.name not in ("question", "prompts")

@@ -1,5 +1,5 @@
-"""A model behind a server: mini-causal behind `transformers serve`, a process on loopback, against
-the same model on this machine; what runs cost; parameters.
+"""A model behind a server: mini-causal behind `transformers serve`, a process on loopback, compared
+with the same model loaded directly; the costs of runs; parameters.
 """
 
 import json
@@ -127,7 +127,7 @@ def _read(folder) -> list[dict]:
 
 
 def _without_counts(row: dict) -> dict:
-    """A local model is stopped at once, a server writes on."""
+    """A prediction without token counts: a local model stops at once, but a server writes on."""
     trace = [{n: v for n, v in step.items() if "tokens" not in n} for step in row["trace"]]
     return row | {"trace": trace}
 

@@ -45,7 +45,7 @@ WALD = Paragraph("wald", "Waldkirch", "Waldkirch is a town in the Black Forest."
 
 
 def write(question, paragraphs=(), thoughts=(), n=None):
-    """A prompt that shows what it was given; the main passage always, as Prompt does."""
+    """A prompt that shows its arguments; like Prompt, it always shows the main passage."""
     asked = question.text if n is None else ASK.format(question.text, n)
     main = [] if question.passage is None else [question.passage]
     shown = main + [paragraph for paragraph in paragraphs if paragraph not in main]
@@ -62,7 +62,7 @@ read_directly = partial(direct_reader, prompt=write)
 
 
 def within_pages(question, system, **setting):
-    """A system played as on a bench: the writer of titles is opened when it is needed."""
+    """Play a system as on a bench: the prompt writer of titles is opened when it is needed."""
     return with_main_passage(question, system(question), lambda: write, **setting)
 
 
@@ -396,7 +396,7 @@ def test_every_record_is_whole_and_known_to_the_papers():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder whose files are systems too."""
+    """A folder whose files add systems."""
     monkeypatch.setattr(systems, "__path__", [*systems.__path__, str(tmp_path)])
     yield tmp_path
     for name in [name for name in sys.modules if name.startswith("ircotlib.systems.mine")]:
@@ -440,7 +440,7 @@ def test_two_systems_of_one_name_are_refused(folder):
 
 
 def test_what_searchain_claims_is_in_its_table_1():
-    """It beats all that retrieve on all data sets; without retrieval, in the mean (§4.2)."""
+    """It beats all systems that retrieve on every data set, and the others on average (§4.2)."""
     reported = pandas.read_csv(REPORTED).query("paper == 'searchain' and source == 'Table 1'")
     values = reported.pivot_table("value", "dataset", "system")
     study = {system.name: system for system in choose_systems(study=SEARCHAIN)}
@@ -477,7 +477,7 @@ REPLIES = {  # what keeps a system going as long as it may
 
 
 def count_texts(system, reply: str) -> int:
-    """How many texts a program asks for, if all are alike but for their number."""
+    """How many texts a program asks for, if all replies are the same except for their number."""
     prompts = {}
     for stage in system.stages:
         path = PROMPTS_FOLDER / "own" / system.module / f"{stage}.multihop.txt"

@@ -1,4 +1,4 @@
-"""Answers and queries inside what a model writes."""
+"""Answers and queries in the texts that a model writes."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Majorities."""
+"""Majority votes."""
 
 import pytest
 
