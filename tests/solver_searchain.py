@@ -8,7 +8,7 @@ from solver import ALL, EVENTS, NAME, _get, read_facts, read_phrase
 
 from ircotlib.laboratory.names import LISTS
 
-PHRASES = "strategyqa"  # whose noun phrases are those of HotpotQA and the rest but MuSiQue and IIRC
+PHRASES = "strategyqa"  # its noun phrases are those of all data sets but MuSiQue and IIRC
 SAME = {
     rf"Could ({NAME}) and ({NAME}) have sat in the same classroom\?": "school",
     rf"Do ({NAME}) and ({NAME}) share a home town\?": "birthplace",

@@ -116,7 +116,7 @@ def results(tmp_path_factory) -> dict[int, dict[str, dict]]:
         )
         measured = measure_size(400, again=False)
         patch.setattr(benchmark_retrieval.subprocess, "run", None)
-        assert measure_size(400, again=False) == measured  # nothing is measured twice
+        assert measure_size(400, again=False) == measured  # no step is measured twice
         assert [path.name for path in sorted(benchmark_retrieval.KEPT.iterdir())] == [
             "bm25s-400.json",
             "embedded-400.json",

@@ -43,7 +43,7 @@ def test_a_key_is_the_content_of_the_call():
         key(Retrieve("a", 2, ()), "model"),
         key(Retrieve("a", 2, ("b", "c")), "model"),
         key(Retrieve("a", 2, ("b,c",)), "model"),
-        key(Retrieve("é\ud800 \n", 2), "model"),  # a lone surrogate is a string too
+        key(Retrieve("é\ud800 \n", 2), "model"),  # a lone surrogate is also a string
     ]
     assert len(set(different)) == len(different)
 

@@ -194,7 +194,7 @@ def test_a_model_server_that_is_away_is_told_and_kept_replies_are_used(capsys, m
     )
     checks.check_places(p, model=False)
     assert capsys.readouterr().err == ""
-    monkeypatch.setenv("https_proxy", here)  # which alone knows whether the other answers
+    monkeypatch.setenv("https_proxy", here)  # only the proxy can find out
     checks.check_places(p.change(server="http://no.such.host"))
     assert capsys.readouterr().err == ""
     there.close()

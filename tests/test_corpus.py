@@ -288,7 +288,7 @@ def test_a_large_corpus_opens_and_reads_at_once(tmp_path):
         seconds.append(time.perf_counter() - start)
     start = time.perf_counter()
     assert len(list(corpus)) == 50_000
-    assert min(seconds) < (time.perf_counter() - start) / 3  # though checksums are compared
+    assert min(seconds) < (time.perf_counter() - start) / 3  # although checksums are compared
 
 
 def test_real_paragraphs(tmp_path, shared):

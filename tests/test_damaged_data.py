@@ -69,7 +69,7 @@ KILT_CLAIM = {"id": "7", "input": "Emma is a novel.", "output": [{"answer": "SUP
 WHY = {"id": "e", "input": "Why?", "output": [{"answer": "So."}]}
 OWN = {"id": "1", "question": "Who?", "answers": ["Ann", "A."], "kind": "2hop"}
 OWN |= {"paragraphs": [{"title": "A", "text": "It is Ann.", "is_supporting": True}]}
-LINES = "id_aliases.json", PAGES  # which are JSON lines
+LINES = "id_aliases.json", PAGES  # files of JSON lines
 # the files of each data set, those that are damaged in turn
 FILES = {
     "hotpotqa": {"hotpot_dev_distractor_v1.json": [HOTPOT, HOTPOT | {"_id": "5b"}]},
@@ -306,7 +306,7 @@ def test_another_encoding_is_named(tmp_path, name, file, encoding):
 )
 def test_files_of_another_kind_are_refused(tmp_path, name, file, content):
     accepted = check(name, file, content, tmp_path)
-    assert accepted == (file == "id_aliases.json" and not content)  # no names are known
+    assert accepted == (file == "id_aliases.json" and not content)  # no aliases are known
 
 
 DEEP = """

@@ -114,7 +114,7 @@ def brute_force(backend: Dense, query: str) -> list[tuple[int, float]]:
 def test_hits_and_scores_are_those_of_a_brute_force(backends, kind, monkeypatch):
     from ircotlib.retrieval import nearest
 
-    monkeypatch.setattr(nearest, "ROWS", 100)  # several blocks, some of one paragraph
+    monkeypatch.setattr(nearest, "ROWS", 100)  # several blocks; some have one paragraph
     for query in ("bano coru", "dulo", "who? fagi gano hulo"):
         found, expected = hits(backends[kind], query, COUNT), brute_force(backends[kind], query)
         assert len(found) == COUNT and sorted(dict(found)) == list(range(COUNT))

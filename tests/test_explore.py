@@ -100,7 +100,7 @@ def test_questions_of_a_run_are_joined_with_their_data(opened, ran):
         assert row["recall"] == len(row["gold_found"]) / len(question.gold)
         assert row["right"] == (row["f1"] == 1) == (row["cause"] == "")
         assert not row["gold_missed"] or row["right"] or row["cause"] == "not retrieved"
-    for name in scores:  # what read_runs has is here too
+    for name in scores:  # read_runs has the same columns
         assert table[name].equals(scores[name]) or name in ("k", "m", "demonstration_set"), name
     assert 0 < table["right"].sum() < len(table)
 
@@ -443,7 +443,7 @@ def test_the_box_shows_a_run_question_by_question(ran, shown):
     assert shown[-1].data == show_question(ran["IRCoT QA"], table["id"][1])
     before.click()
     before.click()
-    assert questions.index == 0  # there is none before the first
+    assert questions.index == 0  # there is no question before the first
     outcome.value = "wrong answers"
     wrong = choose_questions(table, "wrong answers")
     assert [value for _, value in questions.options] == list(wrong["id"])

@@ -19,7 +19,7 @@ from ircotlib.systems import IRCOT, SEARCHAIN, all_systems, choose_systems
 
 S = all_systems()
 DATASETS = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
-OTHERS = ("InterAug", "DecomP")  # IRCoT's comparators, not in SearChain's table
+OTHERS = ("InterAug", "DecomP")  # compared with IRCoT, and not in SearChain's table
 
 
 @pytest.fixture(scope="module")

@@ -214,7 +214,7 @@ BROKEN_SHARDS = [
     (shard(GOOD, GOOD)[:-20], "cut off or damaged after line 0 (Compressed file ended"),
     (b"", "cut off or damaged after line 0"),
     (b"plain text", "cut off or damaged after line 0 (Invalid data stream)"),
-    (shard(GOOD) + b"rubbish", None),  # bz2 allows what follows its end
+    (shard(GOOD) + b"rubbish", None),  # bz2 allows bytes after its end
     (
         bz2.compress(json.dumps(GOOD).encode() + b'\n{"id": "2", "ti'),
         'line 2: expected one JSON object, found 15 bytes that start with \'{"id": "2", "ti\' and',

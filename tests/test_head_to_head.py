@@ -162,7 +162,7 @@ def test_the_front_by_hand():
 
 def test_our_order_beside_the_papers(runs):
     orders = agree_in_order(compare_all(runs, P)).set_index(["dataset", "metric"])
-    whole = orders.loc["hotpotqa", "cover_em"]  # 56.91, 51.97, 35.04 there
+    whole = orders.loc["hotpotqa", "cover_em"]  # 56.91, 51.97, 35.04 in the paper
     assert (whole["systems"], whole["pairs"], whole["same_order"]) == (3, 3, 3)
     assert whole["tau"] == 1
     assert orders.loc[("eli5", "rouge_l"), "same_order"] == 3

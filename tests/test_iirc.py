@@ -164,7 +164,7 @@ def test_an_answer_as_the_released_program_takes_it(tmp_path, given, answers):
 @pytest.mark.parametrize(
     ("prediction", "answer", "em", "released_em"),
     [
-        ("“Łódź” of the film", '"Łódź" of the ﬁlm', 0, 1),  # both sides are mended
+        ("“Łódź” of the film", '"Łódź" of the ﬁlm', 0, 1),  # both sides are repaired
         ('["Malmö, Sweden", "Lund"]', '["Malmö, Sweden", "Lund"]', 1, 0),  # cut at every comma
         ("[Lund, Malmö]", '["Malmö", "Lund"]', 1, 1),
         ("Malmö, Sweden", "Malmö Sweden", 1, 1),
@@ -315,7 +315,7 @@ def test_pages_of_simple_tags_are_read_as_the_parser_reads_them():
     for _ in range(3000):
         html = "".join(rng.choices(pieces, k=rng.randint(0, 9)))
         simple += not any("<" in text for text in articles.SIMPLE_TAG.split(html))
-        assert page_lines(html) == page_lines(f"<i/>{html}"), html  # which is no simple tag
+        assert page_lines(html) == page_lines(f"<i/>{html}"), html  # which is not a simple tag
     assert 1000 < simple < 2900
 
 

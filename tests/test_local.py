@@ -380,7 +380,7 @@ def test_work_side_by_side_is_yielded_as_it_comes_and_fails_as_it_would_alone():
         list(side_by_side([broken(), iter("ef")], 2))
     endless = side_by_side([itertools.count(), itertools.count()], 2)
     assert next(endless) == 0
-    endless.close()  # ends the threads, or this test hangs
+    endless.close()  # ends the threads; otherwise this test would hang
 
 
 def test_tokens_are_counted_without_special_ones(folders):
@@ -404,7 +404,7 @@ def test_a_replayed_run_does_not_read_the_weights(folders, tmp_path):
     first, second = open_model(folders["t5"], batch_rows=8), open_model(folders["t5"], batch_rows=8)
     (results, counts), (again, recounts) = play(first), play(second)
     assert again == results
-    assert counts["computed"] == 32 and counts["batches"] <= 5  # 4 full ones, but for the last
+    assert counts["computed"] == 32 and counts["batches"] <= 5  # 4 full ones and a smaller one
     assert recounts["computed"] == 0 and recounts["tokens"] == counts["tokens"] > 0
     assert "model" in vars(first) and "model" not in vars(second)
 
@@ -856,7 +856,7 @@ def empty_vocabulary(folder):
     return json.loads((folder / "tokenizer.json").read_text())["model"] | {"vocab": {}}
 
 
-DAMAGED = {  # what is done to the folder of a shipped model; the file that is named
+DAMAGED = {  # what is done to the folder of a shipped model, and the file that the error names
     "tokenizer.json is empty": (write("tokenizer.json", b""), "tokenizer.json: found a tokenizer"),
     "tokenizer.json is {}": (write("tokenizer.json", b"{}"), "tokenizer.json: found a tokenizer"),
     "half a tokenizer.json": (cut_off("tokenizer.json", 0.5), "tokenizer.json: found a tokenizer"),

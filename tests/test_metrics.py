@@ -328,7 +328,7 @@ def test_the_difference_of_two_systems_agrees_with_the_t_test():
 def test_pairs_see_what_intervals_of_their_own_do_not():
     random = np.random.default_rng(3)
     b = random.integers(0, 2, size=300).astype(float)
-    a = b + (random.uniform(size=300) < 0.05) * (1 - b)  # a few more right, none less
+    a = b + (random.uniform(size=300) < 0.05) * (1 - b)  # a few more are right, and none fewer
     assert bootstrap_interval(a)[0] < bootstrap_interval(b)[1]
     assert paired_difference(a, b).low > 0 and paired_difference(a, b).p < 0.01
 

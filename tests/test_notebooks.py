@@ -105,14 +105,14 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
         datasets = part.get("datasets", part.get("head_to_head"))
         if column in table and datasets:
             table = table[table[column].isin(datasets)]
-    if "system" in table and "head_to_head" in part:  # named ones run in the order of all
+    if "system" in table and "head_to_head" in part:  # systems chosen by name keep the order of all
         table = table[table["system"].isin(part["systems"])]
         table = table.sort_values(["dataset", "system"], kind="stable")
     if "models" in part and path.stem.startswith(("ircot_claims", "ircot_fig08", "ircot_fig09")):
         table = table[table["model"].isin(part["models"])]
     if "profile" in table:
         table = table[table["profile"] != "paper"]
-    if "chain" in table:  # what is said may differ, and so which question is chosen
+    if "chain" in table:  # replies may differ, and so may the chosen question
         return table[["dataset", "system"]].reset_index(drop=True)
     # by comparison with systems that are left out, or of a benchmark
     judged = [name for name in table if name.startswith(("p_", "verdict", "seconds"))]

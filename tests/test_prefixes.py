@@ -205,7 +205,7 @@ def test_what_prompts_share_is_read_first_where_it_pays():
     inner = start + [2] * 10 * BLOCK
     rows = [start + [n] for n in range(5, 9)] + [inner + [n] for n in range(5, 8)]
     assert prefixes.common(rows) == [inner]  # it begins with the other one
-    short = [1] * 15 * BLOCK  # too little for the price of a pass
+    short = [1] * 15 * BLOCK  # too short to be worth a pass
     assert prefixes.common([[*short, 5], [*short, 6]]) == []
     assert prefixes.common([[n] * 500 for n in range(9)]) == []
     assert Prefixes(0).common(rows) == Prefixes(600).common(rows) == []

@@ -354,7 +354,7 @@ def written(tmp_path, text: str):
         "\ufeff" + GOOD,
         GOOD.replace("\n", "\r\n"),
         GOOD.replace("\n\n\n#", "\n#"),
-        GOOD.replace("he\n\n\n#", "he#"),  # two files joined without a line break between
+        GOOD.replace("he\n\n\n#", "he#"),  # two files joined without a line break
     ],
 )
 def test_small_irregularities_are_read(tmp_path, text):

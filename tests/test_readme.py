@@ -395,7 +395,7 @@ def test_an_added_system_is_tuned_and_run(added):
         *(("Two-step QA", "test", best_qa, 1, number) for number in range(3)),
     ]
     assert {"NoR QA", "OneR", "IRCoT QA"} <= {one[0] for one in settings}
-    reading = {"NoR QA", "OneR QA", "Two-step QA", "IRCoT QA"}  # what is run with both
+    reading = {"NoR QA", "OneR QA", "Two-step QA", "IRCoT QA"}  # systems that run with both readers
     assert {one[0] for one in by_reader["direct"]} == reading
     assert not any((ROOT / "data/runs").glob("mini/*/*/*/Two-step*"))
 

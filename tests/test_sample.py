@@ -29,7 +29,7 @@ STOPS = [SENTENCE, LINE, ("was", "Q:"), None]
 @pytest.fixture(scope="module", params=["mini-base", "mini-causal"])
 def local(request):
     model = open_model(MODELS / request.param)
-    model.threads = 1  # batches as large on every machine
+    model.threads = 1  # makes batches equally large on every machine
     return model
 
 
@@ -145,7 +145,7 @@ def test_samples_stop_as_generate_does(local, prompts):
 
 
 def test_a_prompt_is_read_once_and_no_row_computed_after_its_end(local, prompts):
-    local, read, rows = open_model(local.folder), [], []  # one that has read nothing
+    local, read, rows = open_model(local.folder), [], []  # a model that has read nothing
     local.threads = 1
     reader = local.model.get_encoder() if local.is_encoder_decoder else local.model
     reader.register_forward_pre_hook(

@@ -144,7 +144,7 @@ def test_one_retrieval_serves_every_smaller_k():
     assert [counts["Retrieve"][name] for name in made] == [4, 2, 2] and len(words.batches) == 1
     again, counts = run({"q": find("a b c d e f", 1)}, [words], calls)
     assert again["q"].result == ["a"] and counts["Retrieve"]["computed"] == 0
-    del words.depth  # without it each k is a retrieval of its own
+    del words.depth  # without it, each k is retrieved separately
     assert run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"] == 1
 
 
@@ -159,7 +159,7 @@ def test_batches_are_refilled_as_questions_end(turned):
     asked = sum(1 + number % 3 for number in range(10))
     assert counts["Generate"]["computed"] == asked == 19
     assert [len(batch) for batch in upper.batches] == [4, 4, 4, 4, 3]
-    assert len(words.batches[0]) == 10  # everything that waits, at once
+    assert len(words.batches[0]) == 10  # all waiting requests at once
     assert [len(batch) for batch in words.batches[1:]] == [4, 4, 4, 4, 3]
     longest_yet = 0
     for batch in upper.batches[:4]:

@@ -163,10 +163,10 @@ def kinds(requests):
 @pytest.mark.parametrize(
     ("found", "confidence", "feedback"),
     [
-        ("the Kevin Drew!", 9.0, ""),  # it stands in the answer, both normalised
-        ("Casey", 1.5, ""),  # not more than the threshold
+        ("the Kevin Drew!", 9.0, ""),  # it occurs in the answer, both normalised
+        ("Casey", 1.5, ""),  # not above the threshold
         ("Casey", 1.6, "verification"),
-        ("", 1.6, "verification"),  # an empty span stands in no answer
+        ("", 1.6, "verification"),  # an empty span occurs in no answer
         ("The", 1.6, "verification"),
         ("", 1.5, ""),
     ],
@@ -178,7 +178,7 @@ def test_a_node_is_verified_where_the_reader_is_sure(found, confidence, feedback
     requests, prediction = play(searchain(QUESTION, prompts=PROMPTS), replies)
     assert prediction.nodes[0].feedback == feedback
     assert kinds(requests) == "GRE" + "GD" * bool(feedback) + "G"
-    if feedback and not found:  # no answer is named; the model's stays
+    if feedback and not found:  # no answer was extracted; the model's own stays
         assert 'you can give or change your answer for "Who' in requests[3].prompt
         assert "should be" not in requests[3].prompt
         assert requests[-1].prompt.endswith("[Answer 1]: It is Kevin Drew.")
@@ -261,7 +261,7 @@ def test_without_verification_and_without_completion():
     program = systems["SearChain w/o Completion"].program(QUESTION, **setting)
     requests, found = play(program, [*compared, chain, 1.0, *then, TRACED])
     assert [node.feedback for node in found.nodes] == ["verification", "", "", ""]
-    assert [node.mark for node in found.nodes] == [1, 0, 0, 0]  # an unsolved one has no answer
+    assert [node.mark for node in found.nodes] == [1, 0, 0, 0]  # an unsolved node has no answer
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
 
 

@@ -256,4 +256,4 @@ def test_the_most_telling_questions_come_first():
     assert list(cases["case"]) == ["rescued", "misled"] and list(cases["id"]) == ["q1", "q2"]
     assert list(cases["others"]) == [1, 1] and list(cases["of"]) == [1, 1]
     runs["musique", "W"]["nodes"] = [tuple(helped)] * 4
-    assert list(find_cases(runs, "W", "O")["id"]) == ["q0", "q2"]  # fewer others are right
+    assert list(find_cases(runs, "W", "O")["id"]) == ["q0", "q2"]  # fewer other systems are right

@@ -110,7 +110,7 @@ def test_a_whole_run_is_that_of_the_same_model_on_this_machine(parameters, serve
         one["answer"] for one in theirs
     ]
     local = open_model(served.model)
-    local.count_tokens = opened.model.count_tokens  # so that the prompts are the same
+    local.count_tokens = opened.model.count_tokens  # so that prompts are cut in the same way
     about = json.loads((folder / "run.json").read_text())
     run_system(replace(opened, model=local), system, **setting)
     assert [_without_counts(one) for one in _read(folder)] == [_without_counts(o) for o in theirs]

@@ -423,7 +423,7 @@ def test_a_server_that_ignores_n_is_asked_n_times(fake):
 def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, said, kept):
     prompt = "Q: Which is old?\nA: Paris is young."
 
-    def reply(body):  # as a server does that obeys the stop
+    def reply(body):  # like a server that applies the stop
         text = said.split("\n")[0] if "stop" in body else said
         return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
 

@@ -422,7 +422,7 @@ SYSTEMS = (System("Two steps", two_steps, grid={"k": (2, 4)}, order=25, color="t
 
 def test_a_file_in_the_folder_is_a_system(folder):
     (folder / "mine.py").write_text(MINE)
-    assert list(all_systems()).index("Two steps") == 3  # after OneR QA, by its order
+    assert list(all_systems()).index("Two steps") == 3  # after OneR QA, because of its `order`
     mine = all_systems()["Two steps"]
     assert (mine.module, mine.shows_sets, mine.takes("read"), mine.takes("prompts")) == (
         ("mine", True, True, False)
@@ -460,7 +460,7 @@ def test_what_searchain_claims_is_in_its_table_1():
 # What they cost
 
 LIST = "\n".join(f"{number}. Who is number {number}?" for number in range(1, 12))
-REPLIES = {  # what keeps a system going as long as it may
+REPLIES = {  # replies that keep a system running as long as possible
     "nothing": "",
     "a follow up question": "Follow up: Who?",
     "an action": "hm\nAction {n}: Search[x]",
@@ -470,7 +470,7 @@ REPLIES = {  # what keeps a system going as long as it may
     "a list": LIST,
     "a wrong answer": "[Query 1]: Who is number {n}?\n[Answer 1]: nobody",
     "an unsolved query": "[Unsolved Query]: Who is number {n}?",
-    "what is not known": "Follow up: Who?|unknown",  # the second where few tokens are wanted
+    "what is not known": "Follow up: Who?|unknown",  # the second reply for requests of few tokens
     "facts": "First, a is {n}. Second, b. Third, c. Fourth, d. Fifth, e. Sixth, f. Seventh, g. "
     "Eighth, h. The answer is {n}.",
 }

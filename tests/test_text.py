@@ -184,8 +184,8 @@ def test_where_words_come_whole_an_ordinary_one_ends_a_sentence_at_once(written,
         ("\n\nRome. It", SENTENCE, 7, 7),
         ("Rome\n\nQ: Who", ("\nQ:",), 5, 5),
         ("Rome\n\nQ: Who", ("\nQ:", "\n\n"), 4, 4),
-        ("Rome\n\nQ: Who", ("Q: Who", ":"), 7, 7),  # ":" is whole first
-        ("Rome\n\nQ: Who", ("me\n", "\n", "ome\n"), 1, 1),  # of two at once the longer one
+        ("Rome\n\nQ: Who", ("Q: Who", ":"), 7, 7),  # ":" is complete first
+        ("Rome\n\nQ: Who", ("me\n", "\n", "ome\n"), 1, 1),  # if two end at once, the longer one
         ("Rome\n\nQ", ("\nQ:",), None, 7),
         ("Rome. It\nis ", None, None, 12),
         ("", ("x",), None, 0),
