@@ -24,6 +24,10 @@ OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
 CHECKED = 100_000_000  # bytes of a file that is looked through when it is opened: 0.3 seconds
 DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
 
+CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), default=dataclasses.asdict
+)  # of what is hashed
+
 
 def deepen(request: Request, depth: int) -> Request:
     """The request that is answered and remembered in place of one: of a retrieval that of `depth`
@@ -46,8 +50,7 @@ def key(request, fingerprint: str) -> str:
     is added later changes no key of a request that does not use it.
     """
     content = [type(request).__name__, fingerprint, _fields_in_key(request)]
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(CANONICAL.encode(content).encode(), digest_size=16).hexdigest()
 
 
 def _fields_in_key(request) -> dict:
@@ -56,7 +59,7 @@ def _fields_in_key(request) -> dict:
         for field in dataclasses.fields(request)
         if field.metadata.get("in_key") or getattr(request, field.name) != field.default
     }
-    return {name: value for name, value in dataclasses.asdict(request).items() if name in kept}
+    return {name: getattr(request, name) for name in kept}
 
 
 TABLE = """CREATE TABLE IF NOT EXISTS calls

@@ -81,7 +81,7 @@ def cause_of(said: Said, riddle: Riddle, world: World, knew: bool = False) -> st
 
 
 def _has(text: str, words: str) -> bool:
-    return f" {normalise_answer(words)} " in f" {normalise_answer(text)} "
+    return f" {_normalise(words)} " in f" {_normalise(text)} "
 
 
 def _is_found(said: Said, fact: Fact, world: World) -> bool:
@@ -116,7 +116,9 @@ def _is_about(line: str, x: str, relation: Relation) -> bool:
     return any((one.subject, one.relation) == (x, relation.name) for one in _facts(line))
 
 
-_facts = lru_cache(maxsize=100_000)(read_facts)  # systems write many of the same sentences
+# systems write many of the same sentences
+_facts = lru_cache(maxsize=100_000)(read_facts)
+_normalise = lru_cache(maxsize=100_000)(normalise_answer)
 
 
 def _nested(fact: Fact, riddle: Riddle, world: World) -> str:

@@ -1,13 +1,15 @@
 """Executed notebooks as they are kept: without what changes from run to run."""
 
 from pathlib import Path
-
-import nbformat
+from typing import TYPE_CHECKING
 
 from ircotlib.paths import NOTEBOOKS, write_whole
 
+if TYPE_CHECKING:
+    import nbformat
 
-def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+
+def strip(notebook: "nbformat.NotebookNode") -> "nbformat.NotebookNode":
     """Remove what changes from run to run: papermill's traces, times, widget state, progress
     output, and machine-bound warnings.
     """
@@ -23,12 +25,14 @@ def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
-def _is_volatile(output: nbformat.NotebookNode) -> bool:
+def _is_volatile(output: "nbformat.NotebookNode") -> bool:
     widget = "application/vnd.jupyter.widget-view+json" in output.get("data", {})
     return widget or (output.output_type == "stream" and output.name == "stderr")
 
 
 def save_executed(notebook: str, executed: Path) -> None:
     """Put an executed notebook, stripped, in the place of its source."""
+    import nbformat  # takes two seconds to import
+
     stripped = strip(nbformat.read(executed, as_version=4))
     write_whole(NOTEBOOKS / f"{notebook}.ipynb", nbformat.writes(stripped) + "\n")

@@ -23,6 +23,13 @@ class Part(NamedTuple):
     stays: bool = True
 
 
+def surely_fits(text: str, limit: int) -> bool:
+    """Whether a text has at most `limit` tokens whatever the tokenizer, which need not count them:
+    no token of ASCII text is shorter than a character.
+    """
+    return len(text) + JOIN <= limit and text.isascii()
+
+
 def pack(pieces: Sequence[Piece], limit: int, count_tokens: Callable[[str], int]) -> str | None:
     """Join pieces, dropped from the front until all of it is at most `limit` tokens (released
     program); None: those that stay are too long.

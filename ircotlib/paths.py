@@ -9,7 +9,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from filelock import FileLock, Timeout
 
@@ -106,6 +108,7 @@ def resolve(path: str) -> str:
 
 
 @cache
-def list_modules(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the modules in some folders, looked up once."""
-    return tuple(found.name for found in pkgutil.iter_modules(folders))
+def import_modules(package: str, folders: tuple[str, ...]) -> tuple[ModuleType, ...]:
+    """The modules of a package in these folders, imported once."""
+    names = (found.name for found in pkgutil.iter_modules(folders))
+    return tuple(import_module(f"{package}.{name}") for name in names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ircotlib.data import Demonstration, Paragraph, Question
-from ircotlib.packing import Part, Piece, cut, pack
+from ircotlib.packing import Part, Piece, cut, pack, surely_fits
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
 from ircotlib.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
@@ -145,7 +145,10 @@ class Prompt:
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
         shown = [*others, *passage] if self.passage_last else [*passage, *others]
         example = render(shown, asked, so_far, self.template, **fields)
-        tokens, limit = self.count_tokens(example), self.max_prompt_tokens
+        limit = self.max_prompt_tokens
+        if not self.demonstrations and surely_fits(example, limit):
+            return example
+        tokens = self.count_tokens(example)
         if tokens <= limit:
             return pack([*self._shown, Piece(example, tokens, True)], limit, self.count_tokens)
         blocks = [Part(render_paragraph(p) + BETWEEN_PARAGRAPHS, p in passage) for p in shown]

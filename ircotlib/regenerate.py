@@ -6,6 +6,7 @@ python -m ircotlib.regenerate --save          the mini profile, into notebooks/ 
 """
 
 import argparse
+import json
 import logging
 import os
 import re
@@ -17,7 +18,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import nbformat
 import psutil
 from tqdm import tqdm
 
@@ -61,8 +61,8 @@ def reads_runs(notebook: str) -> bool:
 @cache
 def _top(notebook: str) -> str:
     """The words at the top of a notebook, in one line, read once."""
-    top = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells[0].source
-    return " ".join(top.split())
+    cells = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+    return " ".join("".join(cells[0]["source"]).split())
 
 
 def needs_model(notebook: str) -> bool:

@@ -36,6 +36,8 @@ _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
 _FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
 _ANSWER = re.compile(r".* answer is:? (.*)")
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
 
 
@@ -193,8 +195,7 @@ def normalise_answer(text: str) -> str:
     """Lower case, without ASCII punctuation, without a, an, the, with single spaces (the official
     HotpotQA and SQuAD scorers).
     """
-    text = "".join(character for character in text.lower() if character not in string.punctuation)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
+    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
 def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: bool) -> bool | None:

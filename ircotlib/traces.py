@@ -1,6 +1,6 @@
 """A trace as it is kept with a run: the lines of predictions.jsonl."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from ircotlib.program import (
     Duplicate,
@@ -17,8 +17,9 @@ from ircotlib.program import (
 
 def row_of(id: str, outcome: Outcome) -> dict:
     """One line of predictions.jsonl: what the system said, and its trace without the prompts."""
-    row = asdict(outcome.result)
-    row["paragraphs"] = [paragraph["id"] for paragraph in row["paragraphs"]]
+    row = {one.name: getattr(outcome.result, one.name) for one in fields(outcome.result)}
+    row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
+    row["nodes"] = [asdict(node) for node in outcome.result.nodes]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
 
 

@@ -7,11 +7,10 @@ a path and gives questions with their paragraphs; tests/test_datasets.py shows o
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.paths import list_modules
+from ircotlib.paths import import_modules
 
 Asked = tuple[Question, Sequence[Paragraph]]  # a question and the paragraphs of its context
 Score = Callable[[str, Sequence[str]], float]  # of a prediction and the gold answers, 0 to 1
@@ -73,7 +72,7 @@ def all_datasets() -> dict[str, Dataset]:
     """The records of the files in this folder, by name, in their order; ValueError where two have
     one name.
     """
-    modules = [import_module(f"{__name__}.{name}") for name in list_modules(tuple(__path__))]
+    modules = import_modules(__name__, tuple(__path__))
     records = [module.DATASET for module in modules if hasattr(module, "DATASET")]
     for name, count in Counter(record.name for record in records).items():
         if count > 1:

@@ -8,6 +8,7 @@ import shutil
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from hashlib import blake2b, sha256
 from itertools import chain, islice
 from operator import index
@@ -23,6 +24,7 @@ from ircotlib.paths import hold_lock
 PARAGRAPHS, OFFSETS, IDS, ABOUT = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
 FILES = PARAGRAPHS, OFFSETS, IDS
 ANEW = "delete the folder, and the next run writes the corpus again"
+MOST_KEPT = 10_000  # paragraphs in memory, those read last
 LOCK, PARTIAL = "corpus.lock", "partial-"  # in the folder too: a lock, and what is being written
 
 
@@ -46,6 +48,7 @@ class Corpus:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._offsets = np.load(self.folder / OFFSETS, mmap_mode="r")
         self._ids = np.load(self.folder / IDS, mmap_mode="r")
+        self._read = lru_cache(MOST_KEPT)(self._read)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -54,6 +57,9 @@ class Corpus:
         position = index(position)
         if not 0 <= position < len(self):
             raise IndexError(f"position {position} in a corpus of {len(self)} paragraphs")
+        return self._read(position)
+
+    def _read(self, position: int) -> Paragraph:
         return Paragraph(
             **json.loads(self._lines[self._offsets[position] : self._offsets[position + 1]])
         )

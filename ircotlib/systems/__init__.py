@@ -7,9 +7,8 @@ figures and notebooks need to know. Adding a system is adding a file (docs/syste
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 
-from ircotlib.paths import list_modules
+from ircotlib.paths import import_modules
 from ircotlib.program import Program
 
 ANSWER, RECALL = "answer", "recall"
@@ -89,7 +88,7 @@ class System:
 
 def all_systems() -> dict[str, System]:
     """The systems of this folder by name, in the order of tables and figures."""
-    modules = [import_module(f"{__name__}.{name}") for name in list_modules(tuple(__path__))]
+    modules = import_modules(__name__, tuple(__path__))
     systems = [system for module in modules for system in getattr(module, "SYSTEMS", ())]
     ordered = {system.name: system for system in sorted(systems, key=lambda s: (s.order, s.name))}
     if len(ordered) < len(systems):

@@ -3,6 +3,7 @@ al. 2022); one of the systems that IRCoT compares with (IRCoT Table 1).
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Program, Retrieve, Sample
@@ -32,8 +33,7 @@ def interaug(
     found = yield Retrieve(question.text, k)
     drawn = []
     for paragraph in found:
-        evidence = " ".join(sentences(paragraph.text)[:length])
-        prompt = prompts["read"](question, evidence=evidence)
+        prompt = prompts["read"](question, evidence=_shorten(paragraph.text, length))
         drawn += yield Sample(prompt, n, temperature, LINE, tokens)
     written = [one for one in drawn if one.text]
     if written and all(one.log_probability is not None for one in written):
@@ -42,6 +42,11 @@ def interaug(
         answer = majority([one.text for one in written])
     fault = "" if answer else "no answer from any paragraph"
     return Prediction(answer, found, reading=answer, fault=fault)
+
+
+@lru_cache(maxsize=10_000)
+def _shorten(text: str, length: int) -> str:
+    return " ".join(sentences(text)[:length])
 
 
 SYSTEMS = (
