@@ -63,9 +63,9 @@ def draw_context(
     """Draw about `count` paragraphs: those of the first `known` thoughts, and distractors that
     resemble them, in random order. The style decides whether the main passage is first or last.
 
-    Distractors are the pages of other values that a needed paragraph states, pages whose titles
-    share a word with its title or with such a value, and any others; never the paragraphs of later
-    thoughts.
+    A distractor is on the page of a value of an entity chosen so far, on a page whose title shares
+    a word with that entity or such a value, or on any other page. It is never a paragraph of a
+    later thought.
     """
     gold = needed(world, riddle, known)
     later = set(needed(world, riddle)) - set(gold)
