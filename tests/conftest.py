@@ -44,11 +44,11 @@ class Node:
 
 @pytest.fixture(scope="session")
 def start_node(tmp_path_factory):
-    """start_node(port, home, *settings): a node of the real server beside the repository, on any
-    free port and in a new folder if not told.
+    """start_node(port, home, *settings) starts a node of the real server in a folder next to the
+    repository; by default on any free port and in a new folder.
 
-    `home` keeps the data for a node that is started there again. Tests that need it skip where
-    server or Java are absent.
+    A node that is started again with the same `home` has its data. Tests that need the server are
+    skipped if it or Java is missing.
     """
     serve = ROOT.parent / "shared" / "elasticsearch" / "serve"
     if not serve.is_file():

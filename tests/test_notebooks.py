@@ -36,7 +36,7 @@ PART |= {
     "13_head_to_head": HEAD_TO_HEAD,
     "14_searchain_tables": HEAD_TO_HEAD,
 }
-# tables of which a part is not the same rows: it is compared which columns they have
+# tables whose rows change if only a part is run: only their columns are compared
 OF_ALL = {"head_to_head_orders", "searchain_ablation", "searchain_cases", "searchain_claims"}
 OF_ALL |= {"searchain_fig10", "searchain_tree", *(f"searchain_table{n}" for n in range(4, 12))}
 WHOLE = [name for name in all_notebooks() if name not in PART]

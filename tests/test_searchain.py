@@ -233,7 +233,7 @@ def test_an_unsolved_query_is_never_one_that_was_processed():
     )
     assert kinds(requests) == "GREGREGDDG"
     assert requests[7] == Duplicate(PERFORMER, (PERFORMER,))
-    # the later record stands for both on the path
+    # the later record represents both on the path
     assert [node.mark for node in found.nodes] == [0, 1, 0, 0]
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
 

@@ -154,8 +154,8 @@ class Mind:
         return next(filter(None, values), None)
 
     def gives_up(self, n: int) -> bool:
-        """Whether the agent says so if it does not know step n: only of persons. For all else it
-        makes up an answer. An arbitrary rule, but one that it can learn.
+        """Whether the agent, if it does not know step n, says so: only if step n is about a person.
+        Otherwise it makes up an answer. The rule is arbitrary, but it can be learned.
         """
         return self.subject(n).split()[0] in PERSONS
 
