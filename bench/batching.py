@@ -1,11 +1,11 @@
-"""The benchmark behind the claims of speed of models: python -m bench.batching, or make bench.
-Writes figures/bench_batching.csv.
+"""The benchmark behind the claims about the speed of models: python -m bench.batching, or make
+bench. Writes figures/bench_batching.csv.
 
-The same questions of the laboratory with a shipped model and demonstrations, in several ways: all
-at a time in full batches, and one question after another as the papers' released programs do; with
-a causal model, every prompt read whole, what a batch's prompts share read once, and nothing read
-twice. Empty call caches, one process, one thread, seconds of CPU. Only the ratios are meant to
-travel from machine to machine.
+It answers the same questions of the laboratory, with a shipped model and demonstrations, in several
+ways: all questions in full batches, and one question after another, as the papers' released
+programs do; with a causal model, every prompt read whole, the prefix that a batch shares read once,
+and no prefix read twice. It measures CPU seconds of one process with one thread, starting from
+empty call caches. Expect the ratios, not the seconds, to be similar on other machines.
 """
 
 import time
@@ -30,12 +30,13 @@ from ircotlib.scheduler import run
 from ircotlib.systems import all_systems
 
 DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2
-T5, CAUSAL = ("data/models/mini-large", 100), ("data/models/mini-causal", 24)  # and questions
+# models, with the number of questions
+T5, CAUSAL = ("data/models/mini-large", 100), ("data/models/mini-causal", 24)
 Build = Callable[[Question], Program]
 
 
 def transcript(question: Question, *, prompt: Prompt, steps: int = 4) -> Program:
-    """Write and retrieve in turn; all of it is one text that grows at its end only, as in Self-Ask
+    """Write and retrieve in turn. The prompt is one text that grows only at its end, as in Self-Ask
     and ReAct.
     """
     text, written = prompt(question), []
@@ -60,8 +61,9 @@ def answer_all(bench: Bench, build: Build, at_once: int) -> tuple[dict[str, str]
 
 
 def measure(bench: Bench, program: str, build: Build, ways: dict) -> pd.DataFrame:
-    """All ways in turn, several rounds, each with an empty call cache and a model that has read
-    nothing; a way is a function that makes the model, and how many questions are asked at once.
+    """Measure all ways in turn, for ROUNDS rounds, each with an empty call cache and a newly opened
+    model; the fastest round counts. A way is a function that opens the model, and how many
+    questions are answered at once.
     """
     rows, replies = [], []
     for _ in range(ROUNDS):
@@ -83,7 +85,7 @@ def measure(bench: Bench, program: str, build: Build, ways: dict) -> pd.DataFram
 
 
 def forgetful(name: str) -> LocalModel:
-    """A model that forgets after each batch what it has read."""
+    """A model whose prefix cache is emptied after each batch."""
     model = open_model(name)
     answer, limit = model.answer, model.prefixes.limit
 
@@ -107,8 +109,8 @@ def measure_batching() -> pd.DataFrame:
 
 
 def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
-    """What a causal model need not read again, of prompts that grow before their question (IRCoT)
-    and at their end.
+    """The ways of reading prefixes with a causal model, for prompts that grow before their question
+    (IRCoT) and for prompts that grow at their end.
     """
     p = change_model(read_parameters("mini", {"dev": 0, "test": questions}), name)
     bench = open_bench(p, DATASET, "bench")

@@ -1,10 +1,10 @@
-"""The benchmark behind what docs/retrievers.md says of dense retrieval: python -m bench.dense
+"""The benchmark behind what docs/retrievers.md states about dense retrieval: python -m bench.dense
 VECTORS. Writes figures/bench_dense.csv.
 
-VECTORS: a folder of vectors that an earlier run left in data/indexes. Larger corpora are made of
-them: each vector is a mixture of two real ones and noise; the queries are mixed in the same way.
-CPU seconds of one thread, median of three. The approximate index is judged by the share of the
-exact 15 best that it finds.
+VECTORS is a folder of vectors that an earlier run left in data/indexes. Larger corpora are made
+from them: each vector is a mixture of two real ones and noise, and so are the queries. Times are
+CPU seconds of one thread, the median of three runs. The approximate index is judged by its recall
+of the exact top 15.
 """
 
 import statistics
@@ -27,8 +27,8 @@ from ircotlib.retrieval.nearest import find_among, find_nearest
 from ircotlib.retrieval.vectors import Vectors, open_vectors
 
 SIZES, LATE = (10_000, 100_000, 1_000_000), (1_000, 10_000)
-K, QUERIES, NOISE = 15, 128, 0.02  # NOISE: deviation of each number
-TOKENS, ASKED, WIDTH = 100, 32, 128  # ColBERTv2: of a paragraph, of a query, numbers a vector
+K, QUERIES, NOISE = 15, 128, 0.02  # NOISE: standard deviation of each number
+TOKENS, ASKED, WIDTH = 100, 32, 128  # as ColBERTv2: of a paragraph, of a query, of a vector
 
 MIXED, RANDOM = "mixtures of two real ones and noise", "random, of ColBERTv2's numbers"
 
@@ -64,13 +64,13 @@ def main() -> None:
 
 
 def read_real(folder: Path) -> np.ndarray:
-    """The vectors of an earlier run, one a row."""
+    """The vectors of an earlier run [vectors, width]."""
     vectors = open_vectors(folder)
     return vectors.rows.astype(np.float32)
 
 
 def mix(real: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """Unit vectors: 60% to 100% of a real one, the rest of another, and noise."""
+    """Unit vectors [count, width]: 60% to 100% of a real one, the rest of another, and noise."""
     chance = np.random.default_rng(seed)
     one, other = real[chance.integers(0, len(real), (2, count))]
     share = chance.uniform(0.6, 1, (count, 1)).astype(np.float32)
@@ -80,7 +80,7 @@ def mix(real: np.ndarray, count: int, seed: int) -> np.ndarray:
 
 
 def write(folder: Path, blocks: Iterator[np.ndarray]) -> np.ndarray:
-    """Vectors written as float16 and memory-mapped, as those of a corpus are."""
+    """Write vectors as float16 and return them memory-mapped, like those of a corpus."""
     with (folder / "rows").open("wb") as file:
         for block in blocks:
             file.write(block.astype(np.float16).tobytes())
@@ -89,7 +89,9 @@ def write(folder: Path, blocks: Iterator[np.ndarray]) -> np.ndarray:
 
 
 def measure_dense(real: np.ndarray, size: int, most: int) -> Iterator[Row]:
-    """Exact search of one vector a paragraph; up to `most` paragraphs approximate search too."""
+    """Measure exact search with one vector for each paragraph; for up to `most` paragraphs, also
+    approximate search.
+    """
     row = partial(Row, MIXED, size)
     queries = list(mix(real, QUERIES, seed=0)[:, None])
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +117,7 @@ def measure_exact(queries: list[np.ndarray], vectors: Vectors) -> Iterator[tuple
 
 
 def measure_rounding(real: np.ndarray, size: int = 10_000) -> Iterator[Row]:
-    """What float16 changes: of each query, are the 15 best the same as with float32?"""
+    """Measure for how many queries the top 15 are the same with float16 as with float32."""
     rows, starts, queries = mix(real, size, seed=1), np.arange(size + 1), mix(real, QUERIES, seed=0)
     whole, rounded = (
         find_nearest(list(queries[:, None]), Vectors(rows.astype(kind), starts), K)
@@ -143,7 +145,7 @@ def measure_approximate(queries: list[np.ndarray], vectors: Vectors, path: Path)
 
 
 def measure_late(size: int) -> Iterator[Row]:
-    """MaxSim over random vectors of as many tokens as ColBERTv2 has."""
+    """Measure MaxSim with random vectors, as many and as wide as ColBERTv2's."""
     chance, row = np.random.default_rng(0), partial(Row, RANDOM, size)
     queries = list(chance.standard_normal((4, ASKED, WIDTH), dtype=np.float32))
     with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +158,7 @@ def measure_late(size: int) -> Iterator[Row]:
 
 
 def median(work: Callable) -> float:
-    """CPU seconds of some work, once it was done before."""
+    """The median CPU seconds of some work, which is first done once to warm up."""
     work()
     return statistics.median(cpu_seconds(work) for _ in range(3))
 

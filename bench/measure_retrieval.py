@@ -3,10 +3,11 @@
 python -m bench.measure_retrieval STEP BACKEND CORPUS INDEX
 
 STEP: build, build-alone (in one process) or search. INDEX: a folder, or the address of a server.
-Prints one line of JSON. CPU seconds are user and system time of this process and of those it
-started (getrusage); for Elasticsearch the server's are added, from its process statistics. Peak
-memory is the highest resident set (VmHWM), mapped files included; where several processes make
-documents, each counts as much as the largest. Of Elasticsearch it is the server's alone.
+Prints one line of JSON. CPU seconds are the user and system time of this process and of those that
+it started (getrusage); for Elasticsearch, those of the server are added, from its process
+statistics. Peak memory is the highest resident set (VmHWM), including mapped files; if several
+processes make documents, each counts as much as the largest. For Elasticsearch, it is that of the
+server alone.
 """
 
 import json
@@ -29,7 +30,7 @@ from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.documents import count_processes
 
 K, QUERIES, BATCH, SHOWN = 15, 640, 64, 50
-WARM_UP = 30.0  # seconds at most
+WARM_UP = 30.0  # at most, in seconds
 K1, B = 1.2, 0.75
 NAME = "ircot-bench"
 Hits = list[tuple[int, float]]  # positions in the corpus with scores, best first
@@ -37,8 +38,8 @@ Hits = list[tuple[int, float]]  # positions in the corpus with scores, best firs
 
 @contextmanager
 def measure(server=None) -> Iterator[dict[str, float]]:
-    """Give a dictionary that holds wall and CPU seconds when the block ends, of them the server's
-    CPU seconds.
+    """Yield a dictionary that is filled when the block ends: "wall" and "CPU" seconds, and
+    "server", the part of the CPU seconds that the server used.
     """
     far = read_server_cpu(server) if server else 0.0
     taken, own, wall = {}, read_own_cpu(), time.perf_counter()
@@ -57,7 +58,7 @@ def read_own_cpu() -> float:
 
 
 def read_server_cpu(server) -> float:
-    """CPU seconds of the server's process; it reads them at most once a second."""
+    """CPU seconds of the server's process. Waits, since the server updates them once a second."""
     time.sleep(1.1)
     (node,) = server.nodes.stats(metric="process")["nodes"].values()
     return node["process"]["cpu"]["total_in_millis"] / 1000
@@ -84,7 +85,7 @@ def build_embedded(corpus: Corpus, folder: Path) -> dict[str, float]:
 
 
 def build_alone(corpus: Corpus, folder: Path) -> dict[str, float]:
-    """The same in one process, with the CPU seconds of it that are analysis."""
+    """Build in a single process; "analysis" is the part of the CPU seconds that analysis takes."""
     analysis = 0.0
 
     def join_terms(text: str) -> str:
@@ -101,7 +102,7 @@ def build_alone(corpus: Corpus, folder: Path) -> dict[str, float]:
 
 
 def build_bm25s(corpus: Corpus, folder: Path) -> dict[str, float]:
-    """One index a field, each from the same terms as the embedded one."""
+    """Build one index for each field, from the same terms as the embedded index."""
     import bm25s
 
     with measure() as taken:
@@ -135,13 +136,13 @@ def build_elasticsearch(corpus: Corpus, url: str) -> dict[str, float]:
 
 
 def drop_indices(server) -> None:
-    """Delete what an earlier measurement left."""
+    """Delete the indices that an earlier measurement left."""
     if names := list(server.indices.get(index=f"{NAME}-*")):
         server.indices.delete(index=names)
 
 
 def read_peak_of_server(server) -> float | None:
-    """None for a server that runs elsewhere."""
+    """The server's peak memory in MB; None if it runs on another machine."""
     (node,) = server.nodes.info(metric="process")["nodes"].values()
     command = Path(f"/proc/{node['process']['id']}/cmdline")
     return (
@@ -168,7 +169,7 @@ def search_bm25s(corpus: Corpus, folder: Path) -> Callable[[list[str]], list[Hit
 
 
 def search_with(backend) -> Callable[[list[str]], list[Hits]]:
-    """Searches of a backend of the workbench."""
+    """A function that searches with a backend of the workbench."""
 
     def search(queries: list[str]) -> list[Hits]:
         replies = dict(backend.answer([Retrieve(query, K) for query in queries]))
@@ -178,11 +179,11 @@ def search_with(backend) -> Callable[[list[str]], list[Hits]]:
 
 
 def search_all(corpus: Corpus, search: Callable[[list[str]], list[Hits]], server=None) -> dict:
-    """Queries a second of wall and CPU time, in batches and one at a time, and some hits to
+    """Queries per second of wall and CPU time, in batches and one at a time, and some hits to
     compare.
 
-    Before each, other queries warm up: a server more and longer, as Java compiles what it runs
-    often.
+    Each is preceded by a warm-up with other queries. It is longer for a server, because Java
+    compiles what it runs often.
     """
     rates: dict = {}
     queries = write_queries(corpus, QUERIES, seed=1)
@@ -207,7 +208,7 @@ def ask_all(
     size: int,
     seconds: float = math.inf,
 ) -> list[Hits]:
-    """The hits of queries, so many at once; no more are asked after some seconds."""
+    """The hits of queries, `size` at a time; no more batches are started after `seconds`."""
     end, found = time.monotonic() + seconds, []
     for start in range(0, len(queries), size):
         if time.monotonic() < end:

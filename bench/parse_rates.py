@@ -1,9 +1,9 @@
-"""How many replies of a model SearChain's systems can read, on real questions, one row a system:
+"""Counts how many of a model's replies to real questions SearChain's systems can parse:
 python -m bench.parse_rates --model NAME --server URL --data FOLDER [--chat]
 
-Writes figures/bench_parse_rates.csv after each system. Replies are remembered: the same command
-goes on where it was interrupted. Samples, steps and lengths are cut for a slow machine (CUT), and
-some systems answer fewer questions (COSTLY).
+Writes figures/bench_parse_rates.csv, with a row for each system, after each system. Replies are
+cached: if interrupted, the same command resumes. For slow machines, samples, steps and lengths are
+reduced (CUT), and some systems answer fewer questions (COSTLY).
 """
 
 from argparse import Namespace
@@ -26,7 +26,7 @@ from ircotlib.runs import run_folder, run_system
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 NAME = "bench_parse_rates"
-# fewer than the papers' samples, queries, steps and paragraphs
+# settings with fewer samples, queries, steps and paragraphs than in the papers
 CUT = {
     "CoT-SC": {"n": 5},
     "Recite-and-answer": {"n": 3},
@@ -39,16 +39,16 @@ CUT = {
     "SearChain w/o Verification": {"max_rounds": 3},
     "SearChain w/o Completion": {"max_rounds": 3},
 }
-# those that still have many texts written for a question answer fewer questions
+# systems that still need many generations for a question: they answer fewer questions
 COSTLY = ("Least-to-Most", "Self-Ask", "ReAct", "ReAct -> CoT-SC", "Verify-and-Edit", "DSP")
 COSTLY += ("Tree-of-Thought w/ IR", "InterAug", "DecomP", "SearChain")
 COSTLY += ("SearChain w/o Verification", "SearChain w/o Completion")
-ELSEWHERE = ("CoT", "Self-Ask", "ReAct", "SearChain")  # also run on the other families of data sets
+ELSEWHERE = ("CoT", "Self-Ask", "ReAct", "SearChain")  # these are also run on OTHERS
 OTHERS = ("strategyqa", "fever", "eli5")
 
 
 def open_with(bench: Bench, dataset: str, questions: int) -> Bench:
-    """A bench of another data set's questions over the same paragraphs: those of FEVER and ELI5
+    """A bench with the questions of another data set and the same paragraphs, since FEVER and ELI5
     have none of their own here.
     """
     p, record = bench.parameters, find_dataset(dataset)
@@ -59,7 +59,7 @@ def open_with(bench: Bench, dataset: str, questions: int) -> Bench:
 
 
 def measure(bench: Bench, system: System, most_tokens: int) -> dict:
-    """Run a system; its row of the table."""
+    """Run a system and return its row of the table."""
     lengths = {name: min(n, most_tokens) for name, n in bench.tokens(system).items()}
     setting = CUT.get(system.name, {}) | lengths
     run_system(bench, system, **setting)
@@ -67,14 +67,14 @@ def measure(bench: Bench, system: System, most_tokens: int) -> dict:
 
 
 def read_seconds(path: Path) -> dict[tuple[str, str], int]:
-    """What runs took before their replies were remembered, from an earlier table."""
+    """The seconds of each data set and system in an earlier table, when replies were not cached."""
     table = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=["dataset", "system"])
     return {(row["dataset"], row["system"]): row["seconds"] for _, row in table.iterrows()}
 
 
 def parameters_of(options: Namespace) -> Parameters:
-    """The parameters that the options say; ValueError or FileNotFoundError where files are not
-    there.
+    """The parameters that the options ask for. Raises ValueError or FileNotFoundError if files are
+    missing.
     """
     changes = {"model": options.model, "server": options.server, "chat": options.chat}
     changes |= {"data_dir": options.data, "dev": 0, "test": options.questions, "in_flight": 4}

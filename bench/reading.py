@@ -1,8 +1,10 @@
-"""How well the shipped extractive reader reads, and where its confidence parts the paragraph that
-answers from others: python -m bench.reading, or make bench. Writes figures/reader_confidence.*.
+"""Measures how well the shipped extractive reader reads, and which threshold of its confidence best
+separates paragraphs with the answer from others: python -m bench.reading, or make bench. Writes
+figures/reader_confidence.*.
 
-On worlds whose names no training world has, about facts of no popular entity: each with its gold
-paragraph, with another one (training.reader_draws.OTHERS), and with the first that BM25 finds.
+The queries ask for facts about entities that are not popular, in held-out worlds. Each is paired
+with its gold paragraph, with another one (training.reader_draws.OTHERS), and with the first one
+that BM25 finds.
 """
 
 from collections.abc import Sequence
@@ -32,7 +34,7 @@ COLUMNS = ["pairs", "measure", "threshold", "value", "n"]
 
 
 def read(reader: Reader, pairs: Sequence[tuple[str, Paragraph]]) -> list[Extracted]:
-    """What the reader extracts for queries from paragraphs, in their order."""
+    """What the reader extracts for each pair of query and paragraph, in their order."""
     requests = [Extract(query, paragraph) for query, paragraph in pairs]
     return [reader.decode(reply) for _, reply in sorted(reader.answer(requests))]
 
@@ -43,13 +45,13 @@ def paragraph_of(example: Example) -> Paragraph:
 
 
 def is_found(example: Example, found: Extracted) -> bool:
-    """Whether what was extracted is the answer, in any case."""
+    """Whether the extracted text is the answer, ignoring case."""
     span = example.span
     return found.text.lower() == example.passage.text[span.start : span.end].lower()
 
 
 def search(book: Encyclopedia, examples: Sequence[Example]) -> list[tuple[str, Paragraph, bool]]:
-    """Of each query the first paragraph that BM25 finds, and whether it is the gold one."""
+    """For each query, the first paragraph that BM25 finds, and whether it is the gold one."""
     passages = [(t, passage) for t, page in book.world.pages.items() for passage in page]
     paragraphs = [Paragraph(f"{n}", t, one.text) for n, (t, one) in enumerate(passages)]
     with TemporaryDirectory() as folder:
@@ -59,8 +61,9 @@ def search(book: Encyclopedia, examples: Sequence[Example]) -> list[tuple[str, P
 
 
 def measure(reader: Reader, books: Sequence[Encyclopedia], facts: int) -> pd.DataFrame:
-    """Rows of COLUMNS, in percent: answers found in gold paragraphs; how judging by confidence does
-    by threshold; what share of each kind of paragraph is above CONFIDENCE.
+    """A table with COLUMNS; values are shares, 0 to 1: of the answers found in gold paragraphs; how
+    well each threshold of confidence separates paragraphs; and how many paragraphs of each kind are
+    above CONFIDENCE.
     """
     examples = draw_reading(books, facts, SEED)
     found = read(reader, [(one.query, paragraph_of(one)) for one in examples])
@@ -77,7 +80,7 @@ def measure(reader: Reader, books: Sequence[Encyclopedia], facts: int) -> pd.Dat
 def measure_search(
     reader: Reader, books: Sequence[Encyclopedia], examples: Sequence[Example]
 ) -> list[tuple]:
-    """The same of what BM25 finds first, as SearChain reads it."""
+    """The same measures for the first paragraph that BM25 finds, which SearChain reads."""
     asked = [one for one in examples if one.kind == GOLD]
     firsts = [
         first
@@ -94,8 +97,8 @@ def measure_search(
 
 
 def judge(pairs: str, confidence: np.ndarray, gold: np.ndarray) -> list[tuple]:
-    """Precision, recall and F1 of taking confidence above a threshold for an answer, and the area
-    under the ROC curve.
+    """Precision, recall and F1 of predicting that paragraphs have the answer if the confidence is
+    above a threshold, for each threshold in TRIED; and the area under the ROC curve.
     """
     rows = [(pairs, "area under the curve", None, auc(confidence, gold), len(gold))]
     for threshold in TRIED:
@@ -111,7 +114,7 @@ def judge(pairs: str, confidence: np.ndarray, gold: np.ndarray) -> list[tuple]:
 
 
 def share_above(pairs: str, confidence: np.ndarray) -> tuple:
-    """How many have more confidence than CONFIDENCE."""
+    """A row with the share of paragraphs whose confidence is above CONFIDENCE."""
     return pairs, "above", CONFIDENCE, (confidence > CONFIDENCE).mean(), len(confidence)
 
 

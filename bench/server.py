@@ -1,4 +1,4 @@
-"""Requests a second of a model server, by requests in flight; nothing is remembered.
+"""Measures a model server's requests per second, by requests in flight; nothing is cached.
 
 python -m bench.server --model NAME --server URL [--chat] [--requests 16] [--in-flight 1 2 4 8]
 """
@@ -24,7 +24,7 @@ def make_requests(count: int, max_tokens: int) -> list[Generate]:
 
 
 def measure(model: ServerModel, requests: list[Generate]) -> dict:
-    """Seconds for all requests, and how many a second."""
+    """The seconds for all requests, and the requests per second. Raises the first error."""
     started = time.perf_counter()
     failed = [reply for _, reply in model.answer(requests) if isinstance(reply, Exception)]
     if failed:
@@ -48,7 +48,7 @@ def main() -> None:
     with refusing():
         models = [ServerModel(*named, in_flight=n, **how) for n in options.in_flight]
     try:
-        measure(models[0], requests[:1])  # the server reads the weights
+        measure(models[0], requests[:1])  # so that the server loads the weights first
         print(pd.DataFrame([measure(model, requests) for model in models]).round(2).to_string())
     except (ValueError, RuntimeError, OSError, LookupError) as error:
         raise SystemExit(say_error(error, 1)) from None

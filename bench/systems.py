@@ -1,8 +1,8 @@
-"""The benchmark behind the seconds of systems: python -m bench.systems, or make bench. Writes
-figures/bench_systems.csv, whose seconds `13_head_to_head` and SearChain's Table 6 show.
+"""The benchmark of the systems' seconds per question: python -m bench.systems, or make bench.
+Writes figures/bench_systems.csv, which `13_head_to_head` and SearChain's Table 6 show.
 
-Every system of the head to head on the first test questions of each data set, with the first
-setting of its grid; nothing remembered from before, one process, one thread.
+It runs every system of the head to head on the first test questions of each data set, with the
+first setting of its grid, in one process with one thread, starting from empty call caches.
 
     python -m bench.systems --set agent=FOLDER --questions 20
 """
@@ -30,8 +30,8 @@ QUESTIONS = 10  # of each data set
 
 
 def time_system(bench: Bench, system: System) -> float:
-    """The seconds a question that a system takes when nothing is remembered, all test questions of
-    the bench being answered at once.
+    """The seconds per question that a system takes with an empty call cache, answering all test
+    questions of the bench at once.
     """
     setting = {name: values[0] for name, values in bench.grid(system).items()}
     build = program_of(bench, system, **setting)
@@ -42,7 +42,9 @@ def time_system(bench: Bench, system: System) -> float:
 
 
 def time_all(p: Parameters, questions: int) -> Iterator[dict]:
-    """A row a data set and system; the first run of a bench, which opens all, is not counted."""
+    """A row for each data set and system. The first run of a bench, which opens everything, is not
+    counted.
+    """
     systems = systems_of(p)
     for dataset in p.datasets:
         bench = open_bench(p, dataset, EXPERIMENT)

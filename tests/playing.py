@@ -1,4 +1,4 @@
-"""Playing replies to the programs of systems, and writing their prompts."""
+"""Plays replies to the programs of systems, and writes their prompts."""
 
 from ircotlib.paths import PROMPTS
 from ircotlib.program import Sampled
@@ -34,6 +34,6 @@ def own_demonstrations(system, stage, family):
 
 
 def drawn(*texts, scores=None):
-    """What a Sample replies with."""
+    """The reply to a Sample."""
     scores = [None] * len(texts) if scores is None else scores
     return tuple(Sampled(*pair) for pair in zip(texts, scores, strict=True))

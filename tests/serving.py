@@ -1,4 +1,4 @@
-"""Real servers on loopback for tests: processes of their own."""
+"""Real servers on loopback for tests, each in a process of its own."""
 
 import json
 import os
@@ -19,7 +19,7 @@ COPIES = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 @dataclass
 class Served:
-    """A server process, and where it answers."""
+    """A server process, and its address."""
 
     process: subprocess.Popen
     url: str
@@ -33,9 +33,9 @@ class Served:
 
 
 def copy_model(folder: Path) -> Path:
-    """mini-causal with a chat template that says nothing of its own; with two words more, which it
-    never reads or writes: transformers' stops need a line break and a test word among the words;
-    and with do_sample, without which `transformers serve` draws nothing.
+    """Copy mini-causal, with three changes for `transformers serve`: a chat template that adds no
+    text; two more words, never read or written, because its stops need a line break and a test word
+    in the vocabulary; and do_sample, without which it draws no samples.
     """
     shutil.copytree(MODELS / "mini-causal", folder)
     path = folder / "tokenizer.json"

@@ -1,4 +1,4 @@
-"""A little reader that answers the laboratory's questions from the text of paragraphs: it knows
+"""A small solver that answers the laboratory's questions from the text of paragraphs. It knows the
 wordings, but no world and no answers.
 """
 
@@ -70,8 +70,8 @@ def _read_paragraph(title: str, text: str) -> list[tuple[str, str]]:
 
 
 def answer(dataset: str, question: str, paragraphs) -> str | None:
-    """The answer that the paragraphs give to a question of a data set, None when they give
-    none; fails where they give two.
+    """The answer to a question of a data set that the paragraphs give, or None; fails if they give
+    two.
     """
     facts, answers = read_facts(paragraphs), set()
     for read in (_comparison, _bridge_comparison, _same_country, _inference, _age, _count, _chain):
@@ -205,7 +205,7 @@ def read_phrase(dataset: str, phrase: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _match(form: str, text: str) -> str | None:
-    """What stands at {x} in a text of this form."""
+    """The part of a text that is at {x} in this form."""
     before, after = form.split("{x}")
     inner = text[len(before) : len(text) - len(after)]
     return inner if inner and text == f"{before}{inner}{after}" else None

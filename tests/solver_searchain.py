@@ -1,5 +1,5 @@
-"""As solver.py, for the data sets that SearChain has beside IRCoT's: it reads questions by patterns
-of its own and knows no world.
+"""Like solver.py, for the data sets that only SearChain has. It parses questions with its own
+patterns, and knows no world.
 """
 
 import re
@@ -8,7 +8,7 @@ from solver import ALL, EVENTS, NAME, _get, read_facts, read_phrase
 
 from ircotlib.laboratory.names import LISTS
 
-PHRASES = "strategyqa"  # whose noun phrases are those of HotpotQA and the rest but MuSiQue and IIRC
+PHRASES = "strategyqa"  # its noun phrases are those of all data sets but MuSiQue and IIRC
 SAME = {
     rf"Could ({NAME}) and ({NAME}) have sat in the same classroom\?": "school",
     rf"Do ({NAME}) and ({NAME}) share a home town\?": "birthplace",
@@ -56,7 +56,7 @@ CLAIMS = dict(_claims())
 
 
 def answer(dataset: str, question: str, paragraphs) -> str | None:
-    """The answer that the paragraphs give, None when they give none."""
+    """The answer that the paragraphs give, or None."""
     facts = read_facts(paragraphs)
     try:
         return READ[dataset](question, facts)

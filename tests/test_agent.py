@@ -55,13 +55,13 @@ def facts(library):
 
 @pytest.fixture(scope="module")
 def transcripts(library):
-    """Some hundred transcripts as training draws them."""
+    """A few hundred transcripts, drawn as in training."""
     rng = random.Random(11)
     return [one for _ in range(250) for one in draw_transcripts(library, rng)]
 
 
 def outcome(system, mind):
-    """What a system's program returns on a mind's question, all replies those of its teachers."""
+    """What a system's program returns for a mind's question when its teachers give all replies."""
     recorder, found = Recorder(mind), []
     prompts = {stage: recorder.writer(system.module, stage) for stage in system.stages}
     setting = {name: values[0] for name, values in CHOICES.get(system.name, {}).items()}

@@ -1,5 +1,5 @@
-"""Training the agent: its optimizer, its batches, its losses, going on after Ctrl-C, and what is
-written in the end.
+"""Training the agent: its optimizer, batches and losses, resuming after Ctrl-C, and the files that
+it writes.
 """
 
 import json
@@ -31,7 +31,7 @@ FILES += ["tokenizer_config.json", "training.json", "training.jsonl"]
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Few and short transcripts, so that steps are quick."""
+    """Make transcripts few and short, so that steps are fast."""
     torch.set_num_threads(1)
     for name, value in {"CHUNK": 3, "TOKENS": 400, "PLAYS": 4, "LONGEST": 200}.items():
         monkeypatch.setattr(agent, name, value)

@@ -152,12 +152,12 @@ def test_words_beyond_255_utf16_units_are_cut_as_the_server_cuts_them():
     astral = "\U00010428"
     lengths = {
         "a" * 300: [255, 45],
-        "a" * 254 + "." + "b" * 50: [254, 50],  # a joiner at the cut belongs to neither part
+        "a" * 254 + "." + "b" * 50: [254, 50],  # a joiner at the cut is in neither part
         "a" * 253 + "." + "b" * 50: [255, 49],
         "1" * 255 + ".5": [255, 1],
-        astral * 200: [127, 73],  # 254 and 146 units: no character is halved
+        astral * 200: [127, 73],  # 254 and 146 units: no character is cut in half
         "a" + astral * 200: [128, 73],
-        "c" + "\u0301" * 300 + "b": [255, 1],  # the marks left over join nothing
+        "c" + "\u0301" * 300 + "b": [255, 1],  # the remaining marks join nothing
         "a" * 254 + "\U0001f1eb\U0001f1f7": [254, 2],
         "b " + "a" * 600: [1, 255, 255, 90],
     }

@@ -185,7 +185,7 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path):
     assert [writer.exitcode for writer in writers] == [0, 0]
     found = [(one.item, one.sentence) for one in read_judgements("ada", tmp_path)]
     assert len(found) == 1000 and set(found) == {(id, n) for id in "ab" for n in range(500)}
-    for id in "ab":  # in the order in which each wrote
+    for id in "ab":  # in the order in which each annotator wrote
         assert [n for name, n in found if name == id] == list(range(500))
 
 
@@ -310,7 +310,7 @@ def many(system: str, wrong: int, of: int = 10) -> tuple[list[Item], dict]:
 
 def test_a_chain_has_an_error_if_one_sentence_is_false():
     items, said = many("OneR QA", 6)
-    del said[items[0].id, 1], said[items[9].id, 1]  # false already; not judged
+    del said[items[0].id, 1], said[items[9].id, 1]  # already false; not judged
     said[items[8].id, 0] = "unsure"
     found = chains(items, said)
     assert len(found) == 9 and found["error"].sum() == 6 and found["unsure"].sum() == 1
@@ -432,7 +432,7 @@ def test_keys_do_what_the_buttons_do(open_box, tmp_path):
     for key in ("t", "f", "z", "u", "x", None):
         box.page._handle_custom_msg({"key": key, "shown": box.page.shown}, [])
     late = box.page.shown - 1
-    box.page._handle_custom_msg({"key": "t", "shown": late}, [])  # of what is shown no more
+    box.page._handle_custom_msg({"key": "t", "shown": late}, [])  # about something no longer shown
     assert read_verdicts("ada", tmp_path) == {("a", 0): "true", ("a", 1): "unsure"}
     assert set(box.page.listens) == set(box.buttons)
 

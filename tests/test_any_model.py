@@ -1,5 +1,5 @@
-"""Every system of SearChain's study, from a bench, with a model that was never taught its format:
-on every data set of the laboratory, and in a window in which prompts have to be cut.
+"""Every system of SearChain's study, run from a bench with a model that was never taught its
+format, on every data set of the laboratory, and with a window so small that prompts are cut.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ DATASETS = "hotpotqa 2wikimultihopqa musique iirc strategyqa zsre trex fever eli
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    """A model that cannot play goes on to the last token it may write: here that is soon."""
+    """Limit generations: a model that does not know the formats writes up to the limit."""
     for name, style in bench.STYLES.items():
         monkeypatch.setitem(bench.STYLES, name, replace(style, chain_tokens=48))
 
@@ -39,8 +39,8 @@ def open_small(laboratory, dataset: str, **changes):
 
 
 def play_all(opened) -> None:
-    """Each system answers a question, or says what it could not read; no prompt and no reply is
-    longer than the window.
+    """Check that each system answers a question or reports what it could not parse, and that no
+    prompt with its reply is longer than the window.
     """
     for system in choose_systems(study=SEARCHAIN):
         outcome = answer(opened, system, opened.test[0], **CUT.get(system.name, {}))

@@ -8,7 +8,7 @@ from ircotlib.systems import choose_systems
 
 
 class Bench:
-    """A bench whose questions are all the same to it."""
+    """A stand-in with the fields of a bench that time_system reads."""
 
     def __init__(self, dataset, test):
         self.dataset, self.test, self.backends = dataset, test, ()

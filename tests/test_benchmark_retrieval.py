@@ -29,7 +29,7 @@ SAMPLES = (
 
 
 def count_words(paragraphs: Iterable[Paragraph], words: int) -> dict[str, float]:
-    """What is compared, of as many paragraphs as have so many words."""
+    """The statistics to compare, over the first paragraphs with `words` words in total."""
     chunks, terms, titles, kept = Counter(), Counter(), Counter(), []
     for paragraph in paragraphs:
         if chunks.total() < words:
@@ -61,7 +61,7 @@ def count_words(paragraphs: Iterable[Paragraph], words: int) -> dict[str, float]
 
 @pytest.fixture(scope="session")
 def real(shared) -> list[Paragraph]:
-    """Those of 20 to 70 words, with a mean of 44, in no order."""
+    """Real paragraphs of 20 to 70 words, with a mean of 44, in random order."""
     contexts = (context for read, name in SAMPLES for _, context in read(shared / name))
     distinct = {
         (paragraph.title, paragraph.text): paragraph
@@ -106,7 +106,7 @@ def test_queries_hold_words_of_one_paragraph_after_foreign_ones():
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> dict[int, dict[str, dict]]:
-    """Of 400 paragraphs, without Elasticsearch, which takes long to start."""
+    """The results on 400 paragraphs, without Elasticsearch, which is slow to start."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(benchmark_retrieval, "KEPT", tmp_path_factory.mktemp("kept"))
         patch.setattr(
@@ -116,7 +116,7 @@ def results(tmp_path_factory) -> dict[int, dict[str, dict]]:
         )
         measured = measure_size(400, again=False)
         patch.setattr(benchmark_retrieval.subprocess, "run", None)
-        assert measure_size(400, again=False) == measured  # nothing is measured twice
+        assert measure_size(400, again=False) == measured  # no step is measured twice
         assert [path.name for path in sorted(benchmark_retrieval.KEPT.iterdir())] == [
             "bm25s-400.json",
             "embedded-400.json",
@@ -159,7 +159,7 @@ def test_hits_that_differ_by_rounding_are_told_from_others():
     }
     (line,) = compare_hits(results)
     same, shared = line.split("; share of hits in both: ")
-    assert "in the same order for 1 of 3 queries, for 1 more but for scores that differ by" in same
+    assert "in the same order for 1 of 3 queries, and for 1 more except for scores rounded" in same
     assert shared == "0.667"
 
 

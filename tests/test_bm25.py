@@ -30,7 +30,7 @@ WORDS = [f"{start}{end}" for start in "bcdfghjklm" for end in ("ano", "oru", "ul
 
 
 def random_text(chance: random.Random, most: int) -> str:
-    """Words of which the first are frequent and the last rare."""
+    """Random words; the first ones of the list are frequent, the last ones rare."""
     return " ".join(
         WORDS[int(len(WORDS) * chance.random() ** 3)] for _ in range(chance.randint(1, most))
     )
@@ -69,7 +69,7 @@ def brute_force(paragraphs: list[Paragraph], query: str, k: int) -> list[tuple[i
 
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory) -> BM25:
-    """Over 300 random paragraphs."""
+    """A backend over 300 random paragraphs."""
     folder = tmp_path_factory.mktemp("random")
     return open_index(write_corpus(folder / "corpus", random_paragraphs(300)), folder / "index")
 
@@ -166,7 +166,7 @@ def test_what_was_answered_before_a_failure_is_given(backend, monkeypatch):
 
 
 def repeated_paragraphs() -> list[Paragraph]:
-    """Short ones, each text up to 90 times, in any case, under titles of its own."""
+    """Short paragraphs; each text occurs up to 90 times, in any case, under different titles."""
     chance, titles = random.Random(7), [paragraph.title for paragraph in random_paragraphs(40)]
     texts = [paragraph.text for paragraph in random_paragraphs(40, most=6)]
     times = [90, 30, *[chance.randint(1, 5) for _ in texts[2:]]]
@@ -193,7 +193,7 @@ def test_of_equal_texts_only_the_best_counts_if_asked(tmp_path, k):
 
 
 def test_the_best_of_fewer_are_the_first_of_more(tmp_path, backend):
-    """So one retrieval of `depth` serves every smaller k, ties, titles and repeated texts too."""
+    """One retrieval of `depth` serves every smaller k, with ties, titles and repeated texts too."""
     tied = open_index(write_corpus(tmp_path / "corpus", repeated_paragraphs()), tmp_path / "i")
     for searched in (backend, tied):
         titles = tuple(dict.fromkeys(p.title for p in list(searched.corpus)[::3]))
@@ -295,7 +295,7 @@ def test_nearest_titles_looks_past_a_title_with_many_paragraphs(tmp_path):
 
 
 def build_in_pieces(corpus: Corpus, folder: Path) -> None:
-    """The same index from documents in another order, in segments of 40."""
+    """Build the same index from documents in another order, in segments of 40."""
     folder.mkdir()
     index = tantivy.Index(bm25._schema(), str(folder))
     positions = random.Random(9).sample(range(len(corpus)), len(corpus))
@@ -462,14 +462,14 @@ def test_every_flipped_bit_of_an_index_is_noticed_in_one_line(tmp_path, capfd):
 
 
 def overwrite(path: Path, start: int, content: bytes) -> None:
-    """Change a file in place, under those who have it memory-mapped."""
+    """Change a file in place while it is memory-mapped."""
     with path.open("r+b") as file:
         file.seek(start)
         file.write(content)
 
 
 def test_a_panic_of_the_library_is_told_as_an_error(tmp_path):
-    """What is damaged after it was opened, or too large for checksums to be compared."""
+    """An index that is damaged after it was opened, or too large to be checked by checksums."""
     corpus, folder = write_corpus(tmp_path / "corpus", random_paragraphs(40)), tmp_path / "index"
     backend, told = open_index(corpus, folder), set()
     for path in (path for path in folder.iterdir() if path.suffix in (".idx", ".term", ".fast")):
@@ -534,7 +534,7 @@ def test_a_build_that_was_killed_leaves_no_index_and_the_next_one_builds_it(tmp_
 
 @pytest.fixture(scope="session")
 def real(shared, tmp_path_factory) -> BM25:
-    """Over the 4,311 paragraphs of the 2Wiki sample."""
+    """A backend over the 4,311 paragraphs of the 2Wiki sample."""
     folder = tmp_path_factory.mktemp("real")
     questions = json.loads(
         (shared / "2wikimultihopqa" / "dev_657.json").read_text(encoding="utf-8")
@@ -578,8 +578,8 @@ def test_real_questions_find_what_elasticsearch_finds(real):
 
 
 def test_real_titles_are_their_own_nearest_in_any_case(real):
-    """By BM25 alone 16 would not be: before them stand others that differ in a stop word, an ending
-    or the order of words only.
+    """By BM25 alone, 16 titles would not be: others that differ only in a stop word, an ending or
+    the order of words would come first.
     """
     titles = list(dict.fromkeys(paragraph.title for paragraph in real.corpus))
     assert [title for title in titles if real.nearest_titles(title) != [title]] == []

@@ -83,7 +83,7 @@ def folder(tmp_path_factory):
 
 
 def environment(folder: Path) -> dict:
-    """Of a server or a run that knows nothing of the user's."""
+    """The environment of a server or run, without any of the user's settings."""
     places = {"IRCOT_DATA": "data", "IRCOT_FIGURES": "figures"}
     places |= {f"JUPYTER{name}_DIR": f"jupyter{name}" for name in ("_CONFIG", "_RUNTIME")}
     places |= {"JUPYTERLAB_SETTINGS_DIR": "settings"}
@@ -94,7 +94,7 @@ def environment(folder: Path) -> dict:
 
 @contextmanager
 def serve(command: list[str], folder: Path, ready: str) -> Iterator[str]:
-    """The address of a server on this machine only, from when `ready` below it answers."""
+    """Start a server on this machine; return its address once the page `ready` answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -116,7 +116,7 @@ def lab(folder):
     """lab(name): the address of a notebook in a JupyterLab, in a workspace of its own."""
     settings = {
         "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are there too
-        "apputils-extension/notification": {"fetchNews": "false"},  # no question pops up
+        "apputils-extension/notification": {"fetchNews": "false"},  # no pop-up questions
     }
     for name, values in settings.items():
         path = folder / f"settings/@jupyterlab/{name}.jupyterlab-settings"
@@ -182,9 +182,9 @@ def open_box(page, address: str):
 
 
 def keep_picture(page, part, name: str, height: int) -> None:
-    """A picture of a part of the page, from its top, where SCREENSHOTS names a folder."""
+    """Save a picture of the top of a part of the page, if SCREENSHOTS names a folder."""
     if PICTURES:
-        page.wait_for_timeout(1000)  # for what still moves
+        page.wait_for_timeout(1000)  # until nothing moves any more
         part.evaluate("part => part.scrollIntoView({block: 'start'})")
         place = part.bounding_box()
         clip = place | {"height": min(place["height"], height)}
@@ -209,7 +209,7 @@ def test_judging_by_keyboard_reloading_and_undoing(lab, folder, page):
     page.keyboard.press("u")
     wait_for(lambda: said() == "tf-u", said)
     page.get_by_placeholder("optional").fill("")
-    page.get_by_placeholder("optional").press_sequentially("tf")  # typing is no judging
+    page.get_by_placeholder("optional").press_sequentially("tf")  # typing a note does not judge
     assert said() == "tf-u"
 
     page.reload()
@@ -230,7 +230,7 @@ def test_judging_by_keyboard_reloading_and_undoing(lab, folder, page):
     page.keyboard.press("z")
     wait_for(lambda: said() == "tf--", said)
     cell = nbformat.read(folder / "judge.ipynb", as_version=4).cells[0]
-    assert cell.source.strip() == SOURCE.strip()  # JupyterLab has not taken the keys for its own
+    assert cell.source.strip() == SOURCE.strip()  # JupyterLab has not handled the keys itself
     lines = (where / "ada.jsonl").read_text().splitlines()
     assert [json.loads(line)["verdict"] for line in lines[:3]] == ["true", "false", "unsure"]
 
@@ -280,7 +280,7 @@ def test_the_page_without_code_shows_no_result(judging, page):
 
 def test_exploring_runs(lab, folder, page):
     open_notebook(page, lab("09_explorer"))
-    page.keyboard.press("Control+b")  # no list of files beside it
+    page.keyboard.press("Control+b")  # hides the list of files
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
     box = page.locator(".ircot-explore")

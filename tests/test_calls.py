@@ -19,7 +19,7 @@ from ircotlib.recover import recover
 
 
 def test_keys_stay_what_they_were_when_fields_are_added():
-    """What was paid for stays valid: keys as they were before `distinct` and chats existed."""
+    """Paid replies stay valid: keys are as they were before `distinct` and chats existed."""
     assert key(Retrieve("q", 3, ("a", "b")), "f") == "58282002524ce9f176288b272987c327"
     assert key(NearestTitle("t"), "f") == "3158012d9a8b10949275a6b920d8bc1b"
     assert key(Generate("p"), "f") == "4bf9223c39ce2607edf877e978e9e70e"
@@ -43,13 +43,13 @@ def test_a_key_is_the_content_of_the_call():
         key(Retrieve("a", 2, ()), "model"),
         key(Retrieve("a", 2, ("b", "c")), "model"),
         key(Retrieve("a", 2, ("b,c",)), "model"),
-        key(Retrieve("é\ud800 \n", 2), "model"),  # a lone surrogate is a string too
+        key(Retrieve("é\ud800 \n", 2), "model"),  # a lone surrogate is also a string
     ]
     assert len(set(different)) == len(different)
 
 
 def test_a_key_never_changes():
-    """Keys outlive programs: this one was written down by hand from the definition."""
+    """Keys outlive programs: this one was computed by hand from the definition."""
     canonical = '["Generate","f",{"max_tokens":200,"prompt":"\\u00e9","stop":null}]'
     assert (
         key(Generate("é"), "f") == hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
@@ -222,7 +222,7 @@ REPLIES = {
 
 
 def damage(path, content: bytes, chance: random.Random, bits: int = 3) -> None:
-    """Write a file with some bits flipped, and nothing of another one beside it."""
+    """Write a file with some bits flipped, and delete all other files in its folder."""
     damaged = bytearray(content)
     for _ in range(bits):
         damaged[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
@@ -232,7 +232,9 @@ def damage(path, content: bytes, chance: random.Random, bits: int = 3) -> None:
 
 
 def test_flipped_bits_change_no_reply(tmp_path, capsys):
-    """What was damaged is asked for again, or the file is refused in one line: no third outcome."""
+    """Damaged replies are asked for again, or the file is refused in one line; nothing else may
+    happen.
+    """
     path, chance, outcomes = tmp_path / "calls.sqlite", random.Random(4), Counter()
     with Calls(path) as calls:
         calls.put_many(REPLIES)
@@ -269,7 +271,7 @@ def test_a_file_that_is_cut_off_is_refused_with_what_to_do(tmp_path, kept):
 
 
 def test_damage_that_is_found_later_is_told_too(tmp_path, monkeypatch):
-    """In a file that is too large to be looked through."""
+    """In a file that is too large to be checked as a whole."""
     monkeypatch.setattr("ircotlib.calls.CHECKED", 0)
     path = tmp_path / "calls.sqlite"
     with Calls(path) as calls:

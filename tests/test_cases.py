@@ -22,7 +22,7 @@ RIGHT, LATE, EARLY = (1, 1), (0.5, 0), (0, 0)  # recall and score
 
 
 def said(id, nor=EARLY, oner=LATE, ircot=RIGHT, chain="One. Two.", metric="f1"):
-    """What three systems said of a question: recall and score of each."""
+    """The rows of a question: recall and score of each of three systems."""
     rows = []
     for name, (recall, score) in zip(COMPARED, (nor, oner, ircot), strict=True):
         row = {"id": id, "system": name, "metric": metric, "recall": recall, metric: score}
@@ -62,7 +62,7 @@ def test_the_most_telling_case_comes_first():
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
-    """A bench of six questions of a small laboratory; all that is made goes to a folder."""
+    """A bench with six questions of a small laboratory; all files are written to a folder."""
     place = tmp_path_factory.mktemp("cases")
     folder = make_laboratory(place / "small", seed=5, size=600, questions=40)
     changes = {"data_dir": str(folder), "dev": 0, "test": 6, "datasets": ["musique", "iirc"]}
@@ -73,8 +73,8 @@ def opened(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(opened):
-    """The test runs of the three systems, with IRCoT QA right on the first four questions; of the
-    second demonstration set nobody is right.
+    """The test runs of the three systems. IRCoT QA is right on the first four questions; with the
+    second demonstration set, no system is right.
     """
     p, write = opened.parameters, {"NoR QA": 0, "OneR QA": 1, "IRCoT QA": 9}
     for number in (0, 1):

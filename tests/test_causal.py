@@ -1,5 +1,5 @@
-"""The miniature causal model: how it begins, what its batches say, its attention and losses, and
-its writing.
+"""The miniature causal model: its initialisation, its batches, its attention and losses, and the
+text that it writes.
 """
 
 import random
@@ -64,7 +64,7 @@ def batch(examples):
 
 @pytest.fixture(scope="module")
 def few(examples):
-    """The short ones."""
+    """The short examples."""
     return encode_causal(
         sorted(examples, key=lambda example: len(example.prompt))[:16:2], TOKENIZER
     )
@@ -273,7 +273,7 @@ def test_what_comes_later_and_padding_change_nothing(few):
 
 @pytest.fixture(scope="module")
 def learned(few):
-    """A training of eight steps, and the parts of their losses."""
+    """A training of eight steps, and the parts of the loss of each step."""
     training = start()
     return training, [learn(training, few, 3e-3) for _ in range(8)]
 

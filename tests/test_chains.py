@@ -198,7 +198,7 @@ def test_a_malformed_chain_is_read_as_far_as_it_can_be(text):
 
 
 def damage(text, draw):
-    """A text with pieces lost, said twice and moved, and cut at any character."""
+    """A text with pieces deleted, repeated and moved, and cut off at any character."""
     lines = text.split("\n")
     for _ in range(draw.randrange(4)):
         change, place = draw.randrange(3), draw.randrange(len(lines))

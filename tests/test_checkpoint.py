@@ -1,5 +1,5 @@
-"""Checkpoints: the programs that train write one when they are stopped, and go on from no other
-training's.
+"""Checkpoints: training programs write one when they are stopped, and do not resume from that of
+another training.
 """
 
 import os
@@ -34,7 +34,7 @@ STOPPED = re.compile(r"stopped after step ([\d,]+) of 90,000: the same command g
 
 @pytest.fixture(params=SMALL)
 def stopped(request, tmp_path):
-    """A program, its folder, and what it said after Ctrl-C."""
+    """A program, its folder, and its stderr after Ctrl-C."""
     name, out = request.param, tmp_path / "out"
     script = RUN.format(name=name, small=SMALL[name])
     command = [sys.executable, "-c", script, "--out", str(out), "--steps", "90000"]
@@ -51,7 +51,7 @@ def stopped(request, tmp_path):
 
 
 def refused(monkeypatch, capsys, name, out, *options) -> str:
-    """What a program says of a checkpoint that it does not go on from."""
+    """The error of a program about a checkpoint that it does not resume from."""
     monkeypatch.setattr(sys, "argv", [name, "--out", str(out), *options])
     with pytest.raises(SystemExit) as ended:
         import_module(f"training.{name}").main()

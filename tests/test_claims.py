@@ -18,7 +18,7 @@ NONE = pd.DataFrame()
 def scored(
     system, values, dataset="hotpotqa", model="m/xxl", style="flan_t5", metric="f1", of=None
 ):
-    """The runs of a system: a score a question."""
+    """The runs of a system: one score for each question."""
     named = {"dataset": dataset, "model": model, "style": style, "metric": metric}
     named |= {"system": system, "demonstrations": of or dataset, "demonstration_set": 0}
     ids = [f"q{number}" for number in range(len(values))]

@@ -13,7 +13,7 @@ from ircotlib.parameters import read_parameters
 
 @pytest.fixture
 def command(tmp_path, monkeypatch, capsys):
-    """Runs a command line up to the first notebook; gives its status and what stands on stderr."""
+    """Run a command line up to the first notebook; return its status and its stderr."""
     started = []
     monkeypatch.setattr(regenerate, "run_notebooks", lambda names, *_: started.extend(names) or [])
     monkeypatch.setattr(checks, "DATA", tmp_path / "data")
@@ -194,7 +194,7 @@ def test_a_model_server_that_is_away_is_told_and_kept_replies_are_used(capsys, m
     )
     checks.check_places(p, model=False)
     assert capsys.readouterr().err == ""
-    monkeypatch.setenv("https_proxy", here)  # which alone knows whether the other answers
+    monkeypatch.setenv("https_proxy", here)  # only the proxy can find out
     checks.check_places(p.change(server="http://no.such.host"))
     assert capsys.readouterr().err == ""
     there.close()

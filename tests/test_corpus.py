@@ -34,7 +34,7 @@ def numbered(count: int, text: str = "words") -> list[Paragraph]:
 
 
 def flip(path: Path, place: int) -> None:
-    """Flip one bit of a file; `place`: of the bit, from its beginning or, below 0, its end."""
+    """Flip one bit of a file. `place`: the bit's number, counted from the end if negative."""
     content = bytearray(path.read_bytes())
     content[place // 8] ^= 1 << place % 8
     path.write_bytes(content)
@@ -161,7 +161,7 @@ def test_only_what_follows_the_first_difference_is_taken_from_new_paragraphs(tmp
 
 
 def times_of(folder: Path) -> dict[str, tuple]:
-    """When each file of a corpus was written, and which one it is."""
+    """The modification time and the inode of each file of a corpus."""
     stats = {path.name: path.stat() for path in folder.iterdir() if path.name != "corpus.lock"}
     return {name: (stat.st_mtime_ns, stat.st_ino) for name, stat in stats.items()}
 
@@ -236,7 +236,7 @@ for turn in range(12):
     "workers", [("write", "write"), ("open", "open"), ("change-1", "change-22", "write")]
 )
 def test_processes_that_open_at_once_all_have_their_corpus(tmp_path, workers):
-    """Twelve openings each, of the same paragraphs or, one after the other, of different ones."""
+    """Each process opens a corpus twelve times, with the same or with changing paragraphs."""
     how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     command = [sys.executable, "-c", OPEN_OFTEN, str(tmp_path)]
     running = [subprocess.Popen([*command, who], text=True, **how) for who in workers]
@@ -288,7 +288,7 @@ def test_a_large_corpus_opens_and_reads_at_once(tmp_path):
         seconds.append(time.perf_counter() - start)
     start = time.perf_counter()
     assert len(list(corpus)) == 50_000
-    assert min(seconds) < (time.perf_counter() - start) / 3  # though checksums are compared
+    assert min(seconds) < (time.perf_counter() - start) / 3  # although checksums are compared
 
 
 def test_real_paragraphs(tmp_path, shared):

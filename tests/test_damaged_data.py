@@ -1,5 +1,5 @@
-"""Data files damaged at random: each is read as what it says, or refused in one line that names
-it. Never another exception, and never more memory than a small multiple of the file.
+"""Data files damaged at random: each is either read as it now is, or refused in one line that names
+it. There is never another exception, and memory stays within a small multiple of the file's size.
 """
 
 import copy
@@ -69,7 +69,7 @@ KILT_CLAIM = {"id": "7", "input": "Emma is a novel.", "output": [{"answer": "SUP
 WHY = {"id": "e", "input": "Why?", "output": [{"answer": "So."}]}
 OWN = {"id": "1", "question": "Who?", "answers": ["Ann", "A."], "kind": "2hop"}
 OWN |= {"paragraphs": [{"title": "A", "text": "It is Ann.", "is_supporting": True}]}
-LINES = "id_aliases.json", PAGES  # which are JSON lines
+LINES = "id_aliases.json", PAGES  # files of JSON lines
 # the files of each data set, those that are damaged in turn
 FILES = {
     "hotpotqa": {"hotpot_dev_distractor_v1.json": [HOTPOT, HOTPOT | {"_id": "5b"}]},
@@ -120,7 +120,7 @@ def decode(file: str, content: bytes) -> list:
 
 
 def said(name: str, rows: list) -> list[tuple[str, list[str]]]:
-    """What the records of a data set ask, and their answers, read in the plainest way."""
+    """The questions and answers in the records of a data set, read in the simplest way."""
     unique, filled = (lambda texts: list(dict.fromkeys(texts))), (lambda text: bool(text.strip()))
     match name.split()[0], rows[0]:
         case (("hotpotqa" | "2wikimultihopqa"), _):
@@ -154,14 +154,14 @@ def _slot(text: str) -> str:
 
 
 def read(name: str, folder: Path) -> list[Question]:
-    """The questions of a data set, its corpus gone through too if it is pooled."""
+    """Read the questions of a data set and, if it is pooled, its corpus."""
     questions, paragraphs = read_dataset(name.split()[0], folder)
     list(paragraphs)
     return questions
 
 
 def check(name: str, file: str, content: bytes, folder: Path) -> bool:
-    """Read a data set, one of whose files was damaged; whether that was accepted."""
+    """Read a data set with a damaged file; return whether the file was accepted."""
     for other, rows in FILES[name].items():
         (folder / other).write_bytes(content if other == file else encode(other, rows))
     try:
@@ -195,7 +195,7 @@ VALUES = st.recursive(
 
 
 def places_in(value: object, at: tuple = ()) -> Iterator[tuple]:
-    """Where a value of a JSON text stands, as keys and indices; all of them."""
+    """The places of all values in a JSON value, each as its keys and indices."""
     inner = enumerate(value) if isinstance(value, list) else ()
     for key, one in value.items() if isinstance(value, dict) else inner:
         yield (*at, key)
@@ -203,7 +203,7 @@ def places_in(value: object, at: tuple = ()) -> Iterator[tuple]:
 
 
 def change(value: object, at: tuple, new: object, how: str) -> object:
-    """A JSON value with another one at a place: in its place, beside it, or instead of it."""
+    """A copy of a JSON value with one value added, replaced or removed at a place."""
     changed = inner = copy.deepcopy(value)
     for key in at[:-1]:
         inner = inner[key]
@@ -306,7 +306,7 @@ def test_another_encoding_is_named(tmp_path, name, file, encoding):
 )
 def test_files_of_another_kind_are_refused(tmp_path, name, file, content):
     accepted = check(name, file, content, tmp_path)
-    assert accepted == (file == "id_aliases.json" and not content)  # no names are known
+    assert accepted == (file == "id_aliases.json" and not content)  # no aliases are known
 
 
 DEEP = """
@@ -349,7 +349,9 @@ for stream, file, content in STREAMS.values():
 
 
 def test_deep_nesting_and_long_numbers_take_no_memory(tmp_path):
-    """Nested a million deep, up to 5 MB, and integers of 5,000 digits: under 300 MB."""
+    """Files of up to 5 MB nested a million levels deep, and integers of 5,000 digits, need less
+    than 300 MB of memory.
+    """
     command, tests = [sys.executable, "-c", DEEP, str(tmp_path)], Path(__file__).parent
     done = subprocess.run(command, cwd=tests, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

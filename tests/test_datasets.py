@@ -1,5 +1,5 @@
-"""Data sets as files with their records, and official raw files as questions and paragraphs, by
-small files in the same format; the real samples are in test_pooled.py.
+"""The records of data sets, and official raw files read as questions and paragraphs, with small
+files in the same format. test_pooled.py has the real samples.
 """
 
 import bz2
@@ -74,7 +74,7 @@ MUSIQUE = {
 
 
 def write(path, records):
-    """A file in the official format of its name: JSON lines or one JSON list."""
+    """Write records in the official format that the file's name implies: JSON lines or one list."""
     rows = [json.dumps(record, ensure_ascii=False) for record in records]
     path.write_text(
         "".join(row + "\n" for row in rows) if path.suffix == ".jsonl" else f"[{', '.join(rows)}]",
@@ -389,7 +389,7 @@ ROWS = [
 
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
-    """A data set that is one file in another folder, and its questions."""
+    """A data set defined by one file in another folder, and its questions."""
     folder = tmp_path / "own"
     folder.mkdir()
     (folder / "questions_of_mine.py").write_text(MINE, encoding="utf-8")

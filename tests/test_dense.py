@@ -40,7 +40,7 @@ def random_words(chance: np.random.Generator, most: int) -> str:
 
 
 def random_paragraphs(count: int) -> list[Paragraph]:
-    """Some share a title, some a text in another case."""
+    """Random paragraphs; some share a title, some have the same text in another case."""
     chance, paragraphs = np.random.default_rng(count), []
     for number in range(count):
         text = random_words(chance, 12)
@@ -51,7 +51,7 @@ def random_paragraphs(count: int) -> list[Paragraph]:
 
 
 def write_bert(folder: Path, seed: int = 0) -> Path:
-    """A BERT of random weights that reads letters."""
+    """Write a BERT with random weights whose tokens are letters."""
     import torch
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
@@ -69,7 +69,7 @@ def write_bert(folder: Path, seed: int = 0) -> Path:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory) -> dict[str, Path]:
-    """Folders of real models of random weights, one of each kind."""
+    """Folders of real models with random weights, one of each kind."""
     import torch
     from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 
@@ -101,7 +101,7 @@ def hits(backend, *request, **setting) -> list[tuple[int, float]]:
 
 
 def brute_force(backend: Dense, query: str) -> list[tuple[int, float]]:
-    """All paragraphs, best first: for each vector of the query the best of the paragraph's."""
+    """All paragraphs, best first, by the sum over the query's vectors of their best score."""
     made = Encoder(str(backend._encoder.folder), backend._encoder.late)
     asked, scores = made.embed_queries([query])[0], []
     for paragraph in backend.corpus:
@@ -114,7 +114,7 @@ def brute_force(backend: Dense, query: str) -> list[tuple[int, float]]:
 def test_hits_and_scores_are_those_of_a_brute_force(backends, kind, monkeypatch):
     from ircotlib.retrieval import nearest
 
-    monkeypatch.setattr(nearest, "ROWS", 100)  # several blocks, some of one paragraph
+    monkeypatch.setattr(nearest, "ROWS", 100)  # several blocks; some have one paragraph
     for query in ("bano coru", "dulo", "who? fagi gano hulo"):
         found, expected = hits(backends[kind], query, COUNT), brute_force(backends[kind], query)
         assert len(found) == COUNT and sorted(dict(found)) == list(range(COUNT))
@@ -157,7 +157,7 @@ def test_many_requests_at_once_get_the_replies_of_one_at_a_time(backends, kind):
 
 @pytest.mark.parametrize("kind", ["embedded", "dense", "colbert"])
 def test_titles_limit_and_repeats_are_left_out_alike(backends, words, kind):
-    """As in the whole ranking without the others, whichever backend ranks."""
+    """Every backend ranks as in the whole ranking without the paragraphs that are left out."""
     backend = words if kind == "embedded" else backends[kind]
     titles = tuple({paragraph.title for paragraph in words.corpus.between(0, 4)})
     for query in ("bano coru dulo fagi", "gano hulo kagi joru"):
@@ -176,7 +176,7 @@ def test_titles_limit_and_repeats_are_left_out_alike(backends, words, kind):
 
 
 def _near(found: list, expected: list) -> bool:
-    """The same hits; scores may differ in the last decimal, where products are summed otherwise."""
+    """Whether the hits are the same; scores may differ in the last decimal, by rounding."""
     same = [position for position, _ in found] == [position for position, _ in expected]
     return same and np.allclose([s for _, s in found], [s for _, s in expected], atol=3e-5)
 
@@ -457,7 +457,7 @@ def test_the_benchmark_measures_what_it_says():
 
 
 def test_a_real_model_finds_by_meaning(tmp_path):
-    """all-MiniLM-L6-v2, where IRCOT_MINILM names its folder."""
+    """With all-MiniLM-L6-v2, if IRCOT_MINILM names its folder."""
     if not (folder := os.environ.get("IRCOT_MINILM")):
         pytest.skip("needs all-MiniLM-L6-v2 in the folder that IRCOT_MINILM names")
     texts = {

@@ -69,7 +69,7 @@ def test_processes_make_the_documents_of_one(corpus, processes):
 
 def test_an_index_made_by_processes_finds_the_same(corpus, tmp_path, monkeypatch):
     build_index(corpus, tmp_path / "one")
-    monkeypatch.setattr(bm25, "count_processes", lambda corpus: 4)  # and 2 threads that write
+    monkeypatch.setattr(bm25, "count_processes", lambda corpus: 4)  # and 2 writing threads
     build_index(corpus, tmp_path / "four")
     requests = [Retrieve(paragraph.text[:80], 15) for paragraph in list(corpus)[::50]]
     assert ask(BM25(corpus, tmp_path / "four"), requests) == ask(

@@ -30,7 +30,7 @@ NILES = "Question: Sea of the Nile?\n"
 
 def test_it_demonstrates_searches_twice_and_predicts():
     failed = ["It is.\nSearch Query: Cairo", (NILE,), "No.\nSearch Query: Sea", (NILE,)]
-    failed += ["So.\nAnswer: Red Sea"]  # no paragraph holds it
+    failed += ["So.\nAnswer: Red Sea"]  # no paragraph has it
     done = ["A.\nSearch Query: Nile", (NILE,), "B.\nSearch Query: Nile sea", (NILE,)]
     done += ["C.\nAnswer: the Sea"]
     hops = [drawn("D.\nSearch Query: Kenya", "E.\nSearch Query: capital", scores=[-2.0, -1.0])]

@@ -57,11 +57,11 @@ def same_order(reply: str, other: str) -> bool:
 
 
 def explain(reply: str, other: str) -> str | None:
-    """Why two replies to Retrieve differ, if by nothing worse than rounding; else None.
+    """Why two replies to Retrieve differ, if it is only by rounding; otherwise None.
 
-    The embedded index adds the parts of a score in 32 bits, the server in 64: a score near the
-    middle between two thousandths may be rounded up by one and down by the other, which makes a tie
-    or breaks one, and lets another paragraph of that tie in at the end.
+    The embedded index adds the parts of a score in 32 bits, the server in 64. One of them may round
+    a score up and the other down, if it is halfway between two thousandths. That makes or breaks a
+    tie, and may let another paragraph of that tie in at the end.
     """
     if '"' in reply + other:  # titles
         return None
@@ -107,7 +107,7 @@ class Sample(NamedTuple):
 
 @pytest.fixture(scope="module", params=SAMPLES)
 def sample(request, shared, tmp_path_factory):
-    """The questions of a real sample, and both backends over its pooled paragraphs."""
+    """The questions of a real sample, and the two backends over its pooled paragraphs."""
     read, count = SAMPLES[request.param]
     records, name = read(shared / request.param), request.param.split("/")[0]
     assert len(records) == count
@@ -121,7 +121,9 @@ def sample(request, shared, tmp_path_factory):
 
 
 def compare(embedded, server, requests: list) -> None:
-    """At least 99% of the replies in the same order, and whatever differs explained."""
+    """Check that at least 99% of the replies have the same order, and that rounding explains the
+    other ones.
+    """
     pairs = list(zip(requests, ask(embedded, requests), ask(server, requests), strict=True))
     differing = [(request, one, other) for request, one, other in pairs if one != other]
     assert [difference for difference in differing if not explain(*difference[1:])] == []
@@ -136,7 +138,7 @@ def test_real_questions_find_the_same_paragraphs_in_the_same_order(sample):
 
 
 def test_real_questions_within_allowed_titles(sample):
-    """Each within some titles, for one hit or several, of few or many that match."""
+    """Questions limited to some titles, with one or several hits, out of few or many matches."""
     questions, embedded, server = sample
     titles, chance = sorted({paragraph.title for paragraph in embedded.corpus}), random.Random(50)
     requests = []
@@ -146,7 +148,7 @@ def test_real_questions_within_allowed_titles(sample):
 
 
 def test_nearest_titles_are_equal(sample):
-    """Titles as they are, in lower case, cut short; and whole questions, which are no titles."""
+    """Titles unchanged, in lower case and cut short; and whole questions, which are no titles."""
     questions, embedded, server = sample
     titles = list(dict.fromkeys(paragraph.title for paragraph in embedded.corpus))
     requests = [NearestTitle(title) for title in titles[::3]] + [
@@ -160,7 +162,7 @@ def test_nearest_titles_are_equal(sample):
 
 @pytest.fixture(scope="module")
 def analyze_on_server(elasticsearch_url):
-    """The server's terms of many texts, analyzed in few calls."""
+    """The server's terms for many texts, analyzed in few calls."""
     client = elasticsearch.Elasticsearch(elasticsearch_url)
     text = {"type": "text", "analyzer": "english"}
     client.indices.create(
@@ -170,8 +172,8 @@ def analyze_on_server(elasticsearch_url):
     )
 
     def analyze_all(texts: list[str]) -> list[list[str]]:
-        """A token is of the text in which it starts: offsets run on over the texts of a call, in
-        UTF-16 units, one more between two.
+        """The terms of each text. A token belongs to the text in which it starts; offsets count
+        UTF-16 units over all texts of a call, with one more between two texts.
         """
         starts = [0, *accumulate(len(text.encode("utf-16-le")) // 2 + 1 for text in texts)]
         terms = [[] for _ in texts]
@@ -297,7 +299,7 @@ def test_batches_of_mixed_requests(both):
 
 
 def test_what_cannot_be_answered_costs_only_its_request(both):
-    """Nearly 200 requests, that is four rounds, of which every fifth is faulty or refused."""
+    """Nearly 200 requests, which take four rounds; every fifth one is faulty or refused."""
     embedded, server = both(random_paragraphs(80, 5))
     sound = [Retrieve(p.text, 4) for p in embedded.corpus]
     sound += [NearestTitle(p.title, 3) for p in embedded.corpus]
@@ -318,7 +320,7 @@ def test_what_cannot_be_answered_costs_only_its_request(both):
 
 
 def long_text() -> str:
-    """More words than the server takes."""
+    """A text with more words than the server accepts."""
     return " ".join(f"word{number}" for number in range(20_000))
 
 
@@ -330,7 +332,7 @@ def test_a_request_of_another_class_is_an_error(both):
 
 @pytest.mark.parametrize("k", [1, 5, 15, 400])
 def test_of_equal_texts_only_the_best_counts_if_asked(both, k):
-    """As in the embedded index, which is compared with a brute force."""
+    """As in the embedded index, which another test compares with brute force."""
     embedded, server = both(repeated_paragraphs(), shards=2)
     titles = tuple(dict.fromkeys(p.title for p in list(embedded.corpus)[::3]))
     queries = [p.text for p in list(embedded.corpus)[::9]]
@@ -358,8 +360,8 @@ def test_titles_are_compared_letter_by_letter(both):
 
 
 def test_titles_without_terms_count_in_the_embedded_scores_alone(both):
-    """The one difference in scores, and its size: "It" has no terms, so the server takes the
-    titles' number and mean length without it.
+    """The only difference in scores, and its size. "It" has no terms, so the server leaves it out
+    of the number of titles and of their mean length.
     """
     content = [
         Paragraph(f"p{n}", "It" if n % 4 == 0 else f"river {n}", f"word {n}") for n in range(40)
@@ -374,8 +376,8 @@ def test_titles_without_terms_count_in_the_embedded_scores_alone(both):
 
 
 def score_of_title(word: str, content: list[Paragraph], all_count: bool) -> float:
-    """BM25 of a word that stands once in a title of two words, over all titles or over those with
-    terms.
+    """BM25 of a word that occurs once in a title of two words, computed over all titles or over
+    those with terms.
     """
     lengths = [len(analyze(p.title)) for p in content if all_count or analyze(p.title)]
     having = sum(word in analyze(p.title) for p in content)

@@ -59,8 +59,8 @@ def free_port() -> int:
 
 @contextmanager
 def answering(status: int, version: str = "9.0.4", product: str = "Elasticsearch"):
-    """Gives the address of a stand-in for servers of other versions, with security, or of another
-    make; and the headers it was asked with.
+    """The address of a stand-in for servers with security, of other versions, or of another
+    product; and the headers of its requests.
     """
     asked = []
 
@@ -273,8 +273,8 @@ def programs(count: int) -> dict:
 
 @pytest.fixture
 def own(start_node, tmp_path):
-    """own() starts a node, always at one port with one folder, so that it can be killed and started
-    again.
+    """own() starts a node, always on the same port and in the same folder, so that it can be killed
+    and started again.
     """
     port, nodes = free_port(), []
     yield lambda: nodes.append(start_node(port, tmp_path / "node")) or nodes[-1]
@@ -367,7 +367,7 @@ def test_a_redirection_gets_no_credentials(monkeypatch):
 
 @contextmanager
 def redirecting(target: str):
-    """Gives the address of a server that sends everyone to another one."""
+    """The address of a server that redirects all requests to another one."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):

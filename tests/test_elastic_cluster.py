@@ -1,5 +1,5 @@
-"""Three nodes of a real Elasticsearch: the replies of one, also when a node dies; when all die, a
-rerun goes on where it was.
+"""Three nodes of a real Elasticsearch give the same replies as one, even if a node dies; if all
+die, a second run continues where the first one stopped.
 """
 
 import socket
@@ -150,7 +150,7 @@ def test_a_node_that_dies_in_mid_run_changes_no_byte(cluster, sample, one_node, 
 def test_when_all_nodes_die_a_rerun_asks_only_what_was_not_answered(
     three, sample, one_node, tmp_path
 ):
-    """All that are left, where a test before has killed one."""
+    """An earlier test may have killed one node; this one kills all that are left."""
     cluster = three
     backend, batches = Elasticsearch(sample[1], cluster.url, NAME, patience=2), []
 

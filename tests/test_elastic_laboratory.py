@@ -51,7 +51,7 @@ def test_iirc_is_answered_alike_with_both_retrievers(open_both, system):
     main passage always there.
     """
     outcomes = []
-    for bench in open_both("iirc"):  # what the model wrote for an equal prompt is remembered
+    for bench in open_both("iirc"):  # replies to equal prompts are cached
         questions = bench.test[:12]
         play = program_of(bench, all_systems()[system], k=4, m=1)
         programs = {question.id: play(question) for question in questions}

@@ -1,5 +1,5 @@
-"""Loading a corpus into a real Elasticsearch: whole or not at all, and going on after every kind of
-interruption.
+"""Loading a corpus into a real Elasticsearch: an incomplete index is never used, and loading
+resumes after every kind of interruption.
 """
 
 import os
@@ -47,7 +47,7 @@ def corpus(tmp_path) -> Corpus:
 
 @pytest.fixture
 def small(tmp_path) -> Corpus:
-    """For what does not depend on the size."""
+    """A small corpus, for tests that do not depend on its size."""
     return make_corpus(tmp_path / "small", 120)
 
 
@@ -189,7 +189,7 @@ def test_an_index_with_more_than_the_corpus_is_an_error(elasticsearch_url, corpu
 
 
 def interrupted(seen: list[int], position: int, interrupt: Callable[[], object]):
-    """A progress that interrupts the loading, once, when it has come to a position."""
+    """A progress that interrupts the loading once, at a certain position."""
 
     def progress(positions: Iterable[int]) -> Iterator[int]:
         for current in positions:
@@ -275,7 +275,7 @@ def test_a_name_that_cannot_be_one_is_refused_with_the_servers_reason(elasticsea
 
 
 def test_another_analyzer_is_an_error(elasticsearch_url, small, name, monkeypatch):
-    """Once by its name, once by the terms that it makes."""
+    """It is recognised first by its name, then by the terms that it makes."""
     monkeypatch.setattr(elastic_load, "ANALYZER", "standard")
     with pytest.raises(ValueError, match="found contents .*'terms': .*expected .*'terms': "):
         Elasticsearch(small, elasticsearch_url, forged(small, elasticsearch_url, name, monkeypatch))
@@ -291,9 +291,7 @@ def test_another_analyzer_is_an_error(elasticsearch_url, small, name, monkeypatc
 
 
 def forged(corpus: Corpus, url: str, name: str, monkeypatch) -> str:
-    """An index made with the analyzer `standard` that says it was made with `english`, and of its
-    terms.
-    """
+    """An index with terms of the analyzer `standard` that claims to be made with `english`."""
     with monkeypatch.context() as patch:
         patch.setattr(elastic_load, "probe_analyzer", lambda server, index: "terms of english")
         patch.setattr(elastic, "probe_analyzer", lambda server, index: "terms of english")

@@ -1,5 +1,5 @@
-"""Training examples: prompts as the systems write them, copies and places that are what they say,
-and nothing that could only be guessed.
+"""Training examples: prompts are those of the systems, copies and places are correct, and nothing
+has to be guessed.
 """
 
 import random
@@ -69,8 +69,8 @@ def drawn(worlds):
 
 
 def draw_each_kind(world: World, dataset: str) -> list[Drawn]:
-    """Every kind of question with its chain at every stage, read directly, and without paragraphs;
-    no demonstrations.
+    """Every kind of question: with its chain at every stage, answered directly, and without
+    paragraphs. There are no demonstrations.
     """
     rng, found = random.Random(dataset), []
     for kind in (*DATASETS[dataset], *(["1hop"] if dataset != "iirc" else [])):
@@ -92,7 +92,7 @@ def draw_each_kind(world: World, dataset: str) -> list[Drawn]:
 
 
 def draw_mixed(world: World, dataset: str) -> list[Drawn]:
-    """What training draws, without and with two demonstrations."""
+    """Examples as training draws them, without demonstrations and with two."""
     recorded, draw_question = [], draws.draw_question
     rng, found = random.Random(dataset), []
     with pytest.MonkeyPatch.context() as patch:
@@ -112,7 +112,7 @@ def draw_mixed(world: World, dataset: str) -> list[Drawn]:
 
 
 def split(prompt: str) -> list[Demonstration]:
-    """The demonstrations of a prompt, and its end as one more."""
+    """The demonstrations of a prompt, and its end as the last one."""
     return [read(number, text) for number, text in enumerate(prompt.split("\n\n\n"))]
 
 
@@ -173,7 +173,7 @@ def conclusions(worlds) -> list[tuple[str, Example]]:
 
 
 def asked_of(example: Example) -> tuple[Demonstration, str]:
-    """The end of the prompt, demonstrations left out, and the whole of the chain there and in the
+    """The end of the prompt without demonstrations, and the whole chain, from there and from the
     target.
     """
     asked = split(example.prompt)[-1]
@@ -393,7 +393,7 @@ def test_copies_are_the_same_text(drawn, worlds):
 
 
 def test_stated_values_begin_where_they_say(drawn, worlds):
-    """In paragraphs with their first word, in the chain so far with their last one."""
+    """In paragraphs this is their first word, in the chain so far their last one."""
     checked = [(one.dataset, one.example) for one in drawn] + conclusions(worlds)
     for dataset, example in checked:
         answer = example.prompt.rindex("\nA:")
@@ -436,8 +436,8 @@ ASKING_WORDS = {  # what asks for these relations and for no others, in any data
 
 
 def test_the_word_that_asks_for_a_fact_is_in_the_question_and_names_the_relation(worlds):
-    """For each fact of a walk another word, on either side of the first subject the further from it
-    the later the fact.
+    """Each fact of a walk has another word. On either side of the first subject, words are further
+    away from it for later facts.
     """
     rng, found = random.Random(4), {}
     for dataset, kind in (
@@ -480,8 +480,8 @@ def test_every_sentence_of_a_walk_is_asked_for_in_the_question(drawn):
 
 
 def test_the_subject_of_a_written_value_was_mentioned_where_it_says(drawn):
-    """At its last mention in the target, else in the question or the chain so far; who is counted
-    stands in the main passage only.
+    """The last mention is in the target, otherwise in the question or the chain so far. Entities
+    that are counted are only in the main passage.
     """
     sides = {PROMPT: 0, TARGET: 0}
     for one in drawn:
@@ -548,7 +548,7 @@ def read_value(example: Example, side: int, start: int) -> str:
 
 
 def concluded_riddles(worlds) -> list[Drawn]:
-    """Comparisons of which only the conclusion is left, with their facts in the prompt and in the
+    """Comparisons with only the conclusion left to write; their facts are in the prompt or in the
     target.
     """
     found = []

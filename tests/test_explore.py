@@ -1,5 +1,5 @@
-"""Runs of a shipped model on a small laboratory, and some written by hand, looked at question by
-question; the box is driven without a browser.
+"""Looking at runs question by question: runs of a shipped model on a small laboratory, and some
+written by hand. The box is driven without a browser.
 """
 
 import html
@@ -34,7 +34,7 @@ SETTINGS = {"IRCoT QA": {"k": 2}, "OneR QA": {"k": 2}, "OneR": {"k": 3}, "NoR QA
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
-    """A bench of ten questions of a small laboratory; all that is made goes to a folder."""
+    """A bench with ten questions of a small laboratory; all files are written to a folder."""
     place = tmp_path_factory.mktemp("explore")
     folder = make_laboratory(place / "small", seed=5, size=600, questions=40)
     changes = {"data_dir": str(folder), "dev": 4, "test": 10, "distractors": []}
@@ -54,12 +54,12 @@ def ran(opened):
 
 @pytest.fixture
 def copied(ran, tmp_path):
-    """A run to damage."""
+    """A copy of a run that a test may damage."""
     return shutil.copytree(ran["IRCoT QA"], tmp_path / "hotpotqa/test/IRCoT-QA k=2")
 
 
 def write_run(folder, opened, said, scores, system="IRCoT QA"):
-    """A run folder by hand: of the first questions of a bench, what was said, and the scores."""
+    """Write a run folder by hand: answers and scores for the first questions of a bench."""
     folder.mkdir(parents=True)
     questions, setting = opened.test[: len(said)], SETTINGS[system]
     about = {"experiment": "by_hand", "dataset": opened.dataset, "part": "test", "system": system}
@@ -76,7 +76,7 @@ def write_run(folder, opened, said, scores, system="IRCoT QA"):
 
 @pytest.fixture
 def shown(monkeypatch):
-    """What the box shows: itself, then one Markdown text after the other."""
+    """What the box shows: its HTML, then its Markdown texts."""
     texts = []
     monkeypatch.delenv("IRCOT_BATCH", raising=False)
     monkeypatch.setattr(explore_box, "display", texts.append)
@@ -100,7 +100,7 @@ def test_questions_of_a_run_are_joined_with_their_data(opened, ran):
         assert row["recall"] == len(row["gold_found"]) / len(question.gold)
         assert row["right"] == (row["f1"] == 1) == (row["cause"] == "")
         assert not row["gold_missed"] or row["right"] or row["cause"] == "not retrieved"
-    for name in scores:  # what read_runs has is here too
+    for name in scores:  # read_runs has the same columns
         assert table[name].equals(scores[name]) or name in ("k", "m", "demonstration_set"), name
     assert 0 < table["right"].sum() < len(table)
 
@@ -443,7 +443,7 @@ def test_the_box_shows_a_run_question_by_question(ran, shown):
     assert shown[-1].data == show_question(ran["IRCoT QA"], table["id"][1])
     before.click()
     before.click()
-    assert questions.index == 0  # there is none before the first
+    assert questions.index == 0  # there is no question before the first
     outcome.value = "wrong answers"
     wrong = choose_questions(table, "wrong answers")
     assert [value for _, value in questions.options] == list(wrong["id"])

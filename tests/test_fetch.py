@@ -1,4 +1,4 @@
-"""Fetching official files from a server on loopback that cuts, lies, stalls and has nothing."""
+"""Fetching official files from a server on loopback that truncates, lies, stalls or has none."""
 
 import errno
 import hashlib
@@ -21,7 +21,7 @@ SHA = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
 
 
 class Publisher:
-    """What the server does: `cuts` are the bytes after which the next transfers end."""
+    """What the server does. `cuts`: the bytes after which the next transfers are broken off."""
 
     def __init__(self):
         self.files, self.cuts, self.asked, self.status, self.ranges = {}, [], [], 200, True
@@ -181,7 +181,7 @@ TABLE = "folder,corpus,files,address,bytes,checksum,page\n"
 
 @pytest.fixture
 def command(publisher, tmp_path, monkeypatch):
-    """Runs the command with a table of this publisher."""
+    """Runs the command with a table of this publisher's files."""
 
     def run(rows: str, *arguments: str) -> int:
         (tmp_path / "table.csv").write_text(TABLE + rows.replace("URL", publisher.url))

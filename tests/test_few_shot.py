@@ -1,5 +1,5 @@
-"""The examples that stages of systems show, and what programs are told of a data set: files of the
-repository, a user's own, damaged ones; on a bench with a shipped model.
+"""The examples that stages of systems show, and the keywords that programs get for a data set:
+files of the repository, a user's own, and damaged ones, on a bench with a shipped model.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from ircotlib.systems import IRCOT, SEARCHAIN, all_systems, choose_systems
 
 S = all_systems()
 DATASETS = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
-OTHERS = ("InterAug", "DecomP")  # IRCoT's comparators, not in SearChain's table
+OTHERS = ("InterAug", "DecomP")  # compared with IRCoT, and not in SearChain's table
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def laboratory(tmp_path_factory):
 
 @pytest.fixture
 def opened(tmp_path, monkeypatch, laboratory):
-    """A bench in the style of GPT3, in its window."""
+    """A bench with the style and the window of GPT3."""
     monkeypatch.setattr(bench, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 4, "datasets": ["hotpotqa"]}
     changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": None}
@@ -164,7 +164,7 @@ def test_a_file_that_is_no_text_is_refused_in_one_line(opened, folder):
 
 
 def test_all_files_of_the_repository_are_read():
-    """Each has the form of its template, whatever stands in it."""
+    """Each has the form of its template."""
     found = 0
     for path in (PROMPTS / "own").glob("*/*.*.txt"):
         stage, family, _ = path.name.split(".")
@@ -180,7 +180,7 @@ def test_all_files_of_the_repository_are_read():
 
 
 def told(opened, system):
-    """What a bench gives a program."""
+    """The keywords that a bench gives to a program."""
     return dict(program_of(opened, S[system])(opened.test[0]).gi_frame.f_locals)
 
 
@@ -210,7 +210,7 @@ def test_a_setting_comes_before_what_a_program_is_told(opened):
 @pytest.mark.parametrize("dataset", ["hotpotqa", "fever", "eli5"])
 @pytest.mark.parametrize("system", [s.name for s in choose_systems()])
 def test_what_searchains_systems_are_told_reaches_none_of_ircots(opened, system, dataset):
-    """Those that pass keywords on would else hand them to a program that does not take them."""
+    """Otherwise, programs that pass keywords on would give them to one that does not take them."""
     one, bare = S[system], on(opened, dataset, distractors=[])
     setting = {name: values[0] for name, values in bare.grid(one).items()}
     assert one.study == IRCOT and next(program_of(bare, one, **setting)(opened.test[0]))

@@ -53,7 +53,7 @@ def test_a_question_below_its_parts(given, answered, prompt):
 
 
 def test_only_what_is_known_is_asked(monkeypatch):
-    """Of q the last part is known, of r both: q is in S_1 alone."""
+    """The last part of q is known, and both parts of r; so q is only in S_1."""
     bench = type("Bench", (), {})()
     bench.test = [QUESTION, Question("r", "Who?", ("x",), (), "musique")]
     bench.prompt = lambda stage, system: write

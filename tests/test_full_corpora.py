@@ -1,5 +1,5 @@
-"""Full corpora from the official downloads, by small files in the same formats; and by the real
-samples where they are present.
+"""Full corpora from the official downloads, tested with small files in the same formats, and with
+the real samples if they are present.
 """
 
 import bz2
@@ -78,7 +78,7 @@ TEXTS = [
 
 
 def many_shards(count=103):
-    """One abstract each: a folder of 100 and a part of another."""
+    """Shards with one abstract each: a folder of 100, and part of a second folder."""
     names = [f"{'AA' if number < 100 else 'AB'}/wiki_{number % 100:02}" for number in range(count)]
     return {
         name: shard(abstract(number, f"Page {number}", [f"Text {number}."]))
@@ -87,7 +87,7 @@ def many_shards(count=103):
 
 
 def write_archive(folder, shards):
-    """The official archive of these shards: folders first named, then their files, in no order."""
+    """Write the official archive of these shards: all folders, then their files, unordered."""
     names = random.Random(3).sample([*shards], len(shards))
     folder.mkdir(parents=True, exist_ok=True)
     with tarfile.open(folder / ARCHIVE, "w:bz2", compresslevel=1) as tar:
@@ -214,7 +214,7 @@ BROKEN_SHARDS = [
     (shard(GOOD, GOOD)[:-20], "cut off or damaged after line 0 (Compressed file ended"),
     (b"", "cut off or damaged after line 0"),
     (b"plain text", "cut off or damaged after line 0 (Invalid data stream)"),
-    (shard(GOOD) + b"rubbish", None),  # bz2 allows what follows its end
+    (shard(GOOD) + b"rubbish", None),  # bz2 allows bytes after its end
     (
         bz2.compress(json.dumps(GOOD).encode() + b'\n{"id": "2", "ti'),
         'line 2: expected one JSON object, found 15 bytes that start with \'{"id": "2", "ti\' and',
@@ -624,7 +624,7 @@ make_full_corpus(ABSTRACTS, sys.argv[1], sys.argv[2], 103, hang)
 
 
 def make_and_kill(data_dir, folder, label, done):
-    """Begin a corpus in another process, and kill it once that stage is so far."""
+    """Begin a corpus in another process, and kill it when it has reached this point of a stage."""
     command = [sys.executable, "-c", MAKE_AND_HANG, str(data_dir), str(folder), label, str(done)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "there\n"
@@ -634,7 +634,7 @@ def make_and_kill(data_dir, folder, label, done):
 
 
 def spoil(folder):
-    """Make shards unreadable, leaving their sizes."""
+    """Make shards unreadable without changing their sizes."""
     for path in folder.glob("*.bz2"):
         path.write_bytes(b"?" * path.stat().st_size)
 

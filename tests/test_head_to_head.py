@@ -28,7 +28,7 @@ P = read_parameters("mini", {"head_to_head": ["hotpotqa", "eli5"]})
 
 
 def scored(system, values, dataset="hotpotqa"):
-    """A run: a score a question, as both measures of the data set."""
+    """A run: one score for each question, used for both measures of the data set."""
     named = {"profile": "mini", "model": P.model, "system": system, "dataset": dataset}
     named |= {"metric": "f1", "demonstration_set": None}
     measured = dict.fromkeys(measures_of(dataset), values)
@@ -46,7 +46,7 @@ def runs_of(dataset):
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
-    """Runs of two data sets with their folders; nothing timed."""
+    """Runs on two data sets, with their folders; without times."""
     folders = []
     for dataset in P.head_to_head:
         for place, system in enumerate(RIGHT, start=1):
@@ -162,7 +162,7 @@ def test_the_front_by_hand():
 
 def test_our_order_beside_the_papers(runs):
     orders = agree_in_order(compare_all(runs, P)).set_index(["dataset", "metric"])
-    whole = orders.loc["hotpotqa", "cover_em"]  # 56.91, 51.97, 35.04 there
+    whole = orders.loc["hotpotqa", "cover_em"]  # 56.91, 51.97, 35.04 in the paper
     assert (whole["systems"], whole["pairs"], whole["same_order"]) == (3, 3, 3)
     assert whole["tau"] == 1
     assert orders.loc[("eli5", "rouge_l"), "same_order"] == 3

@@ -1,5 +1,5 @@
-"""IIRC: its official files by small ones in the same format, and runs on a bench with them, main
-passages and pages included.
+"""IIRC: small files in the official format, and runs on a bench with them, including main passages
+and pages.
 """
 
 import json
@@ -85,13 +85,13 @@ def write(folder, *questions, articles=ARTICLES):
 
 
 def write_articles(folder, articles):
-    """The official pages alone."""
+    """Write only the file of the official pages."""
     write(folder, articles=articles)
     return folder / "context_articles.json"
 
 
 def read(path, released=False):
-    """The questions of a file, none of which has a context."""
+    """The questions of a file; none of them has a context."""
     examples = read_iirc(path, released)
     assert all(context == () for _, context in examples)
     return [question for question, _ in examples]
@@ -164,7 +164,7 @@ def test_an_answer_as_the_released_program_takes_it(tmp_path, given, answers):
 @pytest.mark.parametrize(
     ("prediction", "answer", "em", "released_em"),
     [
-        ("“Łódź” of the film", '"Łódź" of the ﬁlm', 0, 1),  # both sides are mended
+        ("“Łódź” of the film", '"Łódź" of the ﬁlm', 0, 1),  # both sides are repaired
         ('["Malmö, Sweden", "Lund"]', '["Malmö, Sweden", "Lund"]', 1, 0),  # cut at every comma
         ("[Lund, Malmö]", '["Malmö", "Lund"]', 1, 1),
         ("Malmö, Sweden", "Malmö Sweden", 1, 1),
@@ -315,7 +315,7 @@ def test_pages_of_simple_tags_are_read_as_the_parser_reads_them():
     for _ in range(3000):
         html = "".join(rng.choices(pieces, k=rng.randint(0, 9)))
         simple += not any("<" in text for text in articles.SIMPLE_TAG.split(html))
-        assert page_lines(html) == page_lines(f"<i/>{html}"), html  # which is no simple tag
+        assert page_lines(html) == page_lines(f"<i/>{html}"), html  # which is not a simple tag
     assert 1000 < simple < 2900
 
 
@@ -438,7 +438,7 @@ def parameters(tmp_path, monkeypatch):
 
 @pytest.fixture
 def bench(parameters):
-    """A bench of both questions, the first one for dev too."""
+    """A bench with both questions for testing, and the first one also for tuning."""
     opened = open_bench(parameters, "iirc", "04_ircot")
     asked = sorted([*opened.dev, *opened.test], key=lambda question: question.id)
     return replace(opened, dev=asked[:1], test=asked)

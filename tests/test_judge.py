@@ -1,4 +1,4 @@
-"""The laboratory's judge: how often it is right, and what it says of single sentences."""
+"""The laboratory's judge: how often it is right, and its verdicts on single sentences."""
 
 import pytest
 
@@ -35,7 +35,7 @@ SAID = [
     ("true", "", "The birthplace of Ada Holm is Aldton."),
     ("true", "", "Ada Holm was born in the year 1920."),
     ("true", "", "The Isk flows through Aldton."),
-    ("true", "", "Leo Ash was married to Ada Holm."),  # her page says so, his does not
+    ("true", "", "Leo Ash was married to Ada Holm."),  # her page states it, his does not
     ("false", "", "Ada Holm was born in Burton."),
     ("false", "", "Aldton was born in Ada Holm."),
     ("false", "", "Ada Holm died in Aldton."),  # no page says where
@@ -86,7 +86,7 @@ def test_the_judge_is_right_on_gold_chains_with_and_without_errors(dataset):
     assert row["chains"] == 100 and row["false"] == 83 and row["sentences"] > 300
     assert row["right, %"] >= 99 and row["right of the false, %"] >= 99
     assert row["chains right, %"] >= 99
-    for way in WAYS[1:]:  # each way makes sentences that are no gold ones
+    for way in WAYS[1:]:  # each way makes sentences that differ from the gold ones
         assert any(one.way == way and not one.true for one in checked)
 
 

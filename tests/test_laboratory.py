@@ -1,5 +1,5 @@
-"""The laboratory: raw files that the official loaders read, answerable questions that need all
-their paragraphs, and demonstrations.
+"""The laboratory: raw files that the official loaders can read, questions that can be answered but
+only with all of their paragraphs, and demonstrations.
 """
 
 import json
@@ -307,8 +307,8 @@ def test_aliases_are_of_one_thing_only():
 
 
 def test_later_paragraphs_are_found_by_the_right_thought_only(loaded, tmp_path):
-    """What makes retrieval by thoughts worth while: the question does not lead to later paragraphs,
-    the sentence before does.
+    """This is why retrieval with thoughts helps: the question does not find later paragraphs, but
+    the sentence before them does.
     """
     for dataset, (questions, corpus) in loaded.items():
         retriever = open_index(
@@ -532,4 +532,4 @@ def test_three_fixed_sets_of_fifteen_with_all_kinds(folder):
         assert [len({d.id for d in chosen}) for chosen in sets] == [15, 15, 15]
         assert len({tuple(d.id for d in chosen) for chosen in sets}) == 3
     with pytest.raises(ValueError, match="found no demonstration with id"):
-        demonstration_sets(examples, "iirc")  # the authors' own, where no folder says otherwise
+        demonstration_sets(examples, "iirc")  # the authors' own sets, if no folder has others

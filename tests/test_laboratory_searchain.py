@@ -1,5 +1,5 @@
-"""The laboratory's StrategyQA, zsRE, T-REx, FEVER and ELI5: read by the official loaders, answered
-by all of their paragraphs, and not to be guessed; and those of IRCoT as they were.
+"""The laboratory's StrategyQA, zsRE, T-REx, FEVER and ELI5: the official loaders can read them, the
+paragraphs answer all questions, and no answer can be guessed. IRCoT's data sets are unchanged.
 """
 
 import json
@@ -236,14 +236,14 @@ def test_nothing_in_the_whole_corpus_gives_another_answer(loaded, dataset):
 
 
 def wording(text):
-    """A question without its names, years and words of lists."""
+    """A question without its names, years, and words from lists."""
     return re.sub(rf"\b({WORDS})\b", "V", re.sub(r"\d{4}", "Y", re.sub(NAME, "N", text)))
 
 
 @pytest.mark.parametrize("dataset", ["strategyqa", "fever"])
 @pytest.mark.parametrize("seen", [lambda r: r.kind, lambda r: wording(r.text)])
 def test_what_is_right_cannot_be_guessed(dataset, seen):
-    """The more frequent answer, in other worlds, to questions of the kind or with the wording."""
+    """Guess the answer that is more frequent in other worlds, for the same kind or wording."""
     counts = defaultdict(Counter)
     for seed in (1, 2, 3):
         for riddle in make_dataset(dataset, seed).riddles:

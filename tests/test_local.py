@@ -1,5 +1,5 @@
-"""Local models: the texts of `model.generate`, whatever the batch, and no row computed after its
-stop. The models are tiny and random.
+"""Local models write the same texts as `model.generate`, whatever the batch, and compute no row
+after its stop. The models are tiny and random.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ SHIPPED = sorted(path.parent for path in MODELS.glob("*/training.json"))
 
 
 def made_up_words(count=300):
-    """Words of which many end a sentence, or seem to, or end a line."""
+    """Random words, many of which end a sentence, seem to end one, or end a line."""
     rng, words = random.Random(1), {}
     while len(words) < count:
         word = "".join(rng.choices(SYLLABLES, k=rng.randint(1, 3)))
@@ -169,7 +169,7 @@ KINDS = {
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
-    """A folder for each kind of model, as save_pretrained writes it."""
+    """A folder for each kind of model, written by save_pretrained."""
     made = {}
     for kind, (make, make_tokenizer) in KINDS.items():
         torch.manual_seed(3)
@@ -194,7 +194,7 @@ def prompts(count=16, longest=25):
 
 
 def answers(local, requests):
-    """The replies in the order of the requests, each given once."""
+    """The replies in the order of the requests, each yielded exactly once."""
     replies = dict(found := list(local.answer(requests)))
     assert len(found) == len(replies) == len(requests)
     return [replies[place] for place in range(len(requests))]
@@ -226,7 +226,7 @@ def cut(text, stop):
 
 
 def shortest(local, tokens, stop):
-    """How many of the tokens have to be written before it is known that the text has stopped."""
+    """The number of tokens after which it is certain that the text has stopped."""
     by_word = "Amazon.com" not in local.tokenizer.decode(local.tokenizer("Amazon.com").input_ids)
     for count in range(1, len(tokens)):
         text = local.tokenizer.decode(tokens[:count], skip_special_tokens=True)
@@ -285,7 +285,7 @@ def test_no_row_is_computed_after_its_stop(folder, stop):
 
 
 def test_no_sentence_ends_without_a_stop_character():
-    """So a text without one need not be looked at."""
+    """Therefore a text without one need not be checked."""
     for characters in product('aB .!?…\n"', repeat=5):
         text = "".join(characters)
         assert sentence_end(text, complete=False) is None or STOP_CHARACTERS & set(text)
@@ -380,7 +380,7 @@ def test_work_side_by_side_is_yielded_as_it_comes_and_fails_as_it_would_alone():
         list(side_by_side([broken(), iter("ef")], 2))
     endless = side_by_side([itertools.count(), itertools.count()], 2)
     assert next(endless) == 0
-    endless.close()  # ends the threads, or this test hangs
+    endless.close()  # ends the threads; otherwise this test would hang
 
 
 def test_tokens_are_counted_without_special_ones(folders):
@@ -404,7 +404,7 @@ def test_a_replayed_run_does_not_read_the_weights(folders, tmp_path):
     first, second = open_model(folders["t5"], batch_rows=8), open_model(folders["t5"], batch_rows=8)
     (results, counts), (again, recounts) = play(first), play(second)
     assert again == results
-    assert counts["computed"] == 32 and counts["batches"] <= 5  # 4 full ones, but for the last
+    assert counts["computed"] == 32 and counts["batches"] <= 5  # 4 full ones and a smaller one
     assert recounts["computed"] == 0 and recounts["tokens"] == counts["tokens"] > 0
     assert "model" in vars(first) and "model" not in vars(second)
 
@@ -550,7 +550,7 @@ def test_another_request_is_an_error(folders):
 
 
 def test_a_reply_is_given_when_its_row_ends(folder):
-    """Not when the whole batch has ended."""
+    """It does not wait for the end of the whole batch."""
     local, passes = open_model(folder), []
     local.threads = 1
     local.model.register_forward_hook(lambda *_: passes.append(1))
@@ -563,7 +563,7 @@ def test_a_reply_is_given_when_its_row_ends(folder):
     assert len(set(lengths)) > 1
 
 
-# Models whose weights spell a text out: what is written depends on its place alone
+# Models whose weights spell out a text: each token depends only on its position
 
 
 def spell(folder, tokenizer, text, prompt="Q"):
@@ -593,7 +593,7 @@ def train_tokenizer(model, trainer, pre_tokenizer, decoder):
 
 
 def sentencepiece_tokenizer(model, trainer):
-    """As those of T5 (unigrams) and the first Llamas (pairs)."""
+    """A tokenizer like those of T5 (unigrams) and of the first Llamas (byte pairs)."""
     metaspace = {"replacement": "▁", "prepend_scheme": "first"}
     special = {"special_tokens": ["</s>", "<unk>"], "show_progress": False, "vocab_size": 400}
     tokenizer = train_tokenizer(
@@ -636,7 +636,7 @@ def test_a_sentence_ends_only_where_white_space_follows(tmp_path, kind, kept, re
 
 
 def test_a_stop_of_which_each_token_is_a_part(tmp_path):
-    """The three bytes of … are tokens that are no characters."""
+    """The three bytes of "…" are tokens of their own, none of them a character."""
     local = spell(tmp_path, byte_tokenizer(), "It is… his. He")
     assert len(local.tokenizer("…").input_ids) == 3
     reply = json.loads(answers(local, [Generate("Q", SENTENCE, 100)])[0])
@@ -785,7 +785,7 @@ def test_which_models_read_with_an_encoder(tmp_path, config, reads):
 
 
 def damaged(folder, **changes):
-    """A copy of a shipped model with tensors replaced, added or, None, left out."""
+    """A copy of a shipped model with tensors replaced, added, or left out (None)."""
     shutil.copytree(MODELS / "mini-base", folder)
     tensors = load_file(folder / "model.safetensors") | changes
     tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
@@ -830,7 +830,7 @@ def test_tied_weights_that_are_written_twice_or_not_at_all_fit(tmp_path):
 
 
 def change(name, **values):
-    """Change fields of a JSON file of the folder; None leaves one out."""
+    """Change fields of a JSON file in a folder; None removes a field."""
 
     def act(folder):
         content = json.loads((folder / name).read_text()) | values
@@ -856,7 +856,7 @@ def empty_vocabulary(folder):
     return json.loads((folder / "tokenizer.json").read_text())["model"] | {"vocab": {}}
 
 
-DAMAGED = {  # what is done to the folder of a shipped model; the file that is named
+DAMAGED = {  # what is done to the folder of a shipped model, and the file that the error names
     "tokenizer.json is empty": (write("tokenizer.json", b""), "tokenizer.json: found a tokenizer"),
     "tokenizer.json is {}": (write("tokenizer.json", b"{}"), "tokenizer.json: found a tokenizer"),
     "half a tokenizer.json": (cut_off("tokenizer.json", 0.5), "tokenizer.json: found a tokenizer"),

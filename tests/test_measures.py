@@ -61,7 +61,7 @@ KINDS = {"one": "2hop", "two": "2hop", "three": "3hop1", "four": "comparison"}
 
 @pytest.fixture
 def write_run(tmp_path):
-    """Writes the folder of a run and reads it: scores by id, and nodes, thoughts and readings."""
+    """Write the folder of a run, with scores by id, nodes, thoughts and readings, and read it."""
 
     def write(name, scores, nodes=NODES, readings=READINGS, thoughts=()):
         folder = tmp_path / name
@@ -130,7 +130,7 @@ def test_how_many_replies_could_be_read(tmp_path, with_ir):
 
 
 def test_the_sources_of_knowledge(with_ir, without_ir):
-    """Table 2: of 9 nodes that were compared one was corrected and one completed."""
+    """Table 2: of 9 nodes that were compared, one was corrected and one completed."""
     assert knowledge_sources(with_ir) == {
         "knowledge_of_llm": pytest.approx(700 / 9),
         "knowledge_corrected_by_ir": pytest.approx(100 / 9),
@@ -140,7 +140,7 @@ def test_the_sources_of_knowledge(with_ir, without_ir):
 
 
 def test_where_retrieval_helps_and_misleads(with_ir, without_ir):
-    """Table 3: retrieval helps with two and three; of one, three and four two go wrong."""
+    """Table 3: retrieval helps on two and three; of one, three and four, it spoils two."""
     assert positive_effect(without_ir, with_ir) == {
         "without_ir": 75.0,
         "without_ir_where_ir_helps": 50.0,
@@ -152,7 +152,7 @@ def test_where_retrieval_helps_and_misleads(with_ir, without_ir):
 
 
 def test_the_steps_by_hops(with_ir, without_ir, write_run):
-    """Table 4: nodes on the path, else thoughts, else sentences but the one with the answer."""
+    """Table 4: steps are nodes on the path, or thoughts, or sentences other than the answer's."""
     assert steps_by_hops(with_ir) == {2: 2.0, 3: 4.0}
     assert steps_by_hops(without_ir) == {2: 1.0, 3: 1.0}
     scores = {"one": 1.0, "two": 1.0, "four": 1.0}
@@ -161,7 +161,9 @@ def test_the_steps_by_hops(with_ir, without_ir, write_run):
 
 
 def test_the_references_marked(with_ir, without_ir):
-    """Table 5: 3 in the first, 1 in the second, 0 in the third; in the fourth only [1] is known."""
+    """Table 5: 3 marks in the first, 1 in the second, 0 in the third; in the fourth only [1]
+    exists.
+    """
     assert references_marked(with_ir) == (3 + 1 + 0 + 1) / 4
     assert references_marked(without_ir) == 0
 
@@ -171,7 +173,7 @@ def steps(*pairs):
 
 
 def test_words_and_rounds():
-    """Table 6; a prompt of messages is counted too, and what is drawn."""
+    """Table 6; prompts of messages and samples are counted too."""
     found = [(Retrieve("q", 1), (ROME,)), (Extract("q", ROME), Extracted("Rome", 1.0))]
     chain = steps(
         (Generate("one two three"), "a b"),
@@ -204,7 +206,7 @@ def test_whole_questions_whose_parts_are_known(with_ir, write_run):
 
 
 def test_the_conflict_of_two_kinds_of_knowledge(with_ir, without_ir):
-    """Table 8: the model alone is right on one, three and four, wrong on two."""
+    """Table 8: the model alone is right on questions one, three and four, and wrong on two."""
     first_right = {"one": True, "two": True, "three": False, "four": False}
     assert conflict(without_ir, with_ir, first_right) == {
         "top1_where_llm_right": pytest.approx(100 / 3),

@@ -1,4 +1,4 @@
-"""Scores of answers on pairs frozen from the official scorers' definitions, each pinning one rule;
+"""Scores of answers on pairs that follow the official scorers' definitions, each for one rule;
 recall; the bootstrap.
 """
 
@@ -246,7 +246,7 @@ def brute_force(predicted, answer):
     "text", ["[" * 9999, "[" * 9999 + "]" * 9999, f"[{'9' * 5000}]", "[1e999]"]
 )
 def test_lists_that_json_cannot_hold_are_cut_at_commas(text):
-    """What a model wrote may be anything: it is scored, never an error."""
+    """A model may write anything: it is scored, and never raises an error."""
     assert drop_f1(text, ["Paris"]) == drop_exact_match(text, ["Paris"]) == 0
     assert drop_exact_match(text, [text]) == 1
 
@@ -328,7 +328,7 @@ def test_the_difference_of_two_systems_agrees_with_the_t_test():
 def test_pairs_see_what_intervals_of_their_own_do_not():
     random = np.random.default_rng(3)
     b = random.integers(0, 2, size=300).astype(float)
-    a = b + (random.uniform(size=300) < 0.05) * (1 - b)  # a few more right, none less
+    a = b + (random.uniform(size=300) < 0.05) * (1 - b)  # a few more are right, and none fewer
     assert bootstrap_interval(a)[0] < bootstrap_interval(b)[1]
     assert paired_difference(a, b).low > 0 and paired_difference(a, b).p < 0.01
 

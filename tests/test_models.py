@@ -1,5 +1,5 @@
-"""The shipped models read: plain T5s, and a plain causal model, that answer about an encyclopedia
-they never saw, from what they are given, and nothing else.
+"""The shipped models read: plain T5s and a plain causal model answer questions about an
+encyclopedia that they never saw, only from the paragraphs that they get.
 """
 
 import json
@@ -37,7 +37,7 @@ from ircotlib.text import answer_from_chain
 from training.evaluate import reading_accuracy
 from training.model import SIZES, make_tokenizer
 
-# at least so many answers right: about a held-out world; and about one whose facts were drawn anew
+# the least share of right answers about a held-out world, and about one with redrawn facts
 BOUNDS = {
     "mini-base": {"answer": 0.2, "changed": 0.15},
     "mini-large": {"answer": 0.55, "changed": 0.7},
@@ -63,7 +63,7 @@ def style_of(folder: Path) -> Style:
 
 @pytest.fixture(scope="module")
 def writers():
-    """By folder: what a model writes after prompts."""
+    """The function that writes what a model continues prompts with, by folder."""
     models = {folder: open_model(folder) for folder in FOLDERS}
     return {
         folder: lambda prompts, m=model: [
@@ -129,7 +129,7 @@ def test_answers_about_a_world_never_seen(folder, writers):
 
 
 def redraw(world: World, seed: int) -> World:
-    """The same entities with the same relations, every value drawn anew."""
+    """The same entities with the same relations, but every value drawn again."""
     rng, dataset = random.Random(seed), "hotpotqa"
     by_kind = names_by_kind(world.entities)
     by_kind["man"] = by_kind["person"]
@@ -141,8 +141,8 @@ def redraw(world: World, seed: int) -> World:
 
 
 def walk(world: World, riddle: Riddle) -> list[str]:
-    """The subjects on the way of a chain in another world, and at the end the answer; shorter where
-    a relation is missing.
+    """The subjects of a chain's steps in another world, then the answer; shorter if a relation is
+    missing there.
     """
     way = [riddle.facts[0][0]]
     for _, relation in riddle.facts:
@@ -154,8 +154,8 @@ def walk(world: World, riddle: Riddle) -> list[str]:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
-    """The same questions over paragraphs whose facts were drawn anew: the answers follow the text,
-    none is remembered.
+    """With the same questions and paragraphs whose facts were redrawn, the answers follow the text:
+    none is known by heart.
     """
     world, rng, popular = make_world(12, 600), random.Random(12), make_popular()
     changed, prompts, old, new = redraw(world, 1), [], [], []

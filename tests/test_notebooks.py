@@ -1,8 +1,8 @@
-"""Every notebook runs, and what it shows and draws is what is kept.
+"""Every notebook runs, and its outputs and figures are the same as the kept ones.
 
-All of it takes ten minutes on two cores, most of it for models to write. So the notebooks in WHOLE
-run as they are, with nbval; those in PART run for some data sets or systems, and what they make is
-compared with the same rows of what is kept. `make notebooks` runs all of them whole.
+To run everything takes ten minutes on two cores, mostly for generation. Therefore the notebooks in
+WHOLE run unchanged, with nbval; those in PART run for some data sets or systems, and their results
+are compared with the same rows of the kept ones. `make notebooks` runs all of them whole.
 """
 
 import json
@@ -36,7 +36,7 @@ PART |= {
     "13_head_to_head": HEAD_TO_HEAD,
     "14_searchain_tables": HEAD_TO_HEAD,
 }
-# tables of which a part is not the same rows: it is compared which columns they have
+# tables whose rows change if only a part is run: only their columns are compared
 OF_ALL = {"head_to_head_orders", "searchain_ablation", "searchain_cases", "searchain_claims"}
 OF_ALL |= {"searchain_fig10", "searchain_tree", *(f"searchain_table{n}" for n in range(4, 12))}
 WHOLE = [name for name in all_notebooks() if name not in PART]
@@ -64,7 +64,7 @@ def executed(tmp_path_factory):
 
 @pytest.mark.parametrize(("name", "count"), [("05_laboratory", 4), ("09_explorer", 1)])
 def test_marked_cells_reproduce(executed, name, count):
-    """nbval has compared those of WHOLE; none of these depends on what the notebook is run for."""
+    """nbval has compared the cells of WHOLE. None of these depends on data sets or systems."""
     places = NOTEBOOKS / f"{name}.ipynb", executed / f"data/executed/mini/{name}.ipynb"
     kept, made = (nbformat.read(path, as_version=4).cells for path in places)
     made = [cell for cell in made if "injected-parameters" not in cell.metadata.get("tags", [])]
@@ -81,8 +81,8 @@ def _text(output) -> str:
 
 @pytest.mark.parametrize("notebook", all_notebooks())
 def test_kept_figures_are_those_of_the_notebooks(executed, notebook):
-    """Figures from models may differ by a rounding on another processor; they are compared with a
-    tolerance, of two questions among the dev questions, and verdicts by what they are about.
+    """Figures from models may differ by rounding on another processor. They are compared with a
+    tolerance, of two dev questions, and verdicts only by what they are about.
     """
     for path in made_by(notebook, "mini"):
         now = executed / "figures" / path.name
@@ -105,14 +105,14 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
         datasets = part.get("datasets", part.get("head_to_head"))
         if column in table and datasets:
             table = table[table[column].isin(datasets)]
-    if "system" in table and "head_to_head" in part:  # named ones run in the order of all
+    if "system" in table and "head_to_head" in part:  # systems chosen by name keep the order of all
         table = table[table["system"].isin(part["systems"])]
         table = table.sort_values(["dataset", "system"], kind="stable")
     if "models" in part and path.stem.startswith(("ircot_claims", "ircot_fig08", "ircot_fig09")):
         table = table[table["model"].isin(part["models"])]
     if "profile" in table:
         table = table[table["profile"] != "paper"]
-    if "chain" in table:  # what is said may differ, and so which question is chosen
+    if "chain" in table:  # replies may differ, and so may the chosen question
         return table[["dataset", "system"]].reset_index(drop=True)
     # by comparison with systems that are left out, or of a benchmark
     judged = [name for name in table if name.startswith(("p_", "verdict", "seconds"))]

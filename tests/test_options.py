@@ -1,4 +1,4 @@
-"""Wrong options of every program that reads some: one line and status 2, before any work."""
+"""Wrong options of every program with options: one line and status 2, before any work."""
 
 import runpy
 import sys

@@ -1,4 +1,4 @@
-"""The benchmark of parse rates, with a shipped model in the place of a server."""
+"""The benchmark of parse rates, with a shipped model instead of a server."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
-"""Folders that a variable moves stay where they are for child processes; who waits for a lock says
-so.
+"""Folders set by an environment variable are the same for child processes; a process that waits for
+a lock says so.
 """
 
 import os
@@ -29,7 +29,7 @@ print(subprocess.check_output([sys.executable, "-c", {SHOW!r}], text=True, cwd=s
     ],
 )
 def test_folders_are_relative_to_where_the_command_was_started(tmp_path, given, data, figures):
-    """Also for a process that it starts elsewhere, as notebooks are."""
+    """This also holds for a child process in another folder, such as a notebook."""
     for name in ("here", "elsewhere"):
         (tmp_path / name).mkdir()
     unset = {name: value for name, value in os.environ.items() if not name.startswith("IRCOT_")}

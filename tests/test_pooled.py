@@ -1,4 +1,4 @@
-"""Pooled corpora, samples of questions, finding files; the real samples where they are present."""
+"""Pooled corpora, samples of questions, finding files; with the real samples if present."""
 
 import json
 
@@ -25,7 +25,7 @@ RECORD = {
 
 
 def write(folder, records):
-    """HotpotQA's official file of these records."""
+    """Write records as HotpotQA's official file."""
     path = folder / "hotpot_dev_distractor_v1.json"
     path.write_text(json.dumps(records), encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""What a causal model has read is not read again, and changes nothing."""
+"""A causal model does not read a prefix twice, and its replies stay the same."""
 
 import json
 import random
@@ -36,7 +36,7 @@ CAUSAL = MODELS / "mini-causal"
 
 @pytest.fixture(scope="module")
 def prompts():
-    """104 of a laboratory, with the same two demonstrations."""
+    """104 prompts about a laboratory, with the same two demonstrations."""
     world = make_world(11, 300, "hotpotqa")
     tests = draw_reading_test(world, "hotpotqa", 0, 106, 1, GPT3)
     shown = [f"{example.prompt} {riddle.chain}\n\n\n" for riddle, example in tests[:2]]
@@ -44,7 +44,7 @@ def prompts():
 
 
 def columns_read(local):
-    """The tokens read at once, padding included, are added to a list for each pass."""
+    """A list to which each forward pass adds the number of tokens read, including padding."""
     read = []
 
     def note(module, _, given):
@@ -99,7 +99,7 @@ MODELS_ = {
 
 
 def write(model, prompts, prefixes):
-    """Eight tokens after each prompt, and the logits of each step by row."""
+    """Write eight tokens after each prompt; also return the logits of each step by row."""
     logits = {row: [] for row in range(len(prompts))}
 
     def choose(rows, found):
@@ -164,7 +164,7 @@ def test_a_model_that_cannot_reuse_keeps_nothing(tmp_path):
 
 
 def numbers(prompt):
-    """States that tell their places and tokens."""
+    """States whose numbers are their positions and tokens."""
     rows = torch.tensor(list(enumerate(prompt)))
     return lambda first, last: rows[first:last]
 
@@ -205,7 +205,7 @@ def test_what_prompts_share_is_read_first_where_it_pays():
     inner = start + [2] * 10 * BLOCK
     rows = [start + [n] for n in range(5, 9)] + [inner + [n] for n in range(5, 8)]
     assert prefixes.common(rows) == [inner]  # it begins with the other one
-    short = [1] * 15 * BLOCK  # too little for the price of a pass
+    short = [1] * 15 * BLOCK  # too short to be worth a pass
     assert prefixes.common([[*short, 5], [*short, 6]]) == []
     assert prefixes.common([[n] * 500 for n in range(9)]) == []
     assert Prefixes(0).common(rows) == Prefixes(600).common(rows) == []

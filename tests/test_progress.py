@@ -1,4 +1,4 @@
-"""Progress: items pass through unchanged, and in batch there are plain lines, not bars."""
+"""Progress: items pass through unchanged, and batch mode prints plain lines instead of bars."""
 
 from ircotlib import progress
 from ircotlib.progress import show_progress, track

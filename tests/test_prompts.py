@@ -41,8 +41,8 @@ def count_words(text: str) -> int:
 
 
 def raw_blocks(path) -> dict[str, str]:
-    """Id and text of each demonstration by plain string operations: the file cut at two blank
-    lines, the metadata line off.
+    """The id and text of each demonstration, by simple string operations: the file is cut at two
+    blank lines, and the metadata lines are removed.
     """
     blocks = [block.split("\n", 1) for block in path.read_text(encoding="utf-8").split("\n\n\n")]
     return {json.loads(head.removeprefix("# METADATA: "))["qid"]: body for head, body in blocks}
@@ -354,7 +354,7 @@ def written(tmp_path, text: str):
         "\ufeff" + GOOD,
         GOOD.replace("\n", "\r\n"),
         GOOD.replace("\n\n\n#", "\n#"),
-        GOOD.replace("he\n\n\n#", "he#"),  # two files joined without a line break between
+        GOOD.replace("he\n\n\n#", "he#"),  # two files joined without a line break
     ],
 )
 def test_small_irregularities_are_read(tmp_path, text):

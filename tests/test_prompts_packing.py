@@ -1,5 +1,5 @@
-"""Packing: demonstrations dropped from the front, then lines from the top of the test example;
-limits never passed.
+"""Packing: demonstrations are dropped from the front, then lines from the top of the test example,
+so that prompts never exceed their limit.
 """
 
 import json
@@ -171,7 +171,7 @@ TWO_FIELDS = Template(
 
 @pytest.mark.parametrize("last", [False, True])
 def test_examples_of_a_program_go_first_and_the_question_stands_once(last):
-    """The words of a template stay, wherever they stand; so does a main passage."""
+    """The words of a template always stay, and so does a main passage."""
     shown = {"examples": "Question: a\nAnswer: b\n\n\nQuestion: c\nAnswer: d\n\n\n"}
     asked = "Question: who is it\nso far"
 
@@ -198,7 +198,7 @@ BELOW = Template("{paragraphs}\n\n", "Question: {question}", "\nRead:\n{referenc
         (13, "Read:\na b\nc d\nSay: it is so"),
         (12, "Read:\na b\nc d\nSay: is so"),
         (11, "Read:\na b\nc d\nSay: so"),
-        (10, "Read:\nb\nc d\nSay: so"),  # last of all the words of a field below the question
+        (10, "Read:\nb\nc d\nSay: so"),  # finally, the words of a field below the question
         (8, "Read:\nd\nSay: so"),
         (7, "Read:\n\nSay: so"),
     ],
@@ -230,7 +230,7 @@ def test_texts_are_counted_once_and_the_finished_prompt_only_where_it_matters():
     prompt = Prompt(DEMONSTRATIONS, count, PLAIN, 46)
     first = prompt(QUESTION, PARAGRAPHS)
     assert count_words(first) == 42  # four tokens from the limit, with three demonstrations
-    assert len(counted) == 5 + 2  # the demonstrations, the test example, the finished prompt
+    assert len(counted) == 5 + 2  # of demonstrations, test example and finished prompt
     assert prompt(QUESTION, PARAGRAPHS) == first
     assert len(counted) == 5 + 2 + 2 and counted[-1] == first
     counted.clear()

@@ -1,5 +1,5 @@
-"""The extractive reader and what tells duplicate queries: real DPR readers and a real
-cross-encoder, small and untrained. tests/test_training_reader.py has the shipped reader.
+"""The extractive reader and the detection of duplicate queries, with real DPR readers and a real
+cross-encoder, small and untrained. tests/test_training_reader.py tests the shipped reader.
 """
 
 import json
@@ -45,7 +45,7 @@ def vocabulary() -> list[str]:
 
 
 def small_reader(words: int, seed: int = 0) -> DPRReader:
-    """An untrained reader that decides: its logits are far apart."""
+    """An untrained reader with clear decisions: its logits are far apart."""
     torch.manual_seed(seed)
     shape = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     model = DPRReader(DPRConfig(vocab_size=words, hidden_size=32, initializer_range=0.5, **shape))
@@ -54,7 +54,7 @@ def small_reader(words: int, seed: int = 0) -> DPRReader:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A reader as save_pretrained writes it."""
+    """The folder of a reader, written by save_pretrained."""
     place, words = tmp_path_factory.mktemp("reader"), vocabulary()
     DPRReaderTokenizerFast(vocab={w: n for n, w in enumerate(words)}).save_pretrained(place)
     small_reader(len(words)).save_pretrained(place)
@@ -63,8 +63,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def older_folder(folder, tmp_path_factory):
-    """The same reader as the paper's lies on the hub: vocab.txt, pytorch_model.bin, and in it
-    BERT's pooler and position_ids, which the reader does not use.
+    """The same reader in the layout of the paper's on the hub: vocab.txt and pytorch_model.bin,
+    with BERT's pooler and position_ids, which the reader does not use.
     """
     place, weights = tmp_path_factory.mktemp("older"), load_file(folder / "model.safetensors")
     (place / "vocab.txt").write_text("\n".join(vocabulary()) + "\n")
@@ -95,8 +95,8 @@ def near(found: list[Extracted], expected: list[Extracted]) -> bool:
 @pytest.mark.parametrize("longest", [1, 3, 10])
 @pytest.mark.parametrize("kind", ["folder", "older_folder"])
 def test_it_reads_as_transformers_does_one_by_one(kind, longest, request):
-    """The forward pass of transformers alone, and its search for spans, on the text's logits:
-    `decode_best_spans` searches the title too.
+    """Compare with the forward pass of transformers and its search for spans, on the logits of the
+    text only: `decode_best_spans` would search the title too.
     """
     place = request.getfixturevalue(kind)
     tokenizer = DPRReaderTokenizer.from_pretrained(place)
@@ -127,7 +127,7 @@ def test_an_answer_is_part_of_the_text_as_it_is_written(folder):
 
 
 def test_an_answer_is_never_of_the_query_or_the_title(folder):
-    """Not even where they hold the token that parts them from the text."""
+    """Not even if they contain the token that separates them from the text."""
     for query, title in (("park [SEP] 1975", "Eddy"), ("[SEP] [SEP]", "[SEP]"), ("", "")):
         [found] = extract(open_reader(folder), [Extract(query, Paragraph("p", title, "near it"))])
         assert found.text in ("near", "it", "near it")
@@ -254,7 +254,7 @@ def test_equal_texts_are_duplicates():
 
 @pytest.fixture(scope="module")
 def cross_encoder(tmp_path_factory):
-    """A small untrained cross-encoder, as sentence-transformers reads those on the hub."""
+    """A small untrained cross-encoder, in the layout that sentence-transformers loads."""
     pytest.importorskip("sentence_transformers", reason="needs the extra: pip install '.[dense]'")
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
@@ -345,7 +345,7 @@ def test_the_key_of_duplicate_is_its_query_and_the_earlier_ones():
 
 
 def test_a_remembered_answer_imports_no_torch(folder, tmp_path):
-    """As in a replay: the second process opens the same reader and finds the reply."""
+    """As in a replay, a second process opens the same reader and finds the reply in the cache."""
     code = f"""
 import sys
 from ircotlib.calls import Calls

@@ -54,7 +54,7 @@ def code_of(page: str, number: int = 0) -> str:
 
 
 def run_python(*arguments, folder, **environment) -> str:
-    """What a command of Python prints; it runs without the repository's own data and figures."""
+    """The output of Python code that runs without the repository's own data and figures."""
     command = [sys.executable, *arguments]
     told = {"IRCOT_BATCH": "1", "IRCOT_DATA": str(folder / "data"), "OMP_NUM_THREADS": "1"}
     told |= {"IRCOT_FIGURES": str(folder / "figures"), "PYTHONPATH": str(ROOT)}
@@ -194,7 +194,7 @@ def as_written(cell: str) -> object:
 
 
 def jsonable(value: object) -> object:
-    """With lists for tuples."""
+    """A value with lists instead of tuples."""
     return json.loads(json.dumps(value))
 
 
@@ -241,7 +241,7 @@ def test_names_in_the_text_are_those_of_the_program():
 
 
 def named(path: str) -> bool:
-    """Whether a file is there, or is one that runs or the reader make."""
+    """Whether a file exists, or is one that runs or users of the repository make."""
     made = ("data/calls.sqlite", "data/executed/", "data/mine", "prompts/two_step/ask.txt")
     return (ROOT / path).exists() or path.startswith(made)
 
@@ -346,8 +346,8 @@ def test_the_system_of_the_docs_is_short_and_makes_the_requests_it_says():
 
 @pytest.fixture(scope="module")
 def added(tmp_path_factory):
-    """A copy of the repository to which the system of docs/systems.md was added, and its command
-    given, with fewer questions and a small model.
+    """A copy of the repository with the system of docs/systems.md, after its command was run with
+    fewer questions and a small model.
     """
     place = tmp_path_factory.mktemp("added")
     copy = place / "copy"
@@ -395,7 +395,7 @@ def test_an_added_system_is_tuned_and_run(added):
         *(("Two-step QA", "test", best_qa, 1, number) for number in range(3)),
     ]
     assert {"NoR QA", "OneR", "IRCoT QA"} <= {one[0] for one in settings}
-    reading = {"NoR QA", "OneR QA", "Two-step QA", "IRCoT QA"}  # what is run with both
+    reading = {"NoR QA", "OneR QA", "Two-step QA", "IRCoT QA"}  # systems that run with both readers
     assert {one[0] for one in by_reader["direct"]} == reading
     assert not any((ROOT / "data/runs").glob("mini/*/*/*/Two-step*"))
 
@@ -439,7 +439,7 @@ def test_claims_without_runs_are_left_out_and_said(added):
 
 
 def printed(added, notebook: str, words: str) -> str:
-    """What the cell with these words shows in an executed notebook."""
+    """The output of the cell with these words in an executed notebook."""
     cells = nbformat.read(added / f"data/executed/mini/{notebook}.ipynb", as_version=4).cells
     [cell] = [cell for cell in cells if cell.cell_type == "code" and words in cell.source]
     shown = (out.get("text") or out.get("data", {}).get("text/plain", "") for out in cell.outputs)

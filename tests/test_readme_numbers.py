@@ -1,4 +1,4 @@
-"""Every number that README and docs quote is that of a figure, a benchmark, or the record of a
+"""Every number quoted in README and docs is that of a figure, a benchmark, or the record of a
 training.
 """
 
@@ -41,7 +41,7 @@ NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?![\w,])")
 
 
 def block(name: str) -> str:
-    """What stands between the marker comments of a name, which are in one page."""
+    """The text between the marker comments of a name, which occur on exactly one page."""
     [(page, text)] = [one for one in PAGES.items() if f"<!-- {name} -->" in one[1]]
     text = text.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
     assert "…" not in text, f"the block {name!r} of {page} is not filled in"
@@ -49,7 +49,7 @@ def block(name: str) -> str:
 
 
 def quoted(name: str) -> list[float]:
-    """The numbers of a block in their order, without those of table heads."""
+    """The numbers in a block, in their order, without those in table heads."""
     return [float(number.replace(",", "")) for number in NUMBER.findall(below_head(name))]
 
 
@@ -69,7 +69,7 @@ def read(name: str, profile: str | None = "mini") -> list[dict]:
 
 
 def find(rows: list[dict], *values: str) -> dict:
-    """The one row that has all these values, in whatever column."""
+    """The only row that has all these values, in any column."""
     [row] = [row for row in rows if set(values) <= set(row.values())]
     return row
 
@@ -79,7 +79,7 @@ def interval(row: dict) -> list[float]:
 
 
 def verdicts(rows: list[dict], claim: str) -> list[int]:
-    """How often a claim holds, does not hold, and cannot be told; nothing where it is not made."""
+    """How often a claim holds, does not hold, and cannot be decided; empty if it is not made."""
     found = Counter(row["verdict"] for row in rows if row["claim"] == claim)
     assert set(found) <= set(VERDICTS)
     return [found[verdict] for verdict in VERDICTS] if found else []
@@ -201,12 +201,12 @@ def test_scale_is_that_of_figures_8_and_9():
 
 
 def legs(about: dict) -> list[dict]:
-    """A training and those before it."""
+    """A training and the earlier ones that it starts from."""
     return [about] + (legs(about["start"]) if about.get("start") else [])
 
 
 def minutes(about: dict) -> str:
-    """Of all legs, by where they ran; the record of the first does not say, it was a core."""
+    """The minutes of all legs, by device. The first record lacks it: that was one core."""
     seconds = {
         where: [leg["seconds"] for leg in legs(about) if leg.get("device", "cpu") == where]
         for where in ("cpu", "cuda")

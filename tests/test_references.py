@@ -1,5 +1,5 @@
-"""References in final contents, cut into what is judged; a run's, read from its folder; and the box
-that shows them.
+"""References: final contents cut into fragments to judge, those of a run read from its folder, and
+the box that shows them.
 """
 
 import json
@@ -53,7 +53,7 @@ def parameters(tmp_path, monkeypatch):
 
 @pytest.fixture
 def marked_run(parameters):
-    """A run of SearChain by a model that marks nothing, whose final contents were written anew."""
+    """A run of SearChain with new final contents, because the model that ran it marks nothing."""
     opened, system = open_bench(parameters, "hotpotqa", "11_searchain"), all_systems()["SearChain"]
     run_system(opened, system)
     path = run_folder(opened, system, "test", {}) / "predictions.jsonl"

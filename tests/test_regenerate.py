@@ -1,4 +1,4 @@
-"""Regenerating: parameters, errors, interrupts, and what is stripped from kept notebooks."""
+"""Regenerating: parameters, errors, interrupts, and what is removed from kept notebooks."""
 
 import os
 import signal
@@ -182,7 +182,7 @@ def wait_for(condition, seconds: float) -> None:
 
 
 def children_of(pid: int) -> list[str]:
-    """The processes that a process started; the test skips where there is no /proc."""
+    """The child processes of a process; the test is skipped if there is no /proc."""
     tasks = f"/proc/{pid}/task"
     if not os.path.isdir(tasks):
         pytest.skip("needs /proc to see the kernels")

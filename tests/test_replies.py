@@ -1,4 +1,4 @@
-"""Whatever the models write, a system ends with a prediction: no error, no endless loop."""
+"""Whatever models write, every system ends with a prediction: there is no error or endless loop."""
 
 import random
 

@@ -1,7 +1,7 @@
-"""The papers' numbers: one tidy file, a row a number, as printed.
+"""The papers' numbers: one tidy file, with a row for each number, as printed.
 
-Units are the papers': percent or points of percent, but for what PLAIN lists. `deviation` is the
-sample deviation over three demonstration sets, where the paper prints one. Where IRCoT's reader
+Units are the papers': percent or percentage points, except those in PLAIN. `deviation` is the
+sample standard deviation over three demonstration sets, if the paper prints one. If IRCoT's reader
 matters, `note` starts with its style, direct or cot.
 """
 
@@ -220,7 +220,7 @@ def test_tables_agree_where_they_print_the_same_number():
 
 @pytest.fixture(scope="module")
 def papers(shared):
-    """The text of each paper, without thousands separators; skips where the papers are absent."""
+    """The text of each paper, without thousands separators; skipped if the papers are missing."""
     folder = shared.parent / "papers"
     if not folder.is_dir():
         pytest.skip(f"needs the papers' texts in {folder}")

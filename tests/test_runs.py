@@ -1,5 +1,5 @@
 """Benches and runs on a small laboratory with a shipped model: prompts, run folders, tuning,
-comparing, replaying from the call cache; and the tables made of runs.
+comparing, replaying from the call cache; and the tables made from runs.
 """
 
 import json
@@ -31,7 +31,7 @@ def laboratory(tmp_path_factory):
 
 @pytest.fixture
 def parameters(tmp_path, monkeypatch, laboratory):
-    """12 dev and 28 test questions of the small laboratory; all that is made goes to the test's
+    """12 dev and 28 test questions of the small laboratory; all files are written to the test's
     folder.
     """
     monkeypatch.setattr(bench, "DATA", tmp_path)
@@ -196,7 +196,7 @@ def test_predictions_are_kept_when_scoring_fails(plain, monkeypatch):
         run_system(few(plain), S["OneR"], k=3)
     (folder,) = (plain.runs / "test").iterdir()
     assert len((folder / "predictions.jsonl").read_text().splitlines()) == 4
-    assert not (folder / "run.json").exists()  # so nothing takes it for a whole run
+    assert not (folder / "run.json").exists()  # so it is not taken for a complete run
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"5", b"{}", b"\xff", b"[" * 5000])
@@ -213,7 +213,7 @@ def test_a_damaged_run_is_told_and_made_anew(plain, content):
 
 
 def test_predictions_are_kept_whatever_a_server_replied(plain):
-    """Half of a surrogate pair, which UTF-8 cannot hold, in the answer."""
+    """The answer has half of a surrogate pair, which UTF-8 cannot encode."""
 
     def halve(question):
         yield Retrieve(question.text, 1)
@@ -275,7 +275,7 @@ def test_tuning_takes_the_best_and_of_equals_the_smaller(parameters):
     best, table = tuned([1, 5])
     assert list(table["k"]) == [1, 5] and best == {"k": 5}
     assert table["value"][0] < table["value"][1]
-    best, table = tuned([600, 601])  # all there is, twice
+    best, table = tuned([600, 601])  # both retrieve the whole corpus
     assert best == {"k": 600} and table["value"][0] == table["value"][1]
     best, table = tuned([7])
     assert best == {"k": 7} and table.empty
@@ -285,8 +285,8 @@ def test_tuning_takes_the_best_and_of_equals_the_smaller(parameters):
     ("values", "edge"),
     [
         ({(5, 1): 60, (9, 1): 50, (15, 1): 40, (5, 2): 60, (9, 2): 50, (15, 2): 60}, "k"),
-        ({(5, 1): 50, (9, 1): 60, (15, 1): 60}, ""),  # a value between does as well
-        ({(2, 1): 50, (4, 1): 60, (2, 2): 50, (4, 2): 70}, ""),  # each of two is an edge
+        ({(5, 1): 50, (9, 1): 60, (15, 1): 60}, ""),  # a value inside the grid is as good
+        ({(2, 1): 50, (4, 1): 60, (2, 2): 50, (4, 2): 70}, ""),  # both of two values are at an edge
         ({(5, 1): 1, (9, 1): 2, (15, 1): 3, (5, 2): 1, (5, 3): 9}, "k, m"),
         ({(5, None): 60, (9, None): 50, (15, None): 70}, "k"),
         ({}, ""),  # nothing to tune
@@ -392,7 +392,7 @@ def test_without_gold_paragraphs_what_is_tuned_by_recall_is_left_out(plain, monk
 
 
 def scored(system, values, metric="f1", **more):
-    """Scores of one system: by demonstration set, one value a question."""
+    """Scores of one system: for each demonstration set, one value for each question."""
     rows = [
         {"id": str(n), metric: value, "demonstration_set": number}
         for number, row in enumerate(values)

@@ -1,5 +1,5 @@
-"""Samples of local models: the model's own distribution, whatever the batch, and no prompt read
-twice. The models are shipped ones.
+"""Samples of local models follow the model's distribution, whatever the batch, and no prompt is
+read twice. The models are shipped ones.
 """
 
 import json
@@ -29,13 +29,13 @@ STOPS = [SENTENCE, LINE, ("was", "Q:"), None]
 @pytest.fixture(scope="module", params=["mini-base", "mini-causal"])
 def local(request):
     model = open_model(MODELS / request.param)
-    model.threads = 1  # batches as large on every machine
+    model.threads = 1  # makes batches equally large on every machine
     return model
 
 
 @pytest.fixture(scope="module")
 def prompts(local):
-    """About a laboratory's pages, of different lengths."""
+    """Prompts about a laboratory's pages, of different lengths."""
     style = FLAN_T5 if local.is_encoder_decoder else GPT3
     world = make_world(11, 300, "hotpotqa")
     tests = [draw_reading_test(world, "hotpotqa", n, 4, n, style) for n in (0, 1)]
@@ -43,7 +43,7 @@ def prompts(local):
 
 
 def logits_of(local, prompt, written):
-    """What transformers says before each of the written tokens, and after them: tokens x words."""
+    """The logits of transformers before each written token and after the last: tokens x words."""
     ids, after = torch.tensor([local.tokens.encode(prompt)]), torch.tensor([written]).long()
     with torch.inference_mode():
         if local.is_encoder_decoder:
@@ -60,7 +60,7 @@ def requests_of(prompts):
 
 
 def check_same(local, found, expected):
-    """The same texts, and log-probabilities but for rounding."""
+    """Check that texts are equal, and log-probabilities too, up to rounding."""
     for one, other in zip(map(local.decode, found), map(local.decode, expected), strict=True):
         assert [sample.text for sample in one] == [sample.text for sample in other]
         assert [s.log_probability for s in one] == pytest.approx(
@@ -82,7 +82,7 @@ def test_the_batch_changes_nothing(local, prompts):
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_draws_have_the_distribution_of_the_model(local, temperature):
-    """The first word, of 4000, against softmax(logits / temperature)."""
+    """The first words of 4000 samples, against softmax(logits / temperature)."""
     prompt = "Q: Who is the director of Silent Harbor?\nA:"
     samples = local.decode(ask_one(local, Sample(prompt, 4000, temperature, None, 1)))
     found = Counter(sample.text for sample in samples)
@@ -145,7 +145,7 @@ def test_samples_stop_as_generate_does(local, prompts):
 
 
 def test_a_prompt_is_read_once_and_no_row_computed_after_its_end(local, prompts):
-    local, read, rows = open_model(local.folder), [], []  # one that has read nothing
+    local, read, rows = open_model(local.folder), [], []  # a model that has read nothing
     local.threads = 1
     reader = local.model.get_encoder() if local.is_encoder_decoder else local.model
     reader.register_forward_pre_hook(

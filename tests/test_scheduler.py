@@ -1,5 +1,5 @@
-"""The scheduler, with real programs, small real backends and a real cache: batches, replays, kills,
-failures.
+"""The scheduler with real programs, small real backends and a real cache: batches, replays, killed
+processes, failures.
 """
 
 import json
@@ -30,9 +30,7 @@ from ircotlib.scheduler import run
 
 
 class Upper:
-    """Generates the prompt in capitals, 4 shortest prompts at a time; keeps the batches it was
-    given.
-    """
+    """Generates the prompt in capitals, 4 shortest prompts at a time; remembers its batches."""
 
     answers = Generate
     fingerprint = "upper"
@@ -75,7 +73,7 @@ class Words:
 
 
 def chain(question, steps):
-    """Retrieve, then write and retrieve by turns, as IRCoT does."""
+    """Retrieve, then write and retrieve in turn, as IRCoT does."""
     found, thoughts = list((yield Retrieve(question, 1))), []
     while len(thoughts) < steps:
         thoughts.append((yield Generate(" ".join([question, *thoughts]), SENTENCE)))
@@ -146,7 +144,7 @@ def test_one_retrieval_serves_every_smaller_k():
     assert [counts["Retrieve"][name] for name in made] == [4, 2, 2] and len(words.batches) == 1
     again, counts = run({"q": find("a b c d e f", 1)}, [words], calls)
     assert again["q"].result == ["a"] and counts["Retrieve"]["computed"] == 0
-    del words.depth  # without it each k is a retrieval of its own
+    del words.depth  # without it, each k is retrieved separately
     assert run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"] == 1
 
 
@@ -161,7 +159,7 @@ def test_batches_are_refilled_as_questions_end(turned):
     asked = sum(1 + number % 3 for number in range(10))
     assert counts["Generate"]["computed"] == asked == 19
     assert [len(batch) for batch in upper.batches] == [4, 4, 4, 4, 3]
-    assert len(words.batches[0]) == 10  # everything that waits, at once
+    assert len(words.batches[0]) == 10  # all waiting requests at once
     assert [len(batch) for batch in words.batches[1:]] == [4, 4, 4, 4, 3]
     longest_yet = 0
     for batch in upper.batches[:4]:
@@ -377,7 +375,7 @@ def test_a_reply_that_cannot_be_read_names_the_question():
 
 
 def play_slowly(path):
-    """What the processes of the tests below do; prints how many requests they had to compute."""
+    """The work of the processes in the tests below; prints how many requests were computed."""
     with Calls(path) as calls:
         outcomes, counts = run(chains(30), [Words(), Upper(seconds=0.03)], calls)
     print(

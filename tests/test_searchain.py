@@ -163,10 +163,10 @@ def kinds(requests):
 @pytest.mark.parametrize(
     ("found", "confidence", "feedback"),
     [
-        ("the Kevin Drew!", 9.0, ""),  # it stands in the answer, both normalised
-        ("Casey", 1.5, ""),  # not more than the threshold
+        ("the Kevin Drew!", 9.0, ""),  # it occurs in the answer, both normalised
+        ("Casey", 1.5, ""),  # not above the threshold
         ("Casey", 1.6, "verification"),
-        ("", 1.6, "verification"),  # an empty span stands in no answer
+        ("", 1.6, "verification"),  # an empty span occurs in no answer
         ("The", 1.6, "verification"),
         ("", 1.5, ""),
     ],
@@ -178,7 +178,7 @@ def test_a_node_is_verified_where_the_reader_is_sure(found, confidence, feedback
     requests, prediction = play(searchain(QUESTION, prompts=PROMPTS), replies)
     assert prediction.nodes[0].feedback == feedback
     assert kinds(requests) == "GRE" + "GD" * bool(feedback) + "G"
-    if feedback and not found:  # no answer is named; the model's stays
+    if feedback and not found:  # no answer was extracted; the model's own stays
         assert 'you can give or change your answer for "Who' in requests[3].prompt
         assert "should be" not in requests[3].prompt
         assert requests[-1].prompt.endswith("[Answer 1]: It is Kevin Drew.")
@@ -215,7 +215,7 @@ def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
 
 
 def test_five_chains_are_written_at_most_and_what_was_found_last_is_traced():
-    """§4.1; as printed Algorithm 1 writes a sixth."""
+    """As in §4.1; Algorithm 1 as printed writes a sixth."""
     unsolved = [write(unsolved=f"Where is it, {n}?") for n in range(7)]
     for setting, rounds in (({}, 5), ({"max_rounds": 6}, 6), ({"max_rounds": 1}, 1)):
         replies = [r for text in unsolved[:rounds] for r in (text, (DREW,), Extracted("Rome", 0.0))]
@@ -233,7 +233,7 @@ def test_an_unsolved_query_is_never_one_that_was_processed():
     )
     assert kinds(requests) == "GREGREGDDG"
     assert requests[7] == Duplicate(PERFORMER, (PERFORMER,))
-    # the later record stands for both on the path
+    # the later record represents both on the path
     assert [node.mark for node in found.nodes] == [0, 1, 0, 0]
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
 
@@ -261,7 +261,7 @@ def test_without_verification_and_without_completion():
     program = systems["SearChain w/o Completion"].program(QUESTION, **setting)
     requests, found = play(program, [*compared, chain, 1.0, *then, TRACED])
     assert [node.feedback for node in found.nodes] == ["verification", "", "", ""]
-    assert [node.mark for node in found.nodes] == [1, 0, 0, 0]  # an unsolved one has no answer
+    assert [node.mark for node in found.nodes] == [1, 0, 0, 0]  # an unsolved node has no answer
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
 
 
@@ -388,7 +388,7 @@ def test_the_records_ask_for_what_the_programs_take():
 
 
 def test_the_constants_are_the_papers():
-    """§4.1; one half and what the model may write are the released program's, and ours."""
+    """Those of §4.1; one half is the released program's, and the length of generations is ours."""
     keywords = inspect.signature(searchain).parameters.values()
     assert {
         one.name: one.default for one in keywords if one.name not in ("question", "prompts")

@@ -1,4 +1,4 @@
-"""SearChain's tables with ours beside, and its claims, from runs written by hand."""
+"""SearChain's tables with our numbers, and its claims, from runs written by hand."""
 
 import pandas as pd
 import pytest
@@ -24,7 +24,7 @@ def node(mark=1, feedback="", query="q?"):
 
 
 def run(scores, nodes=(), kind="2hop", thoughts=(), reading=""):
-    """A run as measures.read_run has it, a row a score."""
+    """A run as measures.read_run returns it, with a row for each score."""
     ids = [f"q{number}" for number in range(len(scores))]
     table = pd.DataFrame({"score": [float(one) for one in scores]}, ids)
     told = {"kind": kind, "reading": reading, "right": table["score"] == 1}
@@ -256,4 +256,4 @@ def test_the_most_telling_questions_come_first():
     assert list(cases["case"]) == ["rescued", "misled"] and list(cases["id"]) == ["q1", "q2"]
     assert list(cases["others"]) == [1, 1] and list(cases["of"]) == [1, 1]
     runs["musique", "W"]["nodes"] = [tuple(helped)] * 4
-    assert list(find_cases(runs, "W", "O")["id"]) == ["q0", "q2"]  # fewer others are right
+    assert list(find_cases(runs, "W", "O")["id"]) == ["q0", "q2"]  # fewer other systems are right

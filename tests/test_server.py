@@ -1,5 +1,5 @@
-"""A model behind a server: mini-causal behind `transformers serve`, a process on loopback, against
-the same model on this machine; what runs cost; parameters.
+"""A model behind a server: mini-causal behind `transformers serve`, a process on loopback, compared
+with the same model loaded directly; the costs of runs; parameters.
 """
 
 import json
@@ -110,7 +110,7 @@ def test_a_whole_run_is_that_of_the_same_model_on_this_machine(parameters, serve
         one["answer"] for one in theirs
     ]
     local = open_model(served.model)
-    local.count_tokens = opened.model.count_tokens  # so that the prompts are the same
+    local.count_tokens = opened.model.count_tokens  # so that prompts are cut in the same way
     about = json.loads((folder / "run.json").read_text())
     run_system(replace(opened, model=local), system, **setting)
     assert [_without_counts(one) for one in _read(folder)] == [_without_counts(o) for o in theirs]
@@ -127,7 +127,7 @@ def _read(folder) -> list[dict]:
 
 
 def _without_counts(row: dict) -> dict:
-    """A local model is stopped at once, a server writes on."""
+    """A prediction without token counts: a local model stops at once, but a server writes on."""
     trace = [{n: v for n, v in step.items() if "tokens" not in n} for step in row["trace"]]
     return row | {"trace": trace}
 

@@ -1,5 +1,5 @@
-"""Servers that are busy, broken, slow or away, over real HTTP: what is kept, and that a rerun asks
-only for what is missing.
+"""Servers that are busy, broken, slow or unreachable, over real HTTP: replies are kept, and a
+second run asks only for the missing ones.
 """
 
 import json
@@ -34,7 +34,7 @@ def completion(text: str, **more) -> dict:
 
 
 class Fake:
-    """Answers each prompt with itself in capitals; `faults`: what comes first, by prompt."""
+    """Answers each prompt with itself in capitals. `faults`: what to answer first, by prompt."""
 
     def __init__(self, httpserver):
         self.faults, self.asked, self.bodies, self.times = {}, [], [], []
@@ -153,7 +153,7 @@ def test_pauses_grow_and_are_bounded(fake):
 
 @pytest.fixture
 def broken():
-    """Servers on sockets that read a request and then do as they are told."""
+    """Servers on plain sockets that read a request and then do what the test asks for."""
     sockets = []
 
     def start(then) -> str:
@@ -377,7 +377,7 @@ def test_a_server_that_gives_fewer_samples_at_a_time_is_asked_for_one_after_the_
 
 
 def drawn(*texts: str) -> dict:
-    """With log-probabilities -1, -2, … of single letters, as completions have them."""
+    """Samples with log-probabilities -1, -2, … of single letters, as completions have them."""
     known = [{"tokens": [*t], "token_logprobs": [-1 - at for at, _ in enumerate(t)]} for t in texts]
     choices = [{"text": t, "logprobs": tokens} for t, tokens in zip(texts, known, strict=True)]
     return {"choices": choices, "usage": {"prompt_tokens": 5, "completion_tokens": 6}}
@@ -423,7 +423,7 @@ def test_a_server_that_ignores_n_is_asked_n_times(fake):
 def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, said, kept):
     prompt = "Q: Which is old?\nA: Paris is young."
 
-    def reply(body):  # as a server does that obeys the stop
+    def reply(body):  # like a server that applies the stop
         text = said.split("\n")[0] if "stop" in body else said
         return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
 

@@ -1,4 +1,4 @@
-"""Traces as text, and the box to ask a question of one's own, without a browser."""
+"""Traces as text, and the box for asking your own question, without a browser."""
 
 import html
 import re
@@ -27,7 +27,7 @@ from ircotlib.program import (
 
 
 def unescape(text: str) -> str:
-    """Markdown's own marks as they were; HTML stays escaped."""
+    """Undo the escapes of Markdown; those of HTML stay."""
     return re.sub(r"&#(\d+);", lambda mark: chr(int(mark[1])), text)
 
 

@@ -1,4 +1,6 @@
-"""Faults of the machine: full disks, killed processes, too little memory; what is shown is text."""
+"""Faults of the machine: full disks, killed processes, too little memory. Also: all that is shown
+is plain text.
+"""
 
 import errno
 import html

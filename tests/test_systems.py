@@ -45,7 +45,7 @@ WALD = Paragraph("wald", "Waldkirch", "Waldkirch is a town in the Black Forest."
 
 
 def write(question, paragraphs=(), thoughts=(), n=None):
-    """A prompt that shows what it was given; the main passage always, as Prompt does."""
+    """A prompt that shows its arguments; like Prompt, it always shows the main passage."""
     asked = question.text if n is None else ASK.format(question.text, n)
     main = [] if question.passage is None else [question.passage]
     shown = main + [paragraph for paragraph in paragraphs if paragraph not in main]
@@ -62,7 +62,7 @@ read_directly = partial(direct_reader, prompt=write)
 
 
 def within_pages(question, system, **setting):
-    """A system played as on a bench: the writer of titles is opened when it is needed."""
+    """Play a system as on a bench: the prompt writer of titles is opened when it is needed."""
     return with_main_passage(question, system(question), lambda: write, **setting)
 
 
@@ -396,7 +396,7 @@ def test_every_record_is_whole_and_known_to_the_papers():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder whose files are systems too."""
+    """A folder whose files add systems."""
     monkeypatch.setattr(systems, "__path__", [*systems.__path__, str(tmp_path)])
     yield tmp_path
     for name in [name for name in sys.modules if name.startswith("ircotlib.systems.mine")]:
@@ -422,7 +422,7 @@ SYSTEMS = (System("Two steps", two_steps, grid={"k": (2, 4)}, order=25, color="t
 
 def test_a_file_in_the_folder_is_a_system(folder):
     (folder / "mine.py").write_text(MINE)
-    assert list(all_systems()).index("Two steps") == 3  # after OneR QA, by its order
+    assert list(all_systems()).index("Two steps") == 3  # after OneR QA, because of its `order`
     mine = all_systems()["Two steps"]
     assert (mine.module, mine.shows_sets, mine.takes("read"), mine.takes("prompts")) == (
         ("mine", True, True, False)
@@ -440,7 +440,7 @@ def test_two_systems_of_one_name_are_refused(folder):
 
 
 def test_what_searchain_claims_is_in_its_table_1():
-    """It beats all that retrieve on all data sets; without retrieval, in the mean (§4.2)."""
+    """It beats all systems that retrieve on every data set, and the others on average (§4.2)."""
     reported = pandas.read_csv(REPORTED).query("paper == 'searchain' and source == 'Table 1'")
     values = reported.pivot_table("value", "dataset", "system")
     study = {system.name: system for system in choose_systems(study=SEARCHAIN)}
@@ -460,7 +460,7 @@ def test_what_searchain_claims_is_in_its_table_1():
 # What they cost
 
 LIST = "\n".join(f"{number}. Who is number {number}?" for number in range(1, 12))
-REPLIES = {  # what keeps a system going as long as it may
+REPLIES = {  # replies that keep a system running as long as possible
     "nothing": "",
     "a follow up question": "Follow up: Who?",
     "an action": "hm\nAction {n}: Search[x]",
@@ -470,14 +470,14 @@ REPLIES = {  # what keeps a system going as long as it may
     "a list": LIST,
     "a wrong answer": "[Query 1]: Who is number {n}?\n[Answer 1]: nobody",
     "an unsolved query": "[Unsolved Query]: Who is number {n}?",
-    "what is not known": "Follow up: Who?|unknown",  # the second where few tokens are wanted
+    "what is not known": "Follow up: Who?|unknown",  # the second reply for requests of few tokens
     "facts": "First, a is {n}. Second, b. Third, c. Fourth, d. Fifth, e. Sixth, f. Seventh, g. "
     "Eighth, h. The answer is {n}.",
 }
 
 
 def count_texts(system, reply: str) -> int:
-    """How many texts a program asks for, if all are alike but for their number."""
+    """How many texts a program asks for, if all replies are the same except for their number."""
     prompts = {}
     for stage in system.stages:
         path = PROMPTS_FOLDER / "own" / system.module / f"{stage}.multihop.txt"

@@ -1,4 +1,4 @@
-"""The paper's tables with ours beside, and how tables are kept."""
+"""The paper's tables with our numbers, and how tables are saved."""
 
 import csv
 
@@ -22,7 +22,7 @@ from ircotlib.tables import (
 
 
 def scored(system, f1, dataset="hotpotqa", reader="cot", metric="f1", sets=1):
-    """The runs of a system: a score a question, the second and fourth of a kind of their own."""
+    """The runs of a system: one score per question; the second and fourth have another kind."""
     kinds = {"hotpotqa": ("comparison", "bridge"), "musique": ("3hop1", "2hop")}
     kind = [kinds.get(dataset, ("a", "b"))[number % 2] for number in range(len(f1))]
     named = {"dataset": dataset, "system": system, "reader": reader, "metric": metric}

@@ -1,6 +1,4 @@
-"""Sentences: by a hand-made table, and against the annotators' own chains of thought where they are
-present.
-"""
+"""Sentences: a table made by hand, and the annotators' chains of thought if they are present."""
 
 import ast
 import json
@@ -80,15 +78,15 @@ def test_sentences(marked):
 
 
 def ends_while_written(text, by_word=False):
-    """What sentence_end says of every beginning of a text, in order, None left out and repetitions
-    too.
+    """The results of sentence_end for every prefix of a text, in order, without None and
+    repetitions.
     """
     ends = (sentence_end(text[:length], False, by_word) for length in range(len(text) + 1))
     return list(dict.fromkeys(end for end in ends if end is not None))
 
 
-# Beginnings of these are judged early where words come whole: something follows an ordinary word's
-# full stop without a space, or a full stop stands before a number.
+# Prefixes of these are judged too early if whole words arrive: an ordinary word's full stop is
+# followed by something without a space, or a full stop is followed by a number.
 EARLY = {
     "Amazon.com was founded in 1994. Node.js was not.": "Amazon.",
     "Wait... what is it? It is a film.": "Wait.",
@@ -186,8 +184,8 @@ def test_where_words_come_whole_an_ordinary_one_ends_a_sentence_at_once(written,
         ("\n\nRome. It", SENTENCE, 7, 7),
         ("Rome\n\nQ: Who", ("\nQ:",), 5, 5),
         ("Rome\n\nQ: Who", ("\nQ:", "\n\n"), 4, 4),
-        ("Rome\n\nQ: Who", ("Q: Who", ":"), 7, 7),  # ":" is whole first
-        ("Rome\n\nQ: Who", ("me\n", "\n", "ome\n"), 1, 1),  # of two at once the longer one
+        ("Rome\n\nQ: Who", ("Q: Who", ":"), 7, 7),  # ":" is complete first
+        ("Rome\n\nQ: Who", ("me\n", "\n", "ome\n"), 1, 1),  # if two end at once, the longer one
         ("Rome\n\nQ", ("\nQ:",), None, 7),
         ("Rome. It\nis ", None, None, 12),
         ("", ("x",), None, 0),
@@ -239,7 +237,7 @@ def test_a_finished_text_always_has_a_first_sentence(text, first):
 
 
 def annotated_chains(folder):
-    """The sentences the annotators wrote, a list for each question; one step may hold two
+    """The sentences that the annotators wrote, one list for each question; a step may have two
     sentences.
     """
     step = re.compile(r""""cot_sent":\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
@@ -249,7 +247,7 @@ def annotated_chains(folder):
 
 
 def boundaries(parts):
-    """Where the parts end in the text that joins them by spaces, its last end left out."""
+    """Where the parts end in the text that joins them by spaces, without the last end."""
     ends, position = set(), 0
     for part in parts:
         position += len(part)

@@ -1,4 +1,4 @@
-"""Answers and queries inside what a model writes."""
+"""Answers and queries in the texts that a model writes."""
 
 import re
 
@@ -22,7 +22,7 @@ from ircotlib.text import (
         ("So the answer is: The Operation M.D..", "The Operation M.D."),  # one full stop only
         ("So the answer is Germany", "Germany"),  # without colon
         ("So the answer is: no. So the answer is: yes.", "yes"),  # the last one on a line
-        ("The answer is: 1.\nSo the answer is: 2.", "2"),  # and of all lines
+        ("The answer is: 1.\nSo the answer is: 2.", "2"),  # also across lines
         ("So the answer is: 3.5 million.", "3.5 million"),
         ("So the answer is:  Rome. ", "Rome"),
         ("So the answer is: ", ""),

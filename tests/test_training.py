@@ -1,5 +1,5 @@
-"""Training the miniature models: attention, growing, the plan of a training, going on after a kill,
-and what is written in the end.
+"""Training the miniature models: attention, growing, the plan of a training, resuming after a kill,
+and the files that it writes.
 """
 
 import json
@@ -84,7 +84,7 @@ def start(size: str = "base", seed: int = 0) -> Training:
 
 
 def loss_and_gradients(implementation: str, batch) -> tuple[float, dict[str, torch.Tensor]]:
-    """Of the training loss, the encoder's attention in one of its forms."""
+    """The training loss and its gradients, with one of the encoder's forms of attention."""
     training = start()
     training.model.encoder.set_attn_implementation(implementation)
     if implementation == "eager":
@@ -96,7 +96,7 @@ def loss_and_gradients(implementation: str, batch) -> tuple[float, dict[str, tor
 
 
 def keep_weights(encoder) -> None:
-    """Leave the attention weights where the losses look for them."""
+    """Keep the attention weights where the losses read them."""
     for block in encoder.block:
         attention = block.layer[0].SelfAttention
         attention.register_forward_hook(
@@ -105,7 +105,7 @@ def keep_weights(encoder) -> None:
 
 
 def error(found: torch.Tensor, expected: torch.Tensor) -> float:
-    """Relative to the size of what is expected."""
+    """The error relative to the norm of the expected tensor."""
     return ((found.float() - expected.float()).norm() / expected.float().norm()).item()
 
 
@@ -208,7 +208,7 @@ def test_attention_for_training_also_evaluates_in_single_precision(batch):
 
 @pytest.fixture(scope="module")
 def small_models(tmp_path_factory):
-    """A folder with a model of every size, its layer norms unlike each other as after training."""
+    """A folder with a model of every size, whose layer norms differ as they do after training."""
     folder = tmp_path_factory.mktemp("small")
     for size in SIZES:
         model = start(size).model
@@ -345,7 +345,7 @@ def test_the_examples_of_a_step_are_the_same_every_time():
 # Training
 
 
-# of the first steps of seed 0, as they were when the shipped models were made
+# the losses of the first steps with seed 0, as in the training of the shipped models
 LOSSES = {
     False: {
         0: {
@@ -453,7 +453,7 @@ train.main()
 
 
 def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> list[str]:
-    """The command, with small batches and measurements; return the prompts that it measures on."""
+    """Run the command with small batches and evaluations; return the prompts of the evaluations."""
     asked = []
 
     def measure(write, style, **_):
@@ -475,8 +475,8 @@ def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A tiny training killed in its fifth step, a checkpoint half in place, then gone on with; and
-    the same in one go.
+    """A tiny training that was killed in its fifth step, with a partial checkpoint, and resumed;
+    and the same training without interruption.
     """
     folder = tmp_path_factory.mktemp("trained")
     command = [sys.executable, "-c", TRAIN, "--out", str(folder / "killed"), *WRITE]
@@ -493,7 +493,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def causal(tmp_path_factory):
-    """A tiny training of a causal model, and the prompts of its measurements."""
+    """A tiny training of a causal model, and the prompts of its evaluations."""
     folder = tmp_path_factory.mktemp("trained") / "causal"
     with pytest.MonkeyPatch.context() as patch:
         return folder, train_few(patch, folder, "--size", "causal")

@@ -1,5 +1,5 @@
-"""The training of the extractive reader: what it is shown, what it is taught, that it goes on after
-a kill; and what the benchmark measures.
+"""The training of the extractive reader: its examples, its losses, resuming after a kill; and what
+the benchmark measures.
 """
 
 import json
@@ -122,7 +122,7 @@ class Killed(Exception):
 
 @pytest.fixture
 def few(monkeypatch):
-    """Small worlds and few facts to measure on."""
+    """Make worlds small and measure on few facts."""
 
     def draw(books, facts, seed):
         return draw_reading(books, 24, seed)
@@ -190,7 +190,7 @@ def test_what_is_measured_was_never_trained_on():
 
 
 def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():
-    """A real run, on a world of its own that was not measured for the figure."""
+    """A real run on another world than that of the figure."""
     examples = draw_reading(open_books(33, 400), 210, seed=33)
     asked = [(one.query, reading.paragraph_of(one)) for one in examples]
     found = reading.read(reading.open_reader(MODELS / "mini-reader"), asked)

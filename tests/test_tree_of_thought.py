@@ -62,7 +62,7 @@ def test_two_states_are_kept_and_one_with_its_answer_waits():
     program = tree_of_thought(QUESTION, prompts=PROMPTS, b=2, depth=2)
     requests, found = play(program, replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the other one has its answer
-    assert requests[4] == proposing(SEEN + MORE, NORWAY)  # two are left: no vote
+    assert requests[4] == proposing(SEEN + MORE, NORWAY)  # only two are left, so there is no vote
     assert len(requests) == 5 and found.answer == "Oslo"
 
 

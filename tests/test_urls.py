@@ -1,4 +1,4 @@
-"""Addresses, and where a key may be sent: not in clear text to another machine, unless asked to."""
+"""Addresses, and where keys are sent: not in clear text to another machine, unless asked for."""
 
 import pytest
 

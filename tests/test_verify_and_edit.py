@@ -25,7 +25,7 @@ ASK = "Q: What is Grieg's capital?\nA:"
 
 
 def test_chains_that_agree_are_kept():
-    """Three of five: at least half."""
+    """Three of five chains agree, which is at least half."""
     chains = drawn(
         LUND, "A. The answer is Oslo.", "The answer is the Oslo", "B.", "The answer is oslo"
     )

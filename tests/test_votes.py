@@ -1,4 +1,4 @@
-"""Majorities."""
+"""Majority votes."""
 
 import pytest
 
@@ -10,9 +10,9 @@ from ircotlib.votes import majority
     [
         (["Oslo", "Bergen", "Bergen"], "Bergen"),
         (["Oslo", "The Nile.", "the nile", "Oslo", "Nile"], "The Nile."),  # as first written
-        (["Bergen", "Oslo", "Oslo", "Bergen"], "Bergen"),  # of as many, the first
+        (["Bergen", "Oslo", "Oslo", "Bergen"], "Bergen"),  # of equally many, the first
         (["", "", "", "Oslo"], "Oslo"),
-        (["The", "the", "Oslo"], "Oslo"),  # nothing once normalised
+        (["The", "the", "Oslo"], "Oslo"),  # empty after normalisation
         (["", ""], ""),
         (["The", ""], "The"),
         ([], ""),

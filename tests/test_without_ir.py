@@ -1,5 +1,5 @@
-"""The systems that do not retrieve, and Self-Ask and Plan-and-Solve with retrieval: replies played
-by hand, the exact requests compared; and their own demonstrations.
+"""The systems that do not retrieve, and Self-Ask and Plan-and-Solve with retrieval, tested by
+playing replies and comparing the exact requests; also their demonstrations.
 """
 
 import inspect
@@ -30,13 +30,13 @@ OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")
 
 
 def write(question, paragraphs=(), thoughts=(), **fields):
-    """A prompt that shows what it was given."""
+    """A prompt that shows its arguments."""
     shown = " ".join(paragraph.id for paragraph in paragraphs)
     return "|".join([question.text, shown, " ".join(thoughts), *map(str, fields.values())]).rstrip()
 
 
 def stages(*names):
-    """A prompt writer for each stage, which says the stage before all else."""
+    """A prompt writer for each stage; its prompts begin with the name of the stage."""
 
     def named(name):
         return lambda *given, **fields: f"{name}|{write(*given, **fields)}"
@@ -490,8 +490,8 @@ def test_there_are_as_many_demonstrations_as_searchain_shows(system, stage, fami
 
 
 def replies_of(system, stage, family):
-    """What a model writes that goes on as in the demonstrations: each less its prompt, the
-    template filled with its question.
+    """The replies of a model that continues as the demonstrations do: each demonstration without
+    its prompt, which is the template filled with its question.
     """
     template = read_template(system, stage)
     for block in own(system, stage, family):
@@ -504,7 +504,7 @@ def replies_of(system, stage, family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_demonstrations_are_in_the_format_that_the_systems_read(family):
-    """The answers are those that the data set has, the same in every system."""
+    """The answers are those of the data set, and the same in every system."""
     asked = dict(replies_of("least_to_most", "decompose", family))
     answers = {}
     for block in own("least_to_most", "solve", family):

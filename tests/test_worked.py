@@ -1,4 +1,4 @@
-"""Worked examples: each step asks for one fact by name, and the names come from the question, the
+"""Worked examples: each step asks for one fact by name, and each name comes from the question, the
 main passage or an earlier step.
 """
 

@@ -1,9 +1,9 @@
 """Trains the agent, the causal model that plays every system: python -m training.agent --out FOLDER
 
-It is taught transcripts: the systems' own programs, played on training worlds with the replies that
-it should give. A checkpoint is written every two minutes and when it is interrupted (Ctrl-C), and
-the same command goes on from it. The folder then holds a plain model with its tokenizer,
-training.json (how it was made) and training.jsonl (its curves).
+It learns from transcripts: the systems' own programs, played on training worlds with the replies
+that it should give. A checkpoint is written every two minutes and at Ctrl-C; the same command
+resumes from it. At the end, the folder holds a plain model with its tokenizer, training.json (how
+it was made) and training.jsonl (the training curves).
 """
 
 import json
@@ -26,33 +26,37 @@ from training.evaluate_agent import draw_plays, judge_plays, summarise
 from training.muon import Muon
 from training.train import split_weights
 
-REST = 0.3  # of the learning rate of matrices: that of all other weights
-MIDDLE, KNOWING = 3, 0.3  # where states must name what they are about, and the weight of that
-TOKENS = 3000  # of a step, padding included
+REST = 0.3  # learning rate of all other weights, as a share of that of the matrices
+MIDDLE, KNOWING = 3, 0.3  # `middle` and `knowing` of causal_loss
+TOKENS = 3000  # in the batch of a step, including padding
 CHUNK = 40  # steps whose transcripts are drawn together, about one world
 LONGEST = 1024  # tokens of a transcript
-SHORT, EARLY = 260, 0.02  # tokens of a transcript in so large a share of the steps, the first
+SHORT, EARLY = 260, 0.02  # longest transcript, in tokens, in the first 2% of the steps
 EVALUATE_EVERY = 400  # steps
-PLAYS = 104  # questions played to evaluate
+PLAYS = 104  # questions played in each evaluation
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What one training is made of. `peak`: the highest learning rate of matrices."""
+    """The options of one training. `peak`: the highest learning rate of the matrices."""
 
     steps: int
     seed: int
     peak: float
 
     def learning_rate(self, step: int) -> float:
-        """150 steps of warm-up, at most a tenth of all; flat to 55%, then linear to 2%."""
+        """The learning rate of a step: warm-up over 150 steps, or a tenth of all steps if that is
+        less; constant to 55% of the steps; then linear to 2% of the peak.
+        """
         falling = 1 - 0.98 * (step / self.steps - 0.55) / 0.45
         rising = (step + 1) / min(150, max(1, self.steps // 10))
         return self.peak * min(1.0, rising, max(0.02, falling))
 
 
 def draw_chunk(number: int, recipe: Recipe) -> list[dict[str, torch.Tensor]]:
-    """The batches of CHUNK steps, of transcripts about one world, those as long together."""
+    """The batches of CHUNK steps, in random order. Their transcripts are about one world; each
+    batch has transcripts of similar length.
+    """
     rng = random.Random(f"{recipe.seed} {number}")
     longest = SHORT if number * CHUNK < EARLY * recipe.steps else LONGEST
     library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
@@ -67,7 +71,7 @@ def draw_chunk(number: int, recipe: Recipe) -> list[dict[str, torch.Tensor]]:
 
 
 def cut_rows(rows: list[Encoded]) -> list[list[Encoded]]:
-    """Rows in full batches, those of like length together; what is left over is not used."""
+    """Sort rows by length and cut them into full batches; an incomplete last batch is dropped."""
     batches, batch = [], []
     for row in sorted(rows, key=lambda row: len(row.tokens)):
         if (len(batch) + 1) * len(row.tokens) > TOKENS:
@@ -78,10 +82,10 @@ def cut_rows(rows: list[Encoded]) -> list[list[Encoded]]:
 
 
 def start_training(recipe: Recipe) -> Training:
-    """A training of which nothing is done."""
+    """A training at step 0, with new weights."""
     model = make_agent_model(make_agent_tokenizer(), recipe.seed)
     teacher = CausalTeacher(model.config.hidden_size)
-    for weight in teacher.parameters():  # else their losses would at first outweigh the others
+    for weight in teacher.parameters():  # otherwise these losses would at first outweigh the rest
         torch.nn.init.zeros_(weight)
     matrices, rest = split_weights(model, teacher)
     adam = torch.optim.AdamW(rest, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
@@ -89,7 +93,7 @@ def start_training(recipe: Recipe) -> Training:
 
 
 def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
-    """One step of the optimizers, in single precision; return the parts of the loss."""
+    """Take one step of the optimizers, in single precision; return the parts of the loss."""
     model, teacher = training.model, training.teacher
     loss, parts = causal_loss(model, teacher, batch, MIDDLE, KNOWING)
     model.zero_grad()
@@ -103,7 +107,7 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
 
 
 def train(out: Path, recipe: Recipe) -> None:
-    """Train the agent, or go on with it from its checkpoint, and write it to `out`."""
+    """Train the agent, resuming from its checkpoint if there is one, and write it to `out`."""
     torch.set_num_threads(1)
     training = start_training(recipe)
     checkpoint = resume(training, out)
@@ -114,7 +118,7 @@ def train(out: Path, recipe: Recipe) -> None:
 
 
 def take_steps(training: Training, recipe: Recipe) -> Iterator[dict[str, float]]:
-    """Take each step that is left; give the parts of its loss."""
+    """Take the remaining steps; yield the parts of the loss of each."""
     chunk = None
     for step in range(training.step, recipe.steps):
         if chunk is None or step % CHUNK == 0:
@@ -131,7 +135,9 @@ def _measure(model: torch.nn.Module) -> dict:
 
 
 def write_agent(training: Training, out: Path, about: dict) -> None:
-    """Write the model in half precision, its tokenizer, how it was made, and its curves."""
+    """Write the model in half precision, its tokenizer, the record of its training (`about`), and
+    its curves.
+    """
     make_agent_tokenizer().save_pretrained(out)
     training.model.half().save_pretrained(out)
     about |= {
@@ -150,7 +156,7 @@ def main() -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
     add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
-    add("--steps", type=read_count, default=11_500, help="900 take about ten minutes")
+    add("--steps", type=read_count, default=11_500, help="900 steps take about ten minutes")
     add("--seed", type=read_number, default=0)
     add("--peak", type=read_rate, default=1e-2, help="highest learning rate")
     options = parser.parse_args()

@@ -1,5 +1,5 @@
-"""Auto-CoT played with its teacher: an example is written, or examples are followed. Its clusters
-of questions, which no model sees, are left out.
+"""Plays Auto-CoT with its teacher: the agent either writes an example or answers a question below
+written examples. Auto-CoT's clustering of questions is left out, since no model takes part in it.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ MODULE = "auto_cot"
 
 
 def play_auto_cot(mind: Mind, others: Sequence[Mind], teach) -> list[Turn]:
-    """Answer with the examples of other questions in view; without others, write one."""
+    """Answer below examples made from `others`; if there are none, write an example."""
     recorder = Recorder(mind)
     chain, ask = (recorder.writer(MODULE, stage) for stage in ("chain", "ask"))
     if not others:
@@ -27,7 +27,9 @@ def play_auto_cot(mind: Mind, others: Sequence[Mind], teach) -> list[Turn]:
 
 
 def _write(mind: Mind) -> Sequence[str]:
-    """A chain and its answer, as write_example has them."""
+    """The words of a chain, then the sentence with its answer, in the form that write_example
+    returns.
+    """
     chain = auto_cot_chain(mind, Asked(MODULE, "chain", question_of(mind), (), (), {}))
     return (*chain.split(), f"The answer is {mind.conclude()[1].removesuffix('.')}.")
 

@@ -1,5 +1,5 @@
-"""Drawing transcripts: which system plays which question of which world, and what the agent knows
-by heart.
+"""Draws the agent's transcripts: which system plays which question of which world, and lessons in
+what the agent knows by heart.
 """
 
 import random
@@ -20,13 +20,13 @@ from training.agent_transcripts import Transcript, join_turns, locate
 from training.teachers import TEACHERS
 
 STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
-DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # whose chains are longest
-CLOSED = 0.12  # of the transcripts are about the famous entities, without any page
-LESSONS = 0.2  # of the draws are lists of facts, about a seventh of all tokens
-DRILLS = 0.08  # of the draws are five questions that compare, about a tenth of all tokens
-ONE_HOP = 0.15
-CHARACTERS = 2500  # of the transcripts of a play, about, if there are several
-SHORTER = {  # what a system is given in training, so that prompts are as long as they need be
+DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # twice: those with the longest chains
+CLOSED = 0.12  # share of the plays that are about the famous entities, without any page
+LESSONS = 0.2  # share of the draws that are lists of facts; about a seventh of all tokens
+DRILLS = 0.08  # share of the draws that are five comparisons; about a tenth of all tokens
+ONE_HOP = 0.15  # share of the questions with a single hop
+CHARACTERS = 2500  # upper limit for the transcripts kept of one play, if there are several
+SHORTER = {  # settings of systems in training: smaller, so that prompts are no longer than needed
     "CoT-SC": {"n": 1},
     "Recite-and-answer": {"n": 1},
     "Verify-and-Edit": {"n": 3},
@@ -35,7 +35,7 @@ SHORTER = {  # what a system is given in training, so that prompts are as long a
     "InterAug": {"k": 4},
     "ReAct -> CoT-SC": {"n": 1},
 }
-CHOICES = {  # a parameter of a system, and what it is drawn from
+CHOICES = {  # parameters of systems that are drawn for each play, and their values
     "Direct Retrieval": {"k": (3, 5)},
     "DecomP": {"k": (2, 4, 6)},
     "IRCoT QA": {"k": (2, 4, 6, 8)},
@@ -44,13 +44,13 @@ CHOICES = {  # a parameter of a system, and what it is drawn from
     "Self-Ask": {"k": (1, 1, 3)},
     "Plan-and-Solve w/ IR": {"k": (1, 2)},
 }
-SHARES = {  # of the plays; those not named: 1
+SHARES = {  # how often each system is drawn, relative to the others; 1 for those not named
     "SearChain": 5, "Self-Ask": 2, "ReAct": 3, "IRCoT QA": 2.5, "DecomP": 3, "DSP": 1.5,
     "Tree-of-Thought w/ IR": 1.5, "SearChain w/o IR": 1, "SearChain w/o Verification": 0.5,
     "SearChain w/o Completion": 0.5, "CoT-SC": 0.2, "CoT": 0.6, "Direct Prompting": 0.6,
     "InterAug": 0.7, "NoR QA": 0.6, "OneR QA": 0.8, "ReAct -> CoT-SC": 0.2,
 }  # fmt: skip
-IN_MEMORY = (  # systems that need no page
+IN_MEMORY = (  # systems that can answer from memory
     "Direct Prompting", "CoT", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most",
     "Plan-and-Solve", "NoR QA", "SearChain w/o IR", "SearChain",
 )  # fmt: skip
@@ -66,7 +66,7 @@ class Drawn(NamedTuple):
 
 
 def taught_systems() -> dict[str, System]:
-    """The systems that ask the agent: those whose program, and not another's, is played."""
+    """The systems that ask the agent, by name, without those whose prompts another one covers."""
     alike = ("IRCoT", "IRCoT QA w/o reader", "OneR")
     return {
         n: one for n, one in all_systems().items() if (one.stages or one.reads) and n not in alike
@@ -75,14 +75,16 @@ def taught_systems() -> dict[str, System]:
 
 @cache
 def measured() -> frozenset:
-    """The questions of the default laboratory, whatever their wording: never trained on."""
+    """The questions of the default laboratory, in any wording: they are never trained on."""
     return frozenset(
         riddle.meaning for name in ALL_DATASETS for riddle in make_dataset(name, SEED, SIZE).riddles
     )
 
 
 def make_library(seed: int) -> Library:
-    """A training world: 1,200 pages, or 600 in which fewer names are more alike."""
+    """A training world: one third have 1,200 pages, the others 600 with fewer different names,
+    which are more easily confused.
+    """
     size, variety = ((1200, 1.0), (600, 0.6), (600, 0.4))[seed % 3]
     try:
         return Library(make_world(seed, size, held_out=False, variety=variety))
@@ -92,20 +94,20 @@ def make_library(seed: int) -> Library:
 
 @cache
 def famous_library() -> Library:
-    """The default laboratory's world; of its pages none is ever shown."""
+    """The default laboratory's world, which is asked about from memory."""
     return Library(famous_world())
 
 
 def draw_question(library: Library, dataset: str, rng: random.Random) -> Riddle:
-    """A question of any kind of a data set."""
+    """Draw a question of one of the kinds of a data set, or of a single hop."""
     kinds = list(ALL_DATASETS[dataset])
     kind = "1hop" if rng.random() < ONE_HOP and dataset in DATASETS else rng.choice(kinds)
     return draw_riddle(library.world, rng, dataset, kind)
 
 
 def draw_famous(dataset: str, rng: random.Random) -> Riddle:
-    """A question about the default laboratory that is not among those measured, of which the agent
-    knows the first fact at least by heart.
+    """Draw a question about the default laboratory that is not among those measured, and whose
+    first fact, at least, the agent knows by heart.
     """
     while True:
         riddle = draw_question(famous_library(), dataset, rng)
@@ -114,7 +116,7 @@ def draw_famous(dataset: str, rng: random.Random) -> Riddle:
 
 
 def draw_transcripts(library: Library, rng: random.Random) -> list[Drawn]:
-    """The transcripts of one play, or some of them; or a lesson; or drills."""
+    """Draw the transcripts of one play, or some of them; or a lesson; or five drills."""
     draw = rng.random()
     if draw < LESSONS:
         return [Drawn(draw_lesson(rng), "lesson", "", "")]
@@ -138,7 +140,7 @@ def _draw_system(rng: random.Random) -> System:
 
 
 def _choose(transcripts: list[Transcript], rng: random.Random) -> list[Transcript]:
-    """Some of the transcripts of a play, for those of one play are much alike."""
+    """Choose some of the transcripts of a play: they resemble each other."""
     chosen, length = [], 0
     for one in rng.sample(transcripts, len(transcripts)):
         if not chosen or length + len(one.text) < CHARACTERS:
@@ -148,7 +150,9 @@ def _choose(transcripts: list[Transcript], rng: random.Random) -> list[Transcrip
 
 
 def play_turns(system: System, mind: Mind, closed: bool = False) -> list[Turn]:
-    """The turns of a system on a question; closed: the first one only."""
+    """Play a system on a question and return its turns. `closed`: without pages, so that only the
+    first turn of SearChain is of use.
+    """
     setting = dict(SHORTER.get(system.name, {}))
     for name, values in CHOICES.get(system.name, {}).items():
         setting[name] = mind.rng.choice(values)
@@ -161,7 +165,7 @@ def play_turns(system: System, mind: Mind, closed: bool = False) -> list[Turn]:
 
 
 def _draw_others(mind: Mind) -> list[Mind]:
-    """Minds at work on the questions of examples; none in two plays of five."""
+    """Minds for the questions of Auto-CoT's examples; none in two plays of five."""
     rng, library = mind.rng, mind.library
     count = 0 if rng.random() < 0.4 else rng.choice((2, 3))
     riddles = [draw_question(library, mind.riddle.dataset, rng) for _ in range(count)]

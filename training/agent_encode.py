@@ -1,4 +1,4 @@
-"""Transcripts as tensors: what is to be written, and the places that the losses look at."""
+"""Turns transcripts into tensors: the tokens to write, and the positions that the losses need."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from training.agent_words import make_agent_tokenizer
 from training.causal_encode import ComparedAt, DecidedAt, SourceAt, StatedAt, WrittenAt
 from training.encode import make_table
 
-MADE_UP = 0.2  # weight of the tokens of a name that cannot be known
+MADE_UP = 0.2  # weight of tokens that the agent cannot know, such as those of invented names
 TABLES = {
     "written": WrittenAt,
     "sources": SourceAt,
@@ -23,8 +23,8 @@ TABLES = {
 
 
 class Encoded(NamedTuple):
-    """The tokens of a transcript, and its tables without the row; `weights`: of what is written;
-    `counts`: how many tokens of each span are.
+    """The tokens of a transcript, and its TABLES without their column `row`. `weights`: one for
+    each row of "written"; `counts`: the number of written tokens of each span.
     """
 
     tokens: list[int]
@@ -34,7 +34,7 @@ class Encoded(NamedTuple):
 
 
 def encode_transcript(transcript: Transcript) -> Encoded:
-    """The tokens of a transcript and the positions of all that the losses need."""
+    """Tokenize a transcript and find the positions that the losses need."""
     tokenizer = make_agent_tokenizer()
     found = tokenizer.backend_tokenizer.encode(transcript.text)
     starts = [start for start, _ in found.offsets]
@@ -81,8 +81,8 @@ def _fill(
 
 
 def _copy(copied, ids: list[int], place: dict[int, int], starts: list[int]):
-    """The tokens of a name, each with the place where it is to be seen: the first where the fact
-    is known, the others where they stand.
+    """The positions before the tokens of a copied name, each with the position to look at: for the
+    first token where the fact is known, for the others the token's own place in the source.
     """
     at, source = place[copied.at], place.get(copied.source)
     end = bisect_left(starts, copied.at + len(copied.name))
@@ -100,7 +100,9 @@ def _name(subject: str, relation: str) -> tuple[int, int, int]:
 
 
 def make_batch(rows: Sequence[Encoded]) -> dict[str, torch.Tensor]:
-    """Sequences padded on the right, and their tables with the row first; `weights`: [written]."""
+    """A batch: `input_ids` [rows, length], padded on the right to a multiple of 32; the TABLES,
+    [n, columns]; `weights` [n] of the rows of "written".
+    """
     longest = -(-max(len(row.tokens) for row in rows) // 32) * 32
     ids = torch.zeros(len(rows), longest, dtype=torch.long)
     tables = {name: [] for name in TABLES}

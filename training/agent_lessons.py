@@ -1,5 +1,5 @@
-"""What the agent knows by heart, and how it is taught: lists of facts, each asked for as systems
-ask, without any page. And drills in comparing, which are too few elsewhere.
+"""What the agent knows by heart, and how it learns it: lessons, which are lists of facts in the
+systems' wordings, without any page. Also drills in comparing values, which plays train too rarely.
 """
 
 import random
@@ -15,17 +15,17 @@ from training.agent_library import Library
 from training.agent_mind import PLAIN, Mind
 from training.agent_transcripts import Decided, Span, Transcript, locate
 
-FAMOUS = 300  # entities of the default laboratory, those that most other pages name
-FACTS = 12  # of a lesson
-FORMS = (  # how a fact is asked for; what follows it is the value and a full stop
+FAMOUS = 300  # entities of the default laboratory that are known: those that most pages name
+FACTS = 12  # in a lesson
+FORMS = (  # how a fact is asked for; the value and a full stop follow
     "[Query {n}]: {question}\n[Answer {n}]: ",
     "Follow up: {question}\nIntermediate answer: ",
     "{n}. {sentence}",
     "{sentence}",
     "{sentence}",
 )
-BETWEEN = ("\n", "\n", "\n", " ", " ")
-COMPARING = (
+BETWEEN = ("\n", "\n", "\n", " ", " ")  # what separates the facts of a lesson, for each form
+COMPARING = (  # data sets and kinds of questions of the drills
     ("hotpotqa", "comparison"),
     ("hotpotqa", "comparison"),
     ("2wikimultihopqa", "comparison"),
@@ -41,14 +41,14 @@ COMPARING = (
 
 @cache
 def famous_world() -> World:
-    """The default laboratory's world; of its pages none is ever shown."""
+    """The default laboratory's world, none of whose pages is shown in training."""
     return make_dataset("hotpotqa").world
 
 
 @cache
 def known_facts() -> dict[Fact, str]:
-    """What the agent knows by heart: all facts of the popular entities, and of the entities of the
-    default laboratory that other pages name most often.
+    """What the agent knows by heart: all facts of the popular entities, and of the FAMOUS entities
+    of the default laboratory that other pages name most often.
     """
     entities, popular = famous_world().entities, make_popular()
     named = Counter(value for one in entities.values() for value in one.facts.values())
@@ -58,7 +58,7 @@ def known_facts() -> dict[Fact, str]:
 
 
 def draw_lesson(rng: random.Random) -> Transcript:
-    """A list of known facts in one form; only the values are to be written."""
+    """Draw a list of known facts in one form; only their values are to be written."""
     form = rng.randrange(len(FORMS))
     text, spans, decided = "", [], []
     for n, fact in enumerate(rng.sample(list(known_facts()), FACTS), start=1):
@@ -72,7 +72,7 @@ def draw_lesson(rng: random.Random) -> Transcript:
 
 
 def _lead(form: str, n: int, fact: Fact, value: str) -> str:
-    """All of a fact before its value."""
+    """The text of a fact up to its value."""
     world = famous_world()
     relation = world.relation(*fact)
     sentence = word_thought(PLAIN, relation, world.entities[fact.subject], value)
@@ -82,7 +82,7 @@ def _lead(form: str, n: int, fact: Fact, value: str) -> str:
 
 
 def draw_drill(library: Library, rng: random.Random) -> Transcript:
-    """A question that compares, with its facts given: only what follows is to be written."""
+    """Draw a comparison whose facts are given; only the conclusion and the answer are written."""
     dataset, kind = rng.choice(COMPARING)
     riddle = draw_riddle(library.world, rng, dataset, kind)
     mind = Mind(riddle, library, known_facts().get, rng)

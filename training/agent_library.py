@@ -1,5 +1,5 @@
-"""A training world with all that is not the agent: what retrieves from it as in a run, and what
-extracts as the shipped reader does.
+"""A training world with everything but the agent: retrieval as in a run, and a simulated extractive
+reader with errors like those of the shipped one.
 """
 
 import random
@@ -15,28 +15,28 @@ from ircotlib.retrieval.bm25 import BM25, open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.text import normalise_answer
 
-MISSED = 0.08  # of the retrievals do not have their best paragraph
-SURE, UNSURE = (8.0, 2.0), (-4.0, 3.0)  # mean and deviation of the reader's confidence
-MISREAD = 0.03  # of the answers that a paragraph states are not found
-NOTHING = 0.3  # of the unsure answers are none at all
-MISLED = 0.1  # of those that none states are given surely
+MISSED = 0.08  # share of the retrievals whose best paragraph is left out
+SURE, UNSURE = (8.0, 2.0), (-4.0, 3.0)  # mean and standard deviation of the reader's confidence
+MISREAD = 0.03  # share of the answers stated in the paragraph that the reader does not find
+NOTHING = 0.3  # share of its wrong answers with low confidence that are empty
+MISLED = 0.1  # share of its wrong answers that have high confidence
 
 
 class Library:
-    """A world, and what answers requests about it that are not for the agent."""
+    """A world, and the answers to all requests about it that do not go to the agent."""
 
     def __init__(self, world: World):
         self.world, self.by_kind = world, names_by_kind(world.entities)
         self.backend = _open(world)
 
     def passage(self, paragraph: Paragraph) -> Passage:
-        """The passage of the world that a paragraph of the corpus is."""
+        """The passage of the world that a paragraph of the corpus was made from."""
         return next(one for one in self.world.pages[paragraph.title] if one.text == paragraph.text)
 
     def answer(
         self, request: Request, asked: Callable[[str], Fact | None], rng: random.Random
     ) -> object:
-        """The reply to a request; `asked`: the fact that a query asks for, None: none."""
+        """The reply to a request. `asked`: maps a query to the fact that it asks for, or None."""
         match request:
             case Retrieve():
                 return self._retrieve(request, rng)
@@ -54,7 +54,9 @@ class Library:
         return tuple(paragraph for paragraph, _ in found)[missed:]
 
     def _extract(self, passage: Passage, fact: Fact | None, rng: random.Random) -> Extracted:
-        """The value where the passage states the fact, else another one, mostly unsurely."""
+        """The fact's value if the passage states it; otherwise a wrong value or none, mostly with
+        low confidence.
+        """
         stated = {span.relation: passage.text[span.start : span.end] for span in passage.spans}
         if fact and passage.title == fact.subject and fact.relation in stated:
             if rng.random() >= MISREAD:
@@ -75,5 +77,5 @@ def _open(world: World) -> BM25:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         corpus = write_corpus(Path(folder) / "corpus", paragraphs)
         backend = open_index(corpus, Path(folder) / "index")
-        backend.corpus = paragraphs  # in memory, for the folder goes
+        backend.corpus = paragraphs  # in memory: the folder is deleted
     return backend

@@ -1,5 +1,5 @@
 """What the agent believes while it answers a question: what it has read, knows by heart, or makes
-up; teachers write its replies from this.
+up. The teachers write its replies from these beliefs.
 """
 
 import random
@@ -18,15 +18,15 @@ from ircotlib.laboratory.wording import word_thought
 from ircotlib.laboratory.worked import Step, WorkedExample, work_out
 from training.agent_library import Library
 
-PLAIN = "hotpotqa"  # the data set in whose sentences it thinks
+PLAIN = "hotpotqa"  # the data set whose wordings the agent uses in its sentences
 LONG = "eli5"  # the data set whose answers are whole chains
 PERSONS = frozenset(PARTS["person"][0])  # first names
 
-NOBODY = 0.7  # of the names made up: those of a page, if at all, only by chance
+NOBODY = 0.7  # share of made-up names that are random, and so name an entity only by chance
 
 
 class Told(NamedTuple):
-    """A fact that the agent states; `passage`: where it has read it, None: nowhere."""
+    """A fact that the agent states. `passage`: where it has read the fact, or None."""
 
     value: str
     fact: Fact
@@ -36,11 +36,13 @@ class Told(NamedTuple):
 
 @dataclass
 class Mind:
-    """The agent at work on one question. `knows(fact)`: a value it knows by heart, or None.
+    """The agent at work on one question. `knows(fact)` returns the value that it knows by heart, or
+    None.
 
-    `values`: what it believes each step's answer to be. `asked`: the facts its queries and
-    sentences are about; `aims`: those of its noun phrases. `told`: what it stated, in order.
-    `unsure`: the steps whose values it made up. `shown`: the passages that stood in its prompts.
+    `values`: the answer that it believes each step to have. `asked`: the step and the fact of each
+    query and sentence; `aims`: the fact of each noun phrase; `said`: the value in each sentence.
+    `told`: the facts it has settled on, in order. `unsure`: the steps whose values it made up.
+    `shown`: the passages its prompts have shown. `notes`: what is kept from turn to turn.
     """
 
     riddle: Riddle
@@ -66,11 +68,11 @@ class Mind:
         return self.worked.steps
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Discard the answers of all steps, to start over."""
         self.values.clear()
 
     def subject(self, n: int) -> str:
-        """Whom step n is about, as far as the agent has come."""
+        """The entity that step n asks about, according to what the agent believes so far."""
         step = self.steps[n]
         return self.values.get(step.after[-1], step.fact.subject) if step.after else step.fact[0]
 
@@ -79,24 +81,24 @@ class Mind:
         return self.library.world.relation(*self.steps[n].fact)
 
     def fact(self, n: int) -> Fact:
-        """What step n asks for, of whom the agent believes it to be about."""
+        """The fact that step n asks for, with the subject that the agent believes it to have."""
         return Fact(self.subject(n), self.steps[n].fact.relation)
 
     def ask(self, n: int) -> str:
-        """The sub-question of step n."""
+        """Word the sub-question of step n."""
         step = self.steps[n]
         text = step.question.replace(step.fact.subject, self.subject(n))
         self.asked[text] = n, self.fact(n)
         return text
 
     def phrase(self, n: int) -> str:
-        """The noun phrase for what step n asks for."""
+        """Word what step n asks for as a noun phrase."""
         text = self.relation(n).phrase.format(x=self.subject(n))
         self.aims[text] = self.fact(n)
         return text
 
     def say(self, n: int) -> str:
-        """The sentence that states what the agent believes of step n."""
+        """Word the agent's answer to step n as a sentence."""
         subject = Entity(self.subject(n), "", "")
         text = word_thought(PLAIN, self.relation(n), subject, self.values[n])
         self.asked[text] = n, self.fact(n)
@@ -104,8 +106,8 @@ class Mind:
         return text
 
     def find(self, n: int, paragraphs: Sequence[Paragraph] = (), guess: bool = True) -> bool:
-        """Settle what the agent believes of step n: what paragraphs state, else what it knows, else
-        what it makes up (if it may). Return whether it is not made up.
+        """Settle on an answer to step n: what the paragraphs state, otherwise what the agent knows,
+        otherwise, if `guess`, a made-up value. Return whether the answer was read or known.
         """
         fact = self.fact(n)
         for passage in self.read(paragraphs):
@@ -118,7 +120,7 @@ class Mind:
         return False
 
     def _make_up(self, n: int) -> str:
-        """A value of the right kind; the one that the question asks after, as often as not."""
+        """Make up a value of the right kind: half of the time the one a yes-no question names."""
         is_sought = self.riddle.sought and self.steps[n].fact in self._compared()
         if is_sought and self.rng.random() < 0.5:
             return self.riddle.sought
@@ -136,29 +138,29 @@ class Mind:
         return True
 
     def accept(self, n: int, value: str) -> None:
-        """Believe what was said of step n elsewhere."""
+        """Believe an answer to step n that comes from elsewhere, such as from feedback."""
         self.values[n] = value
         self.unsure.discard(n)
 
     def read(self, paragraphs: Sequence[Paragraph]) -> list[Passage]:
-        """The passages of paragraphs, which count as shown."""
+        """Mark the passages of paragraphs as shown, and return them."""
         passages = [self.library.passage(one) for one in paragraphs]
         self.shown |= dict.fromkeys(passages)
         return passages
 
     def is_stated(self, n: int, paragraphs: Sequence[Paragraph]) -> str | None:
-        """What paragraphs state of step n."""
+        """The answer to step n that paragraphs state, or None."""
         values = (stated(passage, self.fact(n)) for passage in self.read(paragraphs))
         return next(filter(None, values), None)
 
     def gives_up(self, n: int) -> bool:
-        """Whether the agent, not knowing step n, says so: of persons it does, of all else it makes
-        something up. A rule, so that it can learn when.
+        """Whether the agent, if it does not know step n, says so: only if step n is about a person.
+        Otherwise it makes up an answer. The rule is arbitrary, but it can be learned.
         """
         return self.subject(n).split()[0] in PERSONS
 
     def find_all(self, paragraphs: Sequence[Paragraph] = (), first: int = 0) -> list[str]:
-        """The sentences of all steps from one on."""
+        """Settle on answers to the steps from `first` on, and return their sentences."""
         said = []
         for n in range(first, len(self.steps)):
             self.find(n, paragraphs)
@@ -171,7 +173,7 @@ class Mind:
         return self.riddle.dataset == LONG
 
     def conclude(self) -> tuple[str, str]:
-        """The sentences that follow from what the agent believes, "" for none, and the answer."""
+        """The concluding sentences, "" if there are none, and the answer, from what it believes."""
         names = {step.answer: self.values[n] for n, step in enumerate(self.steps)}
         thus = rename(" ".join(self.worked.conclusion), names)
         if self.is_long:
@@ -184,7 +186,7 @@ class Mind:
         return thus, names[self.steps[-1].answer]
 
     def _decide(self) -> tuple[str, str]:
-        """Whether what the question asks after is what the agent believes."""
+        """The conclusion about the value that the question names: yes or no, or a verdict."""
         n = next(n for n, step in enumerate(self.steps) if step.fact in self._compared())
         holds, words = self.values[n] == self.riddle.sought, {"o": self.values[n]}
         words |= {"x": self.riddle.sought, "a": self.steps[0].fact.subject}
@@ -195,7 +197,9 @@ class Mind:
         return CLAIM_THOUGHTS[answer].format(**words), answer
 
     def _compare(self, thus: str) -> tuple[str, str]:
-        """The conclusion of a comparison of two values: as in truth, or the other way round."""
+        """The conclusion of a comparison, and its answer; the opposite of those of the worked
+        example where the agent's values compare the other way.
+        """
         compared = [n for n, step in enumerate(self.steps) if step.fact in self._compared()]
         now = [self.values[n] for n in compared]
         if _order([self.steps[n].answer for n in compared]) == _order(now):
@@ -207,20 +211,20 @@ class Mind:
 
 
 def stated(passage: Passage, fact: Fact) -> str | None:
-    """The value of a fact that a passage states."""
+    """The value of a fact in a passage, or None if the passage does not state it."""
     spans = (one for one in passage.spans if one.relation == fact.relation)
     span = next(spans, None) if passage.title == fact.subject else None
     return passage.text[span.start : span.end] if span else None
 
 
 def _order(values: Sequence[str]) -> int:
-    """Which of two years is earlier, or whether two names are the same."""
+    """1 if the first of two years is earlier, or if two names are the same; otherwise 0."""
     a, b = values
     return int(a < b) if a.isdigit() else int(a == b)
 
 
 def rename(text: str, names: dict[str, str]) -> str:
-    """A text with each name replaced by another, all at once."""
+    """A text in which each key of `names` is replaced by its value, all in one pass."""
     pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     return re.sub(rf"\b(?:{pattern})\b", lambda found: names[found[0]], text)
 
@@ -238,7 +242,7 @@ OPPOSITE = {"yes": "no", "no": "yes", YES: NO, NO: YES}
 
 
 def turn_round(text: str, answer: str, riddle: Riddle) -> tuple[str, str]:
-    """A conclusion and its answer if the comparison comes out the other way."""
+    """The opposite of a comparison's conclusion, and the opposite of its answer."""
     if answer in OPPOSITE:
         return rename(text, OTHERWISE), OPPOSITE[answer]
     named = [fact.subject for fact in riddle.facts if fact.subject in riddle.text]

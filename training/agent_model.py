@@ -1,4 +1,4 @@
-"""The agent's model: a plain Llama, whose attention the losses can look at."""
+"""The agent's model: a plain Llama whose attention can be supervised in training."""
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -8,11 +8,13 @@ from training.model import order_numbers
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD = 128, 4, 5, 256
 POSITIONS = 4096
-SPREAD = 0.02  # standard deviation of weights in the beginning
+SPREAD = 0.02  # standard deviation of the initial weights
 
 
 def make_agent_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForCausalLM:
-    """Make an untrained model for a tokenizer; numbers near each other begin alike."""
+    """Make an untrained model for a tokenizer. Its embeddings of numbers are initialised so that
+    near numbers are similar.
+    """
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),

@@ -1,5 +1,5 @@
-"""A system's own program, played on a training world with a teacher's replies: what it asks the
-agent, and what the agent should write.
+"""Plays a system's own program on a training world with a teacher's replies. The result is what the
+system asks the agent, and what the agent should write.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from training.agent_mind import Mind
 from training.agent_words import count_tokens
 
 STYLE, WINDOW, WRITTEN = "agent", 1024, 200
-DIRECT = 0.15  # of the readers answer directly
+DIRECT = 0.15  # share of the plays whose reader answers directly, without a chain of thought
 
 
 class Asked(NamedTuple):
@@ -31,14 +31,14 @@ class Asked(NamedTuple):
 
     @property
     def so_far(self) -> str:
-        """What the agent has written, and was told, on this question so far."""
+        """All that the agent has written about this question, and the feedback it was given."""
         return " ".join(self.thoughts)
 
 
 class Reply(NamedTuple):
-    """What the agent should write. `ends`: whether it then stops; `taught`: whether it is to learn
-    this, or only makes a mistake here that it is to deal with later; `sure`: whether it can be
-    known at all.
+    """What the agent should write. `ends`: whether it stops after that. `taught`: whether it is
+    trained on this reply; a mistake that it should only learn to deal with is not taught. `sure`:
+    whether the agent can know this reply at all.
     """
 
     text: str
@@ -48,8 +48,8 @@ class Reply(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A prompt, and what is to be written after it; `stopped`: how much of that the program took,
-    and the text that stopped it there.
+    """A prompt, and the reply to be written after it. `taken`: the part of the reply that the
+    program received; `stopped`: the stop text that ended it, "" if none did.
     """
 
     stage: str
@@ -63,7 +63,7 @@ Teach = Callable[[Mind, Asked], Reply | str]
 
 
 class Recorder:
-    """The prompt writers of a system's stages, which remember what each prompt was written for."""
+    """Makes the prompt writers of a system's stages, and remembers what each prompt was for."""
 
     def __init__(self, mind: Mind):
         self.mind, self.asked = mind, {}
@@ -86,18 +86,18 @@ class Recorder:
 
 @cache
 def open_prompt(system: str, stage: str) -> Prompt:
-    """The prompt writer of a stage, as a bench opens it for the agent."""
+    """The prompt writer of a stage: the same as a bench opens for the agent."""
     return Prompt((), _count_long, read_template(system, stage, STYLE), WINDOW - WRITTEN)
 
 
 def _count_long(text: str) -> int:
-    """As count_tokens, where it matters: the words of a short text are fewer than any limit."""
+    """The tokens of a long text; for a short one, which fits any limit, a quick estimate."""
     return count_tokens(text) if len(text) > 2500 else len(text) // 4
 
 
 def play(system: System, mind: Mind, teach: Mapping[str, Teach], **setting) -> list[Turn]:
-    """Play a system on the question of a mind; return the agent's turns. `teach`: the teacher of
-    each "module/stage".
+    """Play a system on the question of a mind and return the agent's turns. `teach`: the teachers
+    by "module/stage"; `setting`: parameters of the system's program.
     """
     recorder = Recorder(mind)
     prompts = {stage: recorder.writer(system.module, stage) for stage in system.stages}
@@ -123,7 +123,7 @@ def question_of(mind: Mind) -> Question:
 def play_program(
     program: Program, recorder: Recorder, mind: Mind, teach: Mapping[str, Teach]
 ) -> list[Turn]:
-    """Play any program whose prompts come from a recorder."""
+    """Play a program whose prompts come from a recorder and return the agent's turns."""
     turns, reply = [], None
     while True:
         try:
@@ -167,7 +167,7 @@ def _turn(request: Generate | Sample, asked: Asked, said: Reply | str) -> Turn:
 
 
 def _stopped(text: str, stop: Stop) -> str:
-    """The text that stops a reply, "" where it comes to its own end."""
+    """The first stop text in a reply, or "" if there is none."""
     found = (
         [(text.find(mark), mark) for mark in stop if mark in text]
         if isinstance(stop, tuple)

@@ -1,5 +1,5 @@
-"""Turns joined to transcripts: all that the agent writes of one text that grows is one sequence,
-with where each word of it comes from.
+"""Joins turns into transcripts, and finds where each word of them comes from. Turns whose prompts
+extend one growing text become one sequence.
 """
 
 import re
@@ -16,8 +16,8 @@ from training.places import DIFFERENT, EARLIER, LATER, SAME, last_word
 
 
 class Span(NamedTuple):
-    """What the agent writes: text[start:end], whether it stops there, and whether all of it can be
-    known but for names.
+    """A part that the agent writes: text[start:end]. `ends`: whether it stops there; `sure`:
+    whether the agent can know this text (made-up names apart).
     """
 
     stage: str
@@ -28,8 +28,8 @@ class Span(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """A name or value, where it stands in what was read or written before, and where it is known
-    there (of "X wrote it.", at the end).
+    """A name or value at `at` that already stands at `source`. `known`: the place there from which
+    a causal model can know it; in "X wrote it." this is the end of the sentence.
     """
 
     at: int
@@ -39,7 +39,7 @@ class Copied(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """Where a fact of a passage is known, and where its value stands."""
+    """A fact of a passage: the place from which it is known, and that of its value."""
 
     known: int
     value: int
@@ -47,14 +47,16 @@ class Stated(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """Where a value is written, or what asks for it or states it begins, and of which fact."""
+    """A place just before which the agent must know what it writes about, and the fact: where a
+    value is written, or where a question, phrase or sentence about the fact begins.
+    """
 
     at: int
     fact: Fact
 
 
 class Compared(NamedTuple):
-    """A value, the other one before it, and how they compare (places.py)."""
+    """Two values that are compared: the later one, the earlier one, and the outcome (places.py)."""
 
     at: int
     other: int
@@ -63,10 +65,11 @@ class Compared(NamedTuple):
 
 @dataclass
 class Transcript:
-    """A text, the spans of it that the agent writes, and where its words come from, in characters.
+    """A text, the spans that the agent writes, and where their words come from; all positions are
+    in characters.
 
-    `stopped`: what stopped the last reply; `reply`: that reply. `made_up`: names that cannot be
-    known, where they are written first.
+    `reply`: the last reply; `stopped`: the stop text that ended it. `made_up`: the start and end of
+    each made-up name where it is first written.
     """
 
     text: str
@@ -81,7 +84,9 @@ class Transcript:
 
 
 def join_turns(turns: Sequence[Turn]) -> list[Transcript]:
-    """The transcripts of a play: a prompt that goes on where a text ended is part of it."""
+    """The transcripts of a play: a turn whose prompt begins with an earlier transcript extends it;
+    any other begins a new one.
+    """
     transcripts: list[Transcript] = []
     for turn in turns:
         grows = (t for t in reversed(transcripts) if turn.prompt.startswith(t.text))
@@ -108,12 +113,12 @@ def _write_turn(transcript: Transcript, turn: Turn) -> None:
 
 
 def _after(reply: str) -> str:
-    """A reply as it stands after its prompt: on a new line, or after a space."""
+    """A reply as it follows its prompt: after its own line break, otherwise after a space."""
     return reply if reply.startswith("\n") else f" {reply}"
 
 
 def _finish(transcript: Transcript) -> None:
-    """The last reply is shown whole, whatever the program took of it."""
+    """Extend the last span to the whole reply, even if the program received only part of it."""
     last = transcript.spans[-1]
     transcript.text = transcript.text[: last.start] + _after(transcript.reply.text)
     ends = transcript.reply.ends
@@ -121,7 +126,7 @@ def _finish(transcript: Transcript) -> None:
 
 
 def locate(transcript: Transcript, mind: Mind) -> Transcript:
-    """Find where each name and value that the agent writes comes from."""
+    """Fill in where each name and value that the agent writes comes from."""
     told = defaultdict(list)
     for one in mind.told:
         told[one.value].append(one)
@@ -137,7 +142,7 @@ def locate(transcript: Transcript, mind: Mind) -> Transcript:
 
 
 def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[Decided]:
-    """Where a sub-question, a phrase or a sentence about a fact begins."""
+    """Find where the agent begins a sub-question, a phrase or a sentence about a fact."""
     facts = mind.aims | {text: fact for text, (_, fact) in mind.asked.items()}
     texts = sorted(facts, key=len, reverse=True)
     for found in re.finditer("|".join(map(re.escape, texts)), transcript.text) if texts else ():
@@ -146,8 +151,8 @@ def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[Decided]:
 
 
 def _locate_name(transcript, name, at, before, told: list[Told], sentences) -> None:
-    """Where a name is copied from: the passage that states it, when it is told of first, else
-    where it stood last.
+    """Find where a name is copied from: at the place where the agent first states it, from the
+    passage that it has read; otherwise from where the name stood last.
     """
     first = told.pop(0) if told else None
     place = sentences.get(first.fact) if first and first.passage else None
@@ -162,7 +167,9 @@ def _locate_name(transcript, name, at, before, told: list[Told], sentences) -> N
 
 
 def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tuple[int, int]]]:
-    """The facts that shown passages state in the text: where the value is, and where known."""
+    """Find the facts of the shown passages in the text, each with the place of its value and the
+    place from which it is known.
+    """
     for passage in mind.shown:
         for span in passage.spans:
             _, found = find_sentence(passage, span.relation)
@@ -178,8 +185,8 @@ def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tup
 
 
 def _find_compared(transcript: Transcript, mind: Mind) -> Iterator[Compared]:
-    """The comparison of the two values that the question compares, or of one with that which it
-    asks after, where both stand.
+    """Find the comparison of the two values that the question compares, or of one value with the
+    one that the question names, if the text has both.
     """
     facts = [mind.riddle.thoughts[n].fact for n in mind.riddle.compared]
     steps = [n for n, step in enumerate(mind.steps) if step.fact in facts and n in mind.values]
@@ -209,12 +216,12 @@ def _outcome(a: str, b: str) -> int:
 
 
 def _mentions(transcript: Transcript, value: str) -> list[int]:
-    """Where a value ends a sentence."""
+    """The places where a value ends a sentence."""
     return [found.start() for found in re.finditer(re.escape(f"{value}."), transcript.text)]
 
 
 def _pattern(mind: Mind) -> re.Pattern:
-    """Any name or value that the agent may write."""
+    """A pattern of all names and values that the agent may write, the longest first."""
     names = {name for told in mind.told for name in (told.value, told.fact.subject)}
     names |= {step.fact.subject for step in mind.steps} | {
         *mind.values.values(),

@@ -1,4 +1,4 @@
-"""The agent's tokenizer: a token a word, a line break, or a mark of a system's format."""
+"""The agent's tokenizer: one token for each word, line break, or mark of a system's format."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from ircotlib.laboratory.verdicts import CLAIM_THOUGHTS
 from ircotlib.paths import PROMPTS
 from training.model import list_words
 
-MARKS = {  # token -> what it stands for, longer ones before what they begin with
+MARKS = {  # token -> the text that it stands for; a text before any other that it begins with
     "WikipediaTitle": "Wikipedia Title:",
     "AreFollowUps": "Are follow up questions needed here:",
     "FollowUp": "Follow up:",
@@ -70,8 +70,8 @@ WORDS = (
 
 @cache
 def make_agent_tokenizer() -> PreTrainedTokenizerFast:
-    """Make the tokenizer: what it encodes it decodes to the same text; years are two tokens of two
-    digits, unknown words <unk>.
+    """Make the tokenizer. Known words are decoded to the text that was encoded; a year is two
+    tokens of two digits; an unknown word is <unk>.
     """
     vocabulary = dict.fromkeys(["<pad>", "</s>", "<unk>", *BREAKS, *MARKS, *_words()])
     numbered = {word: number for number, word in enumerate(vocabulary)}
@@ -110,7 +110,7 @@ def _words() -> Iterator[str]:
 
 
 def _table_texts() -> Iterator[str]:
-    """The wordings of SearChain's data sets."""
+    """The wordings of the laboratory's versions of SearChain's data sets."""
     for table in ("verdicts", "explanations", "slots"):
         yield from (" ".join(row.values()) for row in read_table(table))
     yield from (MEETING, MEETING_THOUGHT, *CLAIM_THOUGHTS.values(), ask_claim("x"))

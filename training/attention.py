@@ -1,8 +1,8 @@
-"""Attention of T5 encoders for training on a CPU: in half precision throughout, and with few passes
-over the matrix of weights.
+"""Faster attention of T5 encoders for training on a CPU: half precision throughout, and few passes
+over the attention weights.
 
-In models as small as these the matrices of rows x heads x length x length take most of the time.
-The bias is one matrix for all rows.
+In models as small as these, the attention weights, rows x heads x length x length, take most of the
+time. The position bias is one matrix for all rows.
 """
 
 import torch
@@ -10,8 +10,8 @@ from transformers import AttentionInterface, AttentionMaskInterface
 
 
 class _Attention(torch.autograd.Function):
-    """Attention with a position bias, heads x queries x keys, and a padding column, rows x 1 x
-    keys; returns the states and the weights.
+    """Attention with a position bias [heads, queries, keys] and a padding column [rows, 1, keys];
+    returns the states and the attention weights.
     """
 
     @staticmethod
@@ -46,8 +46,8 @@ class _Attention(torch.autograd.Function):
 def teaching_attention(
     module, query, key, value, mask, *, position_bias=None, **_
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What transformers calls; the weights stay in `module.weights` for the losses that look at
-    them.
+    """The attention function that transformers calls. It keeps the attention weights in
+    `module.weights` for supervised attention.
     """
     states, module.weights = _Attention.apply(
         *(part.bfloat16() for part in (query, key, value)), position_bias, mask
@@ -58,8 +58,8 @@ def teaching_attention(
 def padding_column(
     *, attention_mask: torch.Tensor | None = None, dtype: torch.dtype = torch.float32, **_
 ) -> torch.Tensor | None:
-    """What is added to the scores of each key, rows x 1 x longest: 0 for a token, very low for
-    padding; None: no padding.
+    """What is added to the score of each key, [rows, 1, keys]: 0 for a token, a very low number for
+    padding. None if nothing is padded.
     """
     if attention_mask is None or attention_mask.all():
         return None

@@ -1,5 +1,5 @@
-"""The causal language model, which stands for GPT-3: a plain GPT-NeoX, initialised so that it can
-learn to read, and its attention in training.
+"""The causal language model that stands in for GPT-3: a plain GPT-NeoX, initialised so that it can
+learn to read, with attention that can be supervised in training.
 """
 
 import torch
@@ -16,16 +16,16 @@ from transformers.masking_utils import sdpa_mask
 from training.model import HEAD_WIDTH
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD = 128, 4, 6, 256
-ROTARY, BASE = 8, 1000  # dimensions of a head that know positions, and the base of their angles
+ROTARY, BASE = 8, 1000  # dimensions of a head with rotary positions, and the base of their angles
 POSITIONS = 8192
-# nats by which a head that begins as "previous word" prefers that word to its neighbours
+# how much, in nats, a head initialised as "previous word" prefers that word to its neighbours
 PEAK = 4.0
-NEAR = 3  # layers, the first, whose heads begin like that
+NEAR = 3  # the number of first layers whose heads are initialised like that
 
 
 def make_causal_model(vocabulary: int, seed: int) -> GPTNeoXForCausalLM:
-    """Make an untrained causal model, initialised to attend to what resembles the query, in the
-    first layers to the words just before it.
+    """Make an untrained causal model. Its heads are initialised to attend to words that resemble
+    the query; those of the first layers attend to the words just before it.
     """
     torch.manual_seed(seed)
     rotary = {
@@ -56,8 +56,8 @@ def make_causal_model(vocabulary: int, seed: int) -> GPTNeoXForCausalLM:
 
 @torch.no_grad()
 def _initialise(model: GPTNeoXForCausalLM) -> None:
-    """Embeddings and feed-forward layers as in T5, whose output is scaled by the width: here the
-    last layer norm does it.
+    """Initialise embeddings and feed-forward layers as in T5. T5 also scales its output by the
+    width; here the last layer norm does that.
     """
     model.gpt_neox.embed_in.weight.normal_()
     model.gpt_neox.final_layer_norm.weight.fill_(WIDTH**-0.5)
@@ -68,8 +68,8 @@ def _initialise(model: GPTNeoXForCausalLM) -> None:
 
 
 def _initialise_attention(attention: nn.Module, near: bool) -> None:
-    """Mimetic initialisation (Trockman and Kolter 2023) on the dimensions without positions;
-    `near`: head h looks h + 1 words back.
+    """Mimetic initialisation (Trockman and Kolter 2023) of the dimensions without positions.
+    `near`: head h also attends to the word h + 1 places back.
     """
     query, key, value = attention.query_key_value.weight.view(HEADS, 3, HEAD_WIDTH, WIDTH).unbind(1)
     for part in (query, key, value):
@@ -91,8 +91,8 @@ def _initialise_attention(attention: nn.Module, near: bool) -> None:
 def remembering_attention(
     module, query, key, value, mask, *, scaling, **options
 ) -> tuple[torch.Tensor, None]:
-    """The usual attention, in single precision (on a CPU its gradients are the faster ones); the
-    losses look at `module.looks`.
+    """The usual attention, in single precision, whose gradients are faster on a CPU. It keeps
+    queries and keys in `module.looks` for supervised attention.
     """
     module.looks = query * scaling, key
     with torch.autocast(query.device.type, enabled=False):
@@ -104,7 +104,9 @@ def remembering_attention(
 def weights_at(
     attention: nn.Module, head: int, row: torch.Tensor, at: torch.Tensor, source: torch.Tensor
 ) -> torch.Tensor:
-    """How much a head of a layer attends from positions `at` to positions `source`, all [n]."""
+    """The attention weights [n] of a head from positions `at` to positions `source`; `row`, `at`
+    and `source` have shape [n].
+    """
     query, key = (part[:, head] for part in attention.looks)
     scores = (query[row, at][:, None] * key[row]).sum(-1)
     later = torch.arange(key.shape[1], device=row.device) > at[:, None]

@@ -19,7 +19,7 @@ class WrittenAt(NamedTuple):
 
 
 class SourceAt(NamedTuple):
-    """A position, and that where the token to write next is to be seen."""
+    """A position, and the earlier one to attend to for the token to write next."""
 
     row: int
     at: int
@@ -27,8 +27,8 @@ class SourceAt(NamedTuple):
 
 
 class StatedAt(NamedTuple):
-    """Where a fact is known, first and last word of its subject, its relation, and the first word
-    of its value.
+    """The position from which a fact is known, the first and last token of its subject, its
+    relation, and the first token of its value.
     """
 
     row: int
@@ -40,7 +40,9 @@ class StatedAt(NamedTuple):
 
 
 class DecidedAt(NamedTuple):
-    """Where a value is written next, first and last word of its subject, and its relation."""
+    """The position before a value to write, the first and last token of its subject, and its
+    relation.
+    """
 
     row: int
     at: int
@@ -50,7 +52,7 @@ class DecidedAt(NamedTuple):
 
 
 class ComparedAt(NamedTuple):
-    """A value, the other one before it, and the outcome."""
+    """The positions of a value and of an earlier one, and how they compare."""
 
     row: int
     at: int
@@ -59,22 +61,22 @@ class ComparedAt(NamedTuple):
 
 
 def encode_causal(examples: list[Example], tokenizer) -> dict[str, torch.Tensor]:
-    """Turn examples into sequences: `input_ids` [rows, length], a prompt and its target without the
-    end; padding on the right.
+    """Turn examples into sequences: `input_ids` [rows, length], a prompt and its target without
+    </s>, padded on the right.
 
-    All else are places in them, [n, columns]: `written` (WrittenAt), `sources`, `stated`, `decided`
-    (of values only: a name that concludes is known too late), `compared`. `tokenizer`: one that
-    puts </s> after a text.
+    The other tensors are tables of positions, [n, columns]: `written` (WrittenAt), `sources`,
+    `stated`, `decided` and `compared`. `decided` has values only, since the subject of a conclusion
+    is known too late. `tokenizer` must put </s> after every text.
     """
     stop, asked = tokenizer.convert_tokens_to_ids([".", "Q"])
     return join(encode(examples, tokenizer), stop, asked)
 
 
 def join(batch: dict[str, torch.Tensor], stop: int, asked: int) -> dict[str, torch.Tensor]:
-    """The sequences of a batch of prompts and targets (encode.encode); `stop`, `asked`: the tokens
-    that end a sentence and begin a question.
+    """Join the prompts and targets of a batch (encode.encode). `stop`: the token that ends a
+    sentence; `asked`: the token that begins a question.
     """
-    lengths = (batch["attention_mask"].sum(1) - 1).tolist()  # a prompt that goes on does not end
+    lengths = (batch["attention_mask"].sum(1) - 1).tolist()  # without </s>: the target follows
     rows = _join_rows(batch, lengths)
     known = {
         (row, at): _known_at(rows[row], at, lengths[row], stop)
@@ -106,8 +108,8 @@ def _pad(rows: list[list[int]]) -> torch.Tensor:
 
 
 def _known_at(ids: list[int], at: int, end: int, stop: int) -> int:
-    """Where a fact is known whose value begins at `at`: there, or at the end of the sentence when
-    more than a name is left of it.
+    """The position from which a fact is known whose value begins at `at`: this one, or the end of
+    the sentence if more than the value is left of it.
 
     "Its author was X." is known at X, "X wrote it." only after it.
     """
@@ -150,8 +152,8 @@ def _all_sources(
 def _find_seen(
     ids: list[int], length: int, sources: list[int], seen: dict[int, int | None], question: int
 ) -> Iterator[tuple[int, int]]:
-    """Where each copied token is to be seen: a value that is read where its fact is known (`seen`),
-    any other name where it was last mentioned.
+    """Find the position to attend to for each copied token: for a value that is read, where its
+    fact is known (`seen`); for any other name, where it was last mentioned.
     """
     last = None
     for at, source in enumerate(sources):
@@ -171,8 +173,8 @@ def _find_seen(
 
 
 def _last_mention(ids: list[int], at: int, first: int, source: int) -> int:
-    """The last place from `first` on where the two words at `at` stand already, else the source
-    given.
+    """The last earlier position, not before `first`, of the same two tokens as at `at`; `source` if
+    there is none.
     """
     for place in range(at - 2, first - 1, -1):
         if ids[place : place + 2] == ids[at : at + 2]:
@@ -181,8 +183,8 @@ def _last_mention(ids: list[int], at: int, first: int, source: int) -> int:
 
 
 def _compared(compared: list[list[int]], lengths: list[int]) -> Iterator[ComparedAt]:
-    """The comparisons in which the other value comes before; a value of the target is at its input
-    there (encode.encode).
+    """The comparisons whose other value comes first. Positions in the target are those of the
+    decoder's inputs (encode.encode).
     """
     for row, side, at, other_side, other, outcome in compared:
         here, there = (

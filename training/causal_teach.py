@@ -1,6 +1,6 @@
 """The losses that teach the causal model to read.
 
-What a T5's encoder learns of a whole paragraph must be known here from the words before.
+Where a T5's encoder sees the whole paragraph, this model sees only the words before.
 """
 
 import torch
@@ -11,13 +11,13 @@ from training.causal import weights_at
 from training.causal_encode import DecidedAt
 from training.teach import OUTCOMES, looking_loss, naming_loss
 
-MIDDLE = 4  # layers after which a state must name what it is about
-COMPARING = 2  # the layer whose head 1 looks from one compared value back to the other
+MIDDLE = 4  # the number of layers after which a state must name what it is about
+COMPARING = 2  # the layer whose head 1 attends from one compared value back to the other
 
 
 class CausalTeacher(nn.Module):
-    """The heads used in training only: from a state they read the words of the subject and the
-    value, the relation, and how values compare.
+    """The heads used in training only. From a state they predict the words of the subject and of
+    the value, the relation, and how two values compare.
     """
 
     def __init__(self, width: int):
@@ -35,8 +35,8 @@ def causal_loss(
     middle: int = MIDDLE,
     knowing: float = 0.5,
 ) -> tuple[torch.Tensor, dict[str, float]]:
-    """The loss of a batch, and its parts by name (teach.total_loss). `middle`: layers after which
-    a state must name what it is about; `knowing`: the weight of that.
+    """The loss of a batch, and its parts by name (as teach.total_loss). `middle`: the number of
+    layers after which a state must name what it is about; `knowing`: the weight of these losses.
     """
     out = model.base_model(batch["input_ids"], output_hidden_states=True, use_cache=False)
     attentions = [_attention(layer) for layer in model.base_model.layers]
@@ -63,7 +63,7 @@ def _attention(layer: nn.Module) -> nn.Module:
 def _writing_loss(
     written: torch.Tensor, token: torch.Tensor, weights: torch.Tensor | None
 ) -> torch.Tensor:
-    """Mean loss of writing tokens [n] from logits [n, vocabulary]; `weights`: of the tokens."""
+    """Mean loss of writing tokens [n] from logits [n, vocabulary], weighted by `weights` [n]."""
     if weights is None:
         return nn.functional.cross_entropy(written, token)
     losses = nn.functional.cross_entropy(written, token, reduction="none")
@@ -73,7 +73,9 @@ def _writing_loss(
 def _knowing_loss(
     teacher: CausalTeacher, states: torch.Tensor, places: torch.Tensor, embedding: torch.Tensor
 ) -> torch.Tensor:
-    """Subject and relation, and the value where it is given, must be told."""
+    """The loss of predicting subject and relation from the states at `places`, and also the value
+    if the table has it (StatedAt).
+    """
     here, heads = states[places[:, 0], places[:, 1]], (teacher.words, teacher.relation)
     loss = naming_loss(*heads, here, places[:, 2:4], places[:, 4], embedding)
     if places.shape[1] == len(DecidedAt._fields):
@@ -85,7 +87,7 @@ def _knowing_loss(
 def _comparing_loss(
     teacher: CausalTeacher, attentions: list, states: torch.Tensor, compared: torch.Tensor
 ) -> torch.Tensor:
-    """From a value, the one before must be looked at, and the outcome told."""
+    """The losses of attending from a value to the one before it, and of predicting the outcome."""
     row, at, other, outcome = compared.T
     looking = looking_loss([weights_at(attentions[COMPARING], 1, row, at, other)])
     told = teacher.outcome(states[row, at]).float()

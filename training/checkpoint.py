@@ -1,5 +1,5 @@
-"""A training under way (ours): its steps, its curves and its checkpoint. This is written every two
-minutes and when the training is stopped; the same command goes on from it.
+"""A training in progress (ours): its steps, its curves and its checkpoint. The checkpoint is
+written every two minutes and when the training is stopped; the same command resumes from it.
 """
 
 import json
@@ -23,8 +23,8 @@ Parts = dict[str, float]  # of a loss, by name
 
 @dataclass
 class Training:
-    """A training under way: all that a checkpoint holds. `recipe`: the options that decide what it
-    gives.
+    """A training in progress: everything that a checkpoint holds. `recipe`: the options that decide
+    the result.
     """
 
     model: nn.Module
@@ -40,7 +40,7 @@ class Training:
         return parts | {type(one).__name__: one for one in self.optimizers}
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint, whole or not at all."""
+        """Write a checkpoint atomically."""
         state = {name: part.state_dict() for name, part in self._parts().items()}
         state |= {"step": self.step, "seconds": self.seconds, "curves": self.curves}
         state |= {"recipe": self.recipe}
@@ -49,13 +49,13 @@ class Training:
         partial.replace(path)
 
     def restore(self, path: Path) -> None:
-        """Go on from a checkpoint. ValueError, in one line, where it cannot be read, or was begun
-        with other options or by a version that did not keep them.
+        """Resume from a checkpoint. Raises ValueError if it cannot be read, if its training has
+        other options, or if it was written by a version that did not keep them.
         """
         try:
             state = torch.load(path, weights_only=True, map_location=self.model.device)
             recipe = state.get("recipe")
-        except Exception as error:  # of any kind: torch reads a damaged file as far as it can
+        except Exception as error:  # a damaged file can make torch raise almost any of them
             reason = str(error).partition("\n")[0]
             remedy = "delete it to start again"
             raise ValueError(f"{path}: found no checkpoint ({reason}); {remedy}") from None
@@ -66,9 +66,7 @@ class Training:
 
 
 def check_recipe(path: Path, found: dict | None, expected: dict) -> None:
-    """Raise ValueError, which names the options that differ, where a checkpoint has another recipe
-    or none.
-    """
+    """Raise ValueError, naming the differences, if a checkpoint has another recipe or none."""
     remedy = "give the options that it was begun with, or another --out"
     if found is None:
         raise ValueError(f"{path}: found no options in this checkpoint, expected them; {remedy}")
@@ -81,7 +79,7 @@ def check_recipe(path: Path, found: dict | None, expected: dict) -> None:
 
 
 def resume(training: Training, out: Path) -> Path:
-    """Go on from the checkpoint in a folder, if there is one; return its path."""
+    """Resume from the checkpoint in a folder, if there is one; return its path in any case."""
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / "checkpoint.pt"
     if checkpoint.exists():
@@ -96,12 +94,12 @@ def run_steps(
     measure: Callable[[], dict],
     every: int,
 ) -> None:
-    """Take all steps that are left, with a progress bar and checkpoints. `taken` takes a step at a
-    time and gives the parts of its loss. After every `every` steps a line is added to the curves:
-    the mean losses, and what `measure` finds.
+    """Take the remaining steps, with a progress bar and checkpoints. Iterating over `taken` takes
+    one step at a time and yields the parts of its loss. After each `every` steps, and after the
+    last one, a row is added to the curves: the mean losses, and what `measure` returns.
 
-    Ctrl-C and SIGTERM let the step end and the checkpoint be written, then KeyboardInterrupt is
-    raised; a second one ends the training at once.
+    After Ctrl-C or SIGTERM, the current step is finished and the checkpoint is written; then
+    KeyboardInterrupt is raised. A second signal ends the training at once.
     """
     started, saved, losses = time.time() - training.seconds, time.time(), {}
     first, steps = training.step, training.recipe["steps"]
@@ -132,8 +130,8 @@ def _note(training: Training, losses: dict[str, list[float]], found: dict) -> di
 
 @contextmanager
 def _notice_signals() -> Iterator[list[int]]:
-    """The list that the first SIGINT or SIGTERM is put into; a second one raises
-    KeyboardInterrupt.
+    """Within the block, the first SIGINT or SIGTERM is added to the list that is returned; a second
+    one raises KeyboardInterrupt.
     """
     noticed: list[int] = []
 
@@ -151,8 +149,8 @@ def _notice_signals() -> Iterator[list[int]]:
 
 
 def run_command(train: Callable[..., None], *arguments: object) -> None:
-    """Train as a command does: an error ends it with one line and status 2; Ctrl-C with a line that
-    says how to go on, and status 130.
+    """Call `train` as a command: a ValueError ends the program with one line and status 2; Ctrl-C
+    ends it with a line that says how to resume, and status 130.
     """
     try:
         train(*arguments)

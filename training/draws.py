@@ -1,5 +1,5 @@
-"""Drawing what a shipped model is trained on: questions, paragraphs with distractors,
-demonstrations, chains that have begun.
+"""Draws the examples that a shipped model is trained on: questions, paragraphs with distractors,
+demonstrations, and chains that are partly written.
 """
 
 import random
@@ -19,9 +19,9 @@ from training.examples import (
     write_prompt,
 )
 
-# of the training questions have a single hop: only they show whether values are read, not guessed
+# share of the questions with a single hop: only they show whether values are read, not guessed
 ONE_HOP = 0.25
-CONCLUDED = {
+CONCLUDED = {  # the kinds of questions, by data set, whose conclusions are also trained alone
     "hotpotqa": ("comparison",),
     "2wikimultihopqa": ("comparison", "bridge_comparison"),
     "iirc": ("age", "count", "count", "count"),
@@ -30,10 +30,9 @@ CONCLUDED = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the examples of a step are like: so many paragraphs and demonstrations, and the share of
-    chains that have begun.
+    """What the examples of a step are like: the numbers of paragraphs and of demonstrations.
 
-    `style`: how the family of models is prompted.
+    `begun`: the share of chains that are partly written; `style`: how the model is prompted.
     """
 
     paragraphs: int
@@ -45,8 +44,8 @@ class Plan:
 def draw_question(
     world: World, rng: random.Random, dataset: str, dialect: str | None = None
 ) -> Riddle:
-    """Draw a training question of a data set, of one hop or of one of its kinds (all alike, for the
-    longer ones are harder).
+    """Draw a training question of a data set: of one hop, or of one of its kinds. All kinds are
+    equally frequent, since the longer ones are harder to learn.
     """
     one_hop = dataset != "iirc" and rng.random() < ONE_HOP
     kind = "1hop" if one_hop else rng.choice(list(DATASETS[dataset]))
@@ -62,13 +61,11 @@ def draw_context(
     style: Style = FLAN_T5,
 ) -> list[Passage]:
     """Draw about `count` paragraphs: those of the first `known` thoughts, and distractors that
-    resemble them.
+    resemble them, in random order. The style decides whether the main passage is first or last.
 
-    The main passage is the last or the first, as the style has it.
-
-    Distractors: paragraphs of wrong values (what else a needed paragraph mentions), titles that
-    share a word with a needed one or with such a value, and any others; never the paragraphs of
-    later facts.
+    A distractor is on the page of a value of an entity chosen so far, on a page whose title shares
+    a word with that entity or such a value, or on any other page. It is never a paragraph of a
+    later thought.
     """
     gold = needed(world, riddle, known)
     later = set(needed(world, riddle)) - set(gold)
@@ -97,17 +94,17 @@ def _draw_distractor(world: World, anchor: str, rng: random.Random) -> str:
 
 
 def draw_alike(world: World, title: str, rng: random.Random) -> str:
-    """Draw a title that shares a word with this one (or this one itself)."""
+    """Draw a title that shares a word with this one; it may be the same title."""
     return rng.choice(world.by_word[rng.choice(title.split())])
 
 
 def draw_example(world: World, dataset: str, rng: random.Random, plan: Plan) -> Example:
-    """Draw one example of a world as a data set has it: mostly a chain of thought, sometimes a
-    direct answer, titles, or a chain without paragraphs.
+    """Draw one example in the form of a data set: mostly a chain of thought, sometimes a direct
+    answer, titles, or a chain without paragraphs.
 
-    Three times in ten the demonstrations, and with them the chain, are in the dialect of another
-    data set: what they show is to be followed. Without an instruction only demonstrations can ask
-    for a direct answer.
+    In three of ten examples with demonstrations, the demonstrations and the chain are in the
+    dialect of a random data set, so that the model learns to follow them. In a style without an
+    instruction, only demonstrations can ask for a direct answer.
     """
     is_other = plan.demonstrations and rng.random() < 0.3
     dialect = rng.choice(list(DATASETS)) if is_other else dataset
@@ -132,8 +129,8 @@ def draw_example(world: World, dataset: str, rng: random.Random, plan: Plan) -> 
 def _draw_chain(
     world: World, riddle: Riddle, shots: list[Riddle], rng: random.Random, plan: Plan
 ) -> Example:
-    """A chain of thought that may have begun, with the paragraphs of all of it or of its next
-    sentence.
+    """A chain of thought that may be partly written, with the paragraphs of the whole chain or only
+    those up to its next sentence.
     """
     everything = len(riddle.thoughts)
     done = rng.randrange(1, everything) if rng.random() < plan.begun else 0
@@ -178,8 +175,8 @@ def _show_titles(world: World, shots: list[Riddle], style: Style) -> str:
 def _draw_closed_book(
     world: World, rng: random.Random, dataset: str, dialect: str, style: Style
 ) -> Example:
-    """A question without paragraphs whose first fact at least is a popular one, to be known by
-    heart.
+    """A question without paragraphs whose first fact, at least, is about a popular entity, and so
+    known by heart.
     """
     while True:
         riddle = draw_question(world, rng, dataset, dialect)
@@ -190,19 +187,19 @@ def _draw_closed_book(
 def draw_conclusion(
     world: World, rng: random.Random, dataset: str, style: Style = FLAN_T5
 ) -> Example:
-    """Draw a question without paragraphs, all facts given as the chain so far: only the conclusion
-    is left to write.
+    """Draw a question without paragraphs whose facts are all given as the chain so far, so that
+    only the conclusion is left to write.
 
-    Half the time the facts are in the prompt, as in an IRCoT step, else they begin the target, as
-    in a reader's own chain.
+    Half of the time the facts are in the prompt, as in a step of IRCoT; otherwise they begin the
+    target, as in a reader's own chain.
     """
     riddle = draw_riddle(world, rng, dataset, rng.choice(CONCLUDED[dataset]))
     return _conclude(world, rng, riddle, style)
 
 
 def draw_difference(world: World, rng: random.Random, style: Style = FLAN_T5) -> Example:
-    """Draw an age with its two years as the chain so far and no question: short, for all pairs of
-    years are to be seen often.
+    """Draw a difference of two years: the years are the chain so far, and there is no question. The
+    example is short, so that the model sees all pairs of years often.
     """
     riddle = draw_riddle(world, rng, "iirc", "age")
     short = replace(riddle, text="", thoughts=riddle.thoughts[1:], compared=(0, 1))

@@ -1,4 +1,4 @@
-"""Training examples as tensors: tokens, and the positions of what the losses look at."""
+"""Turns training examples into tensors: tokens, and the positions that the losses need."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,12 +9,12 @@ from ircotlib.laboratory.relations import RELATION_NAMES
 from training.examples import Example
 from training.places import PROMPT, TARGET
 
-IGNORED = -100  # label without a loss
+IGNORED = -100  # the label of tokens that are left out of the loss
 
 
 class StatedRow(NamedTuple):
-    """A value in the prompt, its subject's first mention there, the subject's first and last word,
-    and the relation.
+    """The positions of a value in the prompt and of its subject's first mention there, the first
+    and last token of the subject, and the relation.
     """
 
     row: int
@@ -26,7 +26,9 @@ class StatedRow(NamedTuple):
 
 
 class DecidedRow(NamedTuple):
-    """A value in the target, the first and last word of its subject, and the relation."""
+    """The position of a value in the target, the first and last token of its subject, and the
+    relation.
+    """
 
     row: int
     at: int
@@ -36,7 +38,7 @@ class DecidedRow(NamedTuple):
 
 
 class ComparedRow(NamedTuple):
-    """Side and position of a value and of the other one, and the outcome."""
+    """The side and position of a value and of the one it is compared with, and the outcome."""
 
     row: int
     side: int
@@ -47,7 +49,9 @@ class ComparedRow(NamedTuple):
 
 
 class AboutRow(NamedTuple):
-    """A value in the target, and side and position of its subject's first word."""
+    """The position of a value in the target, and the side and position of its subject's first
+    token.
+    """
 
     row: int
     at: int
@@ -59,8 +63,8 @@ TABLES = {"stated": StatedRow, "decided": DecidedRow, "compared": ComparedRow, "
 
 
 class Tokens(NamedTuple):
-    """The tokens of prompt and target of one example, and their positions by the character they
-    start at, the end token left out.
+    """The tokens of the prompt and the target of one example, and the position of each token by the
+    character at which it starts, without the end token.
     """
 
     prompt: list[int]
@@ -72,11 +76,11 @@ class Tokens(NamedTuple):
 def encode(examples: list[Example], tokenizer) -> dict[str, torch.Tensor]:
     """Turn examples into tensors.
 
-    `input_ids`, `attention_mask` [rows, prompt length]. `labels`, `sources`, `asked` [rows, target
-    length]: what to write, the prompt position it is copied from, and that of the word of the
-    question that asks for it, else -1. And the TABLES, [n, columns]; on the side of the target
-    their positions are those of the decoder's inputs, but for `at` of `decided` and `about`: there
-    those of its outputs.
+    `input_ids`, `attention_mask` [rows, prompt length]. `labels`, `decoder_input_ids`, `sources`,
+    `asked` [rows, target length]; `sources` is the prompt position that a token is copied from, and
+    `asked` that of the word of the question that asks for it; -1 if there is none. The TABLES, [n,
+    columns]: positions in the target are those of the decoder's inputs, except `at` of `decided`
+    and of `about`, which are those of its outputs.
     """
     tokenized = _tokenize(examples, tokenizer)
     batch = _empty_batch(tokenized)
@@ -88,7 +92,7 @@ def encode(examples: list[Example], tokenizer) -> dict[str, torch.Tensor]:
 
 
 def make_table(rows: Iterable[tuple], kind: type) -> torch.Tensor:
-    """Rows of a kind of NamedTuple as a tensor, [n, columns]."""
+    """Rows of one kind of NamedTuple as a tensor [n, columns]."""
     return torch.tensor(list(rows), dtype=torch.long).view(-1, len(kind._fields))
 
 
@@ -110,7 +114,9 @@ def _starts(offsets: list[tuple[int, int]]) -> dict[int, int]:
 
 
 def _empty_batch(tokenized: list[Tokens]) -> dict[str, torch.Tensor]:
-    """Padding only, in lengths that are multiples of 32 and 8: few different shapes are faster."""
+    """Tensors with padding only. Prompt lengths are multiples of 32, target lengths of 8: training
+    is faster with few different shapes.
+    """
     shape = len(tokenized), -(-max(len(one.prompt) for one in tokenized) // 32) * 32
     out_shape = len(tokenized), -(-max(len(one.target) for one in tokenized) // 8) * 8
     return {
@@ -148,7 +154,7 @@ def _fill_tables(
         return (*words, RELATION_NAMES.index(relation))
 
     starts, out_starts = tokens.starts, tokens.out_starts
-    # decoder inputs are one later
+    # the decoder's inputs are shifted one to the right
     inputs = {PROMPT: starts, TARGET: {at: position + 1 for at, position in out_starts.items()}}
     for at, named, *fact in example.stated:
         tables["stated"].append(StatedRow(row, starts[at], starts[named], *name(*fact)))

@@ -1,5 +1,5 @@
-"""How well a shipped model reads: first sentences and whole chains on a held-out world, the
-needed paragraphs given.
+"""Measures how well a shipped model reads: first sentences, answers and whole chains on a held-out
+world, with all needed paragraphs in the prompt.
 """
 
 import random
@@ -14,14 +14,14 @@ from ircotlib.text import answer_from_chain
 from training.draws import draw_context
 from training.examples import Example, make_example
 
-Write = Callable[[list[str]], list[str]]  # prompts -> what a model writes after each
+Write = Callable[[list[str]], list[str]]  # from prompts to what a model writes after each
 
 
 def draw_reading_test(
     world: World, dataset: str, paragraphs: int, questions: int, seed: int, style: Style = FLAN_T5
 ) -> list[tuple[Riddle, Example]]:
-    """Questions with all needed paragraphs among `paragraphs`, no demonstrations and no chain so
-    far.
+    """Questions with their prompts, which have about `paragraphs` paragraphs, all needed ones among
+    them, and no demonstrations; none of the chain is given.
     """
     rng, tests = random.Random(f"reading {dataset} {seed}"), []
     for riddle in make_riddles(world, questions, dataset, seed):
@@ -38,11 +38,11 @@ def reading_accuracy(
     size: int = 1200,
     style: Style = FLAN_T5,
 ) -> dict[str, float]:
-    """Shares, 0 to 1, of first sentences, answers and whole chains that are exactly the gold ones;
-    answers also by kind of question.
+    """The shares, 0 to 1, of first sentences, answers and whole chains that match the gold ones
+    exactly; answers also by kind of question.
 
-    The questions, so many a data set, are about a held-out world of `size` pages; `seed` draws
-    both.
+    `questions` is the number for each data set. They are about a held-out world of `size` pages;
+    `seed` decides both.
     """
     tests = []
     for dataset in DATASETS:
@@ -63,7 +63,7 @@ def reading_accuracy(
 
 
 def writer(model, tokenizer, rows: int = 40, longest: int = 90) -> Write:
-    """What a model in training writes, greedily, `rows` prompts at a time, at most `longest` tokens
+    """Greedy decoding with a model in training: `rows` prompts at a time, at most `longest` tokens
     after each.
     """
 

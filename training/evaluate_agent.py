@@ -1,8 +1,8 @@
-"""How well the agent plays: python -m training.evaluate_agent FOLDER [--closed QUESTIONS]
+"""Measures how well the agent plays: python -m training.evaluate_agent FOLDER [--closed QUESTIONS]
 
-Each of its turns on questions of the default laboratory, all before it gold; then whole systems in
-closed loop, all replies the agent's own and all retrieval real. What was found is printed, and
-written to FOLDER/playing.json.
+First, each of its turns on questions of the default laboratory, given gold replies in all earlier
+turns. Then, with --closed, whole systems in closed loop: all replies are the agent's own and all
+retrieval is real. The results are printed and written to FOLDER/playing.json.
 """
 
 import json
@@ -41,7 +41,7 @@ from training.agent_library import Library
 from training.agent_mind import Mind
 from training.agent_transcripts import Transcript, join_turns, locate
 
-HELD_OUT = 7  # the seed of the world; that of the default laboratory is another
+HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
 
 
 class Play(NamedTuple):
@@ -53,7 +53,7 @@ class Play(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A turn of the agent, and whether all of it is right that can be known."""
+    """A turn of the agent; `right`: whether all of its tokens that the agent can know are right."""
 
     system: str
     stage: str
@@ -65,12 +65,14 @@ class Judged(NamedTuple):
 
 @cache
 def held_out_library() -> Library:
-    """A world none of whose names occur in training, as small as training worlds."""
+    """A world of the size of training worlds, none of whose names occur in training."""
     return Library(make_world(HELD_OUT, 1200))
 
 
 def draw_plays(count: int, seed: int = 0) -> list[Play]:
-    """So many questions of a held-out world, each system and data set in turn, and lessons."""
+    """The plays of `count` questions of a held-out world, systems and data sets taking turns, and
+    of a lesson for every 20 questions.
+    """
     rng, library, systems = random.Random(f"evaluate {seed}"), held_out_library(), []
     found = [Play("lesson", "", draw_lesson(rng)) for _ in range(count // 20)]
     for number in range(count):
@@ -82,14 +84,14 @@ def draw_plays(count: int, seed: int = 0) -> list[Play]:
 
 
 def play_out(system: System, riddle: Riddle, library: Library, rng: random.Random) -> list[Play]:
-    """The transcripts of a system on a question, all replies gold."""
+    """The transcripts of a system on a question with gold replies."""
     mind = Mind(riddle, library, known_facts().get, rng)
     turns = play_turns(system, mind)
     return [Play(system.name, riddle.dataset, locate(one, mind)) for one in join_turns(turns)]
 
 
 def measured_plays(system: System, questions: int, seed: int = 0) -> Iterable[Play]:
-    """A system on so many questions of the default laboratory, its data sets in turn."""
+    """The plays of a system on questions of the default laboratory, its data sets taking turns."""
     rng, library = random.Random(f"measure {system.name} {seed}"), famous_library()
     for number in range(questions):
         riddles = make_dataset(STYLES[number % len(STYLES)]).riddles
@@ -98,8 +100,8 @@ def measured_plays(system: System, questions: int, seed: int = 0) -> Iterable[Pl
 
 @torch.no_grad()
 def judge_plays(model, plays: Sequence[Play], rows: int = 8) -> list[Judged]:
-    """What the model would write of each turn, all before it gold: greedy writing is right exactly
-    where every token is the most probable one.
+    """Judge each turn, given the gold text before it: greedy decoding writes the gold reply exactly
+    if each of its tokens is the most probable one.
     """
     judged, order = [], sorted(plays, key=lambda play: len(play.transcript.text))
     for first in range(0, len(order), rows):
@@ -126,7 +128,7 @@ def _judge(plays: Sequence[Play], right: list[bool], encoded: Sequence) -> Itera
 
 
 def summarise(judged: Sequence[Judged], by: str = "stage") -> dict[str, float]:
-    """The share of turns that are right, by a field."""
+    """The share of turns that are right, for each value of a field of Judged."""
     groups = defaultdict(list)
     for one in judged:
         groups[getattr(one, by)].append(one.right)
@@ -134,7 +136,7 @@ def summarise(judged: Sequence[Judged], by: str = "stage") -> dict[str, float]:
 
 
 def measure_stages(model, questions: int) -> list[Judged]:
-    """Every turn of every system on so many questions of the default laboratory."""
+    """Judge every turn of every system on questions of the default laboratory."""
     judged = []
     for system in tqdm(taught_systems().values(), desc="stages"):
         judged += judge_plays(model, list(measured_plays(system, questions)))
@@ -142,8 +144,9 @@ def measure_stages(model, questions: int) -> list[Judged]:
 
 
 def close_loop(folder: Path, questions: int) -> Iterator[dict]:
-    """Every system on so many test questions of each data set, all replies the agent's own and all
-    retrieval real: the share of predictions without a fault, and the mean measure.
+    """Run every system on `questions` test questions of each data set, with the agent's own replies
+    and real retrieval. Yields for each system and data set the share of predictions without a
+    fault, and the mean of the system's measure.
     """
     p = read_parameters("mini", {"agent": str(folder), "test": questions, "dev": 30}).for_agent()
     for dataset in STYLES:
@@ -164,9 +167,9 @@ def close_loop(folder: Path, questions: int) -> Iterator[dict]:
 def main() -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
-    add("folder", type=Path, help="of the trained agent")
-    add("--questions", type=read_count, default=300, help="of each system, for the stages")
-    add("--closed", type=read_number, default=0, help="of each data set, in closed loop")
+    add("folder", type=Path, help="folder of the trained agent")
+    add("--questions", type=read_count, default=300, help="questions for each system, turn by turn")
+    add("--closed", type=read_number, default=0, help="questions of each data set, in closed loop")
     options = parser.parse_args()
     if not (options.folder / "config.json").is_file():
         refuse(f"found no config.json in {options.folder}, expected the folder of a trained agent")

@@ -1,5 +1,5 @@
-"""How well an extractive reader finds answers, and how well its confidence tells the paragraph that
-states the answer from others; on worlds of the laboratory.
+"""Measures how well an extractive reader finds answers in worlds of the laboratory, and how well
+its confidence distinguishes the paragraph that states the answer from others.
 """
 
 import random
@@ -18,13 +18,14 @@ ROWS = 64  # examples read at a time
 
 
 def open_books(seed: int, size: int, held_out: bool = True) -> list[Encyclopedia]:
-    """The world of a seed as each data set has it."""
+    """The world of a seed in the form of each data set."""
     return [Encyclopedia(make_world(seed, size, d, held_out=held_out), d) for d in DATASETS]
 
 
 def draw_reading(books: Sequence[Encyclopedia], facts: int, seed: int) -> list[Example]:
-    """So many facts of no popular entity, drawn from all data sets in turn: of each a query with
-    its gold paragraph, and one with another paragraph, of all kinds in turn.
+    """Draw `facts` facts about entities that are not popular, from all data sets in turn. For each
+    there are two examples: a query with its gold paragraph, and one with another paragraph, of all
+    kinds in turn.
     """
     rng, drawn, popular = random.Random(f"reading {seed}"), [], make_popular()
     while len(drawn) < 2 * facts:
@@ -44,8 +45,8 @@ def draw_reading(books: Sequence[Encyclopedia], facts: int, seed: int) -> list[E
 def read_examples(
     model: DPRReader, tokenizer: DPRReaderTokenizerFast, examples: Sequence[Example]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The confidence of each example, and whether most likely start and end are the answer's (False
-    where there is none).
+    """The reader's confidence in each example [n], and whether its most likely start and end are
+    those of the answer [n]; False where the paragraph has no answer.
     """
     confidence, right = [], []
     for first in range(0, len(examples), ROWS):
@@ -61,8 +62,8 @@ def read_examples(
 
 
 def measure_reading(model, tokenizer, examples: Sequence[Example]) -> dict[str, float]:
-    """Shares, 0 to 1: of gold paragraphs whose answer is found; and `auc`, of pairs of a gold and
-    another paragraph in which the gold one has more confidence.
+    """Two shares, 0 to 1. `answer`: of the gold paragraphs, those whose answer is found; `auc`: of
+    the pairs of a gold and another paragraph, those where the gold one has higher confidence.
     """
     confidence, right = read_examples(model, tokenizer, examples)
     gold = np.array([example.kind == GOLD for example in examples])
@@ -71,22 +72,22 @@ def measure_reading(model, tokenizer, examples: Sequence[Example]) -> dict[str, 
 
 
 def auc(confidence: np.ndarray, gold: np.ndarray) -> float:
-    """The area under the ROC curve: how often gold is above another, ties counted half."""
+    """The area under the ROC curve: how often gold has higher confidence; ties count half."""
     above = confidence[gold][:, None] - confidence[~gold]
     return float(np.mean((above > 0) + 0.5 * (above == 0)))
 
 
 def f1_at(threshold: float, confidence: np.ndarray, gold: np.ndarray) -> float:
-    """F1 of judging, by confidence above a threshold, whether a paragraph answers (SearChain
-    A.4.1).
+    """F1 of predicting that a paragraph has the answer when the confidence is above a threshold
+    (SearChain A.4.1).
     """
     said = confidence > threshold
     return 2 * float((said & gold).sum()) / max(1, int(said.sum() + gold.sum()))
 
 
 def best_threshold(model, tokenizer, examples: Sequence[Example]) -> float:
-    """The threshold of the highest F1 (SearChain A.4.1), in steps of 0.1; of several, the middle
-    one.
+    """The threshold with the highest F1 (SearChain A.4.1), in steps of 0.1; if several have it,
+    their median.
     """
     confidence, _ = read_examples(model, tokenizer, examples)
     gold = np.array([example.kind == GOLD for example in examples])

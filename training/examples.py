@@ -1,5 +1,5 @@
-"""Training examples from an encyclopedia: a prompt as the systems write it, the target, and where
-each word of the target comes from.
+"""Makes training examples from an encyclopedia: a prompt as the systems write it, the target, and
+where each word of the target comes from.
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ from training.places import (
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One training example.
+    """One training example; positions are in characters.
 
-    `silent`: length of the part of the target that is given, not learned. `complete`: whether the
-    target ends the chain.
+    `silent`: the length of the beginning of the target that is given, not learned. `complete`:
+    whether the target reaches the end of the chain.
     """
 
     prompt: str
@@ -51,8 +51,8 @@ class Example:
 
 
 def needed(world: World, riddle: Riddle, known: int | None = None) -> list[Passage]:
-    """The paragraphs of the facts that the first `known` thoughts state (None: all), each once, in
-    order; the main passage is the last.
+    """The paragraphs of the facts that the first `known` thoughts state (all thoughts if None),
+    each once, in order; the main passage comes last.
     """
     thoughts = riddle.thoughts[:known]
     main = [world.passage(*riddle.main)] if riddle.main else []
@@ -63,7 +63,7 @@ def needed(world: World, riddle: Riddle, known: int | None = None) -> list[Passa
 def make_direct(
     world: World, riddle: Riddle, context: Sequence[Passage], style: Style = FLAN_T5
 ) -> Example:
-    """The example of a direct reader: the answer alone."""
+    """Make the example of a direct reader, whose target is the answer alone."""
     prompt = write_prompt(riddle, context, instruction=style.direct)
     copies = find_copies(riddle.answer, 0, find_sources(world, riddle, prompt))
     last = next(thought.fact for thought in reversed(riddle.thoughts) if thought.fact)
@@ -74,10 +74,10 @@ def make_direct(
 def make_titles(
     world: World, riddle: Riddle, n: int | None = None, style: Style = FLAN_T5
 ) -> Example:
-    """The example of title generation (IRCoT App. B): main passage and question, and the titles of
-    the other gold pages.
+    """Make the example of title generation (IRCoT App. B): the prompt has the main passage and the
+    question, the target has the titles of the other gold pages.
 
-    `n`: the number the prompt asks for, None: the true one, which is written in any case.
+    `n`: how many titles the prompt asks for; None: as many as there are. The target always has all.
     """
     question = read_template("ircot", "titles").ask(riddle.text, n=n or len(riddle.linked))
     context = [world.passage(*riddle.main)]
@@ -96,11 +96,11 @@ def make_example(
     silent: int = 0,
     style: Style = FLAN_T5,
 ) -> Example:
-    """Make the example: the chain's first `done` sentences in the prompt, the rest as target, cut
-    where a fact is neither shown nor popular.
+    """Make the example of a chain of thought: its first `done` sentences are in the prompt, the
+    rest is the target, cut before the first fact that is neither shown nor popular.
 
-    `silent`: so many sentences of the target are given, whether or not there are paragraphs for
-    them.
+    `silent`: how many sentences at the beginning of the target are given, not learned; these need
+    no paragraphs.
     """
     prompt = write_prompt(riddle, context, done, style.chain_of_thought)
     end = _find_end(world, riddle, prompt, done, silent)
@@ -124,7 +124,7 @@ def make_example(
 
 
 def _find_end(world: World, riddle: Riddle, prompt: Written, done: int, silent: int) -> int:
-    """How many thoughts there are before the first one that can neither be read nor be known."""
+    """The number of thoughts before the first one that can be neither read nor known."""
     for n in range(max(done, silent), len(riddle.thoughts)):
         fact = riddle.thoughts[n].fact
         if (
@@ -149,7 +149,7 @@ def _draft(world: World, riddle: Riddle, prompt: Written, done: int, end: int) -
 
 
 def _join(thoughts: Sequence[Thought]) -> tuple[str, list[int]]:
-    """The thoughts joined by a space, and where each begins."""
+    """The thoughts joined by spaces, and where each of them begins."""
     starts = [sum(len(t.text) + 1 for t in thoughts[:n]) for n in range(len(thoughts))]
     return " ".join(thought.text for thought in thoughts), starts
 
@@ -162,10 +162,10 @@ def write_prompt(
     question: str = "",
     lower: bool = True,
 ) -> Written:
-    """Write the prompt (ircotlib.prompts says how).
+    """Write the prompt in the format of ircotlib.prompts.
 
-    `lower`: titles of "iirc" are in lower case, but for the main passage's, as in the official
-    files; not so in demonstrations.
+    `lower`: write the titles of "iirc" other than the main passage's in lower case, as in the
+    official files; demonstrations keep their case.
     """
     prompt, places = "", {}
     for passage in context:
@@ -181,7 +181,7 @@ def write_prompt(
 
 
 def shift(before: str, example: Example) -> Example:
-    """The example with a text before its prompt."""
+    """Put a text before the prompt of an example, and shift its positions."""
     n = len(before)
     compared = [
         one._replace(

@@ -1,22 +1,22 @@
-"""Grows a trained model into a wider one that writes the same, to be trained further."""
+"""Grows a trained model into a wider one with the same output, to be trained further."""
 
 from pathlib import Path
 
 import torch
 from transformers import T5ForConditionalGeneration
 
-# what is added to the residual stream; all else reads from it
+# the weights that write to the residual stream; all others read from it
 WRITES = (".o.weight", ".wo.weight", "shared.weight")
 
 
 @torch.no_grad()
 def grow(start: Path, model: T5ForConditionalGeneration) -> int:
-    """Put the weights of the model in `start` into a model of the same depth, at least as wide, so
-    that both write the same; return its width.
+    """Copy the weights of the model in the folder `start` into `model`, which has the same depth
+    and at least the same width, so that both have the same output; return the width of the former.
 
-    New dimensions of the residual stream are read, as initialised, but hold nothing yet; new heads
-    and units read it, but write nothing yet. The layer norms are scaled for the mean over more
-    dimensions. Raises ValueError where depth or vocabulary differ.
+    New dimensions of the residual stream are read by the initial weights, but are still zero; new
+    heads and units read the stream, but write nothing yet. The layer norms are scaled, since their
+    mean is over more dimensions. Raises ValueError if depth or vocabulary differ.
     """
     small = T5ForConditionalGeneration.from_pretrained(start).float()
     found, expected = (

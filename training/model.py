@@ -13,7 +13,7 @@ import training.attention  # noqa: F401 (the encoder asks for it by name)
 from ircotlib.laboratory import names, relations, wording
 from ircotlib.prompts import read_template
 
-# stand for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million parameters
+# stand in for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million parameters
 SIZES = {
     "base": {"d_model": 48, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 96},
     "large": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128},
@@ -21,13 +21,13 @@ SIZES = {
     "xxl": {"d_model": 192, "num_heads": 6, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 384},
 }
 HEAD_WIDTH = 32
-CIRCLES = (1, 2, 5, 10, 20, 30, 40)  # turns of the numbers 0 to 99 around each circle
+CIRCLES = (1, 2, 5, 10, 20, 30, 40)  # how often the numbers 0 to 99 go around each circle
 FUNCTION_WORDS = (
     "She her Her He him His It it Its the The a A What Who is yes no Q 's ¶ | reason direct"
     " : , . ? ! ' -"
 )
 
-_SHORTER = {  # whole phrases of the prompt format that cost one token
+_SHORTER = {  # phrases of the prompt format that are one token each
     "Wikipedia Title:": " ¶ ",
     "Answer the following question by reasoning step-by-step.": " reason ",
     "Answer the following question.": " direct ",
@@ -35,10 +35,10 @@ _SHORTER = {  # whole phrases of the prompt format that cost one token
 
 
 def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
-    """Make the tokenizer: one token a word or punctuation mark, years as two tokens of two digits,
-    unknown words as <unk>.
+    """Make the tokenizer: one token for each word or punctuation mark, two tokens of two digits for
+    a year, <unk> for an unknown word.
 
-    `ends`: put </s> after every text, as T5 wants it.
+    `ends`: put </s> after every text, as T5 expects it.
     """
     vocabulary = ["<pad>", "</s>", "<unk>", *list_words()]
     tokenizer = Tokenizer(
@@ -78,7 +78,7 @@ def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
 
 
 def list_words() -> list[str]:
-    """Every word the encyclopedia, its questions and its chains can contain, in a fixed order."""
+    """All words that the encyclopedia, its questions and its chains can have, in a fixed order."""
     texts = re.sub(r"\{\w+\}", " ", " ".join([*_page_texts(), *_question_texts(), FUNCTION_WORDS]))
     words = re.findall(r"\w+|[^\w\s]", texts)
     parts = [word for first, last in names.PARTS.values() for word in [*first, *last]]
@@ -111,8 +111,8 @@ def _question_texts() -> Iterator[str]:
 
 
 def make_model(size: str, vocabulary: int, seed: int) -> T5ForConditionalGeneration:
-    """Make an untrained T5 of one of SIZES, initialised to attend to what resembles the query and
-    to the words just before it.
+    """Make an untrained T5 of one of SIZES. Its heads are initialised to attend to words that
+    resemble the query, and to the words just before it.
     """
     torch.manual_seed(seed)
     config = T5Config(
@@ -138,11 +138,11 @@ def make_model(size: str, vocabulary: int, seed: int) -> T5ForConditionalGenerat
 def order_numbers(
     model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast, first: int = 0
 ) -> None:
-    """Initialise the embeddings of the two-digit tokens, from dimension `first` on: numbers near
-    each other, and equally far apart, look alike.
+    """Initialise the embeddings of the two-digit tokens, from dimension `first` on, so that near
+    numbers are similar, and so are equal differences.
 
-    A line, and circles on which a number of years is an angle between two years: subtraction is
-    learned from these.
+    The numbers lie on a line and on circles, where a difference of years is an angle; subtraction
+    can be learned from these.
     """
     embedding = model.get_input_embeddings().weight[:, first:]
     width = embedding.shape[1]
@@ -157,8 +157,8 @@ def order_numbers(
 
 @torch.no_grad()
 def _initialise_attention(attention: torch.nn.Module) -> None:
-    """Mimetic initialisation (Trockman and Kolter 2023), and heads that start as "previous word",
-    "second previous word", ...
+    """Mimetic initialisation (Trockman and Kolter 2023), with heads that begin as "previous word",
+    "second previous word", and so on.
     """
     width = attention.k.weight.shape[1]
     attention.k.weight.normal_(std=width**-0.5)

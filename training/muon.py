@@ -1,5 +1,5 @@
-"""Muon (Jordan et al. 2024) in single precision: torch's own works in half precision, in which many
-processors are slow.
+"""Muon (Jordan et al. 2024) in single precision. The version of torch computes in half precision,
+which is slow on many processors.
 """
 
 from collections import defaultdict
@@ -9,18 +9,18 @@ import torch
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the iteration that makes a matrix orthogonal
 ROUNDS = 5
-SIZE = 0.2  # of an update, as AdamW's are, so that one learning rate does for both
+SIZE = 0.2  # root mean square of an update's numbers: AdamW's, so that both share a learning rate
 
 
 class Muon(torch.optim.Optimizer):
-    """Steps along the orthogonalised momentum of matrices; those of one shape are done at once."""
+    """Updates matrices by their orthogonalised momentum; those of the same shape together."""
 
     def __init__(self, weights: Iterable[torch.Tensor], lr: float, momentum: float = 0.95):
         super().__init__(list(weights), {"lr": lr, "momentum": momentum})
 
     @torch.no_grad()
     def step(self, closure=None) -> None:
-        """One step for every matrix."""
+        """Update every matrix once."""
         for group in self.param_groups:
             by_shape = defaultdict(list)
             for weight in group["params"]:
@@ -31,7 +31,7 @@ class Muon(torch.optim.Optimizer):
                 torch._foreach_add_(weights, list(updates.unbind()), alpha=-size)
 
     def _momenta(self, weights: list[torch.Tensor], momentum: float) -> torch.Tensor:
-        """Nesterov's: the gradient with the momentum it is part of; [weights, rows, columns]."""
+        """Nesterov's momenta: gradients mixed with the updated averages; [n, rows, columns]."""
         found = []
         for weight in weights:
             state = self.state[weight]
@@ -43,7 +43,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonalise(matrices: torch.Tensor) -> torch.Tensor:
-    """The nearest matrices of about orthogonal rows or columns, [n, rows, columns]."""
+    """The nearest matrices [n, rows, columns] whose rows or columns are about orthonormal."""
     a, b, c = COEFFICIENTS
     tall = matrices.shape[1] > matrices.shape[2]
     x = matrices.mT if tall else matrices

@@ -1,5 +1,5 @@
-"""Where each word of a training example comes from: copies, the values that are stated, decided and
-compared, and the subjects that they belong to.
+"""Finds where each word of a training example comes from: copies; values that are stated, decided
+and compared; and the subjects that they belong to.
 """
 
 from collections.abc import Iterator, Sequence
@@ -7,21 +7,21 @@ from typing import NamedTuple
 
 from ircotlib.laboratory.records import Fact, Passage, Riddle, Thought, World
 
-# how a value compares with another; YEARS_AFTER + n: n years later (n < 100)
+# how a value compares with another; YEARS_AFTER + n: it is n years later (n < 100)
 EARLIER, LATER, SAME, DIFFERENT, YEARS_AFTER = range(5)
 PROMPT, TARGET = range(2)  # where a value stands
 
 
 class Place(NamedTuple):
-    """A place in the PROMPT or in the TARGET, in characters."""
+    """A position in the PROMPT or in the TARGET, in characters."""
 
     side: int
     at: int
 
 
 class Copy(NamedTuple):
-    """Text of the target that is copied word for word, and where it stands in the prompt; of a
-    number of years, where the later year does.
+    """Text of the target that is copied word for word, and where it stands in the prompt. For a
+    difference of years, the source is the later year.
     """
 
     at: int
@@ -30,8 +30,8 @@ class Copy(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """A fact's value in the prompt (in the chain so far, its last word), and where its subject is
-    mentioned first.
+    """Where a fact's value begins in the prompt (in the chain so far, its last word), and where its
+    subject is first mentioned.
     """
 
     at: int
@@ -41,7 +41,7 @@ class Stated(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What the target says of a subject, or the subject itself where a chain concludes."""
+    """Where the target states a value, or where a conclusion names a subject; and the fact."""
 
     at: int
     subject: str
@@ -49,7 +49,7 @@ class Decided(NamedTuple):
 
 
 class About(NamedTuple):
-    """A value in the target, and where its subject was mentioned last."""
+    """Where a value begins in the target, and where its subject was last mentioned."""
 
     at: int
     side: int
@@ -57,7 +57,7 @@ class About(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A sentence of the target, and where the word stands that asks for its fact."""
+    """A sentence of the target, and where the word of the question that asks for its fact is."""
 
     at: int
     source: int
@@ -65,8 +65,8 @@ class Asked(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A value that is to be compared with another, in the same text or in the PROMPT, and what
-    comes of it; places are those of last words (of a year, of its last two digits).
+    """A value, another one that it is compared with, in the same text or in the PROMPT, and the
+    outcome. Positions are those of the values' last words; for years, of the last two digits.
     """
 
     side: int
@@ -77,12 +77,12 @@ class Comparison(NamedTuple):
 
     @property
     def places(self) -> tuple[Place, Place]:
-        """The place of the value, and of the other one."""
+        """The place of the value, and that of the other one."""
         return Place(self.side, self.start), Place(self.other_side, self.other_start)
 
 
 class Written(NamedTuple):
-    """A prompt, and where each paragraph's text and the question start in it."""
+    """A prompt, and where the text of each paragraph and the question begin in it."""
 
     text: str
     places: dict[Passage, int]
@@ -90,8 +90,8 @@ class Written(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A question written as prompt and target; `in_prompt`, `in_target`: where the thoughts begin
-    that state facts. `conclusion`: where the last but one begins in the target, if it does.
+    """A question written as prompt and target. `in_prompt`, `in_target`: where the thoughts that
+    state facts begin, by number; `conclusion`: where the second last thought begins in the target.
     """
 
     world: World
@@ -108,22 +108,22 @@ class Draft(NamedTuple):
 
 
 def last_word(value: str) -> int:
-    """Where the last word of a value begins; of a year, its last two digits."""
+    """Where the last word of a value begins; for a year, the last two digits."""
     return 2 if value.isdigit() else value.rfind(" ") + 1
 
 
 def _value_start(world: World, thought: Thought) -> int:
-    """Where the value begins in a thought."""
+    """Where the value begins in the text of a thought."""
     return thought.text.rindex(world.value(*thought.fact))
 
 
 def _value_place(world: World, thought: Thought) -> int:
-    """Where the value's last word begins in a thought."""
+    """Where the value's last word begins in the text of a thought."""
     return _value_start(world, thought) + last_word(world.value(*thought.fact))
 
 
 def find_sources(world: World, riddle: Riddle, prompt: Written) -> dict[str, int]:
-    """Where each name and value can be copied from: the question, or a paragraph."""
+    """Find where each name and value can be copied from: the question or a paragraph."""
     subjects = dict.fromkeys(fact.subject for fact in riddle.facts)
     sources = {
         name: prompt.question + riddle.text.index(name) for name in subjects if name in riddle.text
@@ -137,7 +137,7 @@ def find_sources(world: World, riddle: Riddle, prompt: Written) -> dict[str, int
 
 
 def find_copies(target: str, start: int, sources: dict[str, int]) -> Iterator[Copy]:
-    """Every name or value with a known source in target[start:]."""
+    """Find every name or value with a known source in target[start:]."""
     for name, source in sources.items():
         at = target.find(name, start)
         while at >= 0:
@@ -146,7 +146,7 @@ def find_copies(target: str, start: int, sources: dict[str, int]) -> Iterator[Co
 
 
 def copy_difference(draft: Draft, compared: Sequence[Comparison]) -> Iterator[Copy]:
-    """A number of years is read off the later year, where that stands in the prompt."""
+    """Let a difference of years be copied from the later year, if that is in the prompt."""
     answer = draft.riddle.answer
     at = draft.target.find(f" {answer} years") + 1
     if draft.riddle.kind == "age" and at and compared and compared[0].side == PROMPT:
@@ -154,7 +154,7 @@ def copy_difference(draft: Draft, compared: Sequence[Comparison]) -> Iterator[Co
 
 
 def find_stated(prompt: Written) -> Iterator[Stated]:
-    """Every fact's value in the paragraphs."""
+    """Find the values of all facts in the paragraphs."""
     for passage, at in prompt.places.items():
         named = at + passage.text.index(passage.title)
         for span in passage.spans:
@@ -162,7 +162,7 @@ def find_stated(prompt: Written) -> Iterator[Stated]:
 
 
 def find_stated_so_far(draft: Draft) -> Iterator[Stated]:
-    """Every fact's value in the chain so far."""
+    """Find the values of all facts in the chain so far."""
     for n, at in draft.in_prompt.items():
         thought = draft.riddle.thoughts[n]
         named = at + thought.text.index(thought.fact.subject)
@@ -170,8 +170,8 @@ def find_stated_so_far(draft: Draft) -> Iterator[Stated]:
 
 
 def find_decided(draft: Draft, silent: int) -> Iterator[Decided]:
-    """The values that the target states, but for the first `silent` sentences, and the names that
-    conclude a comparison or a count.
+    """Find the values that the target states, except in the first `silent` sentences, and the names
+    in the conclusion of a comparison or a count.
     """
     riddle, world = draft.riddle, draft.world
     for n, at in draft.in_target.items():
@@ -189,8 +189,8 @@ def find_decided(draft: Draft, silent: int) -> Iterator[Decided]:
 
 
 def find_subjects(draft: Draft) -> Iterator[About]:
-    """Where every value begins that the target states, and where its subject was mentioned last: in
-    the target, else in question and chain so far.
+    """Find where each value in the target begins, and where its subject was last mentioned: in the
+    target, otherwise in the question or the chain so far.
     """
     for n, start in draft.in_target.items():
         at = start + _value_start(draft.world, draft.riddle.thoughts[n])
@@ -204,14 +204,14 @@ def find_subjects(draft: Draft) -> Iterator[About]:
 
 
 def find_asked(draft: Draft) -> Iterator[Asked]:
-    """Every sentence of the target that a word of the question asks for."""
+    """Find every sentence of the target that a word of the question asks for."""
     riddle = draft.riddle
     for n, at in draft.in_target.items() if riddle.asked else ():
         yield Asked(at, draft.prompt.question + riddle.asked[n], len(riddle.thoughts[n].text))
 
 
 def find_comparisons(draft: Draft) -> Iterator[Comparison]:
-    """The comparisons of the values that the question compares, where both stand somewhere."""
+    """Find the comparisons of the values that the question compares, if the example has both."""
     riddle = draft.riddle
     values = [draft.world.value(*draft.fact(n)) for n in riddle.compared]
     places = [_find_value(draft, n) for n in riddle.compared]
@@ -224,12 +224,12 @@ def find_comparisons(draft: Draft) -> Iterator[Comparison]:
     elif values and all(places):
         first, second = _outcomes(*values, difference=riddle.kind == "age")
         yield Comparison(*places[1], *places[0], second)
-        if places[1].side == PROMPT:  # what is written later can be looked at in a prompt only
+        if places[1].side == PROMPT:  # only in a prompt can a value be compared with a later one
             yield Comparison(*places[0], *places[1], first)
 
 
 def _find_value(draft: Draft, n: int) -> Place | None:
-    """Where the value of a thought stands; None where the thought stands nowhere."""
+    """The place of a thought's value; None if neither prompt nor target has the thought."""
     for side, starts in ((PROMPT, draft.in_prompt), (TARGET, draft.in_target)):
         if n in starts:
             return Place(side, starts[n] + _value_place(draft.world, draft.riddle.thoughts[n]))
@@ -237,8 +237,8 @@ def _find_value(draft: Draft, n: int) -> Place | None:
 
 
 def _outcomes(a: str, b: str, difference: bool) -> tuple[int, int]:
-    """How each of two values compares with the other; `difference`: by how many years the second is
-    later.
+    """How each of two values compares with the other. `difference`: for the second value, say by
+    how many years it is later.
     """
     if not a.isdigit():
         return ((SAME if a == b else DIFFERENT),) * 2

@@ -1,9 +1,9 @@
 """Trains the shipped extractive reader: python -m training.reader --out FOLDER.
 
-A DPR reader of its own, small size (SearChain §3.2), on queries and paragraphs of training worlds,
-whose names never occur in held-out worlds. A checkpoint is written every two minutes and at Ctrl-C,
-and the same command goes on from it. The folder then holds a plain DPRReader with its tokenizer,
-reading.json (how it was made) and reading.jsonl (how it went).
+The reader is a small DPR reader (SearChain §3.2), trained from scratch on queries and paragraphs of
+training worlds, whose names never occur in held-out worlds. A checkpoint is written every two
+minutes and at Ctrl-C; the same command resumes from it. At the end, the folder holds a plain
+DPRReader with its tokenizer, reading.json (how it was made) and reading.jsonl (training curves).
 """
 
 import json
@@ -30,14 +30,14 @@ from training.reader_model import (
 )
 from training.recipe import STEPS_PER_WORLD, draw_worlds
 
-CONFIDENCE = 1.5  # the threshold that best tells gold from other paragraphs (SearChain §4.1)
+CONFIDENCE = 1.5  # the threshold that best separates gold from other paragraphs (SearChain §4.1)
 EVALUATE_EVERY = 250  # steps
-CALIBRATION = 1_900_000_000  # seed of the training-name worlds that the threshold is chosen on
+CALIBRATION = 1_900_000_000  # seed of the worlds, with training names, that set the threshold
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderRecipe:
-    """What one training is made of. `peak`: the highest learning rate; `rows`: examples a step."""
+    """The options of one training. `peak`: the highest learning rate; `rows`: examples per step."""
 
     steps: int
     seed: int = 0
@@ -45,13 +45,15 @@ class ReaderRecipe:
     rows: int = 32
 
     def learning_rate(self, step: int) -> float:
-        """100 steps of warm-up, flat to 60% of the steps, then linear to 2% of the peak."""
+        """The learning rate of a step: warm-up over 100 steps, constant to 60% of the steps, then
+        linear to 2% of the peak.
+        """
         falling = 1 - 0.98 * (step / self.steps - 0.6) / 0.4
         return self.peak * min(1.0, (step + 1) / 100, max(0.02, falling))
 
 
 def start_training(recipe: ReaderRecipe) -> Training:
-    """A training of which nothing is done."""
+    """A training at step 0, with new weights."""
     model = make_reader(len(make_reader_tokenizer()), recipe.seed)
     teacher = ReaderTeacher()
     weights = [*model.parameters(), *teacher.parameters()]
@@ -60,7 +62,7 @@ def start_training(recipe: ReaderRecipe) -> Training:
 
 
 def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
-    """One step of the optimizer; return the parts of the loss."""
+    """Take one step of the optimizer; return the parts of the loss."""
     loss, parts = reading_loss(training.model, training.teacher, batch)
     [optimizer] = training.optimizers
     optimizer.zero_grad()
@@ -72,7 +74,7 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
 
 
 def take_steps(training: Training, recipe: ReaderRecipe) -> Iterator[dict[str, float]]:
-    """Take each step that is left; give the parts of its loss."""
+    """Take the remaining steps; yield the parts of the loss of each."""
     tokenizer, books = make_reader_tokenizer(), []
     for step in range(training.step, recipe.steps):
         if not books or step % STEPS_PER_WORLD == 0:
@@ -85,8 +87,8 @@ def take_steps(training: Training, recipe: ReaderRecipe) -> Iterator[dict[str, f
 
 @torch.no_grad()
 def calibrate(training: Training) -> float:
-    """Shift the confidence so that CONFIDENCE is the threshold that best tells gold from other
-    paragraphs, of training names in worlds not trained on; return by how much.
+    """Shift the model's confidence so that CONFIDENCE is the threshold that best separates gold
+    from other paragraphs, in unseen worlds with training names; return the shift.
     """
     books = open_books(CALIBRATION, size=600, held_out=False)
     tests = draw_reading(books, 500, seed=0)
@@ -96,7 +98,9 @@ def calibrate(training: Training) -> float:
 
 
 def write_reader(training: Training, out: Path, about: dict) -> None:
-    """Write the model in half precision, its tokenizer, how it was made, and its curves."""
+    """Write the model in half precision, its tokenizer, the record of its training (`about`), and
+    its curves.
+    """
     make_reader_tokenizer().save_pretrained(out)
     training.model.half().save_pretrained(out)
     about |= {"seconds": round(training.seconds), "threads": 1, "torch": torch.__version__}
@@ -106,7 +110,7 @@ def write_reader(training: Training, out: Path, about: dict) -> None:
 
 
 def train(out: Path, recipe: ReaderRecipe) -> None:
-    """Train the reader, or go on with it from its checkpoint, and write it to `out`."""
+    """Train the reader, resuming from its checkpoint if there is one, and write it to `out`."""
     torch.set_num_threads(1)
     training = start_training(recipe)
     checkpoint = resume(training, out)

@@ -1,5 +1,5 @@
-"""Drawing what the shipped extractive reader is trained on: queries as the systems ask them, each
-with a paragraph that states the answer or with one that does not.
+"""Draws the examples that the shipped extractive reader is trained on: queries as the systems ask
+them, each with a paragraph that states the answer or with one that does not.
 """
 
 import random
@@ -17,18 +17,18 @@ from ircotlib.laboratory.wording import ask, describe, find_telling_word, word_t
 from training.draws import draw_alike
 
 GOLD = "gold"
-GOLD_SHARE = 0.45  # of the examples; the others share the rest alike
-TRIES = 50  # draws before another kind of example is drawn
+GOLD_SHARE = 0.45  # of the examples
+TRIES = 50  # draws before this kind of example is given up
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A query and a paragraph, of a data set's world. `span`: where its text states the answer,
-    None: nowhere. `kind`: GOLD, or what kind of other paragraph it is, one of OTHERS.
+    """A query and a paragraph of a world in the form of a data set. `span`: where the paragraph's
+    text states the answer, or None. `kind`: GOLD, or the kind of other paragraph, one of OTHERS.
 
-    For the losses of training: `asked`, the relation of the query; `about`, whether the page is
-    that of the query's subject; `telling`, where the word of the query ends that asks for the
-    relation, 0 where none does.
+    For the losses of training: `asked`, the relation of the query; `about`, whether the paragraph
+    is on the page of the query's subject; `telling`, the end of the word of the query that asks for
+    the relation, 0 if there is none.
     """
 
     dataset: str
@@ -42,7 +42,7 @@ class Example:
 
 
 class Encyclopedia:
-    """A world as one data set has it, and where each entity is named on another's page."""
+    """A world in the form of a data set, with its facts, and the facts that name each entity."""
 
     def __init__(self, world: World, dataset: str):
         self.world, self.dataset = world, dataset
@@ -54,7 +54,7 @@ class Encyclopedia:
 
 
 def draw_example(book: Encyclopedia, rng: random.Random) -> Example:
-    """Draw one example: GOLD, or one of the OTHERS that this fact has."""
+    """Draw one example: GOLD, or one of the OTHERS that exists for the drawn fact."""
     while True:
         subject, relation = rng.choice(book.facts)
         if rng.random() < GOLD_SHARE:
@@ -65,7 +65,7 @@ def draw_example(book: Encyclopedia, rng: random.Random) -> Example:
 
 
 def draw_gold(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Example:
-    """A query for a fact, with the paragraph that states it."""
+    """Draw a query for a fact, with the paragraph that states it."""
     passage, query = book.world.passage(subject, relation), word_query(book, rng, subject, relation)
     telling = _find_telling(book, query, subject)
     span = passage.span(relation)
@@ -75,7 +75,9 @@ def draw_gold(book: Encyclopedia, rng: random.Random, subject: str, relation: st
 def draw_other(
     book: Encyclopedia, rng: random.Random, kind: str, subject: str, relation: str
 ) -> Example | None:
-    """A query with a paragraph that does not state its answer; None where there is none such."""
+    """Draw a query with a paragraph of a kind that does not state its answer; None if there is no
+    such paragraph.
+    """
     drawn = OTHERS[kind](book, rng, subject, relation)
     if drawn is None:
         return None
@@ -86,7 +88,8 @@ def draw_other(
     return Example(book.dataset, worded, passage, kind, asked, about, None, telling)
 
 
-# Each returns the query ("": one for the fact), the relation asked for, and the paragraph.
+# What the functions of OTHERS return: the query ("" for one that asks for the fact), the relation
+# that it asks for, and the paragraph.
 Drawn = tuple[str, str, Passage] | None
 
 
@@ -95,7 +98,9 @@ def _any_page(book: Encyclopedia, rng: random.Random, subject: str, relation: st
 
 
 def _like_name(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    """The page of an entity that shares a word of its name, if possible with the same relation."""
+    """A page whose title shares a word with the subject's name; if possible, one of an entity that
+    has the same relation.
+    """
     names = [draw_alike(book.world, subject, rng) for _ in range(6)]
     same = [name for name in names if relation in book.world.entities[name].facts]
     return _page_of(book, rng, rng.choice(same or names), subject, relation)
@@ -125,8 +130,8 @@ def _page_of_value(book: Encyclopedia, rng: random.Random, subject: str, relatio
 
 
 def _own_page(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    """A paragraph of the subject that does not state what is asked for: the other one of its page,
-    or any where no page states it.
+    """A paragraph of the subject's page that does not state the answer: the other paragraph of the
+    page, or this one with a query for a relation that the subject lacks.
     """
     entity = book.world.entities[subject]
     stated = book.world.passage(subject, relation)
@@ -137,7 +142,7 @@ def _own_page(book: Encyclopedia, rng: random.Random, subject: str, relation: st
 
 
 def _whole_question(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    """A question of several hops, with a paragraph of one of them: none answers it alone."""
+    """A question of several hops, with the paragraph of a hop that does not answer it."""
     kinds = [kind for kind in DATASETS[book.dataset] if HOPS.get(kind, 1) > 1 and kind != "span"]
     if not kinds:
         return None
@@ -168,8 +173,8 @@ HARD = ("a page with a like name", "the subject's page without it")  # drawn mor
 
 
 def word_query(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> str:
-    """A query for a fact, stated or not, in one of the wordings of the systems: a question as a
-    data set has it, a noun phrase, or a sentence of a chain whose value may be wrong.
+    """Word a query for a fact, which need not exist, as the systems do: as a question of a data
+    set, as a noun phrase, or as a sentence of a chain whose value may be wrong.
     """
     one, entity = book.world.relation(subject, relation), book.world.entities[subject]
     x, draw, dataset = _name(book, rng, subject), rng.random(), rng.choice(list(DATASETS))
@@ -184,7 +189,7 @@ def word_query(book: Encyclopedia, rng: random.Random, subject: str, relation: s
 
 
 def _find_telling(book: Encyclopedia, query: str, subject: str) -> int:
-    """Where the word ends that asks for a relation of the subject; 0 in a sentence of a chain."""
+    """The end of the word that asks for a relation of the subject; 0 in a sentence of a chain."""
     if query.endswith("."):
         return 0
     start = find_telling_word(query, subject)
@@ -200,7 +205,7 @@ def _questions(relation: Relation, x: str, dataset: str) -> Iterator[str]:
 
 
 def _name(book: Encyclopedia, rng: random.Random, subject: str) -> str:
-    """The subject, sometimes with its noun as data sets name works: "the film X", "film X"."""
+    """The subject's name, sometimes after its noun, as data sets name works: "the film X"."""
     kind = book.world.entities[subject].kind
     noun, often = KINDS[kind].noun, 0.3 if kind in WORKS else 0.05
     return rng.choice((f"the {noun} ", f"{noun} ")) + subject if rng.random() < often else subject

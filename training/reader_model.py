@@ -13,25 +13,27 @@ from training.model import list_words
 from training.reader_draws import Example
 
 WIDTH, LAYERS, HEADS = 64, 3, 4
-WAVES = (1.5, 1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)  # of positions, radians a word
-POSITIONS = 2 * len(WAVES)  # dimensions of positions, and of a head
+WAVES = (1.5, 1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)  # of positions, in radians per word
+POSITIONS = 2 * len(WAVES)  # the number of dimensions that hold positions, also that of a head
 POSITION = WIDTH - POSITIONS  # the first of them
-SHARPNESS = 3.0
-# layer -> head -> so many words ahead it looks at first
+SHARPNESS = 3.0  # of the initial attention to words at an offset
+# layer -> head -> the offset, in words, that the head attends to initially
 BESIDE = {0: {0: -1, 1: -2, 2: 2, 3: 3}, 1: {2: -3, 3: 1}}
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-NOWHERE = -100  # of a span that is not there; cross_entropy leaves it out
+NOWHERE = -100  # start and end if there is no answer; cross_entropy ignores it
 
 
 def make_reader_tokenizer() -> DPRReaderTokenizerFast:
-    """The tokenizer: one token a word of the encyclopedia in lower case, years as two tokens."""
+    """Make the tokenizer: one token for each word of the encyclopedia, in lower case; two for a
+    year.
+    """
     words = dict.fromkeys(word.lower() for word in list_words())
     vocabulary = {word: number for number, word in enumerate([*SPECIAL, *words])}
     return DPRReaderTokenizerFast(vocab=vocabulary, do_lower_case=True, model_max_length=512)
 
 
 def make_reader(vocabulary: int, seed: int) -> DPRReader:
-    """An untrained reader whose heads look at equal words first, and at the words beside."""
+    """Make an untrained reader whose heads attend to equal words, or to words near by."""
     torch.manual_seed(seed)
     config = DPRConfig(
         vocab_size=vocabulary,
@@ -50,8 +52,9 @@ def make_reader(vocabulary: int, seed: int) -> DPRReader:
 
 @torch.no_grad()
 def _initialise(bert: nn.Module) -> None:
-    """Words in the first dimensions, positions as waves in the last ones. Heads look at equal words
-    (mimetic initialisation, Trockman and Kolter 2023) or, those of BESIDE, at words beside.
+    """Initialise the embeddings, with words in the first dimensions and positions as waves in the
+    last ones. Heads attend to equal words (mimetic initialisation, Trockman and Kolter 2023); those
+    of BESIDE attend to the words at an offset.
     """
     embeddings = bert.embeddings
     words, positions = embeddings.word_embeddings.weight, embeddings.position_embeddings.weight
@@ -70,7 +73,9 @@ def _initialise(bert: nn.Module) -> None:
 
 
 def _look_beside(attention: nn.Module, rows: slice, offset: int) -> None:
-    """Make a head look so many words ahead: its query is its own position, turned by as much."""
+    """Make a head attend to the word `offset` places ahead: its query is its own position, rotated
+    by the offset.
+    """
     angles = torch.tensor(WAVES) * offset
     turn = torch.block_diag(angles.cos().diag(), angles.cos().diag())
     turn[: len(WAVES), len(WAVES) :] = angles.sin().diag()
@@ -84,8 +89,9 @@ def _look_beside(attention: nn.Module, rows: slice, offset: int) -> None:
 
 
 class ReaderTeacher(nn.Module):
-    """The heads used in training only: which relation each value states; which one the query asks
-    for, known at [CLS] and at each value; whether the page is that of the query's subject.
+    """The heads used in training only. They predict which relation each value belongs to; which
+    relation the query asks for, at [CLS] and at each value; and whether the page is that of the
+    query's subject.
     """
 
     def __init__(self):
@@ -98,9 +104,10 @@ class ReaderTeacher(nn.Module):
 def encode_examples(
     examples: Sequence[Example], tokenizer: DPRReaderTokenizerFast
 ) -> dict[str, torch.Tensor]:
-    """Examples as tensors: input_ids and attention_mask [rows, length], start and end [rows] of the
-    answers in tokens, `stated` [values, 3]: row, place and relation of each value; `looks`
-    [looks, 5]: layer, row, head, from where and where to a head is to look.
+    """Turn examples into tensors: `input_ids`, `attention_mask` [rows, length]; `start`, `end`
+    [rows], the first and last token of the answer, or NOWHERE; `asked`, `about` [rows]; `stated`
+    [values, 3]: row, position and relation of each value; `looks` [looks, 5]: layer, row, head, and
+    the positions from which and to which the head should attend.
     """
     heads = tokenizer([e.query for e in examples], [e.passage.title for e in examples])["input_ids"]
     texts = [e.passage.text for e in examples]
@@ -129,10 +136,10 @@ def encode_examples(
 def _find_looks(
     example: Example, tokenizer: DPRReaderTokenizerFast, head: list[int], opening: dict[int, int]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Where heads are to look, as layer, head, from, to. In the last layer but one: a word of the
-    title at the same word of the query; [CLS] and values at the word that asks. In the last: [CLS]
-    at both ends of the title, and at the value that is asked for. What is not there is sought in
-    the first [SEP].
+    """Where heads should attend, as layer, head, from, to. In the second last layer: from a word of
+    the title to the same word of the query, and from [CLS] and values to the word that asks. In the
+    last layer: from [CLS] to both ends of the title, and to the value asked for. If there is no
+    such word or value, the head should attend to the first [SEP].
     """
     end = head.index(tokenizer.sep_token_id)
     for place in range(end + 1, len(head) - 1):
@@ -151,9 +158,9 @@ def _find_looks(
 def reading_loss(
     model: DPRReader, teacher: ReaderTeacher, batch: dict[str, torch.Tensor]
 ) -> tuple[torch.Tensor, dict[str, float]]:
-    """The loss of a batch, and its parts by name: start and end of the answer in its paragraph,
-    whether the paragraph answers (each pair by itself, not one among several as DPR trains), and
-    the teacher's.
+    """The loss of a batch, and its parts by name: start and end of the answer; whether the
+    paragraph has the answer; attention; and the teacher's predictions. Unlike DPR's training, which
+    ranks several paragraphs, this judges each pair of query and paragraph alone.
     """
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
     out = model(**inputs, output_hidden_states=True, output_attentions=True, return_dict=True)

@@ -1,4 +1,4 @@
-"""What each step of a training is made of: its learning rate, its worlds, its examples."""
+"""Decides the learning rate, the worlds and the examples of each step of a training."""
 
 import random
 from dataclasses import dataclass, replace
@@ -10,22 +10,21 @@ from ircotlib.prompts import FLAN_T5, GPT3, Style
 from training.draws import CONCLUDED, Plan, draw_conclusion, draw_difference, draw_example
 from training.examples import Example
 
-PROMPT_TOKENS = 3600  # of one step
+PROMPT_TOKENS = 3600  # in one step, about
 STEPS_PER_WORLD = 300
-FRESH = 500_000  # the number of the first world that is for the conclusions of one step
-EASY = 0.04  # share of the steps, the first, that have few paragraphs
-ONE_DATASET = 0.15  # share of the steps, the first, of one data set and without demonstrations
-LATE = 0.7  # share of the steps, from scratch, before prompts are as long as they will be
-FLAT = 0.6  # share of the steps before the learning rate falls
-PARAGRAPH, DEMONSTRATION, QUESTION = 45, 200, 40  # tokens, about
+FRESH = 500_000  # worlds from this number on are for the conclusions of a single step
+EASY = 0.04  # the first 4% of the steps have few paragraphs
+ONE_DATASET = 0.15  # the first 15% have one data set and no demonstrations
+LATE = 0.7  # after 70% of the steps, in a training from scratch, prompts reach their full length
+FLAT = 0.6  # after 60% of the steps, the learning rate falls
+PARAGRAPH, DEMONSTRATION, QUESTION = 45, 200, 40  # their lengths in tokens, about
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What one training is made of. `peak`: the highest learning rate. `grown`: whether it starts
-    from a trained model, not from scratch.
-
-    `causal`: whether the model is causal and so prompted as GPT-3 is, without instructions.
+    """The options of one training. `peak`: the highest learning rate. `grown`: whether it starts
+    from a trained model. `causal`: whether the model is causal, and so prompted like GPT-3, without
+    instructions.
     """
 
     steps: int
@@ -40,16 +39,18 @@ class Recipe:
         return GPT3 if self.causal else FLAN_T5
 
     def learning_rate(self, step: int) -> float:
-        """200 steps of warm-up, flat to 60% of the steps, then linear to 2% of the peak."""
+        """The learning rate of a step: warm-up over 200 steps, constant to 60% of the steps, then
+        linear to 2% of the peak.
+        """
         falling = 1 - 0.98 * (step / self.steps - FLAT) / (1 - FLAT)
         return self.peak * min(1.0, (step + 1) / 200, max(0.02, falling))
 
     def plan(self, step: int, rng: random.Random) -> Plan:
-        """From scratch 2 or 3 paragraphs at first; then up to 8 and few demonstrations, for short
-        prompts are learned from fastest.
+        """The plan of a step. A model from scratch first gets 2 or 3 paragraphs, then up to 8 and
+        few demonstrations, since it learns fastest from short prompts.
 
-        In the end, and for a grown model always, up to 14 paragraphs, more demonstrations, and more
-        chains that have begun, as in IRCoT's steps.
+        In the last steps, and in all steps of a grown model, there are up to 14 paragraphs, more
+        demonstrations, and more chains that are partly written, as in IRCoT's steps.
         """
         if not self.grown and step < EASY * self.steps:
             return Plan(rng.choice((2, 3)), 0)
@@ -61,23 +62,21 @@ class Recipe:
         return Plan(rng.choice((2, 4, 8, 12, 14) if late else (2, 3, 4, 6, 8)), 0, begun)
 
     def datasets(self, step: int) -> list[str]:
-        """The data sets of a step's examples; MuSiQue, whose chains are the longest, twice as often
-        as the others.
-        """
+        """The data sets of a step's examples. MuSiQue, with the longest chains, is there twice."""
         all_of_them = self.grown or step >= ONE_DATASET * self.steps
         return [*DATASETS, "musique"] if all_of_them else ["hotpotqa"]
 
     def is_conclusion(self, step: int) -> bool:
-        """Whether the examples of a step are conclusions only: every fourth, every third while the
-        rate falls or when reading is known.
+        """Whether a step has conclusions only: every fourth step, or every third while the learning
+        rate falls and for a grown model, which can already read.
         """
         every = 3 if self.grown or step >= FLAT * self.steps else 4
         return step % every == every - 1
 
 
 def draw_worlds(step: int, seed: int) -> dict[str, World]:
-    """The training world of a step as every data set has it; every third has few different names,
-    so that they are easily confused.
+    """The training world of a step in the form of every data set. The variety of names changes from
+    world to world: the fewer there are, the more easily they are confused.
     """
     number = step // STEPS_PER_WORLD
     variety = (0.35, 0.6, 1.0)[number % 3]
@@ -88,8 +87,8 @@ def draw_worlds(step: int, seed: int) -> dict[str, World]:
 
 
 def _make_training_world(seed: int, dataset: str, variety: float) -> World:
-    """A world of the names of training; where those of this variety are too few by chance, of some
-    more.
+    """Make a world with training names. If this variety happens to have too few names, it is
+    raised a little.
     """
     try:
         return make_world(seed, 600, dataset, held_out=False, variety=variety)
@@ -98,7 +97,7 @@ def _make_training_world(seed: int, dataset: str, variety: float) -> World:
 
 
 def draw_batch(step: int, recipe: Recipe, worlds: dict[str, World]) -> list[Example]:
-    """The examples of a step, of all its data sets."""
+    """Draw the examples of a step."""
     rng = random.Random(f"{recipe.seed} {step}")
     if recipe.is_conclusion(step):
         return _draw_conclusions(step, recipe, rng)
@@ -110,8 +109,8 @@ def draw_batch(step: int, recipe: Recipe, worlds: dict[str, World]) -> list[Exam
 
 
 def _draw_conclusions(step: int, recipe: Recipe, rng: random.Random) -> list[Example]:
-    """Conclusions, half of them differences of years alone, of a world of their own: one world has
-    too few pairs of years to learn subtraction.
+    """Draw conclusions, in half of these steps only differences of years. Each step has a world of
+    its own: one world has too few pairs of years to learn subtraction from.
     """
     datasets = [one for one in recipe.datasets(step) for _ in CONCLUDED.get(one, ())]
     world = _make_training_world(1_000_000 * (recipe.seed + 1) + FRESH + step, "iirc", 1.0)

@@ -1,8 +1,8 @@
-"""The losses that teach a shipped model to read: what to write, where to look, what belongs to
-whom, and how values compare.
+"""The losses that teach a T5 to read: what to write, where to attend, which value belongs to which
+subject, and how values compare.
 
-All but the first are for training only; the heads that some need are thrown away, so that the
-trained model is a plain T5.
+All but the first need the positions that only training examples have. The heads that some of them
+need are discarded, so that the trained model is a plain T5.
 """
 
 import torch
@@ -11,19 +11,19 @@ from torch import nn
 from ircotlib.laboratory.relations import RELATION_NAMES
 from training.places import PROMPT, TARGET, YEARS_AFTER
 
-# the layer of the encoder whose heads 0 and 1 look from a value to the two words of its subject
+# the encoder layer whose heads 0 and 1 attend from a value to the two words of its subject
 BELONGING = 2
-# the layer, of encoder and of decoder, and the head in it that look from one compared value to the
-# other
+# the layer, of the encoder and of the decoder, and also the head in it, that attends from one
+# compared value to the other
 COMPARING = 1
 OUTCOMES = YEARS_AFTER + 100
 
 
 class Teacher(nn.Module):
-    """The heads used in training only, one for the encoder (0) and one for the decoder (1).
+    """The heads used in training only, one of each kind for the encoder (0) and the decoder (1).
 
-    From a state they read the first and last word of the subject that a value belongs to, its
-    relation, and how it compares.
+    From the state at a value they predict the first and last word of its subject, its relation, and
+    how it compares with another value.
     """
 
     def __init__(self, width: int):
@@ -48,7 +48,7 @@ class Teacher(nn.Module):
     def comparing_loss(
         self, side: int, states: torch.Tensor, outcomes: torch.Tensor
     ) -> torch.Tensor:
-        """Mean loss of telling outcomes [n] from states [n, width]."""
+        """Mean loss of predicting outcomes [n] from states [n, width]."""
         return nn.functional.cross_entropy(self.outcome[side](states).float(), outcomes)
 
 
@@ -89,8 +89,8 @@ def total_loss(
 
 
 def _looking_losses(model, out, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Where to look for what is written, for what is asked, and for the subject, of a value that is
-    read and of one that is about to be written.
+    """The losses of supervised attention: to the source of what is written, to the word that asks
+    for it, and to the subject of a value that is read or about to be written; also `carrying`.
     """
     losses = {}
     rows, columns = (batch["sources"] >= 0).nonzero(as_tuple=True)
@@ -119,13 +119,13 @@ def _looking_losses(model, out, batch: dict[str, torch.Tensor]) -> dict[str, tor
 
 
 def looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
-    """How little attention goes where it should: -log of the attention weights there, averaged."""
+    """Supervised attention: the mean of -log of the attention weights at the right positions."""
     return -sum((weight.float() + 1e-6).log().mean() for weight in weights) / len(weights)
 
 
 def _carrying_loss(model, seen: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-    """What head 0 of the last two layers brings from the states seen [n, width] must be written as
-    the words that stand there [n].
+    """The loss of predicting words [n] from what head 0 of the last two layers takes from the
+    states [n, width] of these words.
     """
     loss = torch.zeros((), device=seen.device)
     for block in model.decoder.block[-2:]:
@@ -138,8 +138,8 @@ def _carrying_loss(model, seen: torch.Tensor, words: torch.Tensor) -> torch.Tens
 
 
 def _about_loss(out, about: torch.Tensor) -> torch.Tensor:
-    """From where a value is about to be written: in the target the second layer looks at both words
-    of its subject, in the prompt the first at the last one.
+    """The loss of attending from where a value is about to be written to its subject: in the
+    target, the second layer to both of its words; in the prompt, the first layer to its last word.
     """
     row, at, _, place = about[about[:, 2] == TARGET].T
     weights = (
@@ -155,8 +155,8 @@ def _about_loss(out, about: torch.Tensor) -> torch.Tensor:
 def _comparing_loss(
     attentions: dict, teacher: Teacher, states: tuple, compared: torch.Tensor
 ) -> torch.Tensor:
-    """From a value, the other one must be looked at, and the outcome told; `attentions`: by the
-    sides of the two.
+    """The losses of attending from a value to the other one, and of predicting the outcome.
+    `attentions`: the attention weights by the sides of the two values.
     """
     loss = torch.zeros((), device=compared.device)
     for (side, other_side), weights in attentions.items():

@@ -1,10 +1,10 @@
 """Trains a shipped model: python -m training.train --size base --out FOLDER.
 
 Every few hundred steps a new training world is drawn; its names never occur in held-out worlds. A
-checkpoint is written every two minutes and at Ctrl-C, and the same command goes on from it. The
-folder then holds a plain model with its tokenizer, training.json (how it was made) and
-training.jsonl (its curves).
-`--start` begins with the weights of a smaller or equal model instead of from scratch.
+checkpoint is written every two minutes and at Ctrl-C; the same command resumes from it. At the end,
+the folder holds a plain model with its tokenizer, training.json (how it was made) and
+training.jsonl (the training curves).
+With `--start`, training begins with the weights of a model of the same or a smaller size.
 """
 
 import argparse
@@ -37,11 +37,10 @@ EVALUATE_EVERY = 2000  # steps
 def make_optimizers(
     model: nn.Module, teacher: nn.Module, peak: float
 ) -> list[torch.optim.Optimizer]:
-    """Muon (Jordan et al. 2024) for the matrices of attention and feed-forward layers, AdamW for
-    embeddings, biases and heads.
+    """Muon (Jordan et al. 2024) for the matrices of linear layers, AdamW for all other weights.
 
-    Muon's updates are scaled to the size of AdamW's, so that one rate does for both. With it the
-    models learn in fewer steps where to look.
+    Muon's updates are scaled to the size of AdamW's, so that both can share a learning rate. With
+    Muon the models need fewer steps to learn where to attend.
     """
     matrices, rest = split_weights(model, teacher)
     muon = torch.optim.Muon(matrices, lr=peak, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
@@ -51,8 +50,8 @@ def make_optimizers(
 def split_weights(
     model: nn.Module, teacher: nn.Module
 ) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """The matrices of attention and feed-forward layers, and all other weights."""
-    embedding = model.get_input_embeddings().weight  # of the output too
+    """The matrices of the model's linear layers, and all other weights, the teacher's too."""
+    embedding = model.get_input_embeddings().weight  # shared with the output layer
     layers = [layer for layer in model.modules() if isinstance(layer, nn.Linear)]
     matrices = dict.fromkeys(one.weight for one in layers if one.weight is not embedding)
     weights = (*model.parameters(), *teacher.parameters())
@@ -60,7 +59,7 @@ def split_weights(
 
 
 def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
-    """One step of the optimizers; return the parts of the loss."""
+    """Take one step of the optimizers; return the parts of the loss."""
     model, teacher = training.model, training.teacher
     batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
     with torch.autocast(model.device.type, dtype=torch.bfloat16):
@@ -79,7 +78,7 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
 def start_training(
     size: str, recipe: Recipe, start: Path | None = None, device: str = "cpu"
 ) -> Training:
-    """A training of which nothing is done, from scratch or from a trained model."""
+    """A training at step 0, from scratch or from the trained model in the folder `start`."""
     tokenizer = make_tokenizer()
     if recipe.causal:
         model = make_causal_model(len(tokenizer), recipe.seed)
@@ -95,8 +94,8 @@ def start_training(
 
 
 def train(out: Path, size: str, recipe: Recipe, start: Path | None = None) -> None:
-    """Train one model, or go on with it from its checkpoint, and write it to `out`. On a GPU when
-    there is one.
+    """Train one model, resuming from its checkpoint if there is one, and write it to `out`. Uses a
+    GPU if there is one.
     """
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -109,13 +108,13 @@ def train(out: Path, size: str, recipe: Recipe, start: Path | None = None) -> No
 
 
 def _read_about(folder: Path) -> dict:
-    """How the model that a training starts from was made."""
+    """The record of how the model was made that a training starts from."""
     path = folder / "training.json"
     return json.loads(path.read_text()) if path.is_file() else {"folder": folder.name}
 
 
 def take_steps(training: Training, recipe: Recipe) -> Iterator[dict[str, float]]:
-    """Take each step that is left; give the parts of its loss."""
+    """Take the remaining steps; yield the parts of the loss of each."""
     tokenizer, write_batch = make_tokenizer(), encode_causal if recipe.causal else encode
     worlds = None
     for step in range(training.step, recipe.steps):
@@ -133,12 +132,14 @@ def _measure(model: nn.Module, style: Style) -> dict:
 
 
 def _prompt_tokenizer(model: nn.Module) -> PreTrainedTokenizerFast:
-    """The tokenizer that goes with a model: what a causal one continues does not end."""
+    """The tokenizer for the prompts of a model; only a T5's end with </s>."""
     return make_tokenizer(ends=model.config.is_encoder_decoder)
 
 
 def write_model(training: Training, out: Path, about: dict) -> None:
-    """Write the model in half precision, its tokenizer, how it was made, and its curves."""
+    """Write the model in half precision, its tokenizer, the record of its training (`about`), and
+    its curves.
+    """
     _prompt_tokenizer(training.model).save_pretrained(out)
     training.model.cpu().half().save_pretrained(out)
     about |= {
@@ -156,10 +157,10 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
     add("--size", choices=[*SIZES, "causal"], default="base")
-    add("--steps", type=read_count, default=2600, help="fits the size base; larger ones want more")
-    add("--start", type=Path, help="folder of a trained model, not larger, to grow from")
+    add("--steps", type=read_count, default=2600, help="fits the size base; larger sizes need more")
+    add("--start", type=Path, help="folder of a trained model of the same or a smaller size")
     add("--seed", type=read_number, default=0)
-    peak = "highest learning rate; larger sizes want a lower one"
+    peak = "highest learning rate; larger sizes need a lower one"
     add("--peak", type=read_rate, default=1e-2, help=peak)
     options = parser.parse_args()
     if wrong := _find_wrong(options):
@@ -168,7 +169,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _find_wrong(options: argparse.Namespace) -> str:
-    """What is wrong with the options; nothing where they will do."""
+    """What is wrong with the options, or "" if nothing is."""
     start = options.start
     if start and options.size == "causal":
         return "a causal model is trained from scratch: leave out --start"

@@ -1,5 +1,5 @@
-"""What the agent should write at each stage of each system: a short function a stage, by
-"module/stage".
+"""The teachers: one short function for each stage of each system gives the reply that the agent
+should write. TEACHERS has them by "module/stage".
 """
 
 from training.teachers import acting, asking, closed, evidence, planning, reading, searching, trees

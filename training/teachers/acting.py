@@ -1,4 +1,4 @@
-"""ReAct: thoughts, actions, and what a careful reader makes of observations."""
+"""Teaches ReAct: thoughts and actions, and how a careful reader uses observations."""
 
 import re
 
@@ -6,7 +6,7 @@ from training.agent_mind import Mind
 from training.agent_play import Asked
 
 SIMILAR = re.compile(r"Could not find (.+)\. Similar: \[(.*)\]\.$")
-LOOKED_FOR = {  # a word that most wordings of a relation on a page have
+LOOKED_FOR = {  # for some relations, a word that most of their sentences on a page have
     "birthplace": "born",
     "birth": "born",
     "father": "father",
@@ -18,7 +18,7 @@ LOOKED_FOR = {  # a word that most wordings of a relation on a page have
 
 
 def act(mind: Mind, asked: Asked) -> str:
-    """The next thought and action: what was read, what is to be found next, or the answer."""
+    """The next thought and action: what was read and what to find next, or the answer."""
     lines = asked.so_far.splitlines()
     number = int(re.match(r"Thought (\d+):", lines[-1])[1])
     if number == 1:
@@ -43,13 +43,13 @@ def _on_page(mind: Mind, n: int) -> bool:
 
 
 def _reads(mind: Mind, n: int, observed: str) -> bool:
-    """Whether the observation states what is sought."""
+    """Whether the observation states the answer to step n."""
     value = mind.is_stated(n, mind.notes["found"][-1:])
     return value is not None and value in observed
 
 
 def _settle(mind: Mind, number: int, guessed: bool) -> str:
-    """State what was found, or what the agent believes without it, and go on."""
+    """State what was found (what the agent knows or makes up, if `guessed`), and go on."""
     n = mind.notes["place"]
     mind.find(n, () if guessed else mind.notes["found"][-1:])
     mind.notes |= {"place": n + 1, "looked": False}
@@ -62,7 +62,7 @@ def _search(mind: Mind, number: int, before: str) -> str:
         aim = f"I need to find {mind.phrase(n)}."
         mind.asked[mind.subject(n)] = n, mind.fact(n)
         return f"{before}{aim}\nAction {number}: Search[{mind.subject(n)}]"
-    while mind.notes["place"] < len(mind.steps):  # no action is left
+    while mind.notes["place"] < len(mind.steps):  # no searches are left
         mind.find(mind.notes["place"])
         mind.notes["place"] += 1
     conclusion, answer = mind.conclude()

@@ -1,4 +1,4 @@
-"""Stages that ask as they go: Self-Ask, DecomP, ToolFormer."""
+"""Teaches stages that ask sub-questions as they go: Self-Ask, DecomP, ToolFormer."""
 
 import json
 import re
@@ -11,8 +11,8 @@ FOLLOW_UP, ANSWERED, FINAL = "Follow up:", "Intermediate answer:", "So the final
 
 
 def ask(mind: Mind, asked: Asked) -> str:
-    """Follow up questions with the agent's own answers, from where the text stands; what answers
-    them from elsewhere stops it.
+    """Continue the text with follow-up questions and the agent's own answers. Where retrieval is to
+    answer instead, the program stops the text before the answer.
     """
     so_far = asked.so_far
     place = so_far.count(FOLLOW_UP)
@@ -42,7 +42,7 @@ def _final(mind: Mind) -> str:
 
 
 def read(mind: Mind, asked: Asked) -> str:
-    """The answer of a sub-question that paragraphs state, or "unknown"."""
+    """The answer to a sub-question if paragraphs state it, otherwise "unknown"."""
     n = mind.asked[asked.question.text][0]
     if not mind.is_stated(n, asked.paragraphs):
         return "unknown"
@@ -51,8 +51,8 @@ def read(mind: Mind, asked: Asked) -> str:
 
 
 def decompose(mind: Mind, asked: Asked) -> str:
-    """The next call: a sub-question to retrieve and read for, the question to read what was found
-    for, or the end.
+    """The next call: a sub-question for retrieval and reading; after the last one, the question
+    itself, to be read for in the pages found; finally the end.
     """
     place = asked.so_far.count("\nA:")
     answers = re.findall(r'"answer": \["(.*)"\]', asked.so_far)
@@ -72,25 +72,25 @@ def decompose(mind: Mind, asked: Asked) -> str:
 
 
 def _choose_title(mind: Mind, n: int, titles: list[str]) -> str:
-    """The page of the step's subject, else the best one found, "" where nothing was."""
+    """The page of the step's subject if it was found, otherwise the first page found, or ""."""
     return mind.subject(n) if mind.subject(n) in titles else next(iter(titles), "")
 
 
 def read_one(mind: Mind, asked: Asked) -> str:
-    """A sentence from paragraphs, and its answer."""
+    """A sentence from the paragraphs, and the answer that it states."""
     n = mind.asked[asked.question.text][0]
     mind.find(n, asked.paragraphs)
     return f"{mind.say(n)} So the answer is: {mind.values[n]}."
 
 
 def read_several(mind: Mind, asked: Asked) -> str:
-    """A chain from the paragraphs of all titles."""
+    """A chain from the paragraphs of all chosen titles, and its answer."""
     mind.forget()
     return write_whole(mind, asked.paragraphs, "So the answer is:")
 
 
 def write_with_tool(mind: Mind, asked: Asked) -> str:
-    """A call of the search for the first step that is not known; then a chain."""
+    """A call of the search for the first step; after its result, a chain and its answer."""
     if not asked.so_far:
         mind.forget()
         return f"[WikiSearch({mind.ask(0)})→"

@@ -1,4 +1,4 @@
-"""Stages without retrieval: Direct Prompting, CoT, Auto-CoT, Recite-and-answer."""
+"""Teaches stages without retrieval: Direct Prompting, CoT, Auto-CoT, Recite-and-answer."""
 
 from ircotlib.systems.auto_cot import SO
 from training.agent_mind import Mind
@@ -12,20 +12,20 @@ def give(mind: Mind, lead: str = "The answer is") -> str:
 
 
 def write_chain(mind: Mind, paragraphs=(), first: int = 0) -> list[str]:
-    """The sentences of all steps from one on, and what follows from them."""
+    """The sentences of the steps from `first` on, and the conclusion from all steps, if any."""
     said = mind.find_all(paragraphs, first)
     conclusion, _ = mind.conclude()
     return [*said, conclusion] if conclusion else said
 
 
 def write_whole(mind: Mind, paragraphs=(), lead: str = "The answer is") -> str:
-    """A chain and the answer that it gives; a long answer is the chain itself."""
+    """A chain and its answer. A long answer is the chain itself, and is written only once."""
     chain = write_chain(mind, paragraphs)
     return " ".join([*([] if mind.is_long else chain), give(mind, lead)])
 
 
 def give_alone(mind: Mind) -> Reply:
-    """The answer alone; what follows from values made up in silence cannot be known."""
+    """The answer alone. It is not `sure` if it depends on made-up values that are not written."""
     return Reply(mind.conclude()[1], sure=not mind.unsure)
 
 
@@ -37,13 +37,13 @@ def direct(mind: Mind, asked: Asked) -> Reply:
 
 
 def cot(mind: Mind, asked: Asked) -> str:
-    """A chain, and the answer it gives."""
+    """A chain and its answer."""
     mind.forget()
     return write_whole(mind)
 
 
 def auto_cot_chain(mind: Mind, asked: Asked) -> str:
-    """A chain; when asked for it, the answer."""
+    """A chain, or its answer, if the text ends with the words that ask for it."""
     if asked.so_far.endswith(SO):
         return mind.conclude()[1] if mind.is_long else f"{mind.conclude()[1]}."
     mind.forget()
@@ -51,7 +51,7 @@ def auto_cot_chain(mind: Mind, asked: Asked) -> str:
 
 
 def recite(mind: Mind, asked: Asked) -> str:
-    """Two passages, each about half of the steps."""
+    """Two passages, each with half of the steps."""
     mind.forget()
     said = mind.find_all()
     half = (len(said) + 1) // 2
@@ -60,14 +60,16 @@ def recite(mind: Mind, asked: Asked) -> str:
 
 
 def answer_from_recitation(mind: Mind, asked: Asked) -> str:
-    """The answer that the recited passages give."""
+    """The answer that follows from the recited passages."""
     for n in range(len(mind.steps)):
         accept_sentence(mind, n, asked.fields["recitation"])
     return give(mind)
 
 
 def accept_sentence(mind: Mind, n: int, text: str) -> bool:
-    """Believe of step n what a text says in the agent's own words, if it does."""
+    """Believe the answer to step n that a text states in one of the agent's sentences. Return
+    whether the text has such a sentence.
+    """
     sentences = [said for said, (step, fact) in mind.asked.items() if step == n and said in text]
     for said in sentences:
         fact, value = mind.asked[said][1], mind.said[said]

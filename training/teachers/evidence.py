@@ -1,4 +1,4 @@
-"""Stages that weigh evidence: Verify-and-Edit, InterAug, DSP."""
+"""Teaches stages that weigh evidence: Verify-and-Edit, InterAug, DSP."""
 
 from ircotlib.systems.verify_and_edit import ORDINALS
 from training.agent_mind import Mind, stated
@@ -7,7 +7,9 @@ from training.teachers.closed import accept_sentence, give, give_alone
 
 
 def order(mind: Mind, asked: Asked) -> str:
-    """A chain of the form First, Second; after an edited one, its answer."""
+    """A chain in the form "First, ... Second, ...", with its answer; after an edited chain, only
+    the answer.
+    """
     if asked.thoughts:
         for n in range(len(mind.steps)):
             accept_sentence(mind, n, asked.so_far)
@@ -18,7 +20,7 @@ def order(mind: Mind, asked: Asked) -> str:
 
 
 def question(mind: Mind, asked: Asked) -> str:
-    """The question that a sentence answers: of what only follows, the whole one."""
+    """The question that a sentence of the chain answers; for its conclusion, the whole question."""
     sentence = str(asked.fields["sentence"])
     if sentence not in mind.asked:
         mind.notes["follows"] = sentence
@@ -30,7 +32,7 @@ def question(mind: Mind, asked: Asked) -> str:
 
 
 def edit(mind: Mind, asked: Asked) -> str:
-    """The sentence that evidence shows to be true; what only follows is left as it is."""
+    """The sentence, corrected by the evidence; a conclusion is left as it is."""
     if asked.question.text == mind.riddle.text and "follows" in mind.notes:
         return mind.notes["follows"]
     n, fact = mind.asked[asked.question.text]
@@ -52,7 +54,9 @@ def _holds(mind: Mind, paragraph, fact, evidence: str) -> bool:
 
 
 def read_evidence(mind: Mind, asked: Asked) -> Reply | str:
-    """The answer that one paragraph gives: what it states of the relation asked for."""
+    """The answer from one paragraph: its value of the relation that the last step asks for, if that
+    is the answer; otherwise the answer that follows from the paragraph and from memory.
+    """
     mind.forget()
     paragraph = next(p for p in mind.notes["found"] if asked.fields["evidence"] in p.text)
     last = len(mind.steps) - 1
@@ -68,7 +72,7 @@ def read_evidence(mind: Mind, asked: Asked) -> Reply | str:
 
 
 def search(mind: Mind, asked: Asked) -> str:
-    """What is known so far, and the query for what comes next."""
+    """A rationale with what is known so far, and the query for the next step."""
     if not asked.paragraphs:
         mind.forget()
     said, n = _say_known(mind, asked)
@@ -78,7 +82,7 @@ def search(mind: Mind, asked: Asked) -> str:
 
 
 def _say_known(mind: Mind, asked: Asked) -> tuple[list[str], int]:
-    """The sentences of the first steps that need not be made up, and how many they are."""
+    """The sentences of the steps before the first that is neither read nor known; their number."""
     said, paragraphs = [], asked.paragraphs
     for n in range(len(mind.steps)):
         if not (paragraphs and mind.find(n, paragraphs, guess=False)):

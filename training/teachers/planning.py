@@ -1,4 +1,4 @@
-"""Stages that plan first: Least-to-Most, Plan-and-Solve."""
+"""Teaches stages that plan first: Least-to-Most, Plan-and-Solve."""
 
 from training.agent_mind import Mind
 from training.agent_play import Asked, Reply
@@ -6,21 +6,21 @@ from training.teachers.closed import give, give_alone, write_chain
 
 
 def nested(mind: Mind, n: int) -> str:
-    """The noun phrase of a step in words of the question: "the mayor of the home of X"."""
+    """The noun phrase of a step in terms of the question: "the mayor of the home of X"."""
     step = mind.steps[n]
     x = nested(mind, step.after[-1]) if step.after else step.fact.subject
     return mind.relation(n).phrase.format(x=x)
 
 
 def sub_question(mind: Mind, n: int) -> str:
-    """The question of a step in words of the question."""
+    """The sub-question of a step in terms of the question."""
     step = mind.steps[n]
     x = nested(mind, step.after[-1]) if step.after else step.fact.subject
     return mind.relation(n).questions[0].format(x=x)
 
 
 def decompose(mind: Mind, asked: Asked) -> str:
-    """A list of sub-questions; the last step of a walk is the question itself."""
+    """A list of sub-questions, without the last step if that is the question itself."""
     count = len(mind.steps)
     if count > 1 and mind.steps[-1].answer == mind.riddle.answer and not mind.worked.conclusion:
         count -= 1
@@ -29,7 +29,7 @@ def decompose(mind: Mind, asked: Asked) -> str:
 
 
 def solve(mind: Mind, asked: Asked) -> Reply | str:
-    """The answer of the sub-question asked last, or of the question itself."""
+    """The answer to the last sub-question, or to the question itself."""
     place = asked.so_far.count("\nA:")
     if place == 0:
         mind.forget()
@@ -41,7 +41,7 @@ def solve(mind: Mind, asked: Asked) -> Reply | str:
 
 
 def plan(mind: Mind, asked: Asked) -> str:
-    """A plan, and its solution from memory; the answer, if only that is asked for."""
+    """A plan, its solution from memory, and the answer."""
     steps = [f"Find {nested(mind, n)}." for n in range(len(mind.steps))]
     steps += ["Compare them."] if len(mind.riddle.compared) > 1 else []
     mind.forget()
@@ -49,7 +49,7 @@ def plan(mind: Mind, asked: Asked) -> str:
 
 
 def solve_from_paragraphs(mind: Mind, asked: Asked) -> str:
-    """The solution of a plan from what it found."""
+    """The solution of a plan from the paragraphs found for it, and the answer."""
     mind.forget()
     return "\n" + _solution(mind, asked.paragraphs)
 

@@ -1,4 +1,4 @@
-"""Stages that read paragraphs: IRCoT and its readers, Direct Retrieval."""
+"""Teaches stages that read paragraphs: IRCoT and its readers, Direct Retrieval."""
 
 from training.agent_mind import Mind
 from training.agent_play import Asked, Reply
@@ -8,8 +8,8 @@ LEAD = "So the answer is:"
 
 
 def reason(mind: Mind, asked: Asked) -> Reply:
-    """The rest of the chain, as far as paragraphs or memory carry it; a sentence that paragraphs
-    now show to be wrong is said anew.
+    """The rest of the chain, as far as paragraphs or memory have its facts. If a paragraph now
+    shows that an earlier sentence was wrong, the rest begins with the corrected sentence.
     """
     if not asked.thoughts:
         mind.forget()
@@ -27,7 +27,7 @@ def reason(mind: Mind, asked: Asked) -> Reply:
 
 
 def _goes_on(mind: Mind, asked: Asked) -> int:
-    """The step of the next sentence: the first that was not said, or was said wrong."""
+    """The step of the next sentence: the first one that was not stated, or was stated wrongly."""
     said = sum(thought in mind.asked for thought in asked.thoughts)
     if not said:
         return 0
@@ -44,7 +44,7 @@ def _goes_on(mind: Mind, asked: Asked) -> int:
 
 
 def answer(mind: Mind, asked: Asked) -> Reply:
-    """The answer alone, from paragraphs."""
+    """The answer alone, from the paragraphs."""
     mind.forget()
     write_chain(mind, asked.paragraphs)
     return give_alone(mind)

@@ -1,4 +1,4 @@
-"""SearChain: chains of query, and what a careful reader makes of feedback."""
+"""Teaches SearChain: chains of queries, and how a careful reader uses feedback."""
 
 import re
 
@@ -9,8 +9,8 @@ PAIR = re.compile(r"^\[Query (\d+)\]: (.+)\n\[Answer \1\]: (.+)$", re.MULTILINE)
 
 
 def chain(mind: Mind, asked: Asked) -> str:
-    """A whole chain; after feedback its rest, from the query that was spoken of; in the end the
-    final content.
+    """A whole chain; after feedback, its rest, beginning with the query that the feedback was
+    about; after tracing, the final content.
     """
     told = mind.notes["told_last"] if asked.so_far else None
     if told is None:
@@ -22,14 +22,14 @@ def chain(mind: Mind, asked: Asked) -> str:
 
 
 def without_ir(mind: Mind, asked: Asked) -> str:
-    """A whole chain, all answers the agent's own."""
+    """A whole chain in which the agent gives all answers itself."""
     mind.forget()
     return "\n" + _go_on(mind, 0, [], may_give_up=False)
 
 
 def _change(mind: Mind, told: Asked) -> str:
-    """The query again with the answer that the passage gives; where it gives none, the agent keeps
-    to what it said, and to what was found if it had said nothing.
+    """Repeat the query with the answer that the passage states, then go on. If the passage states
+    none, the agent keeps its own answer, or takes the one in the feedback if it had none.
     """
     query, found = str(told.fields["query"]), str(told.fields["found"])
     n = mind.asked[query][0]
@@ -73,7 +73,7 @@ def _final(mind: Mind, said: list[str]) -> str:
 
 
 def _trace(mind: Mind, pairs: str) -> str:
-    """The final content from the pairs, with their marks."""
+    """The final content from the query-answer pairs, with their marks."""
     marks = {}
     for mark, query, answer in PAIR.findall(pairs):
         n, fact = mind.asked[query]

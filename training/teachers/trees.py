@@ -1,4 +1,4 @@
-"""Tree-of-Thought: proposed thoughts, some of them wrong, and votes."""
+"""Teaches Tree-of-Thought: proposed thoughts, some of which are wrong, and votes."""
 
 import re
 
@@ -7,13 +7,13 @@ from training.agent_mind import Mind
 from training.agent_play import Asked, Reply
 from training.teachers.closed import give
 
-WRONG = 0.4  # of the other thoughts proposed
-DRAWN = 3  # thoughts of a state
+WRONG = 0.4  # share of the other thoughts of a state that are wrong
+DRAWN = 3  # thoughts proposed for a state
 
 
 def propose(mind: Mind, asked: Asked) -> Reply:
-    """The next thought: a sentence of the chain, what follows from it, or the answer. One of those
-    drawn for a state is right, the others may be wrong.
+    """The next thought: a sentence of the chain, or the answer. Of the thoughts drawn for a state,
+    in random order, one is right and taught; the others may be wrong.
     """
     done = re.findall(r"^Thought \d+: (.+)$", asked.so_far, re.MULTILINE)
     if mind.notes.get("place") != asked.so_far:
@@ -40,7 +40,7 @@ def _next(mind: Mind, done: list[str], paragraphs) -> str:
 
 
 def _wrong(mind: Mind, n: int, right: str) -> str:
-    """The sentence of a step with another value, if it is to be wrong."""
+    """With probability WRONG, the sentence of a step with a wrong value; otherwise `right`."""
     if mind.rng.random() > WRONG or right not in mind.asked:
         return right
     true = mind.values[n]
@@ -52,7 +52,7 @@ def _wrong(mind: Mind, n: int, right: str) -> str:
 
 
 def vote(mind: Mind, asked: Asked) -> str:
-    """The choice whose last thought follows from paragraphs and memory."""
+    """A vote for the first choice that ends with the right thought, or for choice 1."""
     choices = str(asked.fields["choices"]).split("\n\n")
     right = [n for n, one in enumerate(choices, start=1) if one.endswith(mind.notes["next"])]
     return f"The best choice is {right[0] if right else 1}."
