@@ -29,15 +29,16 @@ class Draws:
     def __call__(self, rows: Sequence[int], logits: torch.Tensor) -> list[int]:
         """The next token of each row; logits: rows x vocabulary."""
         logs = logits.cpu().double().log_softmax(-1)
-        return [self._draw(row, log) for row, log in zip(rows, logs, strict=True)]
-
-    def _draw(self, row: int, log: torch.Tensor) -> int:
-        uniform = torch.rand(log.shape, generator=self._random[row], dtype=torch.double)
-        gumbel = -(-uniform.log()).log()
+        made = [torch.rand(logs[0].shape, generator=self._random[row], dtype=logs.dtype)
+                for row in rows]  # fmt: skip
+        gumbel = -(-torch.stack(made).log()).log()
+        temperatures = logs.new_tensor([self.temperatures[row] for row in rows])[:, None]
         # the largest is subtracted first, so that the sum stays finite at any low temperature
-        token = int(((log - log.max()) / self.temperatures[row] + gumbel).argmax())
-        self.log_probabilities[row] += float(log[token])
-        return token
+        raised = (logs - logs.amax(-1, keepdim=True)) / temperatures + gumbel
+        tokens = raised.argmax(-1, keepdim=True)
+        for row, log in zip(rows, logs.gather(-1, tokens)[:, 0].tolist(), strict=True):
+            self.log_probabilities[row] += log
+        return tokens[:, 0].tolist()
 
 
 def draws_of(requests: Sequence[Sample]) -> Draws:
