@@ -14,7 +14,7 @@ import pandas as pd
 
 from ircotlib.bench import Bench, open_bench
 from ircotlib.checks import check_places
-from ircotlib.commands import new_parser, read_count, read_number, refusing
+from ircotlib.commands import new_parser, read_count, refusing
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.pooled import sample_dev_test
@@ -39,10 +39,11 @@ CUT = {
     "SearChain w/o Verification": {"max_rounds": 3},
     "SearChain w/o Completion": {"max_rounds": 3},
 }
-# systems that still need many generations for a question: they answer fewer questions
-COSTLY = ("Least-to-Most", "Self-Ask", "ReAct", "ReAct -> CoT-SC", "Verify-and-Edit", "DSP")
-COSTLY += ("Tree-of-Thought w/ IR", "InterAug", "DecomP", "SearChain")
-COSTLY += ("SearChain w/o Verification", "SearChain w/o Completion")
+# systems that still need many generations for a question, and how many questions they answer
+COSTLY = dict.fromkeys(("Least-to-Most", "Self-Ask", "ReAct", "ReAct -> CoT-SC"), 6)
+COSTLY |= dict.fromkeys(("Verify-and-Edit", "Tree-of-Thought w/ IR", "DSP", "InterAug"), 6)
+COSTLY |= dict.fromkeys(("DecomP", "SearChain"), 2)
+COSTLY |= dict.fromkeys(("SearChain w/o Verification", "SearChain w/o Completion"), 2)
 ELSEWHERE = ("CoT", "Self-Ask", "ReAct", "SearChain")  # these are also run on OTHERS
 OTHERS = ("strategyqa", "fever", "eli5")
 
@@ -93,7 +94,6 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--chat", action="store_true")
     parser.add_argument("--questions", type=read_count, default=20)
-    parser.add_argument("--costly", type=read_number, default=6)
     parser.add_argument("--elsewhere", type=read_count, default=2)
     parser.add_argument("--context-tokens", type=read_count, default=1200)
     parser.add_argument("--most-tokens", type=read_count, default=160)
@@ -101,9 +101,8 @@ def main() -> None:
     with refusing():
         p = parameters_of(options)
     bench, rows = open_bench(p, "hotpotqa", NAME), []
-    few = replace(bench, test=bench.test[: options.costly])
     systems = choose_systems(study=SEARCHAIN)
-    runs = [(few if system.name in COSTLY else bench, system) for system in systems]
+    runs = [(replace(bench, test=bench.test[: COSTLY.get(s.name)]), s) for s in systems]
     for dataset in OTHERS:
         other = open_with(bench, dataset, options.elsewhere)
         runs += [(other, system) for system in choose_systems(ELSEWHERE)]

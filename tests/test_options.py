@@ -57,7 +57,7 @@ WRONG = [
     ("bench.parse_rates", SERVED, "the following arguments are required: --data"),
     ("bench.parse_rates", [*SERVED, "--data", "TMP/x"], "data_dir: found no folder TMP/x"),
     ("bench.parse_rates", [*SERVED, "--data", "TMP"], "no questions of hotpotqa: looked for"),
-    ("bench.parse_rates", [*SERVED, "--data", "TMP", "--costly", "x"], f"found 'x', {NUMBER}"),
+    ("bench.parse_rates", [*SERVED, "--data", "TMP", "--questions", "x"], f"found 'x', {COUNT}"),
 ]  # fmt: skip
 
 
