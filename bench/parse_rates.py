@@ -8,7 +8,6 @@ reduced (CUT), and some systems answer fewer questions (COSTLY).
 
 from argparse import Namespace
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
@@ -21,7 +20,7 @@ from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.figures import save_figure
 from ircotlib.measures import count_parsed
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.paths import FIGURES, resolve
+from ircotlib.paths import resolve
 from ircotlib.runs import run_folder, run_system
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
@@ -60,17 +59,12 @@ def open_with(bench: Bench, dataset: str, questions: int) -> Bench:
 
 
 def measure(bench: Bench, system: System, most_tokens: int) -> dict:
-    """Run a system and return its row of the table."""
+    """Run a system and return its row of the table, without seconds: replies may be cached."""
     lengths = {name: min(n, most_tokens) for name, n in bench.tokens(system).items()}
     setting = CUT.get(system.name, {}) | lengths
     run_system(bench, system, **setting)
-    return count_parsed(run_folder(bench, system, "test", setting))
-
-
-def read_seconds(path: Path) -> dict[tuple[str, str], int]:
-    """The seconds of each data set and system in an earlier table, when replies were not cached."""
-    table = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=["dataset", "system"])
-    return {(row["dataset"], row["system"]): row["seconds"] for _, row in table.iterrows()}
+    row = count_parsed(run_folder(bench, system, "test", setting))
+    return {"model": bench.parameters.model} | {n: v for n, v in row.items() if n != "seconds"}
 
 
 def parameters_of(options: Namespace) -> Parameters:
@@ -106,11 +100,8 @@ def main() -> None:
     for dataset in OTHERS:
         other = open_with(bench, dataset, options.elsewhere)
         runs += [(other, system) for system in choose_systems(ELSEWHERE)]
-    earlier = read_seconds(FIGURES / f"{NAME}.csv")
     for one, system in runs:
-        row = measure(one, system, options.most_tokens)
-        longest = max(row["seconds"], earlier.get((row["dataset"], row["system"]), 0))
-        rows.append(row | {"seconds": longest})
+        rows.append(measure(one, system, options.most_tokens))
         save_figure(None, pd.DataFrame(rows), NAME)
         print(rows[-1], flush=True)
 

@@ -63,8 +63,10 @@ def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
         for of in (steps, now)
     )
     each = None if usd is None else usd / max(1, len(outcomes))
-    said = f"{bench.dataset}: {in_dollars(usd)}, {in_dollars(each)} a question"
-    print(f"{said}, paid this time: {in_dollars(paid)}", file=sys.stderr, flush=True)
+    said = f"{bench.dataset}: {in_dollars(usd)}"
+    if usd is not None:
+        said += f", {in_dollars(each)} a question, paid this time: {in_dollars(paid)}"
+    print(said, file=sys.stderr, flush=True)
     about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
     return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
 

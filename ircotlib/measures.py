@@ -46,17 +46,20 @@ def read_run(folder: Path) -> pd.DataFrame:
 
 def count_parsed(folder: Path) -> dict:
     """Count a run's questions: `answered`; `parsed`, those with all replies read; "said to be
-    unparsed", those with a fault; `silent`, those with neither an answer nor a fault. Also the
-    calls of the model, the tokens it wrote, and the seconds of the run.
+    unparsed", those with a fault; `unsolved`, those without an answer whose chain of query was read
+    and has an unsolved query; `silent`, all others without an answer. Also the calls of the model,
+    the tokens it wrote, and the seconds of the run.
     """
     about = read_about(folder)
-    said = list(read_lines(Path(folder), about, ("answer", "fault")).values())
+    said = list(read_lines(Path(folder), about, ("answer", "fault", "nodes")).values())
+    empty = [one for one in said if not (one["answer"] or one["fault"])]
+    unsolved = sum(any(node["unsolved"] for node in one["nodes"]) for one in empty)
     counts = [about["counts"].get(kind, {}) for kind in ("Generate", "Sample")]
     row = {"dataset": about["dataset"], "system": about["system"], "questions": len(said)}
     row |= {"answered": sum(bool(one["answer"]) for one in said)}
     row |= {"parsed": sum(not one["fault"] for one in said)}
     row |= {"said to be unparsed": len(said) - row["parsed"]}
-    row |= {"silent": sum(not (one["answer"] or one["fault"]) for one in said)}
+    row |= {"unsolved": unsolved, "silent": len(empty) - unsolved}
     row |= {"calls": sum(kind.get("requests", 0) for kind in counts)}
     row |= {"tokens written": sum(kind.get("tokens", 0) for kind in counts)}
     return row | {"seconds": round(about["seconds"])}

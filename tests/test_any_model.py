@@ -12,7 +12,8 @@ from ircotlib.bench import open_bench
 from ircotlib.laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, Sample
-from ircotlib.runs import answer
+from ircotlib.runs import program_of
+from ircotlib.scheduler import run
 from ircotlib.systems import SEARCHAIN, choose_systems
 
 DATASETS = "hotpotqa 2wikimultihopqa musique iirc strategyqa zsre trex fever eli5".split()
@@ -39,16 +40,21 @@ def open_small(laboratory, dataset: str, **changes):
 
 
 def play_all(opened) -> None:
-    """Check that each system answers a question or reports what it could not parse, and that no
-    prompt with its reply is longer than the window.
+    """Let all systems answer a question together. Check that each has an answer or reports what it
+    could not parse, and that no prompt with its reply is longer than the window.
     """
+    programs = {}
     for system in choose_systems(study=SEARCHAIN):
-        outcome = answer(opened, system, opened.test[0], **CUT.get(system.name, {}))
-        assert outcome.result.answer or outcome.result.fault, system.name
+        grid, cut = opened.grid(system), CUT.get(system.name, {})
+        setting = {name: value for name, value in cut.items() if name in grid}
+        programs[system.name] = program_of(opened, system, **setting)(opened.test[0])
+    outcomes, _ = run(programs, opened.backends, opened.calls)
+    for name, outcome in outcomes.items():
+        assert outcome.result.answer or outcome.result.fault, name
         for step in outcome.trace:
             if isinstance(step.request, Generate | Sample):
                 room = opened.model.count_tokens(step.request.prompt) + step.request.max_tokens
-                assert room <= opened.window, (system.name, step.request.prompt)
+                assert room <= opened.window, (name, step.request.prompt)
 
 
 @pytest.mark.parametrize("dataset", DATASETS)

@@ -110,18 +110,24 @@ def test_a_folder_that_is_not_whole_is_refused(tmp_path, with_ir):
 def test_how_many_replies_could_be_read(tmp_path, with_ir):
     folder = tmp_path / "with"
     about = json.loads((folder / "run.json").read_text()) | {"dataset": "musique", "system": "S"}
-    about |= {"seconds": 2.6, "counts": {"Sample": {"requests": 3, "tokens": 40}}}
+    about |= {"questions": 6, "seconds": 2.6, "counts": {"Sample": {"requests": 3, "tokens": 40}}}
     (folder / "run.json").write_text(json.dumps(about))
     said = {"one": ("A", ""), "two": ("A", "no query"), "three": ("", "no query"), "four": ("", "")}
-    lines = [json.dumps({"id": i, "answer": a, "fault": fault}) for i, (a, fault) in said.items()]
+    said |= {"five": ("", ""), "six": ("A", "")}
+    nodes = {"five": [{"unsolved": False}, {"unsolved": True}], "six": [{"unsolved": True}]}
+    lines = [
+        json.dumps({"id": id, "answer": answer, "fault": fault, "nodes": nodes.get(id, [])})
+        for id, (answer, fault) in said.items()
+    ]
     (folder / "predictions.jsonl").write_text("\n".join(lines))
     assert count_parsed(folder) == {
         "dataset": "musique",
         "system": "S",
-        "questions": 4,
-        "answered": 2,
-        "parsed": 2,
+        "questions": 6,
+        "answered": 3,
+        "parsed": 4,
         "said to be unparsed": 2,
+        "unsolved": 1,
         "silent": 1,
         "calls": 3,
         "tokens written": 40,

@@ -124,6 +124,7 @@ def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
     made |= {path.name for name in all_notebooks() for path in made_by(name, "sample")}
     others = {path.name for path in FIGURES.iterdir()} - made
     benches = {"bench_batching.csv", "bench_dense.csv", "bench_systems.csv"}
+    benches |= {"bench_parse_rates.csv"}
     for name in ("retrieval_scale", "reader_confidence"):
         benches |= {f"{name}.csv", f"{name}.png"}
     assert others == benches

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
 from bench import parse_rates
@@ -40,10 +39,3 @@ def test_what_is_cut_is_what_the_systems_take():
     assert {*parse_rates.CUT, *parse_rates.COSTLY, *parse_rates.ELSEWHERE} <= set(study)
     for name, setting in parse_rates.CUT.items():
         assert all(study[name].keywords[one].default > value for one, value in setting.items())
-
-
-def test_seconds_are_those_of_before_the_replies_were_remembered(tmp_path):
-    assert parse_rates.read_seconds(tmp_path / "none.csv") == {}
-    table = pd.DataFrame([{"dataset": "fever", "system": "CoT", "seconds": 98}])
-    table.to_csv(tmp_path / "some.csv", index=False)
-    assert parse_rates.read_seconds(tmp_path / "some.csv") == {("fever", "CoT"): 98}

@@ -392,3 +392,11 @@ def test_the_extractive_reader_is_as_measured():
     shown = [float(line.split("|")[2]) for line in below_head("reader").strip().splitlines()]
     assert shown == [float(value) for value in expected]
     assert f"of {int(answers['n']):,} queries" in block("reader")
+
+
+def test_parse_rates_of_a_small_real_model():
+    rows = [row for row in read("bench_parse_rates", None) if row["dataset"] == "hotpotqa"]
+    names = ("questions", "parsed", "said to be unparsed", "unsolved", "answered")
+    assert labels("parse_rates") == [row["system"] for row in rows]
+    assert quoted("parse_rates") == [int(row[name]) for row in rows for name in names]
+    assert len(rows) == 23 and all(row["silent"] == "0" for row in read("bench_parse_rates", None))
