@@ -22,8 +22,8 @@ SIZES = [f"data/models/mini-{size}" for size in ("base", "xxl", "causal")]
 PART = {
     "04_ircot": {"datasets": ["musique"]},
     "05_laboratory": {"systems": ["OneR QA"]},
-    "06_scale": {"datasets": ["musique"], "models": SIZES},
     "07_ood": {"datasets": ["2wikimultihopqa", "musique"]},
+    "06_scale": {"datasets": ["musique"], "models": SIZES},
     "08_factuality": {"datasets": ["musique"]},
     "09_explorer": {"datasets": ["musique"]},
     "99_figures": {"datasets": ["musique"], "models": SIZES},
@@ -53,9 +53,11 @@ def executed(tmp_path_factory):
     places = {"IRCOT_DATA": str(folder / "data"), "IRCOT_FIGURES": str(folder / "figures")}
     env = os.environ | places | {"IRCOT_BATCH": "1"}
     commands = [[*NBVAL, *(str(NOTEBOOKS / f"{name}.ipynb") for name in WHOLE)]]
+    together = {}  # notebooks with the same changes, in the order in which they need each other
     for name, changes in PART.items():
-        sets = [f"--set={key}={json.dumps(value)}" for key, value in changes.items()]
-        commands.append([*REGENERATE, "--only", name, *sets])
+        sets = tuple(f"--set={key}={json.dumps(value)}" for key, value in changes.items())
+        together.setdefault(sets, []).append(f"--only={name}")
+    commands += [[*REGENERATE, *names, *sets] for sets, names in together.items()]
     for command in commands:
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
         assert done.returncode == 0, (command, done.stdout[-6000:], done.stderr[-2000:])
