@@ -23,6 +23,7 @@ WRONG = [
     ("ircotlib.laboratory.make", ["TMP/file"], "found 'TMP/file', expected a folder, or nothing"),
     ("ircotlib.laboratory.make", ["TMP/a", "--questions", "0"], f"--questions: found '0', {COUNT}"),
     ("ircotlib.laboratory.make", ["TMP/a", "--size", "-5"], f"--size: found '-5', {COUNT}"),
+    ("ircotlib.laboratory.make", ["TMP/a", "--size", "60"], "for 60 pages, expected at most 120:"),
     ("ircotlib.laboratory.make", ["TMP/a", "--seed", "x"], "--seed: invalid int value: 'x'"),
     ("ircotlib.laboratory.make", ["TMP/a", "--quest", "9"], "unrecognized arguments: --quest 9"),
     ("ircotlib.laboratory.make", ["TMP"], "TMP holds files that are no laboratory"),

@@ -73,6 +73,9 @@ def make_laboratory(
     """
     if questions < 1:
         raise ValueError(f"found {questions} questions per data set, expected at least 1")
+    if questions > 2 * size:  # no world has so many different ones of every kind
+        found = f"found {questions} questions per data set for {size} pages"
+        raise ValueError(f"{found}, expected at most {2 * size}: make the world larger")
     folder = Path(folder)
     about = {"seed": seed, "size": size, "questions": questions, "generator": _hash_generator()}
     folder.parent.mkdir(parents=True, exist_ok=True)
