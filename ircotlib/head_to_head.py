@@ -157,7 +157,8 @@ def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
 def average(table: pd.DataFrame) -> pd.DataFrame:
     """Each system's mean over all data sets by the first measure of each, with the means of the
     paper's values and of the costs (SearChain Table 6, Perf.). `on_front`: the system is on the
-    Pareto front of mean and tokens. Systems that were not run on all data sets are left out.
+    Pareto front of mean and tokens with its retriever. Systems that were not run on all data sets
+    are left out.
     """
     first = of_first_measure(table)
     by = ["profile", "model", "retriever", "system"]
@@ -166,7 +167,9 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
     means["reported"] = groups["reported"].agg(lambda values: values.mean(skipna=False)).round(2)
     means = means[groups.size() == first["dataset"].nunique()].reset_index()
     means["tokens"] = means["tokens_in"] + means["tokens_out"]
-    return means.assign(on_front=find_front(means["tokens"], means["mean"]))
+    panels = [panel for _, panel in means.groupby(by[:-1], sort=False)]
+    fronts = [find_front(panel["tokens"], panel["mean"]) for panel in panels]
+    return pd.concat(panels, ignore_index=True).assign(on_front=sum(fronts, []))
 
 
 def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:

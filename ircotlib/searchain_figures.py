@@ -6,6 +6,7 @@ import pandas as pd
 from ircotlib.drawing import color_of, finish, subplots, title_of
 
 COLORS = ("#9aa5b1", "#a63d57", "#e08e45", "#c9b458", "#5a6fa8", "#7fb08a", "#c9a6c9")  # of causes
+LABEL = (16, 9)  # width and height of a point's number, in pixels
 
 
 def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
@@ -21,11 +22,12 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
     means = means.assign(number=means["system"].map(numbers))
     for row, retriever in zip(axes, retrievers, strict=True):
         points = means[means["retriever"] == retriever]
+        row[0].set_xscale("log")
         _scatter(row[0], points, "tokens")
         front = points[points["on_front"]].sort_values("tokens")
         row[0].plot(front["tokens"], front["mean"], color="#9aa5b1", zorder=0)
         label = f"mean over data sets, %: {retriever}"
-        row[0].set(xscale="log", xlabel="tokens read and written a question", ylabel=label)
+        row[0].set(xlabel="tokens read and written a question", ylabel=label)
         row[0].xaxis.set_major_formatter("{x:,.0f}")
         row[0].set_title("quality against cost, with the Pareto front", fontsize="medium")
         _scatter(row[1], points.dropna(subset="reported"), "reported")
@@ -40,11 +42,21 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str) -> None:
-    for point in points.to_dict("records"):
-        axis.scatter(point[x], point["mean"], color=color_of(point["system"]), s=32, zorder=3)
-        place = {"xytext": (4, 2), "textcoords": "offset points", "fontsize": "small"}
-        axis.annotate(str(point["number"]), (point[x], point["mean"]), **place)
+    """Points with their numbers; those whose numbers would overlap share a label."""
+    points = points.sort_values([x, "number"])
+    colors = points["system"].map(color_of)
+    axis.scatter(points[x], points["mean"], color=colors, s=32, zorder=3)
     axis.margins(x=0.08, y=0.08)
+    axis.autoscale_view()
+    labels: list[tuple] = []  # the place on the page in pixels, the point, its numbers
+    for point in points.to_dict("records"):
+        at, number = (point[x], point["mean"]), str(point["number"])
+        place = axis.transData.transform(at)
+        if labels and all(abs(place - labels[-1][0]) < LABEL):
+            number = f"{labels.pop()[2]}, {number}"
+        labels.append((place, at, number))
+    for _, at, numbers in labels:
+        axis.annotate(numbers, at, (4, 2), textcoords="offset points", fontsize="small")
 
 
 def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:

@@ -150,6 +150,10 @@ def test_means_over_data_sets_and_the_front(runs):
     assert means.at["DSP", "tokens"] == 440
     assert means.at["SearChain", "reported"] == pytest.approx((56.91 + 25.57) / 2, abs=0.006)
     assert list(means.index[means["on_front"]]) == ["SearChain"]  # the cheapest, and the best
+    table = compare_all(runs, P)
+    worse = table.assign(retriever="dense", mean=table["mean"] / 2)
+    both = average(pd.concat([table, worse], ignore_index=True))
+    assert list(both.loc[both["on_front"], "retriever"]) == ["BM25", "dense"]  # a front for each
     some = runs[(runs["dataset"] == "eli5") | (runs["system"] != "CoT")]
     assert "CoT" not in set(average(compare_all(some, P))["system"])
 
