@@ -83,14 +83,15 @@ def parameters_of(options: Namespace) -> Parameters:
 
 def main() -> None:
     parser = new_parser(__doc__)
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--chat", action="store_true")
-    parser.add_argument("--questions", type=read_count, default=20)
-    parser.add_argument("--elsewhere", type=read_count, default=2)
-    parser.add_argument("--context-tokens", type=read_count, default=1200)
-    parser.add_argument("--most-tokens", type=read_count, default=160)
+    add = parser.add_argument
+    add("--model", required=True, help="the model's name on the server")
+    add("--server", required=True, help="the server's address, as http://127.0.0.1:8000")
+    add("--data", required=True, help="folder of the data sets' official files")
+    add("--chat", action="store_true", help="the model takes messages")
+    add("--questions", type=read_count, default=20, help="questions of HotpotQA per system")
+    add("--elsewhere", type=read_count, default=2, help="questions of each other data set")
+    add("--context-tokens", type=read_count, default=1200, help="the model's window")
+    add("--most-tokens", type=read_count, default=160, help="limit of each generation")
     options = parser.parse_args()
     with refusing():
         p = parameters_of(options)

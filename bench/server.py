@@ -36,12 +36,13 @@ def measure(model: ServerModel, requests: list[Generate]) -> dict:
 
 def main() -> None:
     parser = new_parser(__doc__)
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--chat", action="store_true")
-    parser.add_argument("--requests", type=read_count, default=16)
-    parser.add_argument("--max-tokens", type=read_count, default=30)
-    parser.add_argument("--in-flight", type=read_count, nargs="+", default=[1, 2, 4, 8])
+    add = parser.add_argument
+    add("--model", required=True, help="the model's name on the server")
+    add("--server", required=True, help="the server's address, as http://127.0.0.1:8000")
+    add("--chat", action="store_true", help="the model takes messages")
+    add("--requests", type=read_count, default=16, help="requests per measurement")
+    add("--max-tokens", type=read_count, default=30, help="limit of each generation")
+    add("--in-flight", type=read_count, nargs="+", default=[1, 2, 4, 8], help="numbers to compare")
     options = parser.parse_args()
     requests, how = make_requests(options.requests, options.max_tokens), {"chat": options.chat}
     named = options.model, options.server

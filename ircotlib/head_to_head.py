@@ -16,7 +16,8 @@ from ircotlib.parameters import Parameters
 from ircotlib.paths import FIGURES
 from ircotlib.retrieval.names import VECTORS, retriever_name
 from ircotlib.runs import COVER_EM, read_about
-from ircotlib.systems import SEARCHAIN, System, all_systems, choose_systems
+from ircotlib.systems import SEARCHAIN, System, choose_systems
+from ircotlib.tables import our_names
 
 EXPERIMENT = "13_head_to_head"
 AGAINST = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
@@ -142,11 +143,6 @@ def _reported() -> pd.DataFrame:
     table = pd.concat(papers).replace({"system": our_names()})
     table = table.drop_duplicates(["dataset", "system", "metric"])
     return table[["dataset", "system", "metric", "value"]].rename(columns={"value": "reported"})
-
-
-def our_names() -> dict[str, str]:
-    """Our names of systems, by their names in data/reported.csv."""
-    return {theirs: name for name, one in all_systems().items() for theirs in one.reported}
 
 
 def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:

@@ -49,10 +49,10 @@ def _published(source: str) -> pd.DataFrame:
     for metric, m in MEASURES.items():
         values = rows[rows["metric"] == metric].rename(columns={"value": f"paper {m}"})
         table = table.merge(values[[*keys, f"paper {m}"]], on=keys, how="left")
-    return table.assign(name=table["system"].replace(_names()))
+    return table.assign(name=table["system"].replace(our_names()))
 
 
-def _names() -> dict[str, str]:
+def our_names() -> dict[str, str]:
     """Our names of systems, by their names in data/reported.csv."""
     return {theirs: name for name, system in all_systems().items() for theirs in system.reported}
 
@@ -86,7 +86,7 @@ def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     runs = runs.assign(metric="f1", reader=runs["reader"].where(reading, ""))
     ours = summarise(runs[asked], keys)
     ours = ours.rename(columns={"mean": "ours", "deviation": "ours deviation"})
-    table = papers.assign(theirs=papers["system"], system=papers["system"].replace(_names()))
+    table = papers.assign(theirs=papers["system"], system=papers["system"].replace(our_names()))
     ours = ours.reindex(columns=[*keys, "ours", "ours deviation", "n"])
     ours = ours.astype(dict.fromkeys(keys, str))
     table = table.merge(ours, on=keys, how="left").round(1).replace({"reader": {"": None}})

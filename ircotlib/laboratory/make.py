@@ -211,11 +211,11 @@ def _is_whole(folder: Path, about: dict) -> bool:
 def main(arguments: Iterable[str] | None = None) -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
-    add("folder", nargs="?", type=read_folder)
-    add("--seed", type=int, default=SEED)
+    add("folder", nargs="?", type=read_folder, help="where the data sets are written")
+    add("--seed", type=int, default=SEED, help="another seed makes another encyclopedia")
     add("--size", type=read_count, default=SIZE, help="about how many pages the encyclopedia has")
     add("--questions", type=read_count, default=QUESTIONS, help="questions per data set")
-    add("--prompts", action="store_true")
+    add("--prompts", action="store_true", help="write the demonstrations in prompts/ instead")
     options = parser.parse_args(arguments)
     if options.prompts == bool(options.folder):
         parser.error("give either a folder or --prompts")
