@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 
 import pandas as pd
-import torch
 
 from ircotlib.bench import Bench, change_model, open_bench, program_of
 from ircotlib.calls import Calls
@@ -129,6 +128,8 @@ def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
 
 def main() -> None:
     new_parser(__doc__).parse_args()
+    import torch  # takes seconds, so only once the options are read
+
     torch.set_num_threads(1)
     table = pd.concat([measure_batching(), *measure_reading(*CAUSAL)])
     save_figure(None, table.round(2), "bench_batching")

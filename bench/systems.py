@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pandas as pd
-import torch
 
 from ircotlib.bench import Bench, open_bench, program_of
 from ircotlib.calls import Calls
@@ -63,6 +62,8 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--questions", type=read_count, default=QUESTIONS, help="of each data set")
     options = parser.parse_args()
+    import torch  # takes seconds, so only once the options are read
+
     torch.set_num_threads(1)
     with refusing():
         p = panels_of(read_parameters(options.profile, parse_changes(options.set)))[0]

@@ -19,14 +19,14 @@ from ircotlib.paths import MODELS, ROOT
 from ircotlib.scheduler import run
 from training.agent_draws import taught_systems
 from training.agent_lessons import draw_lesson
-from training.agent_words import make_agent_tokenizer
-from training.evaluate_agent import (
+from training.agent_stages import (
     Play,
     judge_plays,
     measure_stages,
     measured_plays,
     summarise,
 )
+from training.agent_words import make_agent_tokenizer
 from training.teachers import TEACHERS
 
 FOLDER = MODELS / "agent"

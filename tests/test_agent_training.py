@@ -16,13 +16,13 @@ from transformers import AutoModelForCausalLM
 from ircotlib.generation.causal import can_reuse
 from ircotlib.generation.local import open_model
 from ircotlib.program import Generate
-from training import agent
-from training.agent import Recipe, cut_rows, draw_chunk, learn, start_training, train
+from training import agent_learn
 from training.agent_draws import make_library
 from training.agent_encode import MADE_UP, encode_transcript
+from training.agent_learn import Recipe, cut_rows, draw_chunk, learn, start_training, train
 from training.agent_model import make_agent_model
+from training.agent_stages import draw_plays, judge_plays, summarise
 from training.agent_words import MARKS, make_agent_tokenizer
-from training.evaluate_agent import draw_plays, judge_plays, summarise
 from training.muon import Muon, orthogonalise
 
 FILES = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"]
@@ -34,7 +34,7 @@ def small(monkeypatch):
     """Make transcripts few and short, so that steps are fast."""
     torch.set_num_threads(1)
     for name, value in {"CHUNK": 3, "TOKENS": 400, "PLAYS": 4, "LONGEST": 200}.items():
-        monkeypatch.setattr(agent, name, value)
+        monkeypatch.setattr(agent_learn, name, value)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,8 @@ def test_rows_of_like_length_are_together_and_no_batch_is_too_large(rows):
     longest = [max(len(row.tokens) for row in batch) for batch in batches]
     assert longest == sorted(longest)
     assert all(
-        len(batch) * most <= agent.TOKENS for batch, most in zip(batches, longest, strict=True)
+        len(batch) * most <= agent_learn.TOKENS
+        for batch, most in zip(batches, longest, strict=True)
     )
 
 
@@ -125,7 +126,7 @@ def test_judging_asks_whether_every_token_is_the_most_probable(rows):
 def test_a_training_goes_on_where_ctrl_c_stopped_it(tmp_path, monkeypatch):
     recipe = Recipe(5, 1, 0.01)
     train(tmp_path / "whole", recipe)
-    steps, go_on = [], agent.learn
+    steps, go_on = [], agent_learn.learn
 
     def interrupted(*how):
         steps.append(how)
@@ -133,7 +134,7 @@ def test_a_training_goes_on_where_ctrl_c_stopped_it(tmp_path, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return go_on(*how)
 
-    monkeypatch.setattr(agent, "learn", interrupted)
+    monkeypatch.setattr(agent_learn, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt, match="stopped after step 3 of 5"):
         train(tmp_path / "parted", recipe)
     assert (tmp_path / "parted" / "checkpoint.pt").is_file()

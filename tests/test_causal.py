@@ -18,10 +18,10 @@ from training.causal_encode import encode_causal
 from training.causal_teach import CausalTeacher
 from training.draws import CONCLUDED, Plan, draw_conclusion, draw_example
 from training.evaluate import writer
+from training.learn import Training, learn, make_optimizers
 from training.model import make_tokenizer, order_numbers
 from training.places import EARLIER, LATER
 from training.recipe import Recipe, draw_batch, draw_worlds
-from training.train import Training, learn, make_optimizers
 
 TOKENIZER = make_tokenizer()
 PROMPTS = [

@@ -20,11 +20,12 @@ from training.checkpoint import Training
 SMALL = {
     "train": "from training import recipe; recipe.PROMPT_TOKENS = 300",
     "reader": "from training.evaluate_reader import open_books\n"
-    "program.open_books = lambda seed, size: open_books(seed, 200)",
-    "agent": "program.CHUNK, program.TOKENS, program.LONGEST = 3, 400, 200",
+    "learn.open_books = lambda seed, size: open_books(seed, 200)",
+    "agent": "learn.CHUNK, learn.TOKENS, learn.LONGEST = 3, 400, 200",
 }
+LEARN = {"train": "learn", "reader": "reader_learn", "agent": "agent_learn"}
 RUN = """
-from training import {name} as program, checkpoint
+from training import {name} as program, {learn} as learn, checkpoint
 checkpoint.SECONDS = -1
 {small}
 program.main()
@@ -36,7 +37,7 @@ STOPPED = re.compile(r"stopped after step ([\d,]+) of 90,000: the same command g
 def stopped(request, tmp_path):
     """A program, its folder, and its stderr after Ctrl-C."""
     name, out = request.param, tmp_path / "out"
-    script = RUN.format(name=name, small=SMALL[name])
+    script = RUN.format(name=name, learn=LEARN[name], small=SMALL[name])
     command = [sys.executable, "-c", script, "--out", str(out), "--steps", "90000"]
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)

@@ -11,6 +11,9 @@ from ircotlib.paths import ROOT
 CORE = "data text metrics program calls scheduler prompts demonstrations systems datasets".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
 HEAVY = [*MODELS, "pandas", "matplotlib", "scipy", "tantivy", "IPython"]
+# programs that use torch, but import it only once their options are read
+TRAININGS = ["train", "agent", "reader", "evaluate_agent"]
+BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "systems"]
 
 REPLAY = """
 import sys
@@ -39,8 +42,10 @@ def run(code: str, **environment: str) -> str:
         (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
         (["ircotlib.analysis", "ircotlib.figures", "ircotlib.explore_box"], MODELS),
         (["ircotlib.regenerate"], [*MODELS, "pandas", "matplotlib"]),
+        ([f"training.{name}" for name in TRAININGS], HEAVY),
+        ([f"bench.{name}" for name in BENCHMARKS], MODELS),
     ],
-    ids=["core", "models", "tables", "regenerate"],
+    ids=["core", "models", "tables", "regenerate", "trainings", "benchmarks"],
 )
 def test_what_is_imported_is_light(modules, absent):
     code = f"import sys, {', '.join(modules)}; print([n for n in {absent} if n in sys.modules])"

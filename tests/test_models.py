@@ -35,7 +35,8 @@ from ircotlib.program import LINE, Generate
 from ircotlib.prompts import FLAN_T5, GPT3, Style, render
 from ircotlib.text import answer_from_chain
 from training.evaluate import reading_accuracy
-from training.model import SIZES, make_tokenizer
+from training.model import make_tokenizer
+from training.recipe import SIZES
 
 # the least share of right answers about a held-out world, and about one with redrawn facts
 BOUNDS = {

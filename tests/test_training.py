@@ -27,6 +27,7 @@ from ircotlib.laboratory.questions import DATASETS, make_riddles
 from ircotlib.paths import MODELS
 from ircotlib.program import Generate
 from ircotlib.prompts import FLAN_T5, GPT3
+from training import learn as learning
 from training import recipe, train
 from training.attention import padding_column, teaching_attention
 from training.causal import make_causal_model
@@ -36,10 +37,10 @@ from training.draws import Plan, draw_conclusion, draw_example
 from training.encode import encode
 from training.evaluate import draw_reading_test, reading_accuracy, writer
 from training.grow import grow
+from training.learn import learn, make_optimizers, start_training
 from training.model import SIZES, make_model, make_tokenizer, order_numbers
 from training.recipe import Recipe, draw_batch, draw_worlds
 from training.teach import Teacher, total_loss
-from training.train import learn, make_optimizers, start_training
 
 TOKENIZER = make_tokenizer()
 WRITE = ["--steps", "6", "--peak", "0.003", "--seed", "5"]
@@ -433,12 +434,12 @@ def test_muon_moves_the_matrices_of_the_layers_and_adamw_all_the_rest():
 
 TRAIN = """
 import os, signal, sys, torch
-from training import checkpoint, recipe, train
+from training import checkpoint, learn, recipe, train
 from functools import partial
-checkpoint.SECONDS, train.EVALUATE_EVERY, recipe.PROMPT_TOKENS = -1, 4, 300
-train.writer = partial(train.writer, longest=9)
-measure, few = train.reading_accuracy, dict(paragraphs=2, questions=5, seed=1, size=300)
-train.reading_accuracy = lambda write, style, **_: measure(write, **few, style=style)
+checkpoint.SECONDS, learn.EVALUATE_EVERY, recipe.PROMPT_TOKENS = -1, 4, 300
+learn.writer = partial(learn.writer, longest=9)
+measure, few = learn.reading_accuracy, dict(paragraphs=2, questions=5, seed=1, size=300)
+learn.reading_accuracy = lambda write, style, **_: measure(write, **few, style=style)
 save, saved = torch.save, []
 
 def save_and_die(state, path):
@@ -464,9 +465,9 @@ def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> list[str]:
         return reading_accuracy(writes, paragraphs=2, questions=5, seed=1, size=300, style=style)
 
     patch.setattr(torch.cuda, "is_available", lambda: False)
-    patch.setattr(train, "reading_accuracy", measure)
-    patch.setattr(train, "writer", partial(writer, longest=9))
-    patch.setattr(train, "EVALUATE_EVERY", 4)
+    patch.setattr(learning, "reading_accuracy", measure)
+    patch.setattr(learning, "writer", partial(writer, longest=9))
+    patch.setattr(learning, "EVALUATE_EVERY", 4)
     patch.setattr(recipe, "PROMPT_TOKENS", 300)
     patch.setattr(sys, "argv", ["train", "--out", str(folder), *WRITE, *arguments])
     train.main()

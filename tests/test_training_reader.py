@@ -16,11 +16,17 @@ from ircotlib.laboratory.names import is_held_out
 from ircotlib.laboratory.questions import DATASETS
 from ircotlib.paths import MODELS
 from ircotlib.program import Extracted
-from training import checkpoint, reader
+from training import checkpoint, reader_learn
 from training.evaluate_reader import auc, best_threshold, draw_reading, f1_at, open_books
-from training.reader import ReaderRecipe, calibrate, start_training, train
 from training.reader_draws import GOLD, OTHERS, Encyclopedia, draw_example, draw_other
-from training.reader_model import NOWHERE, encode_examples, make_reader_tokenizer, reading_loss
+from training.reader_learn import ReaderRecipe, calibrate, start_training, train
+from training.reader_model import (
+    NOWHERE,
+    encode_examples,
+    make_reader_tokenizer,
+    read_examples,
+    reading_loss,
+)
 
 TOKENIZER = make_reader_tokenizer()
 
@@ -112,7 +118,7 @@ def test_every_part_of_the_loss_teaches(examples):
     assert all("embeddings" in name or name.endswith("key.bias") for name in still), still
     before = loss.item()
     for _ in range(5):
-        after = sum(reader.learn(training, batch, 3e-3).values())
+        after = sum(reader_learn.learn(training, batch, 3e-3).values())
     assert after < before
 
 
@@ -130,14 +136,14 @@ def few(monkeypatch):
     def open_small(seed, size, held_out=True):
         return open_books(seed, 200, held_out)
 
-    monkeypatch.setattr(reader, "draw_reading", draw)
-    monkeypatch.setattr(reader, "open_books", open_small)
+    monkeypatch.setattr(reader_learn, "draw_reading", draw)
+    monkeypatch.setattr(reader_learn, "open_books", open_small)
 
 
 def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatch, few):
     monkeypatch.setattr(checkpoint, "SECONDS", -1)
-    monkeypatch.setattr(reader, "EVALUATE_EVERY", 2)
-    recipe, learn = ReaderRecipe(4, seed=2, rows=6), reader.learn
+    monkeypatch.setattr(reader_learn, "EVALUATE_EVERY", 2)
+    recipe, learn = ReaderRecipe(4, seed=2, rows=6), reader_learn.learn
     train(tmp_path / "whole", recipe)
     steps = []
 
@@ -147,7 +153,7 @@ def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatc
             raise Killed
         return learn(*arguments)
 
-    monkeypatch.setattr(reader, "learn", fail_at_three)
+    monkeypatch.setattr(reader_learn, "learn", fail_at_three)
     with pytest.raises(Killed):
         train(tmp_path / "killed", recipe)
     assert (tmp_path / "killed" / "checkpoint.pt").exists()
@@ -167,8 +173,9 @@ def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatc
 def test_calibration_puts_the_best_threshold_at_the_papers(few):
     training = start_training(ReaderRecipe(1))
     calibrate(training)
-    tests = draw_reading(open_books(reader.CALIBRATION, 200, held_out=False), 24, seed=0)
-    assert best_threshold(training.model, TOKENIZER, tests) == pytest.approx(1.5, abs=0.11)
+    tests = draw_reading(open_books(reader_learn.CALIBRATION, 200, held_out=False), 24, seed=0)
+    confidence, _ = read_examples(training.model, tests)
+    assert best_threshold(confidence, tests) == pytest.approx(1.5, abs=0.11)
 
 
 def test_measures_are_those_of_a_hand_count():

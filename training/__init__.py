@@ -15,7 +15,7 @@ interrupted, run the same command again: it resumes from its checkpoint, at most
 The folder of each model also holds training.json (how the model was made, and how long that took)
 and training.jsonl (the training curves).
 
-    train.py      the command that trains a T5 or the causal model
+    train.py      the command that trains a T5 or the causal model; learn.py: its training
     checkpoint.py the loop over the steps of every training; checkpoints, also at Ctrl-C
     recipe.py     the learning rate, worlds and examples of each step
     draws.py      draws questions, paragraphs, demonstrations, and chains that are partly written
@@ -25,9 +25,11 @@ and training.jsonl (the training curves).
     model.py      the T5s and the tokenizer; attention.py: faster attention for training;
                   grow.py: widens a trained T5
     evaluate.py   measures how well a model reads
-    reader.py     the command that trains the extractive reader; reader_draws.py: its examples;
-                  reader_model.py: its model and losses; evaluate_reader.py: how well it reads
-    agent.py      the command that trains the agent, which plays every system (docs/agent.md)
+    reader.py     the command that trains the extractive reader; reader_learn.py: its training;
+                  reader_draws.py: its examples; reader_model.py: its model and losses;
+                  evaluate_reader.py: how well it reads
+    agent.py      the command that trains the agent, which plays every system (docs/agent.md);
+                  agent_learn.py: its training
     teachers/     the replies that the agent should give at each stage of each system
     agent_mind.py what the agent believes while it answers: read, known by heart, or made up
     agent_play.py plays a system's own program with a teacher's replies; agent_library.py: the
@@ -37,5 +39,6 @@ and training.jsonl (the training curves).
     agent_draws.py draws which system plays which question; agent_lessons.py: lists of facts to
                   learn by heart
     agent_model.py, agent_words.py, muon.py: the agent's model, tokenizer and optimizer
-    evaluate_agent.py: measures how well the agent plays, stage by stage and in closed loop
+    evaluate_agent.py: the command that measures how well the agent plays, stage by stage and
+                  in closed loop; agent_stages.py: its measures
 """

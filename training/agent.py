@@ -6,150 +6,7 @@ resumes from it. At the end, the folder holds a plain model with its tokenizer, 
 it was made) and training.jsonl (the training curves).
 """
 
-import json
-import random
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from functools import partial
-from pathlib import Path
-
-import torch
-
 from ircotlib.commands import new_parser, read_count, read_folder, read_number, read_rate
-from training.agent_draws import draw_transcripts, make_library
-from training.agent_encode import Encoded, encode_transcript, make_batch
-from training.agent_model import make_agent_model
-from training.agent_words import make_agent_tokenizer
-from training.causal_teach import CausalTeacher, causal_loss
-from training.checkpoint import Training, resume, run_command, run_steps
-from training.evaluate_agent import draw_plays, judge_plays, summarise
-from training.muon import Muon
-from training.train import split_weights
-
-REST = 0.3  # learning rate of all other weights, as a share of that of the matrices
-MIDDLE, KNOWING = 3, 0.3  # `middle` and `knowing` of causal_loss
-TOKENS = 3000  # in the batch of a step, including padding
-CHUNK = 40  # steps whose transcripts are drawn together, about one world
-LONGEST = 1024  # tokens of a transcript
-SHORT, EARLY = 260, 0.02  # longest transcript, in tokens, in the first 2% of the steps
-EVALUATE_EVERY = 400  # steps
-PLAYS = 104  # questions played in each evaluation
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """The options of one training. `peak`: the highest learning rate of the matrices."""
-
-    steps: int
-    seed: int
-    peak: float
-
-    def learning_rate(self, step: int) -> float:
-        """The learning rate of a step: warm-up over 150 steps, or a tenth of all steps if that is
-        less; constant to 55% of the steps; then linear to 2% of the peak.
-        """
-        falling = 1 - 0.98 * (step / self.steps - 0.55) / 0.45
-        rising = (step + 1) / min(150, max(1, self.steps // 10))
-        return self.peak * min(1.0, rising, max(0.02, falling))
-
-
-def draw_chunk(number: int, recipe: Recipe) -> list[dict[str, torch.Tensor]]:
-    """The batches of CHUNK steps, in random order. Their transcripts are about one world; each
-    batch has transcripts of similar length.
-    """
-    rng = random.Random(f"{recipe.seed} {number}")
-    longest = SHORT if number * CHUNK < EARLY * recipe.steps else LONGEST
-    library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
-    batches: list[list[Encoded]] = []
-    while len(batches) < CHUNK:
-        for _ in range(40):
-            drawn = draw_transcripts(library, rng)
-            encoded = (encode_transcript(one.transcript) for one in drawn)
-            rows += [row for row in encoded if len(row.tokens) <= longest]
-        batches = cut_rows(rows)
-    return [make_batch(batch) for batch in rng.sample(batches, CHUNK)]
-
-
-def cut_rows(rows: list[Encoded]) -> list[list[Encoded]]:
-    """Sort rows by length and cut them into full batches; an incomplete last batch is dropped."""
-    batches, batch = [], []
-    for row in sorted(rows, key=lambda row: len(row.tokens)):
-        if (len(batch) + 1) * len(row.tokens) > TOKENS:
-            batches.append(batch)
-            batch = []
-        batch.append(row)
-    return batches
-
-
-def start_training(recipe: Recipe) -> Training:
-    """A training at step 0, with new weights."""
-    model = make_agent_model(make_agent_tokenizer(), recipe.seed)
-    teacher = CausalTeacher(model.config.hidden_size)
-    for weight in teacher.parameters():  # otherwise these losses would at first outweigh the rest
-        torch.nn.init.zeros_(weight)
-    matrices, rest = split_weights(model, teacher)
-    adam = torch.optim.AdamW(rest, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
-    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam], asdict(recipe))
-
-
-def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
-    """Take one step of the optimizers, in single precision; return the parts of the loss."""
-    model, teacher = training.model, training.teacher
-    loss, parts = causal_loss(model, teacher, batch, MIDDLE, KNOWING)
-    model.zero_grad()
-    teacher.zero_grad()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_([*model.parameters(), *teacher.parameters()], 1.0)
-    for optimizer, share in zip(training.optimizers, (1.0, REST), strict=True):
-        optimizer.param_groups[0]["lr"] = share * rate
-        optimizer.step()
-    return parts
-
-
-def train(out: Path, recipe: Recipe) -> None:
-    """Train the agent, resuming from its checkpoint if there is one, and write it to `out`."""
-    torch.set_num_threads(1)
-    training = start_training(recipe)
-    checkpoint = resume(training, out)
-    measure = partial(_measure, training.model)
-    run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
-    write_agent(training, out, training.recipe)
-    checkpoint.unlink(missing_ok=True)
-
-
-def take_steps(training: Training, recipe: Recipe) -> Iterator[dict[str, float]]:
-    """Take the remaining steps; yield the parts of the loss of each."""
-    chunk = None
-    for step in range(training.step, recipe.steps):
-        if chunk is None or step % CHUNK == 0:
-            chunk = draw_chunk(step // CHUNK, recipe)
-        yield learn(training, chunk[step % CHUNK], recipe.learning_rate(step))
-
-
-def _measure(model: torch.nn.Module) -> dict:
-    judged = judge_plays(model, draw_plays(PLAYS))
-    right = sum(one.right for one in judged) / len(judged)
-    tokens = sum(one.right_tokens for one in judged) / sum(one.tokens for one in judged)
-    about = {"turns": round(right, 4), "tokens": round(tokens, 4)}
-    return about | summarise(judged)
-
-
-def write_agent(training: Training, out: Path, about: dict) -> None:
-    """Write the model in half precision, its tokenizer, the record of its training (`about`), and
-    its curves.
-    """
-    make_agent_tokenizer().save_pretrained(out)
-    training.model.half().save_pretrained(out)
-    about |= {
-        "start": None,
-        "device": "cpu",
-        "seconds": round(training.seconds),
-        "threads": 1,
-        "parameters": training.model.num_parameters(),
-        "torch": torch.__version__,
-    }
-    (out / "training.json").write_text(json.dumps(about, indent=1) + "\n")
-    (out / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
 
 
 def main() -> None:
@@ -160,6 +17,9 @@ def main() -> None:
     add("--seed", type=read_number, default=0)
     add("--peak", type=read_rate, default=1e-2, help="highest learning rate")
     options = parser.parse_args()
+    from training.agent_learn import Recipe, train  # importing torch takes seconds
+    from training.checkpoint import run_command
+
     run_command(train, options.out, Recipe(options.steps, options.seed, options.peak))
 
 

@@ -12,14 +12,8 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 import training.attention  # noqa: F401 (the encoder asks for it by name)
 from ircotlib.laboratory import names, relations, wording
 from ircotlib.prompts import read_template
+from training.recipe import SIZES
 
-# stand in for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million parameters
-SIZES = {
-    "base": {"d_model": 48, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 96},
-    "large": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128},
-    "xl": {"d_model": 128, "num_heads": 4, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 256},
-    "xxl": {"d_model": 192, "num_heads": 6, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 384},
-}
 HEAD_WIDTH = 32
 CIRCLES = (1, 2, 5, 10, 20, 30, 40)  # how often the numbers 0 to 99 go around each circle
 FUNCTION_WORDS = (

@@ -4,6 +4,7 @@ tensors, and the losses that teach it.
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import torch
 from torch import nn
 from transformers import DPRConfig, DPRReader, DPRReaderTokenizerFast
@@ -20,6 +21,7 @@ SHARPNESS = 3.0  # of the initial attention to words at an offset
 # layer -> head -> the offset, in words, that the head attends to initially
 BESIDE = {0: {0: -1, 1: -2, 2: 2, 3: 3}, 1: {2: -3, 3: 1}}
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+ROWS = 64  # examples read at a time
 NOWHERE = -100  # start and end if there is no answer; cross_entropy ignores it
 
 
@@ -181,3 +183,21 @@ def reading_loss(
         "about": 0.5 * binary(teacher.about(last[:, 0])[:, 0], batch["about"]),
     }
     return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
+
+
+@torch.no_grad()
+def read_examples(model: DPRReader, examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
+    """The reader's confidence in each example [n], and whether its most likely start and end are
+    those of the answer [n]; False where the paragraph has no answer.
+    """
+    tokenizer, confidence, right = make_reader_tokenizer(), [], []
+    for first in range(0, len(examples), ROWS):
+        batch = encode_examples(examples[first : first + ROWS], tokenizer)
+        inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+        out = model.float()(**inputs, return_dict=True)
+        hidden = (batch["attention_mask"] == 0) * -1e4
+        found = [(one + hidden).argmax(1) for one in (out.start_logits, out.end_logits)]
+        hit = (found[0] == batch["start"]) & (found[1] == batch["end"])
+        right.append((hit & (batch["start"] != NOWHERE)).numpy())
+        confidence.append(out.relevance_logits.numpy())
+    return np.concatenate(confidence), np.concatenate(right)

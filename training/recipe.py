@@ -10,6 +10,13 @@ from ircotlib.prompts import FLAN_T5, GPT3, Style
 from training.draws import CONCLUDED, Plan, draw_conclusion, draw_difference, draw_example
 from training.examples import Example
 
+# stand in for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million parameters
+SIZES = {
+    "base": {"d_model": 48, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 96},
+    "large": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128},
+    "xl": {"d_model": 128, "num_heads": 4, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 256},
+    "xxl": {"d_model": 192, "num_heads": 6, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 384},
+}
 PROMPT_TOKENS = 3600  # in one step, about
 STEPS_PER_WORLD = 300
 FRESH = 500_000  # worlds from this number on are for the conclusions of a single step
