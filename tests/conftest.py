@@ -10,10 +10,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# those that take half a minute or more, the slowest first
+SLOW = (
+    "notebooks any_model training elastic_cluster readme elastic checkpoint regenerate models"
+    " imports elastic_load server annotate elastic_laboratory elastic_client laboratory causal"
+).split()
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the longest tests first, so that all workers finish at about the same time."""
-    slow = ("test_notebooks.py", "test_readme.py", "test_elastic.py", "test_elastic_cluster.py")
+    slow = [f"test_{name}.py" for name in SLOW]
     items.sort(key=lambda item: slow.index(item.path.name) if item.path.name in slow else len(slow))
 
 
