@@ -31,6 +31,7 @@ from ircotlib.systems import all_systems
 DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2
 # models, with the number of questions
 T5, CAUSAL = ("data/models/mini-large", 100), ("data/models/mini-causal", 24)
+WINDOW = 2000  # tokens of the causal model's; most of a prompt are demonstrations, as in the paper
 Build = Callable[[Question], Program]
 
 
@@ -111,7 +112,8 @@ def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
     """The ways of reading prefixes with a causal model, for prompts that grow before their question
     (IRCoT) and for prompts that grow at their end.
     """
-    p = change_model(read_parameters("mini", {"dev": 0, "test": questions}), name)
+    changes = {"dev": 0, "test": questions, "context_tokens": WINDOW}
+    p = change_model(read_parameters("mini", changes), name)
     bench = open_bench(p, DATASET, "bench")
     prompt = bench.prompt("cot", m=M)
     programs = {
