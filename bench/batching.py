@@ -31,7 +31,7 @@ from ircotlib.systems import all_systems
 DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2
 # models, with the number of questions
 T5, CAUSAL = ("data/models/mini-large", 100), ("data/models/mini-causal", 24)
-WINDOW = 2000  # tokens of the causal model's; most of a prompt are demonstrations, as in the paper
+WINDOW = 2000  # of the causal model, in tokens; demonstrations fill most of it, as in the paper
 Build = Callable[[Question], Program]
 
 

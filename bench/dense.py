@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
 
 from ircotlib.commands import new_parser, read_count, read_number, refusing
 from ircotlib.figures import save_figure
@@ -51,8 +52,6 @@ def main() -> None:
     add("--approximate", type=read_number, default=100_000, help=most)
     add("--late", type=read_count, nargs="*", default=LATE, help="paragraphs of colbert:")
     asked = parser.parse_args()
-    import torch  # takes seconds, so only once the options are read
-
     torch.set_num_threads(1)
     with refusing():
         real = read_real(asked.vectors)

@@ -62,12 +62,12 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--questions", type=read_count, default=QUESTIONS, help="of each data set")
     options = parser.parse_args()
-    import torch  # takes seconds, so only once the options are read
-
-    torch.set_num_threads(1)
     with refusing():
         p = panels_of(read_parameters(options.profile, parse_changes(options.set)))[0]
         check_places(p, models=False)
+    import torch  # takes seconds, so only once the options are read
+
+    torch.set_num_threads(1)
     table = pd.DataFrame(time_all(p, options.questions))
     save_figure(None, table, TIMES, options.profile)
     print(table.groupby("system", sort=False)["seconds"].mean().round(2).to_string())

@@ -38,8 +38,8 @@ from training.encode import encode
 from training.evaluate import draw_reading_test, reading_accuracy, writer
 from training.grow import grow
 from training.learn import learn, make_optimizers, start_training
-from training.model import SIZES, make_model, make_tokenizer, order_numbers
-from training.recipe import Recipe, draw_batch, draw_worlds
+from training.model import make_model, make_tokenizer, order_numbers
+from training.recipe import SIZES, Recipe, draw_batch, draw_worlds
 from training.teach import Teacher, total_loss
 
 TOKENIZER = make_tokenizer()

@@ -16,7 +16,8 @@ The folder of each model also holds training.json (how the model was made, and h
 and training.jsonl (the training curves).
 
     train.py      the command that trains a T5 or the causal model; learn.py: its training
-    checkpoint.py the loop over the steps of every training; checkpoints, also at Ctrl-C
+    checkpoint.py the loop over the steps of every training; checkpoints, also at Ctrl-C; the files
+                  of the trained model
     recipe.py     the learning rate, worlds and examples of each step
     draws.py      draws questions, paragraphs, demonstrations, and chains that are partly written
     examples.py   writes them as prompt and target; places.py finds where each word comes from

@@ -1,6 +1,5 @@
 """Trains the agent, or resumes from its checkpoint; agent.py is the command."""
 
-import json
 import random
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -15,7 +14,7 @@ from training.agent_model import make_agent_model
 from training.agent_stages import draw_plays, judge_plays, summarise
 from training.agent_words import make_agent_tokenizer
 from training.causal_teach import CausalTeacher, causal_loss
-from training.checkpoint import Training, resume, run_steps
+from training.checkpoint import Training, resume, run_steps, write_trained
 from training.learn import split_weights
 from training.muon import Muon
 
@@ -106,7 +105,8 @@ def train(out: Path, recipe: Recipe) -> None:
     checkpoint = resume(training, out)
     measure = partial(_measure, training.model)
     run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
-    write_agent(training, out, training.recipe)
+    about = training.recipe | {"start": None, "device": "cpu"}
+    write_trained(training, make_agent_tokenizer(), out, about)
     checkpoint.unlink(missing_ok=True)
 
 
@@ -125,21 +125,3 @@ def _measure(model: torch.nn.Module) -> dict:
     tokens = sum(one.right_tokens for one in judged) / sum(one.tokens for one in judged)
     about = {"turns": round(right, 4), "tokens": round(tokens, 4)}
     return about | summarise(judged)
-
-
-def write_agent(training: Training, out: Path, about: dict) -> None:
-    """Write the model in half precision, its tokenizer, the record of its training (`about`), and
-    its curves.
-    """
-    make_agent_tokenizer().save_pretrained(out)
-    training.model.half().save_pretrained(out)
-    about |= {
-        "start": None,
-        "device": "cpu",
-        "seconds": round(training.seconds),
-        "threads": 1,
-        "parameters": training.model.num_parameters(),
-        "torch": torch.__version__,
-    }
-    (out / "training.json").write_text(json.dumps(about, indent=1) + "\n")
-    (out / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))

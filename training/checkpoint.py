@@ -1,5 +1,6 @@
-"""A training in progress (ours): its steps, its curves and its checkpoint. The checkpoint is
-written every two minutes and when the training is stopped; the same command resumes from it.
+"""A training in progress (ours): its steps, its curves, its checkpoint, and the files it ends with.
+The checkpoint is written every two minutes and when the training is stopped; the same command
+resumes from it.
 """
 
 import json
@@ -119,6 +120,24 @@ def run_steps(
         training.save(checkpoint)
     if stopped:
         raise KeyboardInterrupt(f"stopped after step {training.step:,} of {steps:,}")
+
+
+def write_trained(
+    training: Training, tokenizer, out: Path, about: dict, name: str = "training"
+) -> None:
+    """Write the model in half precision, its tokenizer, the record of its training (`about`) to
+    `name`.json, and its curves to `name`.jsonl.
+    """
+    tokenizer.save_pretrained(out)
+    training.model.cpu().half().save_pretrained(out)
+    about |= {
+        "seconds": round(training.seconds),
+        "threads": 1,
+        "parameters": training.model.num_parameters(),
+        "torch": torch.__version__,
+    }
+    (out / f"{name}.json").write_text(json.dumps(about, indent=1) + "\n")
+    (out / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
 
 
 def _note(training: Training, losses: dict[str, list[float]], found: dict) -> dict:

@@ -14,7 +14,7 @@ from ircotlib.prompts import Style
 from training.causal import make_causal_model
 from training.causal_encode import encode_causal
 from training.causal_teach import CausalTeacher, causal_loss
-from training.checkpoint import Training, resume, run_steps
+from training.checkpoint import Training, resume, run_steps, write_trained
 from training.encode import encode
 from training.evaluate import reading_accuracy, writer
 from training.grow import grow
@@ -94,7 +94,8 @@ def train(out: Path, size: str, recipe: Recipe, start: Path | None = None) -> No
     checkpoint = resume(training, out)
     measure = partial(_measure, training.model, recipe.style)
     run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
-    write_model(training, out, training.recipe | {"device": device})
+    tokenizer = _prompt_tokenizer(training.model)
+    write_trained(training, tokenizer, out, training.recipe | {"device": device})
     checkpoint.unlink(missing_ok=True)
 
 
@@ -125,19 +126,3 @@ def _measure(model: nn.Module, style: Style) -> dict:
 def _prompt_tokenizer(model: nn.Module) -> PreTrainedTokenizerFast:
     """The tokenizer for the prompts of a model; only a T5's end with </s>."""
     return make_tokenizer(ends=model.config.is_encoder_decoder)
-
-
-def write_model(training: Training, out: Path, about: dict) -> None:
-    """Write the model in half precision, its tokenizer, the record of its training (`about`), and
-    its curves.
-    """
-    _prompt_tokenizer(training.model).save_pretrained(out)
-    training.model.cpu().half().save_pretrained(out)
-    about |= {
-        "seconds": round(training.seconds),
-        "threads": 1,
-        "parameters": training.model.num_parameters(),
-        "torch": torch.__version__,
-    }
-    (out / "training.json").write_text(json.dumps(about, indent=1) + "\n")
-    (out / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))

@@ -1,6 +1,5 @@
 """Trains the extractive reader, or resumes from its checkpoint; reader.py is the command."""
 
-import json
 import random
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -10,7 +9,7 @@ import torch
 from torch import nn
 
 from ircotlib.laboratory.questions import DATASETS
-from training.checkpoint import Training, resume, run_steps
+from training.checkpoint import Training, resume, run_steps, write_trained
 from training.evaluate_reader import best_threshold, draw_reading, measure_reading, open_books
 from training.reader_draws import Encyclopedia, draw_example
 from training.reader_model import (
@@ -91,18 +90,6 @@ def calibrate(training: Training) -> float:
     return round(shift, 3)
 
 
-def write_reader(training: Training, out: Path, about: dict) -> None:
-    """Write the model in half precision, its tokenizer, the record of its training (`about`), and
-    its curves.
-    """
-    make_reader_tokenizer().save_pretrained(out)
-    training.model.half().save_pretrained(out)
-    about |= {"seconds": round(training.seconds), "threads": 1, "torch": torch.__version__}
-    about |= {"parameters": training.model.num_parameters()}
-    (out / "reading.json").write_text(json.dumps(about, indent=1) + "\n")
-    (out / "reading.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
-
-
 def train(out: Path, recipe: ReaderRecipe) -> None:
     """Train the reader, resuming from its checkpoint if there is one, and write it to `out`."""
     torch.set_num_threads(1)
@@ -114,5 +101,6 @@ def train(out: Path, recipe: ReaderRecipe) -> None:
         return measure_reading(*read_examples(training.model, tests), tests)
 
     run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
-    write_reader(training, out, training.recipe | {"shift": calibrate(training)})
+    about = training.recipe | {"shift": calibrate(training)}
+    write_trained(training, make_reader_tokenizer(), out, about, "reading")
     checkpoint.unlink()
