@@ -18,10 +18,11 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.figures import save_figure
+from ircotlib.finished import run_folder
 from ircotlib.measures import count_parsed
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.paths import resolve
-from ircotlib.runs import run_folder, run_system
+from ircotlib.runs import run_system
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 NAME = "bench_parse_rates"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.bench import runs_folder
+from ircotlib.finished import columns_of, read_about
 from ircotlib.metrics import bootstrap_interval, paired_difference
 from ircotlib.parameters import MAIN, Parameters
 from ircotlib.paths import REPORTED
-from ircotlib.runs import columns_of, read_about
 from ircotlib.systems import all_systems
 
 BY = ("profile", "dataset", "model", "system", "metric")

@@ -11,11 +11,11 @@ from ircotlib.bench import open_dataset
 from ircotlib.data import read_jsonl
 from ircotlib.datasets import all_datasets
 from ircotlib.factuality import chain_of
+from ircotlib.finished import read_about
 from ircotlib.parameters import Parameters
 from ircotlib.paths import REPORTED_CASES
 from ircotlib.predictions import read_predictions
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.runs import read_about
 from ircotlib.show import escape
 from ircotlib.tables import as_markdown
 from ircotlib.text import sentences

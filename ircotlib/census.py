@@ -11,13 +11,13 @@ import pandas as pd
 from ircotlib.bench import open_dataset
 from ircotlib.data import Node, Paragraph, read_jsonl
 from ircotlib.datasets import all_datasets
+from ircotlib.finished import COVER_EM, read_about
 from ircotlib.laboratory.judge import read_facts
 from ircotlib.laboratory.make import make_dataset
 from ircotlib.laboratory.records import Fact, Riddle, World
 from ircotlib.laboratory.relations import RELATIONS, Relation
 from ircotlib.predictions import parameters_of, read_scores
 from ircotlib.reasoning import recorded
-from ircotlib.runs import COVER_EM, read_about
 from ircotlib.systems import all_systems
 from ircotlib.text import normalise_answer, sentences
 

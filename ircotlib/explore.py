@@ -11,9 +11,10 @@ import pandas as pd
 from ircotlib.bench import open_dataset
 from ircotlib.census import count_causes
 from ircotlib.data import Question
+from ircotlib.finished import read_about
 from ircotlib.paths import DATA
 from ircotlib.predictions import CAUSES, parameters_of, read_predictions
-from ircotlib.runs import read_about, replay
+from ircotlib.runs import replay
 from ircotlib.show import escape, trace_as_markdown
 from ircotlib.systems import RECALL
 from ircotlib.text import normalise_answer

@@ -12,8 +12,8 @@ from IPython.display import Markdown, display
 from ipywidgets import HTML, Button, Dropdown, HBox, Output, Select, Text, VBox
 
 from ircotlib.explore import choose_questions, compare_runs, outcomes_of, show_question
+from ircotlib.finished import read_about
 from ircotlib.predictions import read_predictions
-from ircotlib.runs import read_about
 from ircotlib.show import escape
 
 WIDE = {"width": "95%"}

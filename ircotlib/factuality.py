@@ -15,9 +15,9 @@ from ircotlib.analysis import compare, find_runs, read_reported, summarise
 from ircotlib.bench import open_dataset
 from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import all_datasets
+from ircotlib.finished import read_about
 from ircotlib.laboratory.corruption import Checked
 from ircotlib.parameters import Parameters
-from ircotlib.runs import read_about
 from ircotlib.systems import ANSWER, all_systems
 from ircotlib.text import gives_answer, sentences
 

@@ -11,11 +11,11 @@ import pandas as pd
 from ircotlib.analysis import find_runs, per_question, read_reported, summarise
 from ircotlib.claims import holm
 from ircotlib.datasets import find_dataset
-from ircotlib.metrics import RESAMPLES
+from ircotlib.finished import COVER_EM, read_about
+from ircotlib.metrics import p_value, resampled_means
 from ircotlib.parameters import Parameters
 from ircotlib.paths import FIGURES
 from ircotlib.retrieval.names import VECTORS, retriever_name
-from ircotlib.runs import COVER_EM, read_about
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 from ircotlib.tables import our_names
 
@@ -94,11 +94,7 @@ def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
     """The two-sided p-value of each column for a mean of 0, as in `metrics.paired_difference`; all
     columns share their resamples. `differences`: questions × systems.
     """
-    n = len(differences)
-    picked = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLES)
-    means = (picked @ differences / n).round(12)
-    fewer = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
-    p = np.minimum(1.0, 2 * (fewer + 1) / (RESAMPLES + 1))
+    p, n = p_value(resampled_means(differences, seed)), len(differences)
     same = (differences == differences[:1]).all(axis=0)
     return np.where(same, np.where(differences[0] == 0, 1.0, 2 * 0.5**n), p)
 

@@ -14,10 +14,10 @@ import pandas as pd
 
 from ircotlib.chains import citations
 from ircotlib.data import Node
+from ircotlib.finished import read_about
 from ircotlib.predictions import read_lines, read_scores
 from ircotlib.program import Generate, Outcome, Retrieve, Sample, Step
 from ircotlib.reasoning import COMPLETION, VERIFICATION
-from ircotlib.runs import read_about
 from ircotlib.text import sentences
 
 FOLLOW_UP = "Follow up:"  # Self-Ask's mark

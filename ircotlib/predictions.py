@@ -8,8 +8,8 @@ import pandas as pd
 
 from ircotlib.bench import open_dataset
 from ircotlib.data import Question, read_jsonl
+from ircotlib.finished import AGAIN, columns_of, read_about
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.runs import AGAIN, columns_of, read_about
 from ircotlib.text import normalise_answer
 
 CAUSES = ("not retrieved", "not parsed / empty", "wrong conclusion", "retrieved, misread")

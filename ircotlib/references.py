@@ -15,9 +15,9 @@ from ircotlib.bench import open_dataset
 from ircotlib.chains import CITATION, citations
 from ircotlib.data import Node, Question, read_jsonl
 from ircotlib.factuality import Item, name_item
+from ircotlib.finished import read_about
 from ircotlib.laboratory.judge import Entities, read_facts, value_of
 from ircotlib.parameters import Parameters
-from ircotlib.runs import read_about
 
 MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 

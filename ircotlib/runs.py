@@ -1,12 +1,8 @@
 """Runs: a system on a bench's questions, kept in a folder; tuning; comparing; replaying a run."""
 
-import json
-import platform
 import shutil
 import time
 from collections.abc import Collection, Sequence
-from functools import cache
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -16,23 +12,27 @@ import pandas as pd
 from ircotlib.bench import Bench, open_bench, program_of
 from ircotlib.costs import run_cost, say_most, say_plan
 from ircotlib.data import Question, write_jsonl
-from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
+from ircotlib.finished import (
+    about_run,
+    clear_runs,
+    columns_of,
+    find_finished,
+    measure_of,
+    read_about,
+    read_written,
+    run_folder,
+    write_about,
+)
 from ircotlib.parameters import Parameters
-from ircotlib.paths import write_whole
 from ircotlib.program import Outcome
 from ircotlib.progress import show_progress
 from ircotlib.scheduler import run
-from ircotlib.systems import RECALL, SEARCHAIN, System, choose_systems
+from ircotlib.systems import RECALL, System, choose_systems
 from ircotlib.traces import row_of
 
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
 pd.set_option("display.html.use_mathjax", False)
-VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
-ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
-ABOUT += ("parameters", "questions")  # what it takes from run.json to read and replay a run
-COVER_EM = "cover_em"  # the name of a score of data sets
-AGAIN = "run its notebook again: cached calls cost nothing"
 
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
@@ -41,11 +41,13 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
 
     `setting`: k, m and whatever else the program takes, and demonstration_set, 0 to 2. The folder
     has predictions.jsonl, scores.csv and, written last, run.json: all parameters, versions,
-    seconds, counts.
+    seconds, counts. A finished run that would come out the same is only read (`find_finished`).
     """
     questions = {"dev": bench.dev, "test": bench.test}[part]
-    say_most(bench, system, len(questions))
     build, folder = program_of(bench, system, **setting), run_folder(bench, system, part, setting)
+    if about := find_finished(bench, system, folder):
+        return read_written(folder).assign(**columns_of(about))
+    say_most(bench, system, len(questions))
     started = time.monotonic()
     label = f"{bench.dataset} {part} {system.name} {setting or ''}"
     with show_progress(label, len(questions)) as progress:
@@ -58,9 +60,9 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     scores = pd.DataFrame(rows)
     scores.to_csv(folder / "scores.csv", index=False)
     costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
-    about = _about(bench, system, part, setting) | {"questions": len(questions)} | costs
-    about |= run_cost(bench, outcomes) | _versions(bench, counts)
-    write_whole(folder / "run.json", json.dumps(about, indent=1) + "\n")
+    about = about_run(bench, system, part, setting, counts)
+    about |= {"questions": len(questions)} | costs | run_cost(bench, outcomes)
+    write_about(folder, about)
     return scores.assign(**columns_of(about))
 
 
@@ -70,22 +72,6 @@ def answer(bench: Bench, system: System, question: Question, **setting) -> Outco
     known = {name: value for name, value in setting.items() if name in grid}
     program = program_of(bench, system, **known)(question)
     return run({question.id: program}, bench.backends, bench.calls)[0][question.id]
-
-
-def run_folder(bench: Bench, system: System, part: str, setting: dict) -> Path:
-    """The folder of a run, inside the folder of its experiment and parameters."""
-    named = [f"{name}={value}" for name, value in setting.items()]
-    return bench.runs / part / " ".join([system.name.replace(" ", "-").replace("/", ""), *named])
-
-
-def measure_of(system: System, dataset: str) -> str:
-    """The measure of a system on a data set: recall for systems that only retrieve; cover-EM for
-    systems of SearChain's study, if the data set has it (SearChain §4.1); else the data set's first
-    score.
-    """
-    scores = [*find_dataset(dataset).scores]
-    covered = system.study == SEARCHAIN and COVER_EM in scores
-    return RECALL if system.tuned_by == RECALL else COVER_EM if covered else scores[0]
 
 
 def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
@@ -99,6 +85,7 @@ def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     columns = ["dataset", "system", "metric", *dict.fromkeys(["k", "m", *grid])]
     columns += ["value", "paragraphs"]
+    clear_runs(bench, system, "dev", settings)
     if len(settings) == 1:
         return settings[0], pd.DataFrame(columns=columns)
     if not bench.dev:
@@ -128,63 +115,29 @@ def compare_systems(
     """Tune each system on each bench's dev questions, then run its best setting on the test
     questions with every demonstration set (IRCoT §4.1).
 
-    Runs of an earlier call with the same systems and parameters are replaced. If no question has
-    gold paragraphs, systems tuned by recall are left out.
+    Runs of an earlier call with the same systems and parameters are replaced, unless they would
+    come out the same (`run_system`). If no question has gold paragraphs, systems tuned by recall
+    are left out.
     """
     scores, tuning, chosen = [], [], []
     say_plan(benches, systems, demonstration_sets)
     for system, bench in product(systems, benches):
         if system.tuned_by == RECALL and not any(question.gold for question in bench.test):
             continue
-        clear_runs(bench, system)
         best, table = tune(bench, system)
         tuning.append(table)
         named = {"dataset": bench.dataset, "system": system.name}
         chosen.append(named | {"k": None, "m": None} | best)
         shown = bench.demonstrated and system.shows_sets
-        for number in range(demonstration_sets if shown else 1):
-            setting = best | ({"demonstration_set": number} if shown else {})
-            scores.append(run_system(bench, system, "test", **setting))
+        numbers = range(demonstration_sets) if shown else ()
+        settings = [best | {"demonstration_set": number} for number in numbers] or [best]
+        clear_runs(bench, system, "test", settings)
+        scores += [run_system(bench, system, "test", **setting) for setting in settings]
     if not scores:
         raise ValueError("found nothing to run, expected a bench and a system that suits its data")
     tried = [table for table in tuning if len(table)] or tuning[:1]
     tables = (pd.concat(rows, ignore_index=True) for rows in (scores, tried))
     return Compared(*tables, pd.DataFrame(chosen))
-
-
-def clear_runs(bench: Bench, system: System) -> None:
-    """Remove a system's runs on a bench, and runs that cannot be read, before they are made again.
-    The call cache is kept.
-    """
-    for path in bench.runs.glob("*/*/run.json"):
-        if _system_of(path.parent) in (None, system.name):
-            shutil.rmtree(path.parent)
-
-
-def _system_of(folder: Path) -> str | None:
-    """The name of the system of a run; None if run.json is damaged."""
-    try:
-        return read_about(folder)["system"]
-    except ValueError:
-        return None
-
-
-def read_about(folder: Path) -> dict:
-    """Read run.json from a run's folder. Raises ValueError, in one line, if it is missing or
-    damaged.
-    """
-    path = Path(folder) / "run.json"
-    if not path.is_file():
-        found = "found no run.json: the run is still going on, or was interrupted"
-        raise ValueError(f"{folder}: {found}, expected a finished one; {AGAIN}")
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        missing = [name for name in ABOUT if name not in about.keys()]
-    except (ValueError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path}: found no JSON ({error}), expected an object; {AGAIN}") from None
-    if missing:
-        raise ValueError(f"{path}: found no {missing[0]!r}, expected {', '.join(ABOUT)}; {AGAIN}")
-    return about
 
 
 def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome]:
@@ -205,39 +158,3 @@ def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcom
         raise ValueError(f"{folder}: found no question {unknown[0]!r}, {expected}")
     wanted = questions if ids is None else ids
     return run({id: build(questions[id]) for id in wanted}, bench.backends, bench.calls)[0]
-
-
-def _about(bench: Bench, system: System, part: str, setting: dict) -> dict:
-    """The part of run.json that describes a run: enough to find it, to distinguish it from others,
-    and to replay it.
-    """
-    named = {"experiment": bench.experiment, "dataset": bench.dataset, "part": part}
-    named |= {"system": system.name, "setting": setting}
-    named |= {"metric": measure_of(system, bench.dataset)}
-    named |= {"shown": bench.shown, "grid_of": bench.grid_of}
-    return named | {"parameters": bench.parameters.model_dump(mode="json")}
-
-
-def columns_of(about: dict) -> dict:
-    """The columns that describe a run in its table of scores, from its run.json."""
-    p, named = about["parameters"], ("dataset", "system")
-    columns = {name: p[name] for name in ("profile", "model", "style", "reader")}
-    columns |= {name: about[name] for name in named}
-    columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
-    setting = {"k": None, "m": None, "demonstration_set": None} | about["setting"]
-    return columns | setting
-
-
-def _versions(bench: Bench, counts: dict) -> dict:
-    """The fingerprints of all backends used, and the versions of packages."""
-    fingerprints = {"model_fingerprint": bench.model.fingerprint} if bench.model else {}
-    fingerprints |= {"retriever_fingerprint": bench.retriever.fingerprint}
-    for kind, backend in (("Extract", bench.extractor), ("Duplicate", bench.duplicates)):
-        if counts.get(kind, {}).get("requests"):
-            fingerprints |= {f"{kind.lower()}_fingerprint": backend.fingerprint}
-    return fingerprints | _installed()
-
-
-@cache
-def _installed() -> dict:
-    return {"python": platform.python_version()} | {name: version(name) for name in VERSIONS}

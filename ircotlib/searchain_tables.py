@@ -11,12 +11,13 @@ from ircotlib.analysis import find_runs, read_reported
 from ircotlib.bench import Bench, open_dataset
 from ircotlib.data import read_jsonl
 from ircotlib.datasets import all_datasets, find_dataset
+from ircotlib.finished import COVER_EM, read_about
 from ircotlib.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
 from ircotlib.laboratory.judge import Entities
 from ircotlib.metrics import cover_em
 from ircotlib.parameters import Parameters
 from ircotlib.references import accuracy_of_marks, judge_reference, read_references
-from ircotlib.runs import COVER_EM, read_about, replay
+from ircotlib.runs import replay
 from ircotlib.systems import System
 from ircotlib.tables import as_markdown, our_names
 

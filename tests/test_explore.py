@@ -20,12 +20,13 @@ from ircotlib.explore import (
     list_runs,
     show_question,
 )
+from ircotlib.finished import run_folder
 from ircotlib.laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
 from ircotlib.paths import ROOT
 from ircotlib.predictions import CAUSES, cause_of, read_predictions
 from ircotlib.program import Generate
-from ircotlib.runs import replay, run_folder, run_system
+from ircotlib.runs import replay, run_system
 from ircotlib.systems import all_systems
 
 S = all_systems()

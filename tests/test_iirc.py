@@ -5,6 +5,7 @@ and pages.
 import json
 import random
 import re
+import shutil
 import tracemalloc
 from dataclasses import replace
 from itertools import islice
@@ -482,6 +483,7 @@ def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, tmp_path, sy
     assert counts["NearestTitle"]["requests"] == sum(
         "nearest title" in step for line in lines for step in line["trace"]
     )
+    shutil.rmtree(folder)
     assert run_system(bench, all_systems()[system], **setting).equals(scores)
     counts = json.loads((folder / "run.json").read_text())["counts"]
     assert [counts[kind]["computed"] for kind in ("Retrieve", "NearestTitle", "Generate")] == [

@@ -6,6 +6,7 @@ import math
 import pytest
 
 from ircotlib.data import Node, Paragraph, Prediction
+from ircotlib.finished import ABOUT
 from ircotlib.measures import (
     accuracy_where_parts_known,
     conflict,
@@ -30,7 +31,6 @@ from ircotlib.program import (
     Sampled,
     Step,
 )
-from ircotlib.runs import ABOUT
 from ircotlib.traces import row_of
 
 ROME = Paragraph("p", "Rome", "Rome is a city.")

@@ -10,7 +10,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_rel
+from scipy.stats import bootstrap, ttest_rel
 
 from ircotlib.datasets import find_dataset
 from ircotlib.metrics import (
@@ -22,6 +22,7 @@ from ircotlib.metrics import (
     hotpotqa_f1,
     paired_difference,
     paragraph_recall,
+    resampled_means,
     squad_f1,
 )
 
@@ -305,7 +306,19 @@ def test_bootstrap_interval_depends_on_the_seed_only():
 
 def test_bootstrap_interval_stays_the_same():
     values = np.random.default_rng(1).uniform(size=101)
-    assert bootstrap_interval(values, seed=3) == (0.4593279274732244, 0.5696368822850943)
+    expected = (0.4593279274732244, 0.5696368822850943)
+    assert bootstrap_interval(values, seed=3) == pytest.approx(expected, abs=1e-11)
+
+
+def test_the_bootstrap_is_that_of_scipy():
+    values = np.random.default_rng(2).integers(-1, 2, size=60) / 3
+    told = bootstrap(
+        (values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(4)
+    )
+    means = resampled_means(values, seed=4)
+    assert means == pytest.approx(told.bootstrap_distribution, abs=1e-11)
+    assert bootstrap_interval(values, 4) == pytest.approx(told.confidence_interval, abs=1e-11)
+    assert (resampled_means(np.array([values, -values]).T, 4) == np.array([means, -means]).T).all()
 
 
 def test_the_difference_of_two_systems_agrees_with_the_t_test():

@@ -10,10 +10,11 @@ import pytest
 from ircotlib import annotate_box, bench
 from ircotlib.bench import open_bench
 from ircotlib.data import Node, Paragraph, Question
+from ircotlib.finished import run_folder
 from ircotlib.laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
 from ircotlib.references import accuracy_of_marks, fragments, make_item, read_references
-from ircotlib.runs import run_folder, run_system
+from ircotlib.runs import run_system
 from ircotlib.systems import all_systems
 
 FINAL = (

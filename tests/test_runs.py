@@ -3,13 +3,14 @@ comparing, replaying from the call cache; and the tables made from runs.
 """
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ircotlib import analysis, bench, runs
+from ircotlib import analysis, bench, finished, runs
 from ircotlib.analysis import compare, has_runs, name_edges, read_costs, read_runs, summarise
 from ircotlib.bench import change_model, open_bench, program_of, runs_folder
 from ircotlib.data import Prediction, read_jsonl
@@ -158,6 +159,7 @@ def test_a_run_leaves_its_folder_and_replays_from_the_cache(plain, tmp_path):
     assert {"retrieve", "generate"} <= {name for step in lines[0]["trace"] for name in step}
     first = (folder / "predictions.jsonl").read_bytes(), (folder / "scores.csv").read_bytes()
 
+    shutil.rmtree(folder)
     assert run_system(plain, S["IRCoT QA"], "dev", k=2).equals(scores)
     again = json.loads((folder / "run.json").read_text())["counts"]
     assert again["Generate"]["computed"] == again["Retrieve"]["computed"] == 0
@@ -165,6 +167,57 @@ def test_a_run_leaves_its_folder_and_replays_from_the_cache(plain, tmp_path):
     assert ((folder / "predictions.jsonl").read_bytes(), (folder / "scores.csv").read_bytes()) == (
         first
     )
+
+
+def test_a_finished_run_is_read_not_made_again(plain, monkeypatch):
+    def fail(*_):
+        raise AssertionError("was run again")
+
+    scores, (folder,) = run_system(plain, S["OneR QA"], k=3), (plain.runs / "test").iterdir()
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    monkeypatch.setattr(runs, "run", fail)
+    pd.testing.assert_frame_equal(run_system(plain, S["OneR QA"], k=3), scores)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+    others = [replace(plain, test=plain.test[1:]), replace(plain, dev=plain.dev[1:])]
+    for other in others:
+        with pytest.raises(AssertionError, match="was run again"):
+            run_system(other, S["OneR QA"], k=3)
+    own = replace(S["OneR QA"], program=lambda question, **_: S["OneR QA"].program(question))
+    assert finished.find_finished(plain, S["OneR QA"], folder)
+    assert not finished.find_finished(plain, own, folder)  # a notebook's program may have changed
+
+
+@pytest.mark.parametrize("name", ["predictions.jsonl", "scores.csv", "run.json"])
+@pytest.mark.parametrize("change", ["damaged", "missing"])
+def test_a_damaged_run_is_made_again(plain, name, change):
+    bench = few(plain)
+    scores, (folder,) = run_system(bench, S["OneR"], k=3), (bench.runs / "test").iterdir()
+    first, path = (folder / name).read_bytes(), folder / name
+    path.write_bytes(first[:-9] + first[-8:]) if change == "damaged" else path.unlink()
+    assert run_system(bench, S["OneR"], k=3).equals(scores)
+    assert name == "run.json" or path.read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("hashed", "other"),
+    [("_hash_program", "other files"), ("_installed", {"torch": "0"}), ("_hash", "others")],
+)
+def test_a_run_of_another_program_or_version_is_made_again(plain, monkeypatch, hashed, other):
+    run_system(few(plain), S["OneR"], k=3)
+    (folder,) = (plain.runs / "test").iterdir()
+    assert finished.find_finished(few(plain), S["OneR"], folder)
+    monkeypatch.setattr(finished, hashed, lambda *_: other)
+    assert not finished.find_finished(few(plain), S["OneR"], folder)
+
+
+def test_the_program_is_its_files_its_prompts_and_the_demonstrations(tmp_path):
+    hash_program = finished._hash_program.__wrapped__
+    (tmp_path / "musique").mkdir()
+    (tmp_path / "musique" / "a.txt").write_text("Q: ?")
+    first = hash_program(str(tmp_path))
+    assert first == hash_program(str(tmp_path)) != hash_program("prompts/laboratory")
+    (tmp_path / "musique" / "a.txt").write_text("Q: !")
+    assert hash_program(str(tmp_path)) != first
 
 
 def test_a_run_replayed_from_its_folder_shows_its_prompts(parameters):
@@ -206,9 +259,9 @@ def test_a_damaged_run_is_told_and_made_anew(plain, content):
     (damaged,) = (plain.runs / "test").glob("OneR*")
     (damaged / "run.json").write_bytes(content)
     with pytest.raises(ValueError, match="run.json: found no .*run its notebook again") as error:
-        runs.read_about(damaged)
+        finished.read_about(damaged)
     assert "\n" not in str(error.value)
-    runs.clear_runs(plain, S["IRCoT"])
+    finished.clear_runs(plain, S["IRCoT"], "test", [])
     assert [path.name for path in (plain.runs / "test").iterdir()] == ["NoR-QA"]
 
 
@@ -326,8 +379,11 @@ def test_systems_are_tuned_and_run_with_every_demonstration_set(parameters):
         for table in (read, found.scores)
     ]
     pd.testing.assert_frame_equal(*both, check_dtype=False)
+    run_system(opened, S["OneR"], k=2)
+    run_system(opened, S["OneR"], "dev", k=2)
     again = compare_systems([opened], systems[1:2])
     assert len(again.scores) == 4
+    assert len([*opened.runs.glob("*/OneR k=*")]) == 3  # without those of another setting
     assert set(read_runs(parameters.change(ircot_k=[2], oner_k=[1, 3]), "04_ircot")["system"]) == {
         "NoR QA",
         "OneR",
@@ -345,6 +401,7 @@ def test_costs_are_what_the_runs_asked_for(parameters, plain):
     assert oner["prompt tokens"] > nor["prompt tokens"] > 0 and oner["tokens written"] > 0
     made = [(row["requests"], row["computed"], row["saved"]) for row in (nor, oner)]
     assert made == [(4, 4, 0), (8, 8, 0)]
+    shutil.rmtree(short.runs / "test" / "OneR-QA k=3")
     run_system(short, S["OneR QA"], k=3)
     (_, again) = read_costs(plain.parameters, "04_ircot").to_dict("records")
     assert (again["requests"], again["computed"], again["saved"]) == (8, 0, 8)

@@ -18,6 +18,7 @@ from ircotlib.analysis import read_costs
 from ircotlib.bench import open_bench
 from ircotlib.costs import most_generations
 from ircotlib.demonstrations import find_demonstrations
+from ircotlib.finished import run_folder
 from ircotlib.generation.local import open_model
 from ircotlib.generation.server import ServerModel
 from ircotlib.laboratory.make import make_laboratory
@@ -26,7 +27,7 @@ from ircotlib.paths import PRICES
 from ircotlib.prices import find_price
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.prompts import GPT3, render_demonstration
-from ircotlib.runs import replay, run_folder, run_system
+from ircotlib.runs import replay, run_system
 from ircotlib.systems import IRCOT, all_systems
 
 S = all_systems()

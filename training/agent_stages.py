@@ -14,11 +14,11 @@ from transformers import AutoModelForCausalLM
 from ircotlib.bench import open_bench, program_of
 from ircotlib.calls import Calls
 from ircotlib.datasets.scoring import score
+from ircotlib.finished import measure_of
 from ircotlib.laboratory.encyclopedia import make_world
 from ircotlib.laboratory.make import make_dataset
 from ircotlib.laboratory.records import Riddle
 from ircotlib.parameters import read_parameters
-from ircotlib.runs import measure_of
 from ircotlib.scheduler import run
 from ircotlib.systems import System
 from training.agent_draws import (
