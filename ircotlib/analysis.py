@@ -169,12 +169,13 @@ def compare(
     and p is below 0.05, else "cannot tell".
     """
     rows, others = [], scores if against is None else against
+    of_others = dict(list(others.groupby([*by, "system"])))
     for group, runs in scores.groupby(list(by), sort=False):
-        same = (others[list(by)] == list(group)).all(axis=1)
+        of_system = dict(list(runs.groupby("system")))
         for better, system in all_systems().items():
             for worse in system.better_than:
-                pair = runs[runs["system"] == better], others[same & (others["system"] == worse)]
-                if all(len(one) for one in pair):
+                pair = of_system.get(better), of_others.get((*group, worse))
+                if all(one is not None for one in pair):
                     named = dict(zip(by, group, strict=True)) | {"claim": f"{better} > {worse}"}
                     rows.append(named | difference(*pair))
     return pd.DataFrame(rows).round({"mean": 2, "low": 2, "high": 2, "p": 4})

@@ -19,8 +19,10 @@ Sums = dict[str, list[int]]  # file name -> its size in bytes and its CRC-32
 
 
 def take_sums(folder: Path, names: Iterable[str]) -> Sums:
-    """Sizes and checksums of files in a folder; two files are read at a time."""
+    """Sizes and checksums of files in a folder; two large files are read at a time."""
     paths = {name: Path(folder) / name for name in names}
+    if sum(path.stat().st_size for path in paths.values()) < PIECE:
+        return {name: _take(path) for name, path in paths.items()}
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(paths, pool.map(_take, paths.values()), strict=True))
 

@@ -113,22 +113,14 @@ def read_written(folder: Path) -> pd.DataFrame:
 
 def clear_runs(bench: Bench, system: System, part: str, settings: Sequence[dict]) -> None:
     """Remove a system's dev or test runs on a bench, except for finished ones with these settings
-    (`find_finished`), and all runs that cannot be read. The call cache is kept.
+    (`find_finished`). The call cache is kept.
     """
     wanted = [run_folder(bench, system, part, setting) for setting in settings]
-    for folder in (path.parent for path in bench.runs.glob("*/*/run.json")):
-        name, keep = _system_of(folder), folder in wanted
-        keep = keep and find_finished(bench, system, folder)
-        if name is None or ((name, folder.parent.name) == (system.name, part) and not keep):
-            shutil.rmtree(folder)
-
-
-def _system_of(folder: Path) -> str | None:
-    """The name of the system of a run; None if run.json is damaged."""
-    try:
-        return read_about(folder)["system"]
-    except ValueError:
-        return None
+    own = run_folder(bench, system, part, {}).name
+    for folder in (bench.runs / part).glob("*"):
+        if folder.name.split(" ")[0] == own:
+            if folder not in wanted or not find_finished(bench, system, folder):
+                shutil.rmtree(folder)
 
 
 def _versions(bench: Bench, counts: dict) -> dict:

@@ -42,6 +42,7 @@ EIGHT += ["zsre", "trex", "fever", "eli5"]
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
 # these replace the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
+YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where it is built
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
@@ -216,7 +217,7 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
 def _read_profile(path: Path) -> dict:
     """The parameters in a profile's file. Raises ValueError, in one line, if it is damaged."""
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = yaml.load(path.read_text(encoding="utf-8"), YAML)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: found no YAML ({' '.join(str(error).split())})") from None
     if not isinstance(values, dict) or "model" not in values:

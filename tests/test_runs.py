@@ -261,7 +261,7 @@ def test_a_damaged_run_is_told_and_made_anew(plain, content):
     with pytest.raises(ValueError, match="run.json: found no .*run its notebook again") as error:
         finished.read_about(damaged)
     assert "\n" not in str(error.value)
-    finished.clear_runs(plain, S["IRCoT"], "test", [])
+    finished.clear_runs(plain, S["OneR"], "test", [{"k": 3}])
     assert [path.name for path in (plain.runs / "test").iterdir()] == ["NoR-QA"]
 
 
