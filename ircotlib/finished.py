@@ -17,6 +17,8 @@ from ircotlib.datasets import find_dataset
 from ircotlib.paths import PROMPTS, resolve, write_whole
 from ircotlib.systems import RECALL, SEARCHAIN, System
 
+# a title or a question in a table is text: a dollar sign in it does not begin a formula
+pd.set_option("display.html.use_mathjax", False)
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
 ABOUT += ("parameters", "questions")  # what it takes from run.json to read and replay a run

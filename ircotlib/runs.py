@@ -31,9 +31,6 @@ from ircotlib.scheduler import run
 from ircotlib.systems import RECALL, System, choose_systems
 from ircotlib.traces import row_of
 
-# a title or a question in a table is text: a dollar sign in it does not begin a formula
-pd.set_option("display.html.use_mathjax", False)
-
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
     """Run a system on the "dev" or "test" questions and write its run folder; return one row per

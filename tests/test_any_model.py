@@ -23,7 +23,7 @@ DATASETS = "hotpotqa 2wikimultihopqa musique iirc strategyqa zsre trex fever eli
 def short(monkeypatch):
     """Limit generations: a model that does not know the formats writes up to the limit."""
     for name, style in bench.STYLES.items():
-        monkeypatch.setitem(bench.STYLES, name, replace(style, chain_tokens=24))
+        monkeypatch.setitem(bench.STYLES, name, replace(style, chain_tokens=16))
 
 
 @pytest.fixture(scope="module")
