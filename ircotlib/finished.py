@@ -69,8 +69,11 @@ def columns_of(about: dict) -> dict:
 
 
 def write_about(folder: Path, about: dict) -> None:
-    """Write run.json, which makes a run a finished one, with checksums of its other files."""
-    about = about | {"files": take_sums(folder, FILES)}
+    """Write run.json, which makes a run a finished one, with checksums of itself and of the other
+    files.
+    """
+    about = _as_read(about | {"files": take_sums(folder, FILES)})
+    about |= {"checksum": _hash(json.dumps(about))}
     write_whole(folder / "run.json", json.dumps(about, indent=1) + "\n")
 
 
@@ -99,11 +102,13 @@ def find_finished(bench: Bench, system: System, folder: Path) -> dict | None:
     """
     try:
         about = read_about(folder)
+        checksum, files = about.pop("checksum"), _as_read(take_sums(folder, FILES))
+        if checksum != _hash(json.dumps(about)) or about["files"] != files:
+            return None
         now = about_run(bench, system, about["part"], about["setting"], about["counts"])
-        same = json.loads(json.dumps(now)).items() <= about.items()
-        same = same and about["files"] == json.loads(json.dumps(take_sums(folder, FILES)))
     except (ValueError, KeyError, OSError):
         return None
+    same = _as_read(now).items() <= about.items()
     return about if same and system.program.__module__.startswith(__package__) else None
 
 
@@ -145,10 +150,16 @@ def _hash_program(demonstrations: str) -> str:
     """A hash of the library, its prompts and the folder of demonstrations, as they were when this
     process asked first.
     """
-    folders = Path(__file__).parent, PROMPTS, Path(resolve(demonstrations))
+    folders = [Path(__file__).parent, PROMPTS]
+    folders += [Path(resolve(demonstrations))] if demonstrations else []
     files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     read = [path for path in files if path.suffix != ".pyc"]
     return _hash("".join(f"{path} {_hash(path.read_bytes())}" for path in read))
+
+
+def _as_read(about: dict) -> dict:
+    """As it is when written as JSON and read again."""
+    return json.loads(json.dumps(about))
 
 
 def _hash(content: str | bytes) -> str:

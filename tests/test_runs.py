@@ -188,19 +188,22 @@ def test_a_finished_run_is_read_not_made_again(plain, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["predictions.jsonl", "scores.csv", "run.json"])
-@pytest.mark.parametrize("change", ["damaged", "missing"])
+@pytest.mark.parametrize("change", ["shorter", "flipped", "missing"])
 def test_a_damaged_run_is_made_again(plain, name, change):
     bench = few(plain)
     scores, (folder,) = run_system(bench, S["OneR"], k=3), (bench.runs / "test").iterdir()
     first, path = (folder / name).read_bytes(), folder / name
-    path.write_bytes(first[:-9] + first[-8:]) if change == "damaged" else path.unlink()
+    place = first.index(b"1")
+    damaged = {"shorter": first[:-9], "flipped": first[:place] + b"3" + first[place + 1 :]}
+    path.unlink() if change == "missing" else path.write_bytes(damaged[change])
+    assert not finished.find_finished(bench, S["OneR"], folder)
     assert run_system(bench, S["OneR"], k=3).equals(scores)
     assert name == "run.json" or path.read_bytes() == first
 
 
 @pytest.mark.parametrize(
     ("hashed", "other"),
-    [("_hash_program", "other files"), ("_installed", {"torch": "0"}), ("_hash", "others")],
+    [("_hash_program", "other files"), ("_installed", {"torch": "0"})],
 )
 def test_a_run_of_another_program_or_version_is_made_again(plain, monkeypatch, hashed, other):
     run_system(few(plain), S["OneR"], k=3)
@@ -215,6 +218,7 @@ def test_the_program_is_its_files_its_prompts_and_the_demonstrations(tmp_path):
     (tmp_path / "musique").mkdir()
     (tmp_path / "musique" / "a.txt").write_text("Q: ?")
     first = hash_program(str(tmp_path))
+    assert hash_program("") != first
     assert first == hash_program(str(tmp_path)) != hash_program("prompts/laboratory")
     (tmp_path / "musique" / "a.txt").write_text("Q: !")
     assert hash_program(str(tmp_path)) != first
