@@ -20,9 +20,10 @@ from transformers import (
     MistralConfig,
     MistralForCausalLM,
 )
+from transformers.cache_utils import DynamicLayer
 
-from ircotlib.generation.causal import can_reuse
-from ircotlib.generation.decode import decode, most_probable
+from ircotlib.generation.causal import Growing, can_reuse
+from ircotlib.generation.decode import close_up, decode, most_probable
 from ircotlib.generation.local import open_model
 from ircotlib.generation.prefixes import BLOCK, PASS, Prefixes
 from ircotlib.laboratory.encyclopedia import make_world
@@ -228,3 +229,34 @@ def test_the_next_batch_is_of_the_prompts_with_the_least_to_read(prompts):
     requests = [Generate(prompt, SENTENCE, 2) for prompt in prompts[:4]]
     ask(local, requests[2:3])
     assert local.take(requests)[0] == 2
+
+
+def test_rows_that_end_leave_their_places_to_the_last_ones():
+    assert close_up([True, False, True, False, True]) == [0, 4, 2]
+    assert close_up([False, True, True]) == [2, 1] and close_up([True, True]) == [0, 1]
+    assert close_up([False]) == close_up([]) == []
+    drawn = random.Random(3)
+    for _ in range(200):
+        goes_on = [drawn.random() < 0.7 for _ in range(drawn.randrange(12))]
+        places = close_up(goes_on)
+        assert sorted(places) == [place for place, on in enumerate(goes_on) if on]
+        assert all(place in (at, *range(len(places), 12)) for at, place in enumerate(places))
+
+
+def test_a_cache_with_room_keeps_the_rows_that_a_plain_one_keeps():
+    states, drawn = torch.rand(2, 9, 2, 70, 4), random.Random(0)
+    plain = DynamicLayer()
+    plain.update(states[0], states[1])
+    growing = Growing(plain)
+    for step in range(80):
+        rows = len(plain.keys)
+        new = torch.rand(2, rows, 2, 1, 4)
+        for one in (plain, growing):
+            one.update(new[0], new[1])
+        assert torch.equal(growing.keys, plain.keys) and torch.equal(growing.values, plain.values)
+        if step % 10 == 3:  # some rows end; or, as for samples, rows are drawn anew
+            places = close_up([drawn.random() < 0.8 for _ in range(rows)])
+            kept = places or [0]
+            chosen = torch.tensor(kept if step != 43 else drawn.choices(range(rows), k=9))
+            plain.batch_select_indices(chosen)
+            growing.batch_select_indices(chosen)

@@ -56,8 +56,17 @@ class Growing(DynamicLayer):
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
-        """Keep only these rows, as DynamicLayer does."""
-        self._hold(self.keys, self.values, indices)
+        """Keep only these rows, as DynamicLayer does. If they only move up to places that become
+        free (`decode.close_up`), the others are not copied.
+        """
+        places = torch.arange(len(indices), device=indices.device)
+        moved = indices != places
+        if len(indices) > len(self.keys) or (indices[moved] < len(indices)).any():
+            return self._hold(self.keys, self.values, indices)
+        for states in (self.keys, self.values):
+            states[places[moved]] = states[indices[moved]]
+        self._all = [states[: len(indices)] for states in self._all]
+        self._show(self.keys.shape[2])
 
     def _hold(self, keys: torch.Tensor, values: torch.Tensor, rows=None) -> None:
         self._all = [_with_room(states, rows) for states in (keys, values)]

@@ -55,12 +55,21 @@ def decode(
             written[row].append(token)
         ended = {row for row in live if ends(row, written[row])}
         yield from ((row, written[row]) for row in sorted(ended))
-        places = [place for row, place in zip(live, places, strict=True) if row not in ended]
-        live = [row for row in live if row not in ended]
+        going = close_up([row not in ended for row in live])
+        places, live = [places[at] for at in going], [live[at] for at in going]
         if not live:
             return
         logits = decoder.send((places, [written[row][-1] for row in live]))
         places = list(range(len(live)))
+
+
+def close_up(goes_on: Sequence[bool]) -> list[int]:
+    """The places of the rows that go on, in a new order: those at the end take the places of rows
+    that have ended, so that few rows move.
+    """
+    kept = sum(goes_on)
+    last = [place for place in range(kept, len(goes_on)) if goes_on[place]]
+    return [place if goes_on[place] else last.pop() for place in range(kept)]
 
 
 def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
