@@ -14,7 +14,7 @@ import pandas as pd
 from ircotlib.bench import Bench
 from ircotlib.checksums import take_sums
 from ircotlib.datasets import find_dataset
-from ircotlib.paths import PROMPTS, resolve, write_whole
+from ircotlib.paths import PRICES, PROMPTS, resolve, write_whole
 from ircotlib.systems import RECALL, SEARCHAIN, System
 
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
@@ -147,13 +147,13 @@ def _installed() -> dict:
 
 @cache
 def _hash_program(demonstrations: str) -> str:
-    """A hash of the library, its prompts and the folder of demonstrations, as they were when this
-    process asked first.
+    """A hash of the library, its prompts, the folder of demonstrations and the prices, as they were
+    when this process asked first.
     """
     folders = [Path(__file__).parent, PROMPTS]
     folders += [Path(resolve(demonstrations))] if demonstrations else []
-    files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-    read = [path for path in files if path.suffix != ".pyc"]
+    paths = [PRICES, *(path for folder in folders for path in sorted(folder.rglob("*")))]
+    read = [path for path in paths if path.is_file() and path.suffix != ".pyc"]
     return _hash("".join(f"{path} {_hash(path.read_bytes())}" for path in read))
 
 
