@@ -185,15 +185,15 @@ def _rounds(trace: Sequence[Step]) -> int:
 
 def accuracy_where_parts_known(
     run: pd.DataFrame, parts: pd.DataFrame, parts_of: Mapping[str, Sequence[str]]
-) -> dict[int, float]:
-    """The mean score, 0 to 1, by number of hops, on the questions whose sub-questions are all
-    answered right (SearChain Table 7).
+) -> pd.DataFrame:
+    """The `mean` score, 0 to 1, and the number of questions, `size`, by number of hops, on the
+    questions whose sub-questions are all answered right (SearChain Table 7).
 
     `parts`: a run on the sub-questions; `parts_of`: their ids, by question id.
     """
     known = [id for id in run.index if parts["right"][list(parts_of[id])].all()]
     hops = [len(parts_of[id]) for id in known]
-    return run["score"][known].groupby(hops).mean().to_dict()
+    return run["score"][known].groupby(hops).agg(["mean", "size"])
 
 
 def conflict(

@@ -163,12 +163,10 @@ def table_7(whole: pd.DataFrame, asked: pd.DataFrame, names: Mapping) -> pd.Data
     """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right.
     `whole`, `asked`: its results on questions and on parts; `names`: the parts' ids (`forms`).
     """
-    known = [id for id in whole.index if asked["right"][list(names[id])].all()]
-    counts = pd.Series([len(names[id]) for id in known], dtype=int).value_counts()
     found = []
-    for hops, accuracy in measures.accuracy_where_parts_known(whole, asked, names).items():
-        told = {"accuracy_where_parts_known": accuracy}
-        found += _rows(f"musique_{hops}hop", "LLM", told, int(counts[hops]))
+    for row in measures.accuracy_where_parts_known(whole, asked, names).itertuples():
+        told = {"accuracy_where_parts_known": row.mean}
+        found += _rows(f"musique_{row.Index}hop", "LLM", told, row.size)
     return beside(found, "Table 7")
 
 

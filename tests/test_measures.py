@@ -208,7 +208,8 @@ def test_whole_questions_whose_parts_are_known(with_ir, write_run):
     """Table 7."""
     parts_of = {"one": ["a", "b"], "two": ["c", "d"], "three": ["a", "c", "e"], "four": ["a", "b"]}
     parts = write_run("parts", {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5, "e": 1.0}, {}, {})
-    assert accuracy_where_parts_known(with_ir, parts, parts_of) == {2: 0.5, 3: 0.0}
+    found = accuracy_where_parts_known(with_ir, parts, parts_of)
+    assert found["mean"].to_dict() == {2: 0.5, 3: 0.0} and sum(found["size"]) == 3
 
 
 def test_the_conflict_of_two_kinds_of_knowledge(with_ir, without_ir):
