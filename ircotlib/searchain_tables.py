@@ -23,8 +23,9 @@ from ircotlib.tables import as_markdown, our_names
 
 KEYS = ["dataset", "system", "metric"]
 COLUMNS = [*KEYS, "model", "paper", "ours", "difference", "n"]
-ALONE, SHOWN = "Direct Prompting", "Direct Retrieval"  # the model alone, and with passages
-KNEW = "CoT"  # its right answers count as what the model knows (Table 3b; ours)
+ALONE = "Direct Prompting"  # how Table 7 asks questions whose parts are known (ours)
+KNEW = "CoT"  # its right answers count as what the model knows (Tables 3b, 7, 8; ours)
+SHOWN = "OneR QA"  # the same with the passages that the question retrieves (Table 8; ours)
 ALPHAS = (0.30, 0.35, 0.40, 0.45, 0.50)  # of Table 10
 WITHOUT, WHOLE = "SearChain w/o IR", "SearChain"
 Run = Mapping[tuple[str, str], pd.DataFrame]  # by data set and system
@@ -178,9 +179,9 @@ def table_8(runs: Run, p: Parameters) -> pd.DataFrame:
     for dataset in p.datasets:
         scores = find_dataset(dataset).scores
         named = COVER_EM in scores and "accuracy" not in scores  # an answer that pages can hold
-        if not named or not {(dataset, ALONE), (dataset, SHOWN)} <= set(runs):
+        if not named or not {(dataset, KNEW), (dataset, SHOWN)} <= set(runs):
             continue
-        alone, shown = runs[dataset, ALONE], runs[dataset, SHOWN]
+        alone, shown = runs[dataset, KNEW], runs[dataset, SHOWN]
         told = measures.conflict(alone, shown, _first_right(p, dataset))
         for name, side in (("right", alone["right"]), ("wrong", ~alone["right"])):
             top, accuracy = f"top1_where_llm_{name}", f"accuracy_where_llm_{name}"

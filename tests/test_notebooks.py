@@ -28,8 +28,8 @@ PART = {
     "09_explorer": {"datasets": ["musique"]},
     "99_figures": {"datasets": ["musique"], "models": SIZES},
 }
-SYSTEMS = ["Direct Prompting", "CoT", "Direct Retrieval", "SearChain w/o IR", "SearChain"]
-HEAD_TO_HEAD = {"head_to_head": ["musique"], "systems": [*SYSTEMS, "NoR QA", "IRCoT QA"]}
+SYSTEMS = ["Direct Prompting", "CoT", "SearChain w/o IR", "SearChain", "NoR QA", "OneR QA"]
+HEAD_TO_HEAD = {"head_to_head": ["musique"], "systems": [*SYSTEMS, "IRCoT QA"]}
 PART |= {
     "11_searchain": {"datasets": ["musique"], "test": 4},
     "12_baselines": {"datasets": ["musique"]},
