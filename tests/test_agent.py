@@ -32,10 +32,11 @@ from training.agent_encode import MADE_UP, encode_transcript, make_batch
 from training.agent_lessons import draw_drill, draw_lesson, known_facts
 from training.agent_library import Library
 from training.agent_mind import Mind, turn_round
-from training.agent_play import Recorder, play_program, question_of
+from training.agent_play import Asked, Recorder, play_program, question_of
 from training.agent_transcripts import join_turns, locate
 from training.agent_words import count_tokens, make_agent_tokenizer
 from training.teachers import TEACHERS
+from training.teachers.reading import reason
 
 TOKENIZER = make_agent_tokenizer()
 SYSTEMS = [name for name in taught_systems() if name != "Auto-CoT"]
@@ -167,6 +168,23 @@ def test_made_up_names_weigh_little_and_known_ones_all(library):
     encoded = encode_transcript(locate(transcript, mind))
     light = [weight for weight in encoded.weights if weight == MADE_UP]
     assert len(light) == sum(map(count_tokens, mind.values.values()))
+
+
+def test_after_a_corrected_sentence_the_chain_goes_on_from_it(library):
+    rng, corrected = random.Random(1), 0
+    for _ in range(12):
+        mind = Mind(draw_question(library, "musique", rng), library, {}.get, rng)
+        said, fact = tuple(mind.find_all()), mind.steps[0].fact
+        page = next(one for one in library.backend.corpus if one.title == fact.subject)
+        if len(said) < 3 or not (true := mind.is_stated(0, [page])) or true == mind.values[0]:
+            continue
+        asked = Asked("IRCoT", "ircot/cot", None, (page,), said, {})
+        first = reason(mind, asked)  # step 0 as it is on its page, then nothing is known
+        assert true in first.text and not first.ends
+        again = reason(mind, asked._replace(thoughts=(*said, first.text), paragraphs=()))
+        assert again.text.startswith(mind.say(1))
+        corrected += 1
+    assert corrected > 3
 
 
 def test_an_observation_corrects_what_searchain_made_up(library):

@@ -27,11 +27,13 @@ def reason(mind: Mind, asked: Asked) -> Reply:
 
 
 def _goes_on(mind: Mind, asked: Asked) -> int:
-    """The step of the next sentence: the first one that was not stated, or was stated wrongly."""
-    said = sum(thought in mind.asked for thought in asked.thoughts)
+    """The step of the next sentence: the first one that was not stated, or was stated wrongly. What
+    was stated before a corrected sentence, about later steps, no longer counts.
+    """
+    said = [mind.asked[text][0] for text in asked.thoughts if text in mind.asked]
     if not said:
         return 0
-    last = max(mind.asked[text][0] for text in asked.thoughts if text in mind.asked)
+    last = said[-1]
     for n in [n for n in mind.values if n > last]:
         del mind.values[n]
     for n in range(last + 1):
