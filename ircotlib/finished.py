@@ -72,7 +72,7 @@ def write_about(folder: Path, about: dict) -> None:
     """Write run.json, which makes a run a finished one, with checksums of itself and of the other
     files.
     """
-    about = _as_read(about | {"files": take_sums(folder, FILES)})
+    about = about | {"files": take_sums(folder, FILES)}
     about |= {"checksum": _hash(json.dumps(about))}
     write_whole(folder / "run.json", json.dumps(about, indent=1) + "\n")
 
@@ -102,13 +102,13 @@ def find_finished(bench: Bench, system: System, folder: Path) -> dict | None:
     """
     try:
         about = read_about(folder)
-        checksum, files = about.pop("checksum"), _as_read(take_sums(folder, FILES))
-        if checksum != _hash(json.dumps(about)) or about["files"] != files:
+        checksum = about.pop("checksum")
+        if checksum != _hash(json.dumps(about)) or about["files"] != take_sums(folder, FILES):
             return None
         now = about_run(bench, system, about["part"], about["setting"], about["counts"])
     except (ValueError, KeyError, OSError):
         return None
-    same = _as_read(now).items() <= about.items()
+    same = json.loads(json.dumps(now)).items() <= about.items()
     return about if same and system.program.__module__.startswith(__package__) else None
 
 
@@ -155,11 +155,6 @@ def _hash_program(demonstrations: str) -> str:
     paths = [PRICES, *(path for folder in folders for path in sorted(folder.rglob("*")))]
     read = [path for path in paths if path.is_file() and path.suffix != ".pyc"]
     return _hash("".join(f"{path} {_hash(path.read_bytes())}" for path in read))
-
-
-def _as_read(about: dict) -> dict:
-    """As it is when written as JSON and read again."""
-    return json.loads(json.dumps(about))
 
 
 def _hash(content: str | bytes) -> str:
