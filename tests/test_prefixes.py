@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 
 import pytest
 import torch
@@ -22,8 +23,10 @@ from transformers import (
 )
 from transformers.cache_utils import DynamicLayer
 
-from ircotlib.generation.causal import Growing, can_reuse
-from ircotlib.generation.decode import close_up, decode, most_probable
+from ircotlib.generation import causal
+from ircotlib.generation.batches import close_up
+from ircotlib.generation.causal import Growing, can_branch, can_reuse
+from ircotlib.generation.decode import decode, most_probable
 from ircotlib.generation.local import open_model
 from ircotlib.generation.prefixes import BLOCK, PASS, Prefixes
 from ircotlib.laboratory.encyclopedia import make_world
@@ -97,11 +100,12 @@ MODELS_ = {
         BloomConfig(hidden_size=32, n_layer=2, n_head=4, vocab_size=99)
     ),
 }
+ROTARY_KINDS = "gpt_neox", "llama"
 
 
-def write(model, prompts, prefixes):
-    """Write eight tokens after each prompt; also return the logits of each step by row."""
-    logits = {row: [] for row in range(len(prompts))}
+def write(model, prompts, prefixes, places=None):
+    """Write two to eight tokens in each row; also return the logits of each step by row."""
+    logits = {row: [] for row in range(len(places or prompts))}
 
     def choose(rows, found):
         for row, one in zip(rows, found, strict=True):
@@ -111,7 +115,7 @@ def write(model, prompts, prefixes):
     def ends(row, written):
         return len(written) == 2 + row % 7
 
-    return dict(decode(model, prompts, ends, choose, None, prefixes)), logits
+    return dict(decode(model, prompts, ends, choose, places, prefixes)), logits
 
 
 @pytest.mark.parametrize("kind", MODELS_)
@@ -135,6 +139,33 @@ def test_logits_are_those_of_prompts_read_whole(kind):
         for row in logits:
             torch.testing.assert_close(logits[row], others[row], rtol=1e-4, atol=1e-5)
     assert 0 < len(prefixes) <= 2_000
+
+
+@pytest.mark.parametrize("kind", MODELS_)
+def test_texts_of_one_prompt_share_its_row(kind, monkeypatch):
+    torch.manual_seed(0)
+    model, rng, shapes = MODELS_[kind]().eval(), random.Random(1), []
+    model.register_forward_pre_hook(
+        lambda module, _, given: shapes.append(given["input_ids"].shape), with_kwargs=True
+    )
+    prompts = [[rng.randrange(99) for _ in range(length)] for length in (40, 7, 90, 3)]
+    places = [0, 0, 0, 2, 2, 1] * 14 + [3]  # more texts than a cache has spare room for
+    branched, logits = write(model, prompts, Prefixes(0), places)
+    live = [
+        Counter(places[row] for row in logits if len(logits[row]) > step)
+        for step in (*range(1, 8),)
+    ]
+    if kind in ROTARY_KINDS:
+        assert can_branch(model) and shapes[1:] == [
+            (len(rows), max(rows.values())) for rows in live
+        ]
+    else:
+        assert not can_branch(model) and shapes[1:] == [(rows.total(), 1) for rows in live]
+    monkeypatch.setattr(causal, "can_branch", lambda model: False)
+    written, others = write(model, prompts, Prefixes(0), places)
+    assert written == branched and shapes[-1][1] == 1
+    for row in logits:
+        torch.testing.assert_close(logits[row], others[row], rtol=1e-4, atol=1e-5)
 
 
 def test_models_that_forget_or_stretch_their_positions_read_all_again():

@@ -145,21 +145,26 @@ def test_samples_stop_as_generate_does(local, prompts):
 
 
 def test_a_prompt_is_read_once_and_no_row_computed_after_its_end(local, prompts):
-    local, read, rows = open_model(local.folder), [], []  # a model that has read nothing
+    local, read, passes = open_model(local.folder), [], []  # a model that has read nothing
     local.threads = 1
     reader = local.model.get_encoder() if local.is_encoder_decoder else local.model
     reader.register_forward_pre_hook(
         lambda module, _, given: read.append(given["input_ids"].shape), with_kwargs=True
     )
-    local.model.register_forward_hook(lambda module, _, out: rows.append(len(out.logits)))
+    local.model.register_forward_hook(lambda module, _, out: passes.append(out.logits.shape[:2]))
     requests = [Sample(prompts[0], 5, 1.0, SENTENCE, 30), Sample(prompts[1], 3, 1.0, SENTENCE, 30)]
     replies = [json.loads(reply) for reply in ask(local, requests)]
     lengths = [reply["prompt_tokens"] for reply in replies]
     assert lengths == [len(local.tokens.encode(prompt)) for prompt in prompts[:2]]
-    assert read[0] == (2, max(lengths)) and not any(shape[1] > 1 for shape in read[1:])
-    # after the first token, one row for each sample that goes on
-    assert rows[0] == 2 and rows[1] <= 8
-    assert sum(rows[1:]) == sum(reply["tokens"] for reply in replies) - 8
+    written = sum(reply["tokens"] for reply in replies) - 8  # after the first token of each
+    assert read[0] == (2, max(lengths)) and passes[0] == (2, 1)
+    if local.is_encoder_decoder:  # a row for each sample that goes on
+        assert len(read) == 1 and passes[1][0] <= 8
+        assert sum(rows for rows, _ in passes[1:]) == written
+    else:  # a row for each prompt, with a column for each sample that goes on
+        assert read[1:] == passes[1:] and passes[1][1] <= 5
+        assert passes[1:] == sorted(passes[1:], reverse=True)
+        assert written <= sum(rows * columns for rows, columns in passes[1:]) <= 1.7 * written
 
 
 def test_a_prompt_counts_in_a_batch_as_often_as_it_is_continued(local):

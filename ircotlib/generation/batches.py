@@ -36,6 +36,15 @@ def cut_batches(
     return batches
 
 
+def close_up(goes_on: Sequence[bool]) -> list[int]:
+    """The places of the rows that go on, in a new order: those at the end take the places of rows
+    that have ended, so that few rows move.
+    """
+    kept = sum(goes_on)
+    last = [place for place in range(kept, len(goes_on)) if goes_on[place]]
+    return [place if goes_on[place] else last.pop() for place in range(kept)]
+
+
 def count_cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

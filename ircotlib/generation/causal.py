@@ -8,6 +8,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+from ircotlib.generation.batches import close_up
 from ircotlib.generation.prefixes import Prefixes
 
 ROOM = 64  # columns by which a cache grows at once
@@ -18,8 +19,8 @@ Prompts = Sequence[Sequence[int]]
 
 
 def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
-    """Yield the logits after every prompt, then after every row, rows x vocabulary; after each, be
-    sent the rows to continue and their last tokens.
+    """Yield the logits after every prompt, then after every text, rows x vocabulary; after each, be
+    sent the places of the rows to continue and their last tokens.
 
     `prefixes`: the prefix cache, which this reads and extends; its limit must be 0 unless the model
     `can_reuse` it.
@@ -28,14 +29,48 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
     _, mask, positions = _padded(model, prompts)
     if can_reuse(model):
         cache.layers = [Growing(layer) for layer in cache.layers]
+    write = _write_branches if can_branch(model) else _write_rows
+    yield from write(model, cache, mask, positions[:, -1:], logits)
+
+
+def _write_rows(model, cache: Cache, mask, positions, logits) -> Decoder:
+    """Continue texts, each in its own row of the cache."""
     while True:
         places, tokens = yield logits
         if places != list(range(len(mask))):
             mask, positions = mask[places], positions[places]
             cache.batch_select_indices(torch.tensor(places, device=mask.device))
         ids = torch.tensor(tokens, device=mask.device)[:, None]
-        mask, positions = pad(mask, (0, 1), value=1), positions[:, -1:] + 1
+        mask, positions = pad(mask, (0, 1), value=1), positions + 1
         logits, cache = _forward(model, ids, mask, positions, cache)
+        logits = logits[:, -1]
+
+
+def _write_branches(model, cache: Cache, mask, positions, logits) -> Decoder:
+    """Continue texts; all texts of a prompt are in its row of the cache, as branches that do not
+    see each other. The states of the prompt are neither copied nor read for each of them.
+    """
+    owners = mask - 1  # of each column: a text; 0: the prompt, which all texts see; -1: none
+    rows, texts = range(len(mask)), None
+    while True:
+        places, tokens = yield logits
+        rows = [rows[place] for place in places]
+        texts = [texts[place] for place in places] if texts else list(range(1, len(places) + 1))
+        if len(live := set(rows)) < len(owners):
+            kept = close_up([row in live for row in range(len(owners))])
+            owners, positions = owners[kept], positions[kept]
+            cache.batch_select_indices(torch.tensor(kept, device=mask.device))
+            rows = [kept.index(row) for row in rows]
+        branches = [rows[:at].count(row) for at, row in enumerate(rows)]
+        own = owners.new_full((len(owners), max(branches) + 1), -1)
+        own[rows, branches] = own.new_tensor(texts)
+        ids = torch.zeros_like(own)
+        ids[rows, branches] = own.new_tensor(tokens)
+        owners, positions = torch.cat([owners, own], 1), positions + 1
+        sees = (owners == 0)[:, None] | (owners[:, None] == own[:, :, None])
+        how = sees[:, None], positions.expand_as(ids), cache
+        logits, cache = _forward(model, ids, *how, last=ids.shape[1])
+        logits = logits[rows, branches]
 
 
 class Growing(DynamicLayer):
@@ -47,17 +82,18 @@ class Growing(DynamicLayer):
         self._hold(layer.keys, layer.values)
 
     def update(self, key_states, value_states, *args, **kwargs):
-        """Add the states of one token per row, as DynamicLayer does."""
+        """Add the states of the next columns, as DynamicLayer does."""
         columns = self.keys.shape[2]
-        if columns == self._all[0].shape[2]:
-            self._hold(self.keys, self.values)
-        self._show(columns + 1)
+        added = key_states.shape[2]
+        if columns + added > self._all[0].shape[2]:
+            self._hold(self.keys, self.values, room=max(ROOM, added))
+        self._show(columns + added)
         self.keys[:, :, columns:], self.values[:, :, columns:] = key_states, value_states
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         """Keep only these rows, as DynamicLayer does. If they only move up to places that become
-        free (`decode.close_up`), the others are not copied.
+        free (`close_up`), the others are not copied.
         """
         places = torch.arange(len(indices), device=indices.device)
         moved = indices != places
@@ -68,19 +104,19 @@ class Growing(DynamicLayer):
         self._all = [states[: len(indices)] for states in self._all]
         self._show(self.keys.shape[2])
 
-    def _hold(self, keys: torch.Tensor, values: torch.Tensor, rows=None) -> None:
-        self._all = [_with_room(states, rows) for states in (keys, values)]
+    def _hold(self, keys: torch.Tensor, values: torch.Tensor, rows=None, room=ROOM) -> None:
+        self._all = [_with_room(states, rows, room) for states in (keys, values)]
         self._show(keys.shape[2])
 
     def _show(self, columns: int) -> None:
         self.keys, self.values = (states[:, :, :columns] for states in self._all)
 
 
-def _with_room(states: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
+def _with_room(states: torch.Tensor, rows: torch.Tensor | None, room: int) -> torch.Tensor:
     """These rows of states (None: all), with room for more columns."""
     count, heads, columns, width = states.shape
     count = count if rows is None else len(rows)
-    larger = states.new_empty(count, heads, columns + ROOM, width)
+    larger = states.new_empty(count, heads, columns + room, width)
     if rows is None:
         larger[:, :, :columns] = states
     else:
@@ -98,6 +134,14 @@ def can_reuse(model) -> bool:
     layers = DynamicCache(config=model.config).layers
     plain = all(type(layer) is DynamicLayer for layer in layers)
     return plain and "dynamic" not in positions and "longrope" not in positions
+
+
+def can_branch(model) -> bool:
+    """Whether a row of the model's cache can hold several texts: it `can_reuse` states, and takes
+    any mask and any positions.
+    """
+    rotary = getattr(model.config.get_text_config(), "rope_parameters", None)
+    return can_reuse(model) and bool(rotary) and model.config._attn_implementation == "sdpa"
 
 
 def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
@@ -126,14 +170,14 @@ def _read_at_once(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Te
     for row, prompt in enumerate(prompts):
         left = mask.shape[1] - len(prompt)
         prefixes.keep(prompt, lambda a, b: _states(cache, row, left + a, left + b, prefixes))
-    return logits, cache
+    return logits[:, -1], cache
 
 
-def _forward(model, ids, mask, positions, cache) -> tuple[torch.Tensor, Cache]:
-    """The logits after the last column, rows x vocabulary, and the cache."""
+def _forward(model, ids, mask, positions, cache, last: int = 1) -> tuple[torch.Tensor, Cache]:
+    """The logits after the last columns, rows x columns x vocabulary, and the cache."""
     asked = {"input_ids": ids, "attention_mask": mask, "position_ids": positions}
-    output = model(**asked, past_key_values=cache, use_cache=True, logits_to_keep=1)
-    return output.logits[:, -1], output.past_key_values
+    output = model(**asked, past_key_values=cache, use_cache=True, logits_to_keep=last)
+    return output.logits, output.past_key_values
 
 
 def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

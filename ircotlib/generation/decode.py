@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.modeling_outputs import BaseModelOutput
 
-from ircotlib.generation.batches import cut_batches
+from ircotlib.generation.batches import close_up, cut_batches
 from ircotlib.generation.causal import Decoder, causal
 from ircotlib.generation.prefixes import Prefixes
 
@@ -61,15 +61,6 @@ def decode(
             return
         logits = decoder.send((places, [written[row][-1] for row in live]))
         places = list(range(len(live)))
-
-
-def close_up(goes_on: Sequence[bool]) -> list[int]:
-    """The places of the rows that go on, in a new order: those at the end take the places of rows
-    that have ended, so that few rows move.
-    """
-    kept = sum(goes_on)
-    last = [place for place in range(kept, len(goes_on)) if goes_on[place]]
-    return [place if goes_on[place] else last.pop() for place in range(kept)]
 
 
 def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
