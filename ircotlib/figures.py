@@ -23,7 +23,7 @@ def draw_with_reported(
     table: pd.DataFrame, title: str, label: str, reported_label: str | None = None
 ) -> plt.Figure:
     """Draw our means with their intervals on the left and the paper's numbers on the right (IRCoT
-    Figures 3 and 4).
+    Figures 3 and 4), in the same order.
 
     `table`: the columns of `ircotlib.analysis.COLUMNS`, in percent; rows of the profile "paper" go
     to the right. `reported_label`: the label for the paper's numbers if they measure something
@@ -31,6 +31,9 @@ def draw_with_reported(
     """
     ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
     datasets, models = list(dict.fromkeys(ours["dataset"])), list(dict.fromkeys(papers["model"]))
+    for column in ("system", "dataset"):
+        places = {name: place for place, name in enumerate(dict.fromkeys(ours[column]))}
+        papers = papers.sort_values(column, key=lambda names: names.map(places), kind="stable")
     widths = [max(1.2, len(datasets)), *[3.2] * len(models)]
     shape = {"figsize": (2.4 + 1.5 * sum(widths), 3.6), "width_ratios": widths}
     figure, axes = subplots(1, 1 + len(models), squeeze=False, **shape)

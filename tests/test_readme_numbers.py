@@ -100,8 +100,9 @@ def gain(rows: list[dict], dataset: str) -> float:
 
 def test_the_head_to_head_is_that_of_its_figure():
     means = average(pandas.read_csv(FIGURES / "head_to_head.csv"))
-    shown = means[means["on_front"] | (means["system"] == "IRCoT QA")].sort_values("tokens")
-    shown = shown[shown["mean"] > 50]
+    papers = means["system"].isin(["IRCoT QA", "SearChain"])
+    shown = means[means["on_front"] | papers].sort_values("tokens")
+    shown = shown[shown["mean"] > 70].drop_duplicates(["mean", "tokens"], keep="last")
     assert labels("head") == list(shown["system"])
     rows = shown.assign(mean=shown["mean"].round(1), tokens=shown["tokens"].round())
     rows = rows.assign(reported=rows["reported"].round(1))[["mean", "tokens", "reported"]]
