@@ -156,7 +156,7 @@ def test_a_cell_that_fails_is_one_line_with_its_notebook_and_message(tmp_path):
 def test_one_interrupt_ends_it_at_once_and_its_kernels_too(tmp_path):
     env = os.environ | {"PYTHONPATH": str(ROOT), "IRCOT_DATA": str(tmp_path / "data")}
     command = [*COMMAND, "--only", "04_ircot", "--set", "dev=0", "--set", "oner_k=[5]"]
-    command += ["--set", "ircot_k=[2]", "--set", "distractors=[1]"]
+    command += ["--set", "ircot_k=[2]", "--set", "distractors=[1]", "--set", "test=30"]
     how = {"stderr": subprocess.PIPE, "text": True, "env": env, "start_new_session": True}
     heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # else ignored in background
     process = subprocess.Popen(command, preexec_fn=heeded, **how)

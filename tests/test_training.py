@@ -401,7 +401,7 @@ def test_a_seed_gives_the_batches_and_losses_that_it_gave(causal, monkeypatch):
 
 def test_learning_lowers_every_part_of_the_loss(batch):
     training = start()
-    parts = [learn(training, batch, 3e-3) for _ in range(12)]
+    parts = [learn(training, batch, 3e-3) for _ in range(6)]
     assert set(parts[0]) == {
         "writing",
         "looking",

@@ -51,26 +51,28 @@ def _write_branches(model, cache: Cache, mask, positions, logits) -> Decoder:
     see each other. The states of the prompt are neither copied nor read for each of them.
     """
     owners = mask - 1  # of each column: a text; 0: the prompt, which all texts see; -1: none
-    rows, texts = range(len(mask)), None
+    rows, texts = range(len(mask)), []
     while True:
         places, tokens = yield logits
-        rows = [rows[place] for place in places]
-        texts = [texts[place] for place in places] if texts else list(range(1, len(places) + 1))
-        if len(live := set(rows)) < len(owners):
-            kept = close_up([row in live for row in range(len(owners))])
-            owners, positions = owners[kept], positions[kept]
-            cache.batch_select_indices(torch.tensor(kept, device=mask.device))
-            rows = [kept.index(row) for row in rows]
-        branches = [rows[:at].count(row) for at, row in enumerate(rows)]
-        own = owners.new_full((len(owners), max(branches) + 1), -1)
-        own[rows, branches] = own.new_tensor(texts)
+        if not texts or places != list(range(len(texts))):
+            rows = [rows[place] for place in places]
+            texts = [texts[place] for place in places] if texts else list(range(1, len(places) + 1))
+            if len(live := set(rows)) < len(owners):
+                kept = close_up([row in live for row in range(len(owners))])
+                owners, positions = owners[kept], positions[kept]
+                cache.batch_select_indices(torch.tensor(kept, device=mask.device))
+                rows = [kept.index(row) for row in rows]
+            branches = [rows[:at].count(row) for at, row in enumerate(rows)]
+            where = torch.tensor([rows, branches], device=mask.device).unbind()
+            own = owners.new_full((len(owners), max(branches) + 1), -1)
+            own[where] = own.new_tensor(texts)
         ids = torch.zeros_like(own)
-        ids[rows, branches] = own.new_tensor(tokens)
+        ids[where] = own.new_tensor(tokens)
         owners, positions = torch.cat([owners, own], 1), positions + 1
         sees = (owners == 0)[:, None] | (owners[:, None] == own[:, :, None])
         how = sees[:, None], positions.expand_as(ids), cache
         logits, cache = _forward(model, ids, *how, last=ids.shape[1])
-        logits = logits[rows, branches]
+        logits = logits[where]
 
 
 class Growing(DynamicLayer):
