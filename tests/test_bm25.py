@@ -452,13 +452,22 @@ def test_every_flipped_bit_of_an_index_is_noticed_in_one_line(tmp_path, capfd):
         for _ in range(20):
             content = bytearray(whole)
             content[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
-            path.write_bytes(content)
+            put_in_place(path, content)
             with pytest.raises(ValueError, match="delete the folder, and the next run") as error:
                 BM25(corpus, folder)
             assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
-        path.write_bytes(whole)
+        put_in_place(path, whole)
     assert len(BM25(corpus, folder).search("bano", 3)) == 3
     assert capfd.readouterr().err == ""
+
+
+def put_in_place(path: Path, content: bytes) -> None:
+    """Put another file in the place of one. To cut a file that is memory-mapped would end the
+    process: a thread of tantivy still reads an index for a moment after it was opened.
+    """
+    other = path.parent.parent / "other"
+    other.write_bytes(content)
+    other.replace(path)
 
 
 def overwrite(path: Path, start: int, content: bytes) -> None:
