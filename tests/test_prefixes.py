@@ -151,16 +151,12 @@ def test_texts_of_one_prompt_share_its_row(kind, monkeypatch):
     prompts = [[rng.randrange(99) for _ in range(length)] for length in (40, 7, 90, 3)]
     places = [0, 0, 0, 2, 2, 1] * 14 + [3]  # more texts than a cache has spare room for
     branched, logits = write(model, prompts, Prefixes(0), places)
-    live = [
-        Counter(places[row] for row in logits if len(logits[row]) > step)
-        for step in (*range(1, 8),)
-    ]
-    if kind in ROTARY_KINDS:
-        assert can_branch(model) and shapes[1:] == [
-            (len(rows), max(rows.values())) for rows in live
-        ]
-    else:
-        assert not can_branch(model) and shapes[1:] == [(rows.total(), 1) for rows in live]
+    going = [[row for row in logits if len(logits[row]) > step] for step in range(1, 8)]
+    live = [Counter(places[row] for row in rows) for rows in going]
+    expected = [(len(rows), max(rows.values())) for rows in live]
+    if kind not in ROTARY_KINDS:
+        expected = [(rows.total(), 1) for rows in live]
+    assert can_branch(model) == (kind in ROTARY_KINDS) and shapes[1:] == expected
     monkeypatch.setattr(causal, "can_branch", lambda model: False)
     written, others = write(model, prompts, Prefixes(0), places)
     assert written == branched and shapes[-1][1] == 1
