@@ -6,6 +6,7 @@ python -m ircotlib.regenerate --save          the mini profile; keeps the execut
 """
 
 import argparse
+import atexit
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from threading import local
 
 import psutil
 from tqdm import tqdm
@@ -35,7 +37,8 @@ MEMORY = re.compile(
 FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
 KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
-LONGEST = "04_ircot", "13_head_to_head"  # notebooks
+LONGEST = "04_ircot", "13_head_to_head", "14_searchain_tables"
+OWN = local()  # the kernel of each thread
 LITTLE_MEMORY = "; perhaps memory was too small: try fewer --jobs, a smaller model or corpus"
 
 
@@ -79,14 +82,11 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     """
     import papermill
     from papermill.exceptions import PapermillExecutionError
-    from traitlets.config import Config
 
     started = time.monotonic()
     out.parent.mkdir(parents=True, exist_ok=True)
-    # Encrypts messages to the kernel; without it ipykernel warns.
-    encrypted = Config({"KernelManager": {"transport_encryption": "required"}})
     how = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
-    how |= {"config": encrypted, "shutdown_kernel": "immediate"}
+    how |= {"km": _kernel()}
     how |= {"stderr_file": sys.stderr} if p.server else {}  # shows what runs may and do cost
     parameters = {"profile": p.profile, "changes": changes}
     try:
@@ -99,6 +99,25 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
         found = f"notebook {notebook}: could not be run or kept: {error}"
         raise RuntimeError(f"{found}{_advice(str(error))}") from error
     return time.monotonic() - started
+
+
+def _kernel():
+    """The manager of this thread's kernel, which runs one notebook after another: what the first
+    has imported and opened, the others need not. Names that the last one defined are removed.
+    """
+    from jupyter_client import AsyncKernelManager
+    from jupyter_core.utils import run_sync
+
+    if not hasattr(OWN, "kernel"):
+        # encrypts messages to the kernel; without it ipykernel warns
+        OWN.kernel = AsyncKernelManager(transport_encryption="required")
+        atexit.register(run_sync(OWN.kernel.shutdown_kernel), now=True)
+    elif OWN.kernel.has_kernel:
+        client = OWN.kernel.blocking_client()
+        client.start_channels()
+        client.execute("get_ipython().reset()", silent=True, reply=True)
+        client.stop_channels()
+    return OWN.kernel
 
 
 def _advice(reason: str) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 
 import nbformat
 import pytest
+from jupyter_core.utils import run_sync
 
 from ircotlib.checks import check_places
 from ircotlib.commands import parse_change
@@ -17,10 +18,12 @@ from ircotlib.executed import strip
 from ircotlib.parameters import read_parameters
 from ircotlib.paths import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.regenerate import (
+    OWN,
     all_notebooks,
     choose_notebooks,
     made_by,
     reads_runs,
+    run_notebook,
     run_notebooks,
 )
 
@@ -54,6 +57,25 @@ def test_notebooks_that_read_runs_wait_for_the_others():
     done = dict(run_notebooks(["99_figures", "00_tour", "01_corpora"], run, jobs=2))
     assert list(done) == ["00_tour", "01_corpora", "99_figures"]
     assert begun[-1] == ("99_figures", 2)
+
+
+def test_notebooks_share_a_kernel_but_no_names(tmp_path, monkeypatch):
+    monkeypatch.setattr("ircotlib.regenerate.NOTEBOOKS", tmp_path)
+    source = "print('left' in globals())\nimport os\nleft = os.getpid()\nleft"
+    language = {"language_info": {"name": "python"}}
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(source)], metadata=language
+    )
+    made = []
+    for name in ("first", "second"):
+        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
+        run_notebook(name, read_parameters("mini"), {}, tmp_path / "executed" / f"{name}.ipynb")
+        made.append(nbformat.read(tmp_path / "executed" / f"{name}.ipynb", as_version=4).cells[-1])
+    run_sync(OWN.kernel.shutdown_kernel)(now=True)
+    printed, process = zip(*(cell.outputs for cell in made), strict=True)
+    assert [one.text for one in printed] == ["False\n", "False\n"]
+    assert process[0].data == process[1].data
+    assert [cell.execution_count for cell in made] == [2, 2]  # after the parameters
 
 
 def test_after_a_notebook_that_fails_none_is_begun():
