@@ -28,6 +28,7 @@ QUESTION_WORDS = _words("who what when where why which how does is")
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
 WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
+SENTENCES = (SENTENCE, SENTENCE_OF_LINE)
 STOP_CHARACTERS = frozenset("\n.!?…")  # a sentence or a line ends only after one of these
 _STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]")
@@ -53,7 +54,7 @@ def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> in
     check_stop(stop)
     if stop == SENTENCE_OF_LINE and "\n" in text[: len(text) - len(text.lstrip())]:
         return 0
-    if stop in (SENTENCE, SENTENCE_OF_LINE):
+    if stop in SENTENCES:
         return sentence_end(text, complete, by_word)
     stops = ("\n",) if stop == LINE else stop or ()
     found = [(at + len(mark), at) for mark in stops if (at := text.find(mark)) >= 0]

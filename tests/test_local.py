@@ -665,6 +665,18 @@ def test_texts_as_stops(tmp_path, stop, kept):
     assert (reply["tokens"] <= len(local.tokenizer(written).input_ids)) == ("absent" not in stop)
 
 
+@pytest.mark.parametrize("kind", PARTS)
+@pytest.mark.parametrize("stop", [("is ",), ("his.",), (". ", "absent"), ("d", "ed in"), ("i",)])
+def test_a_row_ends_with_the_token_that_completes_a_text(tmp_path, kind, stop):
+    """Even a space, which a token's own text need not show."""
+    text = "It is his. He was founded in 1994."
+    local = spell(tmp_path, PARTS[kind](), text)
+    tokens = local.tokenizer(text).input_ids
+    reply = json.loads(answers(local, [Generate("Q", stop, 100)])[0])
+    assert reply["tokens"] == shortest(local, tokens, stop) < len(tokens)
+    assert reply["text"] == cut(text, stop)
+
+
 TEMPLATE = (
     "{% for message in messages %}{% if message['role'] == 'system' %}"
     "{{ raise_exception('no system message') }}{% endif %}"

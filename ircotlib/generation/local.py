@@ -32,15 +32,13 @@ from ircotlib.generation.replies import (
 )
 from ircotlib.generation.tokens import Tokens
 from ircotlib.paths import resolve
-from ircotlib.program import Generate, Sample, Sampled
-from ircotlib.text import STOP_CHARACTERS, cut, stop_end
+from ircotlib.program import LINE, Generate, Sample, Sampled, Stop
+from ircotlib.text import SENTENCES, STOP_CHARACTERS, cut, stop_end
 
 # raised when a change here, in decode.py, in draws.py or of sentence_end makes the same model reply
 # differently; the second is for models whose sentences end only when the next token is known
 DECODER_VERSION, LOOKING_AHEAD = 1, 2
 DTYPES = ("float32", "bfloat16", "float16")
-# no text stops before one of these is written; the last one stands for part of a character
-WATCHED = STOP_CHARACTERS | {"\ufffd"}
 
 
 def open_model(
@@ -101,7 +99,8 @@ class LocalModel:
         self.fingerprint = hash_files(folder, version, dtype)
         self._counted: dict[bytes, int] = {}  # the lengths of texts, by their hashes
         self._prompts: dict[object, list[int]] = {}  # the tokens of waiting prompts
-        self._may_stop = cache(lambda token: not WATCHED.isdisjoint(self.tokens.decode([token])))
+        # any token may begin with a space, which its text alone need not have
+        self._shown = cache(lambda token: frozenset(self.tokens.decode([token]) + " "))
 
     @cached_property
     def model(self):
@@ -213,16 +212,18 @@ class LocalModel:
 
     def _ends(self, requests: Sequence[Asked]) -> Callable[[int, list[int]], bool]:
         """Whether a row has ended, asked once after each of its tokens."""
-        looked_at = set()
+        begun, last = set(), {request.stop: _last_characters(request.stop) for request in requests}
 
         def ends(row: int, written: list[int]) -> bool:
             request = requests[row]
             if written[-1] in self._end_tokens or len(written) >= request.max_tokens:
                 return True
-            # the text is decoded only once it may contain a stop
-            if isinstance(request.stop, tuple) or (request.stop and self._may_stop(written[-1])):
-                looked_at.add(row)
-            return row in looked_at and self._stops(written, request.stop)
+            # the text is decoded only after a token that may complete a stop
+            if row not in begun and last[request.stop].isdisjoint(self._shown(written[-1])):
+                return False
+            if request.stop in SENTENCES:  # whose end a later token may decide
+                begun.add(row)
+            return self._stops(written, request.stop)
 
         return ends
 
@@ -265,3 +266,11 @@ class LocalModel:
         most = inf if self.limit is None else self.limit - written
         known = read_vocabulary(self.folder)
         check_prompt(self.name, request, self._encoded(request), known, most)
+
+
+def _last_characters(stop: Stop) -> frozenset[str]:
+    """Characters of which the token that completes a stop has one; the replacement character stands
+    for a part of any other.
+    """
+    marks = STOP_CHARACTERS if stop in SENTENCES else "\n" if stop == LINE else stop or ()
+    return frozenset(mark[-1] for mark in marks) | {"\ufffd"}
