@@ -1,21 +1,29 @@
 """Every notebook runs, and its outputs and figures are the same as the kept ones.
 
-To run everything takes ten minutes on two cores, mostly for generation. Therefore the notebooks in
-WHOLE run unchanged, with nbval; those in PART run for some data sets or systems, and their results
-are compared with the same rows of the kept ones. `make notebooks` runs all of them whole.
+To run everything takes twenty minutes on two cores, mostly for generation. Therefore the notebooks
+in WHOLE run unchanged, with nbval; those in PART run for some data sets or systems, and their
+results are compared with the same rows of the kept ones. `make notebooks` runs all of them whole.
 """
 
 import json
-import os
 import subprocess
 import sys
 
 import nbformat
 import pandas
 import pytest
+from jupyter_core.utils import run_sync
 
+from ircotlib.parameters import read_parameters
 from ircotlib.paths import FIGURES, NOTEBOOKS, ROOT
-from ircotlib.regenerate import all_notebooks, made_by, reads_runs
+from ircotlib.regenerate import (
+    KEEP_MEMORY,
+    OWN,
+    all_notebooks,
+    made_by,
+    reads_runs,
+    run_notebook,
+)
 
 # from the smallest to the largest, and the one that is prompted as GPT3
 SIZES = [f"data/models/mini-{size}" for size in ("base", "xxl", "causal")]
@@ -43,7 +51,6 @@ WHOLE = [name for name in all_notebooks() if name not in PART]
 PATHS = [NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()]
 NBVAL = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q"]
 NBVAL += ["--nbval-cell-timeout=900", "-p", "no:cacheprovider", "-p", "no:xdist"]
-REGENERATE = [sys.executable, "-m", "ircotlib.regenerate"]
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +58,16 @@ def executed(tmp_path_factory):
     """Run all notebooks into folders of their own; return the folder, with figures/ and data/."""
     folder = tmp_path_factory.mktemp("notebooks")
     places = {"IRCOT_DATA": str(folder / "data"), "IRCOT_FIGURES": str(folder / "figures")}
-    env = os.environ | places | {"IRCOT_BATCH": "1"}
-    commands = [[*NBVAL, *(str(NOTEBOOKS / f"{name}.ipynb") for name in WHOLE)]]
-    together = {}  # notebooks with the same changes, in the order in which they need each other
-    for name, changes in PART.items():
-        sets = tuple(f"--set={key}={json.dumps(value)}" for key, value in changes.items())
-        together.setdefault(sets, []).append(f"--only={name}")
-    commands += [[*REGENERATE, *names, *sets] for sets, names in together.items()]
-    for command in commands:
-        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (places | KEEP_MEMORY | {"IRCOT_BATCH": "1"}).items():
+            patch.setenv(name, value)
+        command = [*NBVAL, *(str(NOTEBOOKS / f"{name}.ipynb") for name in WHOLE)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (command, done.stdout[-6000:], done.stderr[-2000:])
+        for name, changes in PART.items():
+            out = folder / f"data/executed/mini/{name}.ipynb"
+            run_notebook(name, read_parameters("mini", changes), changes, out)
+        run_sync(OWN.kernel.shutdown_kernel)(now=True)
     return folder
 
 
