@@ -86,10 +86,10 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     started = time.monotonic()
     out.parent.mkdir(parents=True, exist_ok=True)
     how = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
-    how |= {"km": _kernel()}
     how |= {"stderr_file": sys.stderr} if p.server else {}  # shows what runs may and do cost
     parameters = {"profile": p.profile, "changes": changes}
     try:
+        how |= {"km": _kernel()}
         papermill.execute_notebook(NOTEBOOKS / f"{notebook}.ipynb", out, parameters, **how)
     except PapermillExecutionError as error:
         place = f"notebook {notebook}, code cell {error.exec_count}"
@@ -103,19 +103,20 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
 
 def _kernel():
     """The manager of this thread's kernel, which runs one notebook after another: what the first
-    has imported and opened, the others need not. Names that the last one defined are removed.
+    has imported and opened, the others need not. Names that the last one defined are removed. If
+    the kernel was killed, another takes its place.
     """
     from jupyter_client import AsyncKernelManager
     from jupyter_core.utils import run_sync
 
-    if not hasattr(OWN, "kernel"):
+    if not (hasattr(OWN, "kernel") and run_sync(OWN.kernel.is_alive)()):
         # encrypts messages to the kernel; without it ipykernel warns
         OWN.kernel = AsyncKernelManager(transport_encryption="required")
         atexit.register(run_sync(OWN.kernel.shutdown_kernel), now=True)
-    elif OWN.kernel.has_kernel:
+    else:
         client = OWN.kernel.blocking_client()
         client.start_channels()
-        client.execute("get_ipython().reset()", silent=True, reply=True)
+        client.execute("get_ipython().reset()", silent=True, reply=True, timeout=60)
         client.stop_channels()
     return OWN.kernel
 

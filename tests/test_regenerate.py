@@ -8,6 +8,7 @@ import time
 from functools import partial
 
 import nbformat
+import psutil
 import pytest
 from jupyter_core.utils import run_sync
 
@@ -67,15 +68,19 @@ def test_notebooks_share_a_kernel_but_no_names(tmp_path, monkeypatch):
         cells=[nbformat.v4.new_code_cell(source)], metadata=language
     )
     made = []
-    for name in ("first", "second"):
+    for name in ("first", "second", "after it was killed"):
+        if len(made) == 2:
+            killed = psutil.Process(int(made[0].outputs[1].data["text/plain"]))
+            killed.kill()
+            killed.wait()
         nbformat.write(notebook, tmp_path / f"{name}.ipynb")
         run_notebook(name, read_parameters("mini"), {}, tmp_path / "executed" / f"{name}.ipynb")
         made.append(nbformat.read(tmp_path / "executed" / f"{name}.ipynb", as_version=4).cells[-1])
     run_sync(OWN.kernel.shutdown_kernel)(now=True)
     printed, process = zip(*(cell.outputs for cell in made), strict=True)
-    assert [one.text for one in printed] == ["False\n", "False\n"]
-    assert process[0].data == process[1].data
-    assert [cell.execution_count for cell in made] == [2, 2]  # after the parameters
+    assert [one.text for one in printed] == ["False\n"] * 3
+    assert process[0].data == process[1].data != process[2].data
+    assert [cell.execution_count for cell in made] == [2, 2, 2]  # after the parameters
 
 
 def test_after_a_notebook_that_fails_none_is_begun():
