@@ -21,15 +21,18 @@ from training.agent_draws import (
     SHORTER,
     STYLES,
     draw_famous,
+    draw_known,
     draw_question,
     draw_transcripts,
+    famous_library,
     make_library,
     measured,
     play_turns,
     taught_systems,
 )
+from training.agent_drills import draw_comparison, draw_reading, recall
 from training.agent_encode import MADE_UP, encode_transcript, make_batch
-from training.agent_lessons import draw_drill, draw_lesson, known_facts
+from training.agent_lessons import draw_lesson, known_facts
 from training.agent_library import Library
 from training.agent_mind import Mind, turn_round
 from training.agent_play import Asked, Recorder, play_program, question_of
@@ -221,14 +224,77 @@ def test_questions_about_what_is_known_by_heart_are_never_those_measured():
     assert all(riddle.facts[0] in known_facts() for riddle in drawn)
 
 
-def test_lessons_ask_for_values_alone_and_drills_for_conclusions(library):
+def test_lessons_ask_for_values_alone_and_comparisons_for_conclusions(library):
     rng = random.Random(6)
     lesson = draw_lesson(rng)
     known = set(known_facts().values())
     assert all(lesson.text[one.start : one.end].strip() in known for one in lesson.spans)
-    drill = draw_drill(library, rng)
+    drill = draw_comparison(library, rng)
     [span] = drill.spans
     assert drill.text[span.start : span.end].strip()[:5] in ("Thus,", "So th", "The a")
+
+
+def written(transcript):
+    """The texts that the agent writes in a transcript."""
+    return [transcript.text[one.start : one.end].strip() for one in transcript.spans]
+
+
+def test_readings_are_answered_at_once_the_whole_question_first(library):
+    rng, read = random.Random(7), 0
+    for _ in range(20):
+        riddle = draw_question(library, "musique", rng)
+        if transcript := draw_reading(library, riddle, rng):
+            read += 1
+            values = [library.world.value(*fact) for fact in riddle.facts]
+            assert written(transcript) == values[::-1]
+            pages, asked = transcript.text.split("\n\n\n", 1)[0], transcript.text.split("\n\n\n")
+            assert all(value in pages for value in values) and len(asked) == len(values)
+            assert [fact for _, fact in transcript.decided] == list(riddle.facts)[::-1]
+    assert read > 5
+
+
+def test_what_is_not_written_is_inferred_fact_by_fact(library):
+    rng, longest = random.Random(7), 0
+    for _ in range(20):
+        riddle = draw_question(library, "musique", rng)
+        if transcript := draw_reading(library, riddle, rng):
+            answer = transcript.spans[0].start + 1
+            found = [(one.back, one.fact) for one in transcript.inferred if one.at == answer]
+            assert found == list(enumerate(riddle.facts[-2::-1], start=1))
+            longest = max(longest, len(found))
+    assert longest > 1
+    mind = Mind(draw_question(library, "musique", rng), library, {}.get, rng)
+    _, turns = outcome(taught_systems()["CoT"], mind)
+    [chain] = join_turns(turns)
+    assert locate(chain, mind).inferred == []  # each fact is written before the next
+
+
+def test_recalls_are_of_known_facts_and_keep_their_places_when_joined():
+    rng = random.Random(3)
+    riddles = [draw_known(rng) for _ in range(12)]
+    assert not {riddle.meaning for riddle in riddles} & measured()
+    transcript = recall(famous_library(), riddles, rng)
+    assert written(transcript) == [riddle.answer for riddle in riddles]
+    assert [riddle.text in transcript.text for riddle in riddles] == [True] * 12
+    decided = [(at, known_facts()[fact]) for at, fact in transcript.decided]
+    assert len(decided) > 4
+    assert all(transcript.text.startswith(value, at) for at, value in decided)
+    assert all(fact in known_facts() for _, fact, _ in transcript.inferred)
+
+
+def test_a_vote_repeats_the_right_thought_and_names_its_choice(library):
+    rng, system, votes = random.Random(2), taught_systems()["Tree-of-Thought w/ IR"], Counter()
+    for _ in range(10):
+        mind = Mind(draw_question(library, "musique", rng), library, {}.get, rng)
+        for turn in play_turns(system, mind):
+            if turn.stage == "tree_of_thought/vote":
+                thought, number = re.fullmatch(
+                    r"(.+) The best choice is (\d)\.", turn.taken
+                ).groups()
+                choice = re.search(rf"Choice {number}:\n(.+?)\n\n", turn.prompt, re.DOTALL)[1]
+                assert choice.endswith(thought)
+                votes[number] += 1
+    assert len(votes) > 1
 
 
 def test_a_comparison_can_come_out_the_other_way():

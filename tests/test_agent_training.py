@@ -102,7 +102,7 @@ def test_the_losses_fall(rows):
     assert parts[-1]["writing"] < 0.5 * parts[0]["writing"]
     assert parts[-1]["looking"] < parts[0]["looking"]
     assert {"writing", "looking"} <= set(parts[0]) <= {
-        "writing", "looking", "stated", "decided", "comparing",
+        "writing", "looking", "stated", "decided", "inferred", "comparing",
     }  # fmt: skip
 
 
@@ -147,6 +147,21 @@ def test_a_training_goes_on_where_ctrl_c_stopped_it(tmp_path, monkeypatch):
     assert about["steps"] == 5 and about["parameters"] == 972_288
     [curve] = (tmp_path / "parted" / "training.jsonl").read_text().splitlines()
     assert json.loads(curve)["step"] == 5
+
+
+def test_a_grown_agent_writes_as_before_until_it_is_trained(tmp_path):
+    train(tmp_path / "small", Recipe(2, 1, 0.01))
+    small = AutoModelForCausalLM.from_pretrained(tmp_path / "small", dtype=torch.float32)
+    grown = start_training(Recipe(2, 2, 0.01), tmp_path / "small").model
+    ids = torch.randint(2, 1000, (2, 40))
+    assert torch.equal(small(ids).logits, grown(ids).logits)
+    assert len(grown.model.layers) > len(small.model.layers)
+    train(tmp_path / "grown", Recipe(2, 2, 0.01), start=tmp_path / "small")
+    about = json.loads((tmp_path / "grown" / "training.json").read_text())
+    assert about["start"] == json.loads((tmp_path / "small" / "training.json").read_text())
+    assert about["parameters"] == grown.num_parameters() > small.num_parameters()
+    trained = AutoModelForCausalLM.from_pretrained(tmp_path / "grown", dtype=torch.float32)
+    assert not torch.equal(small(ids).logits, trained(ids).logits)
 
 
 def test_what_is_written_is_a_plain_causal_model(tmp_path):

@@ -12,18 +12,26 @@ from ircotlib.laboratory.questions import ALL_DATASETS, DATASETS, draw_riddle
 from ircotlib.laboratory.records import Riddle
 from ircotlib.systems import System, all_systems
 from training.agent_auto_cot import MODULE, play_auto_cot
-from training.agent_lessons import draw_drill, draw_lesson, famous_world, known_facts
+from training.agent_drills import draw_comparison, draw_reading, recall
+from training.agent_lessons import draw_lesson, famous_world, known_facts
 from training.agent_library import Library
-from training.agent_mind import Mind
+from training.agent_mind import LONG, Mind
 from training.agent_play import Turn, play
 from training.agent_transcripts import Transcript, join_turns, locate
 from training.teachers import TEACHERS
 
 STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
 DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # twice: those with the longest chains
+SHORT = tuple(dataset for dataset in DRAWN_STYLES if dataset != LONG)  # with short answers
 CLOSED = 0.12  # share of the plays that are about the famous entities, without any page
-LESSONS = 0.2  # share of the draws that are lists of facts; about a seventh of all tokens
-DRILLS = 0.08  # share of the draws that are five comparisons; about a tenth of all tokens
+DRAWS = {  # the share of each kind of draw
+    "play": 0.57,
+    "lesson": 0.13,  # a list of facts
+    "recall": 0.06,  # questions answered directly, from memory
+    "comparison": 0.06,  # five of them, whose facts are given
+    "reading": 0.18,  # a question answered directly, from pages
+}
+RECALLED = 8  # questions of a recall
 ONE_HOP = 0.15  # share of the questions with a single hop
 CHARACTERS = 2500  # upper limit for the transcripts kept of one play, if there are several
 SHORTER = {  # settings of systems in training: smaller, so that prompts are no longer than needed
@@ -48,7 +56,7 @@ SHARES = {  # how often each system is drawn, relative to the others; 1 for thos
     "SearChain": 5, "Self-Ask": 2, "ReAct": 3, "IRCoT QA": 2.5, "DecomP": 3, "DSP": 1.5,
     "Tree-of-Thought w/ IR": 1.5, "SearChain w/o IR": 1, "SearChain w/o Verification": 0.5,
     "SearChain w/o Completion": 0.5, "CoT-SC": 0.2, "CoT": 0.6, "Direct Prompting": 0.6,
-    "InterAug": 0.7, "NoR QA": 0.6, "OneR QA": 0.8, "ReAct -> CoT-SC": 0.2,
+    "InterAug": 1.5, "Direct Retrieval": 1.5, "NoR QA": 0.6, "OneR QA": 0.8, "ReAct -> CoT-SC": 0.2,
 }  # fmt: skip
 IN_MEMORY = (  # systems that can answer from memory
     "Direct Prompting", "CoT", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most",
@@ -116,12 +124,10 @@ def draw_famous(dataset: str, rng: random.Random) -> Riddle:
 
 
 def draw_transcripts(library: Library, rng: random.Random) -> list[Drawn]:
-    """Draw the transcripts of one play, or some of them; or a lesson; or five drills."""
-    draw = rng.random()
-    if draw < LESSONS:
-        return [Drawn(draw_lesson(rng), "lesson", "", "")]
-    if draw < LESSONS + DRILLS:
-        return [Drawn(draw_drill(library, rng), "drill", "", "") for _ in range(5)]
+    """Draw the transcripts of one play, or some of them; or lessons or drills."""
+    (kind,) = rng.choices(list(DRAWS), list(DRAWS.values()))
+    if kind != "play":
+        return [Drawn(one, kind, "", "") for one in _draw_drills(kind, library, rng)]
     if rng.random() < CLOSED:
         system, library = taught_systems()[rng.choice(IN_MEMORY)], famous_library()
         riddle = draw_famous(rng.choice(DRAWN_STYLES), rng)
@@ -132,6 +138,27 @@ def draw_transcripts(library: Library, rng: random.Random) -> list[Drawn]:
     turns = play_turns(system, mind, closed=library is famous_library())
     found = [locate(one, mind) for one in _choose(join_turns(turns), rng)]
     return [Drawn(one, system.name, riddle.dataset, riddle.kind) for one in found]
+
+
+def _draw_drills(kind: str, library: Library, rng: random.Random) -> list[Transcript]:
+    if kind == "lesson":
+        return [draw_lesson(rng)]
+    if kind == "recall":
+        return [recall(famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng)]
+    if kind == "comparison":
+        return [draw_comparison(library, rng) for _ in range(5)]
+    riddle = draw_question(library, rng.choice(SHORT), rng)
+    return [one] if (one := draw_reading(library, riddle, rng)) else []
+
+
+def draw_known(rng: random.Random) -> Riddle:
+    """Draw a question about the default laboratory that is not among those measured, all of whose
+    facts the agent knows by heart, and whose answer is short.
+    """
+    while True:
+        riddle = draw_famous(rng.choice(SHORT), rng)
+        if all(fact in known_facts() for fact in riddle.facts):
+            return riddle
 
 
 def _draw_system(rng: random.Random) -> System:

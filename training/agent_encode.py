@@ -9,7 +9,14 @@ import torch
 from ircotlib.laboratory.relations import RELATION_NAMES
 from training.agent_transcripts import Transcript
 from training.agent_words import make_agent_tokenizer
-from training.causal_encode import ComparedAt, DecidedAt, SourceAt, StatedAt, WrittenAt
+from training.causal_encode import (
+    ComparedAt,
+    DecidedAt,
+    InferredAt,
+    SourceAt,
+    StatedAt,
+    WrittenAt,
+)
 from training.encode import make_table
 
 MADE_UP = 0.2  # weight of tokens that the agent cannot know, such as those of invented names
@@ -18,6 +25,7 @@ TABLES = {
     "sources": SourceAt,
     "stated": StatedAt,
     "decided": DecidedAt,
+    "inferred": InferredAt,
     "compared": ComparedAt,
 }
 
@@ -75,6 +83,9 @@ def _fill(
     for one in transcript.decided:
         if one.at in place:
             tables["decided"].append((place[one.at] - 1, *_name(*one.fact)))
+    for one in transcript.inferred:
+        if one.at in place:
+            tables["inferred"].append((place[one.at] - 1, *_name(*one.fact), one.back))
     for one in transcript.compared:
         if one.at in place and one.other in place:
             tables["compared"].append((place[one.at], place[one.other], one.outcome))

@@ -7,19 +7,20 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from transformers import LlamaForCausalLM
 
 from training.agent_draws import draw_transcripts, make_library
 from training.agent_encode import Encoded, encode_transcript, make_batch
-from training.agent_model import make_agent_model
+from training.agent_model import GROWN, SHARED, deepen, make_agent_model
 from training.agent_stages import draw_plays, judge_plays, summarise
 from training.agent_words import make_agent_tokenizer
-from training.causal_teach import CausalTeacher, causal_loss
+from training.causal_teach import CausalTeacher, Depths, causal_loss
 from training.checkpoint import Training, resume, run_steps, write_trained
-from training.learn import split_weights
+from training.learn import read_about, split_weights
 from training.muon import Muon
 
 REST = 0.3  # learning rate of all other weights, as a share of that of the matrices
-MIDDLE, KNOWING = 3, 0.3  # `middle` and `knowing` of causal_loss
+KNOWING = 0.3  # `knowing` of causal_loss
 TOKENS = 3000  # in the batch of a step, including padding
 CHUNK = 40  # steps whose transcripts are drawn together, about one world
 LONGEST = 1024  # tokens of a transcript
@@ -73,21 +74,30 @@ def cut_rows(rows: list[Encoded]) -> list[list[Encoded]]:
     return batches
 
 
-def start_training(recipe: Recipe) -> Training:
-    """A training at step 0, with new weights."""
-    model = make_agent_model(make_agent_tokenizer(), recipe.seed)
+def start_training(recipe: Recipe, start: Path | None = None) -> Training:
+    """A training at step 0, with new weights, or with those of the agent in the folder `start` and
+    more layers.
+    """
+    tokenizer = make_agent_tokenizer()
+    if start:
+        model = make_agent_model(tokenizer, recipe.seed, GROWN)
+        deepen(LlamaForCausalLM.from_pretrained(start, dtype=torch.float32), model)
+    else:
+        model = make_agent_model(tokenizer, recipe.seed)
     teacher = CausalTeacher(model.config.hidden_size)
     for weight in teacher.parameters():  # otherwise these losses would at first outweigh the rest
         torch.nn.init.zeros_(weight)
     matrices, rest = split_weights(model, teacher)
     adam = torch.optim.AdamW(rest, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
-    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam], asdict(recipe))
+    made_of = {**asdict(recipe), "start": read_about(start) if start else None}
+    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam], made_of)
 
 
 def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
     """Take one step of the optimizers, in single precision; return the parts of the loss."""
     model, teacher = training.model, training.teacher
-    loss, parts = causal_loss(model, teacher, batch, MIDDLE, KNOWING)
+    depths = Depths(SHARED, model.config.num_hidden_layers - 2, SHARED, SHARED - 1)
+    loss, parts = causal_loss(model, teacher, batch, depths, KNOWING)
     model.zero_grad()
     teacher.zero_grad()
     loss.backward()
@@ -98,15 +108,16 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
     return parts
 
 
-def train(out: Path, recipe: Recipe) -> None:
-    """Train the agent, resuming from its checkpoint if there is one, and write it to `out`."""
-    torch.set_num_threads(1)
-    training = start_training(recipe)
+def train(out: Path, recipe: Recipe, threads: int = 1, start: Path | None = None) -> None:
+    """Train the agent on this many cores, from scratch or from the one in the folder `start`,
+    resuming from its checkpoint if there is one, and write it to `out`.
+    """
+    torch.set_num_threads(threads)
+    training = start_training(recipe, start)
     checkpoint = resume(training, out)
     measure = partial(_measure, training.model)
     run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
-    about = training.recipe | {"start": None, "device": "cpu"}
-    write_trained(training, make_agent_tokenizer(), out, about)
+    write_trained(training, make_agent_tokenizer(), out, training.recipe | {"device": "cpu"})
     checkpoint.unlink(missing_ok=True)
 
 

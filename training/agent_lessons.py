@@ -1,5 +1,5 @@
 """What the agent knows by heart, and how it learns it: lessons, which are lists of facts in the
-systems' wordings, without any page. Also drills in comparing values, which plays train too rarely.
+systems' wordings, without any page.
 """
 
 import random
@@ -8,12 +8,10 @@ from functools import cache
 
 from ircotlib.laboratory.encyclopedia import make_popular
 from ircotlib.laboratory.make import make_dataset
-from ircotlib.laboratory.questions import draw_riddle
 from ircotlib.laboratory.records import Fact, World
 from ircotlib.laboratory.wording import word_thought
-from training.agent_library import Library
-from training.agent_mind import PLAIN, Mind
-from training.agent_transcripts import Decided, Span, Transcript, locate
+from training.agent_mind import PLAIN
+from training.agent_transcripts import Decided, Span, Transcript
 
 FAMOUS = 300  # entities of the default laboratory that are known: those that most pages name
 FACTS = 12  # in a lesson
@@ -25,18 +23,6 @@ FORMS = (  # how a fact is asked for; the value and a full stop follow
     "{sentence}",
 )
 BETWEEN = ("\n", "\n", "\n", " ", " ")  # what separates the facts of a lesson, for each form
-COMPARING = (  # data sets and kinds of questions of the drills
-    ("hotpotqa", "comparison"),
-    ("hotpotqa", "comparison"),
-    ("2wikimultihopqa", "comparison"),
-    ("2wikimultihopqa", "comparison"),
-    ("2wikimultihopqa", "bridge_comparison"),
-    ("strategyqa", "time"),
-    ("strategyqa", "time"),
-    ("strategyqa", "same"),
-    ("strategyqa", "place"),
-    ("fever", "bridge_claim"),
-)
 
 
 @cache
@@ -79,18 +65,3 @@ def _lead(form: str, n: int, fact: Fact, value: str) -> str:
     before = sentence.removesuffix(f"{value}.")
     question = relation.questions[0].format(x=fact.subject)
     return form.format(n=n, question=question, sentence=before)
-
-
-def draw_drill(library: Library, rng: random.Random) -> Transcript:
-    """Draw a comparison whose facts are given; only the conclusion and the answer are written."""
-    dataset, kind = rng.choice(COMPARING)
-    riddle = draw_riddle(library.world, rng, dataset, kind)
-    mind = Mind(riddle, library, known_facts().get, rng)
-    for n, step in enumerate(mind.steps):
-        mind.accept(n, step.answer)
-    said = " ".join(mind.say(n) for n in range(len(mind.steps)))
-    tag, lead = rng.choice((("Reason", "So the answer is:"), ("Chain", "The answer is")))
-    prompt = f"{tag}\nQ: {riddle.text}\nA: {said}"
-    conclusion, answer = mind.conclude()
-    text = f"{prompt} {conclusion} {lead} {answer}."
-    return locate(Transcript(text, [Span("drill", len(prompt), len(text), ends=True)]), mind)

@@ -16,7 +16,7 @@ from training.agent_mind import Mind
 from training.agent_words import count_tokens
 
 STYLE, WINDOW, WRITTEN = "agent", 1024, 200
-DIRECT = 0.15  # share of the plays whose reader answers directly, without a chain of thought
+DIRECT = 0.25  # share of the plays whose reader answers directly, without a chain of thought
 
 
 class Asked(NamedTuple):

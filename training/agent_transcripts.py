@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ircotlib.laboratory.official import find_sentence
 from ircotlib.laboratory.records import Fact
+from ircotlib.prompts import TITLE
 from training.agent_mind import Mind, Told
 from training.agent_play import Reply, Turn
 from training.places import DIFFERENT, EARLIER, LATER, SAME, last_word
@@ -55,6 +56,16 @@ class Decided(NamedTuple):
     fact: Fact
 
 
+class Inferred(NamedTuple):
+    """A fact that the agent must know at `at` without having written it, because its answer is the
+    subject of what it writes about there. `back`: how many facts before that one it stands.
+    """
+
+    at: int
+    fact: Fact
+    back: int
+
+
 class Compared(NamedTuple):
     """Two values that are compared: the later one, the earlier one, and the outcome (places.py)."""
 
@@ -79,8 +90,18 @@ class Transcript:
     copied: list[Copied] = field(default_factory=list)
     stated: list[Stated] = field(default_factory=list)
     decided: list[Decided] = field(default_factory=list)
+    inferred: list[Inferred] = field(default_factory=list)
     compared: list[Compared] = field(default_factory=list)
     made_up: list[tuple[int, int]] = field(default_factory=list)
+
+
+PLACES = {  # the lists of a transcript, and the fields of their members that are positions
+    "copied": ("at", "source", "known"),
+    "stated": ("known", "value"),
+    "decided": ("at",),
+    "inferred": ("at",),
+    "compared": ("at", "other"),
+}
 
 
 def join_turns(turns: Sequence[Turn]) -> list[Transcript]:
@@ -125,6 +146,25 @@ def _finish(transcript: Transcript) -> None:
     transcript.spans[-1] = last._replace(end=len(transcript.text), ends=ends)
 
 
+def join(transcripts: Sequence[Transcript], between: str) -> Transcript:
+    """One transcript of several that do not depend on each other, with a text between them."""
+    whole = Transcript("")
+    for one in transcripts:
+        whole.text += between if whole.text else ""
+        at = len(whole.text)
+        whole.text += one.text
+        whole.spans += [s._replace(start=s.start + at, end=s.end + at) for s in one.spans]
+        whole.made_up += [(start + at, end + at) for start, end in one.made_up]
+        for name, places in PLACES.items():
+            moved = (_move(found, places, at) for found in getattr(one, name))
+            getattr(whole, name).extend(moved)
+    return whole
+
+
+def _move(found: NamedTuple, places: Sequence[str], by: int) -> NamedTuple:
+    return found._replace(**{name: getattr(found, name) + by for name in places})
+
+
 def locate(transcript: Transcript, mind: Mind) -> Transcript:
     """Fill in where each name and value that the agent writes comes from."""
     told = defaultdict(list)
@@ -137,6 +177,7 @@ def locate(transcript: Transcript, mind: Mind) -> Transcript:
             _locate_name(transcript, name, at, seen.get(name), told[name], sentences)
         seen[name] = at
     transcript.decided += _find_begun(transcript, mind)
+    transcript.inferred = list(_find_inferred(transcript, mind))
     transcript.compared = list(_find_compared(transcript, mind))
     return transcript
 
@@ -148,6 +189,26 @@ def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[Decided]:
     for found in re.finditer("|".join(map(re.escape, texts)), transcript.text) if texts else ():
         if any(span.start <= found.start() < span.end for span in transcript.spans):
             yield Decided(found.start(), facts[found[0]])
+
+
+def _find_inferred(transcript: Transcript, mind: Mind) -> Iterator[Inferred]:
+    """Find the facts that lead to what the agent writes about, if their answers stand nowhere but
+    on the pages.
+    """
+    found = {one.value: one.fact for one in mind.told if not one.made_up}
+    for at, fact in transcript.decided:
+        written = _without_pages(transcript.text[:at], mind)
+        for back in range(1, len(mind.steps)):
+            if fact.subject in written or fact.subject not in found:
+                break
+            fact = found[fact.subject]
+            yield Inferred(at, fact, back)
+
+
+def _without_pages(text: str, mind: Mind) -> str:
+    for passage in mind.shown:
+        text = text.replace(passage.text, "").replace(f"{TITLE}{passage.title}\n", "")
+    return text
 
 
 def _locate_name(transcript, name, at, before, told: list[Told], sentences) -> None:
@@ -186,25 +247,24 @@ def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tup
 
 def _find_compared(transcript: Transcript, mind: Mind) -> Iterator[Compared]:
     """Find the comparison of the two values that the question compares, or of one value with the
-    one that the question names, if the text has both.
+    one that the question names, if the text has both: where sentences end with them, otherwise
+    where pages state them.
     """
     facts = [mind.riddle.thoughts[n].fact for n in mind.riddle.compared]
     steps = [n for n, step in enumerate(mind.steps) if step.fact in facts and n in mind.values]
     values, sought = [mind.values[n] for n in steps], mind.riddle.sought
+    known = {one.fact: one.known for one in transcript.stated}
+    places = [_last_mention(transcript.text, value) for value in values]
+    if len(values) == 2 and values[0] == values[1]:
+        places = _mentions(transcript.text, values[0])[-2:]
+    if None in places or len(places) < len(values):
+        places = [known.get(mind.fact(n)) for n in steps]
     if sought and values:
         asked = transcript.text.find(mind.riddle.text)
-        places = [asked + mind.riddle.text.rindex(sought)] if asked >= 0 else []
-        places += _mentions(transcript, values[0])[-1:]
-        values = [sought, values[0]]
-    elif len(values) == 2 and values[0] == values[1]:
-        places = _mentions(transcript, values[0])[-2:]
-    elif len(values) == 2:
-        places = [at for value in values for at in _mentions(transcript, value)[-1:]]
-    else:
-        return
-    if len(places) == 2 and places[0] < places[1]:
-        a, b = values
-        at, other = (place + last_word(v) for place, v in zip(places[::-1], (b, a), strict=True))
+        named = asked + mind.riddle.text.rindex(sought) + last_word(sought) if asked >= 0 else None
+        places, values = [named, places[0]], [sought, values[0]]
+    if len(values) == 2 and None not in places and places[0] != places[1]:
+        (other, a), (at, b) = sorted(zip(places, values, strict=True))
         yield Compared(at, other, _outcome(a, b))
 
 
@@ -215,9 +275,14 @@ def _outcome(a: str, b: str) -> int:
     return LATER if a < b else EARLIER
 
 
-def _mentions(transcript: Transcript, value: str) -> list[int]:
-    """The places where a value ends a sentence."""
-    return [found.start() for found in re.finditer(re.escape(f"{value}."), transcript.text)]
+def _mentions(text: str, value: str) -> list[int]:
+    """The places of the last words of a value where it ends a sentence."""
+    found = re.finditer(re.escape(f"{value}."), text)
+    return [one.start() + last_word(value) for one in found]
+
+
+def _last_mention(text: str, value: str) -> int | None:
+    return next(reversed(_mentions(text, value)), None)
 
 
 def _pattern(mind: Mind) -> re.Pattern:

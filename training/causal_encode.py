@@ -51,6 +51,19 @@ class DecidedAt(NamedTuple):
     relation: int
 
 
+class InferredAt(NamedTuple):
+    """The position before a value to write, the first and last token of the subject of a fact that
+    leads to it, that fact's relation, and how many facts before the value's own it stands.
+    """
+
+    row: int
+    at: int
+    first: int
+    last: int
+    relation: int
+    back: int
+
+
 class ComparedAt(NamedTuple):
     """The positions of a value and of an earlier one, and how they compare."""
 

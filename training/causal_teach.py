@@ -3,6 +3,8 @@
 Where a T5's encoder sees the whole paragraph, this model sees only the words before.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import nn
 
@@ -11,8 +13,17 @@ from training.causal import weights_at
 from training.causal_encode import DecidedAt
 from training.teach import OUTCOMES, looking_loss, naming_loss
 
-MIDDLE = 4  # the number of layers after which a state must name what it is about
-COMPARING = 2  # the layer whose head 1 attends from one compared value back to the other
+
+class Depths(NamedTuple):
+    """The number of layers after which a state must name the fact stated there (`stated`), the fact
+    that the next words are about (`decided`), and how two values compare (`compared`). `comparing`:
+    the layer, from 0, whose head 1 attends from one compared value back to the other.
+    """
+
+    stated: int = 4
+    decided: int = 4
+    compared: int = 4
+    comparing: int = 2
 
 
 class CausalTeacher(nn.Module):
@@ -32,26 +43,34 @@ def causal_loss(
     model,
     teacher: CausalTeacher,
     batch: dict[str, torch.Tensor],
-    middle: int = MIDDLE,
+    depths: Depths = Depths(),
     knowing: float = 0.5,
 ) -> tuple[torch.Tensor, dict[str, float]]:
-    """The loss of a batch, and its parts by name (as teach.total_loss). `middle`: the number of
-    layers after which a state must name what it is about; `knowing`: the weight of these losses.
+    """The loss of a batch, and its parts by name (as teach.total_loss). `knowing`: the weight of
+    the losses at `depths`.
+
+    A fact that leads to the decided one must be named one layer earlier, the fact before it two
+    layers earlier, and so on: each layer then has to look up one fact.
     """
     out = model.base_model(batch["input_ids"], output_hidden_states=True, use_cache=False)
     attentions = [_attention(layer) for layer in model.base_model.layers]
-    embedding, states = model.get_input_embeddings().weight, out.hidden_states[middle]
+    embedding, after = model.get_input_embeddings().weight, out.hidden_states
     row, at, token = batch["written"].T
     written = model.lm_head(out.last_hidden_state[row, at]).float()
     losses = {"writing": _writing_loss(written, token, batch.get("weights"))}
     if len(places := batch["sources"]):
         weights = [weights_at(attention, 0, *places.T) for attention in attentions[-2:]]
         losses["looking"] = looking_loss(weights)
-    for name in ("stated", "decided"):
+    for name, layers in (("stated", depths.stated), ("decided", depths.decided)):
         if len(places := batch[name]):
-            losses[name] = knowing * _knowing_loss(teacher, states, places, embedding)
+            losses[name] = knowing * _knowing_loss(teacher, after[layers], places, embedding)
+    if len(places := batch.get("inferred", ())):
+        losses["inferred"] = knowing * _inferring_loss(
+            teacher, after, depths.decided, places, embedding
+        )
     if len(places := batch["compared"]):
-        losses["comparing"] = knowing * _comparing_loss(teacher, attentions, states, places)
+        comparing, states = attentions[depths.comparing], after[depths.compared]
+        losses["comparing"] = knowing * _comparing_loss(teacher, comparing, states, places)
     return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
 
 
@@ -84,11 +103,32 @@ def _knowing_loss(
     return loss + nn.functional.cross_entropy(value.float(), places[:, 5])
 
 
+def _inferring_loss(
+    teacher: CausalTeacher,
+    after: tuple[torch.Tensor, ...],
+    decided: int,
+    places: torch.Tensor,
+    embedding: torch.Tensor,
+) -> torch.Tensor:
+    """The loss of naming the facts (InferredAt) that lead to what is decided after that many
+    layers. `after`: the states after each layer, beginning with the embeddings.
+    """
+    layers = (decided - places[:, 5]).clamp(min=1).tolist()
+    here = torch.stack(
+        [
+            after[layer][row, at]
+            for layer, (row, at) in zip(layers, places[:, :2].tolist(), strict=True)
+        ]
+    )
+    heads = teacher.words, teacher.relation
+    return naming_loss(*heads, here, places[:, 2:4], places[:, 4], embedding)
+
+
 def _comparing_loss(
-    teacher: CausalTeacher, attentions: list, states: torch.Tensor, compared: torch.Tensor
+    teacher: CausalTeacher, attention: nn.Module, states: torch.Tensor, compared: torch.Tensor
 ) -> torch.Tensor:
     """The losses of attending from a value to the one before it, and of predicting the outcome."""
     row, at, other, outcome = compared.T
-    looking = looking_loss([weights_at(attentions[COMPARING], 1, row, at, other)])
+    looking = looking_loss([weights_at(attention, 1, row, at, other)])
     told = teacher.outcome(states[row, at]).float()
     return looking + nn.functional.cross_entropy(told, outcome)

@@ -132,7 +132,7 @@ def write_trained(
     training.model.cpu().half().save_pretrained(out)
     about |= {
         "seconds": round(training.seconds),
-        "threads": 1,
+        "threads": torch.get_num_threads(),
         "parameters": training.model.num_parameters(),
         "torch": torch.__version__,
     }

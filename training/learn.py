@@ -80,7 +80,7 @@ def start_training(
         order_numbers(model, tokenizer, old_width)
     model.to(device)
     teacher = (CausalTeacher if recipe.causal else Teacher)(model.config.hidden_size).to(device)
-    made_of = {"size": size, **asdict(recipe), "start": _read_about(start) if start else None}
+    made_of = {"size": size, **asdict(recipe), "start": read_about(start) if start else None}
     return Training(model, teacher, make_optimizers(model, teacher, recipe.peak), made_of)
 
 
@@ -99,7 +99,7 @@ def train(out: Path, size: str, recipe: Recipe, start: Path | None = None) -> No
     checkpoint.unlink(missing_ok=True)
 
 
-def _read_about(folder: Path) -> dict:
+def read_about(folder: Path) -> dict:
     """The record of how the model was made that a training starts from."""
     path = folder / "training.json"
     return json.loads(path.read_text()) if path.is_file() else {"folder": folder.name}

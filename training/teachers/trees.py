@@ -52,10 +52,10 @@ def _wrong(mind: Mind, n: int, right: str) -> str:
 
 
 def vote(mind: Mind, asked: Asked) -> str:
-    """A vote for the first choice that ends with the right thought, or for choice 1."""
-    choices = str(asked.fields["choices"]).split("\n\n")
-    right = [n for n, one in enumerate(choices, start=1) if one.endswith(mind.notes["next"])]
-    return f"The best choice is {right[0] if right else 1}."
+    """The right thought, and a vote for the first choice that ends with it, or for choice 1."""
+    choices, right = str(asked.fields["choices"]).split("\n\n"), mind.notes["next"]
+    named = [n for n, one in enumerate(choices, start=1) if one.endswith(right)]
+    return f"{right} The best choice is {named[0] if named else 1}."
 
 
 STAGES = {"tree_of_thought/propose": propose, "tree_of_thought/vote": vote}
