@@ -284,17 +284,17 @@ def test_recalls_are_of_known_facts_and_keep_their_places_when_joined():
 
 def test_a_vote_repeats_the_right_thought_and_names_its_choice(library):
     rng, system, votes = random.Random(2), taught_systems()["Tree-of-Thought w/ IR"], Counter()
-    for _ in range(10):
+    for _ in range(12):
         mind = Mind(draw_question(library, "musique", rng), library, {}.get, rng)
         for turn in play_turns(system, mind):
             if turn.stage == "tree_of_thought/vote":
-                thought, number = re.fullmatch(
-                    r"(.+) The best choice is (\d)\.", turn.taken
-                ).groups()
+                found = re.fullmatch(r"(.+) The best choice is (\d)\.", turn.taken)
+                thought, number = found[1].replace("It is", "The answer is", 1), found[2]
                 choice = re.search(rf"Choice {number}:\n(.+?)\n\n", turn.prompt, re.DOTALL)[1]
                 assert choice.endswith(thought)
                 votes[number] += 1
-    assert len(votes) > 1
+                votes["of answers"] += thought.startswith("The answer is")
+    assert len(votes) > 2
 
 
 def test_a_comparison_can_come_out_the_other_way():

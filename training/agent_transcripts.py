@@ -15,6 +15,8 @@ from training.agent_mind import Mind, Told
 from training.agent_play import Reply, Turn
 from training.places import DIFFERENT, EARLIER, LATER, SAME, last_word
 
+CHOSEN = re.compile(r"The best choice is (\d+)")  # a vote
+
 
 class Span(NamedTuple):
     """A part that the agent writes: text[start:end]. `ends`: whether it stops there; `sure`:
@@ -176,10 +178,21 @@ def locate(transcript: Transcript, mind: Mind) -> Transcript:
         if any(span.start <= at < span.end for span in transcript.spans):
             _locate_name(transcript, name, at, seen.get(name), told[name], sentences)
         seen[name] = at
+    transcript.copied += _find_chosen(transcript)
     transcript.decided += _find_begun(transcript, mind)
     transcript.inferred = list(_find_inferred(transcript, mind))
     transcript.compared = list(_find_compared(transcript, mind))
     return transcript
+
+
+def _find_chosen(transcript: Transcript) -> Iterator[Copied]:
+    """Find the number of the choice that the agent votes for, copied from its heading."""
+    for span in transcript.spans:
+        if found := CHOSEN.search(transcript.text, span.start, span.end):
+            heading = transcript.text.find(f"Choice {found[1]}:")
+            if heading >= 0:
+                source = heading + len("Choice ")
+                yield Copied(found.start(1), source, source, found[1])
 
 
 def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[Decided]:

@@ -3,12 +3,14 @@
 import re
 
 from ircotlib.laboratory.encyclopedia import draw_value
-from training.agent_mind import Mind
+from ircotlib.laboratory.verdicts import REFUTES, SUPPORTS
+from training.agent_mind import OPPOSITE, Mind
 from training.agent_play import Asked, Reply
 from training.teachers.closed import give
 
 WRONG = 0.4  # share of the other thoughts of a state that are wrong
 DRAWN = 3  # thoughts proposed for a state
+OTHER = {**OPPOSITE, SUPPORTS: REFUTES, REFUTES: SUPPORTS}
 
 
 def propose(mind: Mind, asked: Asked) -> Reply:
@@ -40,22 +42,38 @@ def _next(mind: Mind, done: list[str], paragraphs) -> str:
 
 
 def _wrong(mind: Mind, n: int, right: str) -> str:
-    """With probability WRONG, the sentence of a step with a wrong value; otherwise `right`."""
-    if mind.rng.random() > WRONG or right not in mind.asked:
+    """With probability WRONG, the right thought with a wrong value or answer; otherwise itself."""
+    if mind.rng.random() > WRONG or mind.is_long and right not in mind.asked:
         return right
+    if right not in mind.asked:
+        answer = mind.conclude()[1]
+        return right.replace(answer, _another_answer(mind, answer))
     true = mind.values[n]
-    other = draw_value(mind.relation(n), mind.subject(n), mind.library.by_kind, mind.rng)
-    mind.accept(n, other)
+    mind.accept(n, _another_value(mind, n))
     text = mind.say(n)
     mind.accept(n, true)
     return text
 
 
+def _another_answer(mind: Mind, answer: str) -> str:
+    named = [fact.subject for fact in mind.riddle.facts if fact.subject in mind.riddle.text]
+    if answer in named and len(named) > 1:  # of a comparison
+        return next(name for name in named if name != answer)
+    return OTHER.get(answer) or _another_value(mind, len(mind.steps) - 1)
+
+
+def _another_value(mind: Mind, n: int) -> str:
+    return draw_value(mind.relation(n), mind.subject(n), mind.library.by_kind, mind.rng)
+
+
 def vote(mind: Mind, asked: Asked) -> str:
-    """The right thought, and a vote for the first choice that ends with it, or for choice 1."""
+    """The right thought, and a vote for the first choice that ends with it, or for choice 1. A
+    thought that gives the answer is put in other words: written alone, it ends a reply.
+    """
     choices, right = str(asked.fields["choices"]).split("\n\n"), mind.notes["next"]
     named = [n for n, one in enumerate(choices, start=1) if one.endswith(right)]
-    return f"{right} The best choice is {named[0] if named else 1}."
+    said = right.replace("The answer is", "It is", 1)
+    return f"{said} The best choice is {named[0] if named else 1}."
 
 
 STAGES = {"tree_of_thought/propose": propose, "tree_of_thought/vote": vote}
