@@ -20,10 +20,9 @@ def _find_wrong_start(start: Path | None) -> str:
     path = start / "config.json"
     if not path.is_file():
         return f"found no {path}, expected --start to be the folder of a trained agent"
-    kind = json.loads(path.read_text()).get("model_type")
-    return (
-        "" if kind == "llama" else f"found a {kind} in --start {start}, expected an agent, a llama"
-    )
+    if (kind := json.loads(path.read_text()).get("model_type")) != "llama":
+        return f"found a {kind} in --start {start}, expected an agent, a llama"
+    return ""
 
 
 def main() -> None:

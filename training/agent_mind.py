@@ -245,6 +245,10 @@ def turn_round(text: str, answer: str, riddle: Riddle) -> tuple[str, str]:
     """The opposite of a comparison's conclusion, and the opposite of its answer."""
     if answer in OPPOSITE:
         return rename(text, OTHERWISE), OPPOSITE[answer]
-    named = [fact.subject for fact in riddle.facts if fact.subject in riddle.text]
-    other = next(name for name in named if name != answer)
+    other = next(name for name in named(riddle) if name != answer)
     return rename(text, {answer: other}), other
+
+
+def named(riddle: Riddle) -> list[str]:
+    """The subjects of a question's facts that the question names."""
+    return [fact.subject for fact in riddle.facts if fact.subject in riddle.text]

@@ -4,7 +4,7 @@ import re
 
 from ircotlib.laboratory.encyclopedia import draw_value
 from ircotlib.laboratory.verdicts import REFUTES, SUPPORTS
-from training.agent_mind import OPPOSITE, Mind
+from training.agent_mind import OPPOSITE, Mind, named
 from training.agent_play import Asked, Reply
 from training.teachers.closed import give
 
@@ -56,9 +56,9 @@ def _wrong(mind: Mind, n: int, right: str) -> str:
 
 
 def _another_answer(mind: Mind, answer: str) -> str:
-    named = [fact.subject for fact in mind.riddle.facts if fact.subject in mind.riddle.text]
-    if answer in named and len(named) > 1:  # of a comparison
-        return next(name for name in named if name != answer)
+    names = named(mind.riddle)
+    if answer in names and len(names) > 1:  # of a comparison
+        return next(name for name in names if name != answer)
     return OTHER.get(answer) or _another_value(mind, len(mind.steps) - 1)
 
 
@@ -71,9 +71,9 @@ def vote(mind: Mind, asked: Asked) -> str:
     thought that gives the answer is put in other words: written alone, it ends a reply.
     """
     choices, right = str(asked.fields["choices"]).split("\n\n"), mind.notes["next"]
-    named = [n for n, one in enumerate(choices, start=1) if one.endswith(right)]
+    best = [n for n, one in enumerate(choices, start=1) if one.endswith(right)]
     said = right.replace("The answer is", "It is", 1)
-    return f"{said} The best choice is {named[0] if named else 1}."
+    return f"{said} The best choice is {best[0] if best else 1}."
 
 
 STAGES = {"tree_of_thought/propose": propose, "tree_of_thought/vote": vote}
