@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
+from ircotlib.laboratory.questions import draw_riddle
 from ircotlib.laboratory.records import Fact
 from ircotlib.program import Extract, Retrieve
 from ircotlib.prompts import read_template
@@ -34,12 +35,14 @@ from training.agent_drills import draw_comparison, draw_reading, recall
 from training.agent_encode import MADE_UP, encode_transcript, make_batch
 from training.agent_lessons import draw_lesson, known_facts
 from training.agent_library import Library
-from training.agent_mind import Mind, turn_round
+from training.agent_mind import Mind, named, turn_round
 from training.agent_play import Asked, Recorder, play_program, question_of
-from training.agent_transcripts import join_turns, locate
+from training.agent_sources import locate
+from training.agent_transcripts import join_turns
 from training.agent_words import count_tokens, make_agent_tokenizer
 from training.teachers import TEACHERS
 from training.teachers.reading import reason
+from training.teachers.trees import vote
 
 TOKENIZER = make_agent_tokenizer()
 SYSTEMS = [name for name in taught_systems() if name != "Auto-CoT"]
@@ -295,6 +298,29 @@ def test_a_vote_repeats_the_right_thought_and_names_its_choice(library):
                 votes[number] += 1
                 votes["of answers"] += thought.startswith("The answer is")
     assert len(votes) > 2
+
+
+def test_a_vote_on_what_is_not_known_is_for_the_first_choice(library):
+    rng = random.Random(3)
+    mind = Mind(draw_question(library, "musique", rng), library, {}.get, rng)
+    thoughts = ("Ada Marby was born in 1920.", "Ada Marby was born in 1931.")
+    choices = "\n\n".join(f"Choice {n}:\nThought 1: {t}" for n, t in enumerate(thoughts, start=1))
+    asked = Asked("tree_of_thought", "vote", None, (), (), {"choices": choices})
+    for known, number in ((None, 1), (thoughts[1], 2)):
+        mind.notes["next"] = known
+        assert vote(mind, asked) == f"{thoughts[number - 1]} The best choice is {number}."
+
+
+def test_where_a_comparison_is_decided_the_agent_names_the_winner(library):
+    rng = random.Random(4)
+    drawn = (draw_riddle(library.world, rng, "hotpotqa", "comparison") for _ in range(99))
+    riddle = next(one for one in drawn if one.answer in named(one))
+    mind = Mind(riddle, library, {}.get, random.Random(5))
+    turns = play_turns(taught_systems()["CoT"], mind)
+    [transcript] = [locate(one, mind) for one in join_turns(turns)]
+    conclusion, winner = mind.conclude()
+    at = transcript.text.index(winner, transcript.text.index(conclusion))
+    assert at in [one.at for one in transcript.decided if one.fact.subject == winner]
 
 
 def test_a_comparison_can_come_out_the_other_way():

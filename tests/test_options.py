@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ircotlib.paths import MODELS, ROOT
+from ircotlib.paths import ROOT
 
 COUNT, NUMBER = "expected a whole number, 1 or more", "expected a whole number, 0 or more"
 SERVED = ["--model", "m", "--server", "http://127.0.0.1:1"]
@@ -39,8 +39,6 @@ WRONG = [
     ("training.reader", ["--out", "TMP/file"], "--out: found 'TMP/file', expected a folder"),
     ("training.agent", [*OUT, "--steps", "x"], f"argument --steps: found 'x', {COUNT}"),
     ("training.agent", [*OUT, "--peak", "0"], "argument --peak: found '0', expected a learning"),
-    ("training.agent", [*OUT, "--start", "TMP"], "found no TMP/config.json, expected --start to"),
-    ("training.agent", [*OUT, "--start", str(MODELS / "mini-base")], "found a t5 in --start"),
     ("training.agent", ["--out", "TMP/file"], "--out: found 'TMP/file', expected a folder"),
     ("training.evaluate_agent", ["TMP"], "found no config.json in TMP, expected the folder of a"),
     ("training.evaluate_agent", ["TMP", "--closed", "-1"], f"--closed: found '-1', {NUMBER}"),

@@ -35,8 +35,8 @@ and training.jsonl (the training curves).
     agent_mind.py what the agent believes while it answers: read, known by heart, or made up
     agent_play.py plays a system's own program with a teacher's replies; agent_library.py: the
                   training world it is played on, with retrieval as in a run
-    agent_transcripts.py: turns joined to sequences, and where each word of them comes from;
-                  agent_encode.py: these as tensors
+    agent_transcripts.py: turns joined to sequences; agent_sources.py: where each word of them
+                  comes from; agent_encode.py: these as tensors
     agent_draws.py draws which system plays which question; agent_lessons.py: lists of facts to
                   learn by heart
     agent_model.py, agent_words.py, muon.py: the agent's model, tokenizer and optimizer

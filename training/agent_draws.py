@@ -17,7 +17,8 @@ from training.agent_lessons import draw_lesson, famous_world, known_facts
 from training.agent_library import Library
 from training.agent_mind import LONG, Mind
 from training.agent_play import Turn, play
-from training.agent_transcripts import Transcript, join_turns, locate
+from training.agent_sources import locate
+from training.agent_transcripts import Transcript, join_turns
 from training.teachers import TEACHERS
 
 STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
@@ -38,7 +39,7 @@ SHORTER = {  # settings of systems in training: smaller, so that prompts are no 
     "CoT-SC": {"n": 1},
     "Recite-and-answer": {"n": 1},
     "Verify-and-Edit": {"n": 3},
-    "Tree-of-Thought w/ IR": {"n": 3, "votes": 1},
+    "Tree-of-Thought w/ IR": {"votes": 1},
     "DSP": {"queries": 1, "n": 1, "depth": 5},
     "InterAug": {"k": 4},
     "ReAct -> CoT-SC": {"n": 1},
@@ -54,7 +55,7 @@ CHOICES = {  # parameters of systems that are drawn for each play, and their val
 }
 SHARES = {  # how often each system is drawn, relative to the others; 1 for those not named
     "SearChain": 5, "Self-Ask": 2, "ReAct": 3, "IRCoT QA": 2.5, "DecomP": 3, "DSP": 1.5,
-    "Tree-of-Thought w/ IR": 5, "SearChain w/o IR": 1, "SearChain w/o Verification": 0.5,
+    "Tree-of-Thought w/ IR": 3, "SearChain w/o IR": 1, "SearChain w/o Verification": 0.5,
     "SearChain w/o Completion": 0.5, "CoT-SC": 0.2, "CoT": 0.6, "Direct Prompting": 0.6,
     "InterAug": 1.5, "Direct Retrieval": 1.5, "NoR QA": 0.6, "OneR QA": 0.8, "ReAct -> CoT-SC": 0.2,
 }  # fmt: skip

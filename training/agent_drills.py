@@ -11,7 +11,8 @@ from training.agent_lessons import known_facts
 from training.agent_library import Library
 from training.agent_mind import Mind
 from training.agent_play import open_prompt, question_of
-from training.agent_transcripts import Span, Transcript, join, locate
+from training.agent_sources import locate
+from training.agent_transcripts import Span, Transcript, join
 from training.teachers.planning import sub_question
 
 COMPARING = (  # data sets and kinds of questions of the drills
@@ -28,6 +29,7 @@ COMPARING = (  # data sets and kinds of questions of the drills
 )
 READERS = (("direct_retrieval", "read"), ("ircot", "direct"))  # systems and stages
 BETWEEN = "\n\n\n"  # what separates examples in a prompt
+UNREAD = 0.6  # share of the facts known by heart for which no paragraph is retrieved
 NEAR = (1, 2, 3)  # paragraphs retrieved with the question, apart from those of its steps
 
 
@@ -48,11 +50,12 @@ def draw_comparison(library: Library, rng: random.Random) -> Transcript:
 
 def draw_reading(library: Library, riddle: Riddle, rng: random.Random) -> Transcript | None:
     """Draw a question with the paragraphs that answer it and others, then its sub-questions in
-    terms of the question, the longest first; only the answers are written. None if the paragraphs
-    do not have all of its facts.
+    terms of the question, the longest first; only the answers are written. What is known by heart
+    may be left out. None if the paragraphs and memory do not have all of its facts.
     """
     mind = Mind(riddle, library, known_facts().get, rng)
-    queries = [step.question for step in mind.steps]
+    known = [step.fact in known_facts() and rng.random() < UNREAD for step in mind.steps]
+    queries = [step.question for step, one in zip(mind.steps, known, strict=True) if not one]
     found = [library.backend.search(query, 1) for query in queries]
     found.append(library.backend.search(riddle.text, rng.choice(NEAR)))
     paragraphs = list(dict.fromkeys(paragraph for some in found for paragraph, _ in some))

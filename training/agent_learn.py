@@ -7,16 +7,15 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from transformers import LlamaForCausalLM
 
 from training.agent_draws import draw_transcripts, make_library
 from training.agent_encode import Encoded, encode_transcript, make_batch
-from training.agent_model import GROWN, SHARED, deepen, make_agent_model
+from training.agent_model import LAYERS, SHARED, make_agent_model, shallow
 from training.agent_stages import draw_plays, judge_plays, summarise
 from training.agent_words import make_agent_tokenizer
 from training.causal_teach import CausalTeacher, Depths, causal_loss
 from training.checkpoint import Training, resume, run_steps, write_trained
-from training.learn import read_about, split_weights
+from training.learn import split_weights
 from training.muon import Muon
 
 REST = 0.3  # learning rate of all other weights, as a share of that of the matrices
@@ -25,8 +24,11 @@ TOKENS = 3000  # in the batch of a step, including padding
 CHUNK = 40  # steps whose transcripts are drawn together, about one world
 LONGEST = 1024  # tokens of a transcript
 SHORT, EARLY = 260, 0.02  # longest transcript, in tokens, in the first 2% of the steps
-EVALUATE_EVERY = 400  # steps
+EVALUATE_EVERY = 1000  # steps
 PLAYS = 104  # questions played in each evaluation
+# the share of the steps in which the model has fewer layers, and the rate is constant
+FIRST = 0.45
+DEEP = Depths(SHARED, LAYERS - 2, SHARED, SHARED - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,9 @@ class Recipe:
 
     def learning_rate(self, step: int) -> float:
         """The learning rate of a step: warm-up over 150 steps, or a tenth of all steps if that is
-        less; constant to 55% of the steps; then linear to 2% of the peak.
+        less; constant in the FIRST steps; then linear to 2% of the peak.
         """
-        falling = 1 - 0.98 * (step / self.steps - 0.55) / 0.45
+        falling = 1 - 0.98 * (step / self.steps - FIRST) / (1 - FIRST)
         rising = (step + 1) / min(150, max(1, self.steps // 10))
         return self.peak * min(1.0, rising, max(0.02, falling))
 
@@ -74,29 +76,30 @@ def cut_rows(rows: list[Encoded]) -> list[list[Encoded]]:
     return batches
 
 
-def start_training(recipe: Recipe, start: Path | None = None) -> Training:
-    """A training at step 0, with new weights, or with those of the agent in the folder `start` and
-    more layers.
-    """
-    tokenizer = make_agent_tokenizer()
-    if start:
-        model = make_agent_model(tokenizer, recipe.seed, GROWN)
-        deepen(LlamaForCausalLM.from_pretrained(start, dtype=torch.float32), model)
-    else:
-        model = make_agent_model(tokenizer, recipe.seed)
+def start_training(recipe: Recipe) -> Training:
+    """A training at step 0, with new weights."""
+    model = make_agent_model(make_agent_tokenizer(), recipe.seed)
     teacher = CausalTeacher(model.config.hidden_size)
     for weight in teacher.parameters():  # otherwise these losses would at first outweigh the rest
         torch.nn.init.zeros_(weight)
     matrices, rest = split_weights(model, teacher)
     adam = torch.optim.AdamW(rest, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
-    made_of = {**asdict(recipe), "start": read_about(start) if start else None}
-    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam], made_of)
+    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam], asdict(recipe))
 
 
-def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
+def learn_shallow(
+    training: Training, batch: dict[str, torch.Tensor], rate: float
+) -> dict[str, float]:
+    """As `learn`, without the added layers."""
+    with shallow(training.model):
+        return learn(training, batch, rate, Depths())
+
+
+def learn(
+    training: Training, batch: dict[str, torch.Tensor], rate: float, depths: Depths = DEEP
+) -> dict[str, float]:
     """Take one step of the optimizers, in single precision; return the parts of the loss."""
     model, teacher = training.model, training.teacher
-    depths = Depths(SHARED, model.config.num_hidden_layers - 2, SHARED, SHARED - 1)
     loss, parts = causal_loss(model, teacher, batch, depths, KNOWING)
     model.zero_grad()
     teacher.zero_grad()
@@ -108,12 +111,12 @@ def learn(training: Training, batch: dict[str, torch.Tensor], rate: float) -> di
     return parts
 
 
-def train(out: Path, recipe: Recipe, threads: int = 1, start: Path | None = None) -> None:
-    """Train the agent on this many cores, from scratch or from the one in the folder `start`,
-    resuming from its checkpoint if there is one, and write it to `out`.
+def train(out: Path, recipe: Recipe, threads: int = 1) -> None:
+    """Train the agent on this many cores, resuming from its checkpoint if there is one, and write
+    it to `out`.
     """
     torch.set_num_threads(threads)
-    training = start_training(recipe, start)
+    training = start_training(recipe)
     checkpoint = resume(training, out)
     measure = partial(_measure, training.model)
     run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
@@ -127,7 +130,8 @@ def take_steps(training: Training, recipe: Recipe) -> Iterator[dict[str, float]]
     for step in range(training.step, recipe.steps):
         if chunk is None or step % CHUNK == 0:
             chunk = draw_chunk(step // CHUNK, recipe)
-        yield learn(training, chunk[step % CHUNK], recipe.learning_rate(step))
+        take = learn_shallow if step < FIRST * recipe.steps else learn
+        yield take(training, chunk[step % CHUNK], recipe.learning_rate(step))
 
 
 def _measure(model: torch.nn.Module) -> dict:

@@ -1,5 +1,8 @@
 """The agent's model: a plain Llama whose attention can be supervised in training."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -7,22 +10,20 @@ import training.causal  # noqa: F401 (the model asks for its attention by name)
 from training.model import order_numbers
 
 WIDTH, HEADS, FEED_FORWARD = 128, 4, 256
-LAYERS, GROWN, SHARED = 5, 7, 3  # of a new model, of a grown one, and those before its new ones
+LAYERS, ADDED, SHARED = 7, 2, 3  # all layers, those added in training, and those before them
 POSITIONS = 4096
 SPREAD = 0.02  # standard deviation of the initial weights
 
 
-def make_agent_model(
-    tokenizer: PreTrainedTokenizerFast, seed: int, layers: int = LAYERS
-) -> LlamaForCausalLM:
+def make_agent_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForCausalLM:
     """Make an untrained model for a tokenizer. Its embeddings of numbers are initialised so that
-    near numbers are similar.
+    near numbers are similar. The added layers read the stream, but write nothing yet.
     """
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=WIDTH,
-        num_hidden_layers=layers,
+        num_hidden_layers=LAYERS,
         num_attention_heads=HEADS,
         num_key_value_heads=HEADS,
         intermediate_size=FEED_FORWARD,
@@ -40,22 +41,22 @@ def make_agent_model(
         embedding /= SPREAD
         order_numbers(model, tokenizer)
         embedding *= SPREAD
+        for layer in model.model.layers[SHARED : SHARED + ADDED]:
+            layer.self_attn.o_proj.weight.zero_()
+            layer.mlp.down_proj.weight.zero_()
+        # at its first call, a model finds the layers whose states it returns later
+        model(torch.zeros(1, 1, dtype=torch.long), output_hidden_states=True)
     return model
 
 
-@torch.no_grad()
-def deepen(small: LlamaForCausalLM, model: LlamaForCausalLM) -> None:
-    """Copy the weights of a trained model into one with more layers, so that both have the same
-    output. The new layers, after the SHARED first ones, read the stream but write nothing yet.
+@contextmanager
+def shallow(model: LlamaForCausalLM) -> Iterator[None]:
+    """Within the block, the model has no added layers. Until they are trained, this only saves
+    time.
     """
-    new = model.config.num_hidden_layers - small.config.num_hidden_layers
-    layers = dict(enumerate(small.model.layers))
-    for number, layer in enumerate(model.model.layers):
-        if SHARED <= number < SHARED + new:
-            layer.self_attn.o_proj.weight.zero_()
-            layer.mlp.down_proj.weight.zero_()
-        else:
-            old = layers[number if number < SHARED else number - new]
-            layer.load_state_dict(old.state_dict())
-    model.model.norm.load_state_dict(small.model.norm.state_dict())
-    model.get_input_embeddings().load_state_dict(small.get_input_embeddings().state_dict())
+    base, layers = model.base_model, model.base_model.layers
+    base.layers = torch.nn.ModuleList([*layers[:SHARED], *layers[SHARED + ADDED :]])
+    try:
+        yield
+    finally:
+        base.layers = layers

@@ -32,7 +32,8 @@ from training.agent_encode import encode_transcript, make_batch
 from training.agent_lessons import draw_lesson, known_facts
 from training.agent_library import Library
 from training.agent_mind import Mind
-from training.agent_transcripts import Transcript, join_turns, locate
+from training.agent_sources import locate
+from training.agent_transcripts import Transcript, join_turns
 
 HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
 

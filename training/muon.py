@@ -20,11 +20,12 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure=None) -> None:
-        """Update every matrix once."""
+        """Update every matrix that has a gradient once."""
         for group in self.param_groups:
             by_shape = defaultdict(list)
             for weight in group["params"]:
-                by_shape[weight.shape].append(weight)
+                if weight.grad is not None:
+                    by_shape[weight.shape].append(weight)
             for shape, weights in by_shape.items():
                 updates = orthogonalise(self._momenta(weights, group["momentum"]))
                 size = SIZE * max(shape) ** 0.5 * group["lr"]

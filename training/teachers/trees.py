@@ -9,7 +9,7 @@ from training.agent_play import Asked, Reply
 from training.teachers.closed import give
 
 WRONG = 0.4  # share of the other thoughts of a state that are wrong
-DRAWN = 3  # thoughts proposed for a state
+DRAWN = 5  # thoughts proposed for a state
 OTHER = {**OPPOSITE, SUPPORTS: REFUTES, REFUTES: SUPPORTS}
 
 
@@ -19,15 +19,17 @@ def propose(mind: Mind, asked: Asked) -> Reply:
     """
     done = re.findall(r"^Thought \d+: (.+)$", asked.so_far, re.MULTILINE)
     if mind.notes.get("place") != asked.so_far:
-        right = _next(mind, done, asked.paragraphs)
+        right, is_known = _next(mind, done, asked.paragraphs)
         others = [_wrong(mind, len(done), right) for _ in range(DRAWN - 1)]
         drawn = [Reply(right), *(Reply(text, taught=False) for text in others)]
         mind.rng.shuffle(drawn)
-        mind.notes |= {"place": asked.so_far, "next": right, "drawn": drawn}
+        mind.notes |= {"place": asked.so_far, "drawn": drawn}
+        mind.notes["next"] = right if is_known else None
     return mind.notes["drawn"].pop()
 
 
-def _next(mind: Mind, done: list[str], paragraphs) -> str:
+def _next(mind: Mind, done: list[str], paragraphs) -> tuple[str, bool]:
+    """The next thought, and whether it is known, not made up."""
     if not done:
         mind.forget()
     for text in done:
@@ -36,9 +38,9 @@ def _next(mind: Mind, done: list[str], paragraphs) -> str:
     n = sum(text in mind.asked for text in done)
     if n < len(mind.steps) and len(done) < 3:
         mind.find(n, paragraphs)
-        return mind.say(n)
+        return mind.say(n), n not in mind.unsure
     mind.find_all(paragraphs, n)
-    return give(mind)
+    return give(mind), not mind.unsure.intersection(range(n, len(mind.steps)))
 
 
 def _wrong(mind: Mind, n: int, right: str) -> str:
@@ -67,10 +69,12 @@ def _another_value(mind: Mind, n: int) -> str:
 
 
 def vote(mind: Mind, asked: Asked) -> str:
-    """The right thought, and a vote for the first choice that ends with it, or for choice 1. A
-    thought that gives the answer is put in other words: written alone, it ends a reply.
+    """The right thought, and a vote for the first choice that ends with it; where the right one is
+    not known, the thought of choice 1 and a vote for it. A thought that gives the answer is put in
+    other words: written alone, it ends a reply.
     """
-    choices, right = str(asked.fields["choices"]).split("\n\n"), mind.notes["next"]
+    choices = str(asked.fields["choices"]).split("\n\n")
+    right = mind.notes["next"] or re.sub(r"^Thought \d+: ", "", choices[0].splitlines()[-1])
     best = [n for n, one in enumerate(choices, start=1) if one.endswith(right)]
     said = right.replace("The answer is", "It is", 1)
     return f"{said} The best choice is {best[0] if best else 1}."
