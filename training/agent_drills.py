@@ -54,8 +54,11 @@ def draw_reading(library: Library, riddle: Riddle, rng: random.Random) -> Transc
     may be left out. None if the paragraphs and memory do not have all of its facts.
     """
     mind = Mind(riddle, library, known_facts().get, rng)
-    known = [step.fact in known_facts() and rng.random() < UNREAD for step in mind.steps]
-    queries = [step.question for step, one in zip(mind.steps, known, strict=True) if not one]
+    queries = [
+        step.question
+        for step in mind.steps
+        if step.fact not in known_facts() or rng.random() >= UNREAD
+    ]
     found = [library.backend.search(query, 1) for query in queries]
     found.append(library.backend.search(riddle.text, rng.choice(NEAR)))
     paragraphs = list(dict.fromkeys(paragraph for some in found for paragraph, _ in some))

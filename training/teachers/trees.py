@@ -9,7 +9,7 @@ from training.agent_play import Asked, Reply
 from training.teachers.closed import give
 
 WRONG = 0.4  # share of the other thoughts of a state that are wrong
-DRAWN = 5  # thoughts proposed for a state
+DRAWN = 5  # thoughts proposed for a state: as many as the system asks for
 OTHER = {**OPPOSITE, SUPPORTS: REFUTES, REFUTES: SUPPORTS}
 
 
@@ -17,7 +17,7 @@ def propose(mind: Mind, asked: Asked) -> Reply:
     """The next thought: a sentence of the chain, or the answer. Of the thoughts drawn for a state,
     in random order, one is right and taught; the others may be wrong.
     """
-    done = re.findall(r"^Thought \d+: (.+)$", asked.so_far, re.MULTILINE)
+    done = _thoughts(asked.so_far)
     if mind.notes.get("place") != asked.so_far:
         right, is_known = _next(mind, done, asked.paragraphs)
         others = [_wrong(mind, len(done), right) for _ in range(DRAWN - 1)]
@@ -26,6 +26,11 @@ def propose(mind: Mind, asked: Asked) -> Reply:
         mind.notes |= {"place": asked.so_far, "drawn": drawn}
         mind.notes["next"] = right if is_known else None
     return mind.notes["drawn"].pop()
+
+
+def _thoughts(text: str) -> list[str]:
+    """The thoughts of a chain."""
+    return re.findall(r"^Thought \d+: (.+)$", text, re.MULTILINE)
 
 
 def _next(mind: Mind, done: list[str], paragraphs) -> tuple[str, bool]:
@@ -74,7 +79,7 @@ def vote(mind: Mind, asked: Asked) -> str:
     other words: written alone, it ends a reply.
     """
     choices = str(asked.fields["choices"]).split("\n\n")
-    right = mind.notes["next"] or re.sub(r"^Thought \d+: ", "", choices[0].splitlines()[-1])
+    right = mind.notes["next"] or _thoughts(choices[0])[-1]
     best = [n for n, one in enumerate(choices, start=1) if one.endswith(right)]
     said = right.replace("The answer is", "It is", 1)
     return f"{said} The best choice is {best[0] if best else 1}."
