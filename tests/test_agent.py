@@ -12,7 +12,6 @@ torch = pytest.importorskip("torch")
 
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
-from ircotlib.laboratory.questions import draw_riddle
 from ircotlib.laboratory.records import Fact
 from ircotlib.program import Extract, Retrieve
 from ircotlib.prompts import read_template
@@ -35,7 +34,7 @@ from training.agent_drills import draw_comparison, draw_reading, recall
 from training.agent_encode import MADE_UP, encode_transcript, make_batch
 from training.agent_lessons import draw_lesson, known_facts
 from training.agent_library import Library
-from training.agent_mind import Mind, named, turn_round
+from training.agent_mind import Mind, turn_round
 from training.agent_play import Asked, Recorder, play_program, question_of
 from training.agent_sources import locate
 from training.agent_transcripts import join_turns
@@ -309,18 +308,6 @@ def test_a_vote_on_what_is_not_known_is_for_the_first_choice(library):
     for known, number in ((None, 1), (thoughts[1], 2)):
         mind.notes["next"] = known
         assert vote(mind, asked) == f"{thoughts[number - 1]} The best choice is {number}."
-
-
-def test_where_a_comparison_is_decided_the_agent_names_the_winner(library):
-    rng = random.Random(4)
-    drawn = (draw_riddle(library.world, rng, "hotpotqa", "comparison") for _ in range(99))
-    riddle = next(one for one in drawn if one.answer in named(one))
-    mind = Mind(riddle, library, {}.get, random.Random(5))
-    turns = play_turns(taught_systems()["CoT"], mind)
-    [transcript] = [locate(one, mind) for one in join_turns(turns)]
-    conclusion, winner = mind.conclude()
-    at = transcript.text.index(winner, transcript.text.index(conclusion))
-    assert at in [one.at for one in transcript.decided if one.fact.subject == winner]
 
 
 def test_a_comparison_can_come_out_the_other_way():

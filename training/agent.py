@@ -13,7 +13,7 @@ def main() -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
     add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
-    add("--steps", type=read_count, default=13_000, help="900 steps take about ten minutes")
+    add("--steps", type=read_count, default=15_000, help="900 steps take about ten minutes")
     add("--seed", type=read_number, default=0)
     add("--peak", type=read_rate, default=1e-2, help="highest learning rate")
     add("--threads", type=read_count, default=1, help="processor cores to use")

@@ -26,10 +26,10 @@ DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # twice: those with the 
 SHORT = tuple(dataset for dataset in DRAWN_STYLES if dataset != LONG)  # with short answers
 CLOSED = 0.12  # share of the plays that are about the famous entities, without any page
 DRAWS = {  # the share of each kind of draw
-    "play": 0.57,
+    "play": 0.55,
     "lesson": 0.13,  # a list of facts
     "recall": 0.06,  # questions answered directly, from memory
-    "comparison": 0.06,  # five of them, whose facts are given
+    "comparison": 0.08,  # five of them, whose facts are given
     "reading": 0.18,  # a question answered directly, from pages
 }
 RECALLED = 8  # questions of a recall

@@ -24,7 +24,11 @@ COMPARING = (  # data sets and kinds of questions of the drills
     ("strategyqa", "time"),
     ("strategyqa", "time"),
     ("strategyqa", "same"),
+    ("strategyqa", "same"),
+    ("strategyqa", "same"),
     ("strategyqa", "place"),
+    ("strategyqa", "place"),
+    ("fever", "bridge_claim"),
     ("fever", "bridge_claim"),
 )
 READERS = (("direct_retrieval", "read"), ("ircot", "direct"))  # systems and stages

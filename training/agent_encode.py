@@ -27,6 +27,7 @@ TABLES = {
     "decided": DecidedAt,
     "inferred": InferredAt,
     "compared": ComparedAt,
+    "concluded": SourceAt,
 }
 
 
@@ -89,6 +90,9 @@ def _fill(
     for one in transcript.compared:
         if one.at in place and one.other in place:
             tables["compared"].append((place[one.at], place[one.other], one.outcome))
+    for one in transcript.concluded:
+        if one.at in place and one.source in place:
+            tables["concluded"].append((place[one.at] - 1, place[one.source]))
 
 
 def _copy(copied, ids: list[int], place: dict[int, int], starts: list[int]):

@@ -10,7 +10,7 @@ import torch
 
 from training.agent_draws import draw_transcripts, make_library
 from training.agent_encode import Encoded, encode_transcript, make_batch
-from training.agent_model import LAYERS, SHARED, make_agent_model, shallow
+from training.agent_model import ADDED, LAYERS, SHARED, make_agent_model, shallow
 from training.agent_stages import draw_plays, judge_plays, summarise
 from training.agent_words import make_agent_tokenizer
 from training.causal_teach import CausalTeacher, Depths, causal_loss
@@ -28,7 +28,8 @@ EVALUATE_EVERY = 1000  # steps
 PLAYS = 104  # questions played in each evaluation
 # the share of the steps in which the model has fewer layers, and the rate is constant
 FIRST = 0.45
-DEEP = Depths(SHARED, LAYERS - 2, SHARED, SHARED - 1)
+SHALLOW = Depths(LAYERS - ADDED - 1, LAYERS - ADDED - 1, SHARED, SHARED - 1, SHARED)
+DEEP = Depths(SHARED, LAYERS - 2, SHARED, SHARED - 1, LAYERS - 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def learn_shallow(
 ) -> dict[str, float]:
     """As `learn`, without the added layers."""
     with shallow(training.model):
-        return learn(training, batch, rate, Depths())
+        return learn(training, batch, rate, SHALLOW)
 
 
 def learn(

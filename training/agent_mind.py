@@ -13,7 +13,7 @@ from ircotlib.laboratory.encyclopedia import draw_value
 from ircotlib.laboratory.names import PARTS
 from ircotlib.laboratory.records import Entity, Fact, Passage, Riddle
 from ircotlib.laboratory.relations import Relation
-from ircotlib.laboratory.verdicts import CLAIM_THOUGHTS, NO, PLACE, REFUTES, SUPPORTS, YES
+from ircotlib.laboratory.verdicts import CLAIM_THOUGHTS, NO, PLACE, YES
 from ircotlib.laboratory.wording import word_thought
 from ircotlib.laboratory.worked import Step, WorkedExample, work_out
 from training.agent_library import Library
@@ -34,6 +34,18 @@ class Told(NamedTuple):
     made_up: bool = False
 
 
+class Weighed(NamedTuple):
+    """A conclusion or an answer that follows from how values compare: what it would be if they
+    compared the other way; the values, and the facts they answer. It is one value if the question
+    names the other.
+    """
+
+    text: str
+    otherwise: str
+    values: tuple[str, ...]
+    facts: tuple[Fact, ...]
+
+
 @dataclass
 class Mind:
     """The agent at work on one question. `knows(fact)` returns the value that it knows by heart, or
@@ -41,8 +53,9 @@ class Mind:
 
     `values`: the answer that it believes each step to have. `asked`: the step and the fact of each
     query and sentence; `aims`: the fact of each noun phrase; `said`: the value in each sentence.
-    `told`: the facts it has settled on, in order. `unsure`: the steps whose values it made up.
-    `shown`: the passages its prompts have shown. `notes`: what is kept from turn to turn.
+    `told`: the facts it has settled on, in order. `weighed`: what follows from its comparisons.
+    `unsure`: the steps whose values it made up. `shown`: the passages its prompts have shown.
+    `notes`: what is kept from turn to turn.
     """
 
     riddle: Riddle
@@ -53,6 +66,7 @@ class Mind:
     values: dict[int, str] = field(default_factory=dict)
     asked: dict[str, tuple[int, Fact]] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
+    weighed: list[Weighed] = field(default_factory=list)
     unsure: set[int] = field(default_factory=set)
     aims: dict[str, Fact] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)
@@ -121,7 +135,7 @@ class Mind:
 
     def _make_up(self, n: int) -> str:
         """Make up a value of the right kind: half of the time the one a yes-no question names."""
-        is_sought = self.riddle.sought and self.steps[n].fact in self._compared()
+        is_sought = self.riddle.sought and n in self._compared()
         if is_sought and self.rng.random() < 0.5:
             return self.riddle.sought
         parts = PARTS.get(self.relation(n).value)
@@ -179,35 +193,43 @@ class Mind:
         if self.is_long:
             said = [self.say(n) for n in range(len(self.steps))]
             return thus, " ".join([*said, thus]).strip()
-        if self.riddle.sought:
-            return self._decide()
-        if len(self._compared()) == 2:
-            return self._compare(thus)
-        return thus, names[self.steps[-1].answer]
+        if not self._compared():
+            return thus, names[self.steps[-1].answer]
+        now, otherwise = self._decide() if self.riddle.sought else self._compare(thus)
+        values, facts = zip(
+            *((self.values[n], self.fact(n)) for n in self._compared()), strict=True
+        )
+        for text, other in zip(now, otherwise, strict=True):
+            self.weighed.append(Weighed(text, other, values, facts))
+        return now
 
-    def _decide(self) -> tuple[str, str]:
-        """The conclusion about the value that the question names: yes or no, or a verdict."""
-        n = next(n for n, step in enumerate(self.steps) if step.fact in self._compared())
-        holds, words = self.values[n] == self.riddle.sought, {"o": self.values[n]}
-        words |= {"x": self.riddle.sought, "a": self.steps[0].fact.subject}
-        if self.riddle.kind == "place":
-            row, answer = PLACE[self.steps[n].fact.relation], YES if holds else NO
-            return row[answer.lower()].format(**words), answer
-        answer = SUPPORTS if holds else REFUTES
-        return CLAIM_THOUGHTS[answer].format(**words), answer
-
-    def _compare(self, thus: str) -> tuple[str, str]:
-        """The conclusion of a comparison, and its answer; the opposite of those of the worked
-        example where the agent's values compare the other way.
+    def _decide(self) -> list[tuple[str, str]]:
+        """The conclusion about the value that the question names, and yes or no, or a verdict; then
+        the opposite of both.
         """
-        compared = [n for n, step in enumerate(self.steps) if step.fact in self._compared()]
-        now = [self.values[n] for n in compared]
-        if _order([self.steps[n].answer for n in compared]) == _order(now):
-            return thus, self.worked.answer
-        return turn_round(thus, self.worked.answer, self.riddle)
+        [n] = self._compared()
+        sought, value, relation = self.riddle.sought, self.values[n], self.steps[n].fact.relation
+        words = {"o": value, "x": sought, "a": self.steps[0].fact.subject}
+        if self.riddle.kind == "place":
+            texts = {answer: PLACE[relation][answer.lower()] for answer in (YES, NO)}
+        else:
+            texts = CLAIM_THOUGHTS
+        both = [(text.format(**words), answer) for answer, text in texts.items()]
+        return both if value == sought else both[::-1]
 
-    def _compared(self) -> set[Fact]:
-        return {self.riddle.thoughts[n].fact for n in self.riddle.compared}
+    def _compare(self, thus: str) -> list[tuple[str, str]]:
+        """The conclusion of a comparison and its answer, then the opposite of both. They are those
+        of the worked example unless the agent's values compare the other way.
+        """
+        answer, compared = self.worked.answer, self._compared()
+        both = [(thus, answer), turn_round(thus, answer, self.riddle)]
+        then = _order([self.steps[n].answer for n in compared])
+        return both if then == _order([self.values[n] for n in compared]) else both[::-1]
+
+    def _compared(self) -> list[int]:
+        """The steps whose values the question compares."""
+        facts = {self.riddle.thoughts[n].fact for n in self.riddle.compared}
+        return [n for n, step in enumerate(self.steps) if step.fact in facts]
 
 
 def stated(passage: Passage, fact: Fact) -> str | None:

@@ -3,14 +3,27 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from os.path import commonprefix
 
 from ircotlib.laboratory.official import find_sentence
 from ircotlib.laboratory.records import Fact
 from ircotlib.prompts import TITLE
-from training.agent_mind import Mind, Told, named
-from training.agent_transcripts import Compared, Copied, Decided, Inferred, Stated, Transcript
+from training.agent_mind import Mind, Told, Weighed, named
+from training.agent_transcripts import (
+    Compared,
+    Concluded,
+    Copied,
+    Decided,
+    Inferred,
+    Stated,
+    Transcript,
+)
 from training.places import DIFFERENT, EARLIER, LATER, SAME, last_word
 
+WORDS = r"\w+|\W"
+THUS = "Thus, "  # begins a conclusion
+LEAD = r"(?:^\s*|(?:[Aa]nswer is:?|Answer:|A:) |\[\")"  # what stands before an answer
+END = r"(?=[.\n\"\]]|$)"  # and after it
 CHOSEN = re.compile(r"The best choice is (\d+)")  # a vote
 
 
@@ -28,7 +41,9 @@ def locate(transcript: Transcript, mind: Mind) -> Transcript:
     transcript.copied += _find_chosen(transcript)
     transcript.decided += _find_begun(transcript, mind)
     transcript.inferred = list(_find_inferred(transcript, mind))
-    transcript.compared = list(_find_compared(transcript, mind))
+    compared = _find_compared(transcript, mind)
+    transcript.compared = list(dict.fromkeys(compared.values()))
+    transcript.concluded = [Concluded(at, one.at) for at, one in compared.items()]
     return transcript
 
 
@@ -113,27 +128,52 @@ def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tup
                 yield fact, (value, known)
 
 
-def _find_compared(transcript: Transcript, mind: Mind) -> Iterator[Compared]:
-    """Find the comparison of the two values that the question compares, or of one value with the
-    one that the question names, if the text has both: where sentences end with them, otherwise
-    where pages state them.
+def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, Compared]:
+    """Find where the outcome of a comparison decides what the agent writes, and the two values that
+    are compared for it: of several pairs, the one that stands last.
     """
-    facts = [mind.riddle.thoughts[n].fact for n in mind.riddle.compared]
-    steps = [n for n, step in enumerate(mind.steps) if step.fact in facts and n in mind.values]
-    values, sought = [mind.values[n] for n in steps], mind.riddle.sought
-    known = {one.fact: one.known for one in transcript.stated}
-    places = [_last_mention(transcript.text, value) for value in values]
+    found: dict[int, Compared] = {}
+    for one in mind.weighed:
+        for at in _find_decisive(transcript, one):
+            compared = _find_values(transcript, mind, one, at)
+            if compared and (at not in found or found[at] < compared):
+                found[at] = compared
+    return found
+
+
+def _find_decisive(transcript: Transcript, one: Weighed) -> Iterator[int]:
+    """Find the first word of a conclusion that would differ if the values compared the other way,
+    wherever the agent writes it; for an answer, only if no conclusion stands before it.
+    """
+    words, others = re.findall(WORDS, one.text), re.findall(WORDS, one.otherwise)
+    alike = len("".join(commonprefix([words, others])))
+    lead, end = ("", "") if one.text.startswith(THUS) else (LEAD, END)
+    for span in transcript.spans if one.text and one.text != one.otherwise else ():
+        written = transcript.text[span.start : span.end]
+        for found in re.finditer(f"{lead}(?P<text>{re.escape(one.text)}){end}", written):
+            if not lead or THUS not in written[: found.start()]:
+                yield span.start + found.start("text") + alike
+
+
+def _find_values(transcript: Transcript, mind: Mind, one: Weighed, at: int) -> Compared | None:
+    """Find the values that decide what is written at `at`, or the value and the one that the
+    question names: where sentences before end with them, otherwise where pages state them.
+    """
+    text, values, sought = transcript.text[:at], list(one.values), mind.riddle.sought
+    known = {stated.fact: stated.known for stated in transcript.stated}
+    places = [_last_mention(text, value) for value in values]
     if len(values) == 2 and values[0] == values[1]:
-        places = _mentions(transcript.text, values[0])[-2:]
+        places = _mentions(text, values[0])[-2:]
     if None in places or len(places) < len(values):
-        places = [known.get(mind.fact(n)) for n in steps]
-    if sought and values:
-        asked = transcript.text.find(mind.riddle.text)
+        places = [known.get(fact) for fact in one.facts]
+    if sought:
+        asked = text.find(mind.riddle.text)
         named = asked + mind.riddle.text.rindex(sought) + last_word(sought) if asked >= 0 else None
         places, values = [named, places[0]], [sought, values[0]]
-    if len(values) == 2 and None not in places and places[0] != places[1]:
-        (other, a), (at, b) = sorted(zip(places, values, strict=True))
-        yield Compared(at, other, _outcome(a, b))
+    if None in places or places[0] == places[1] or max(places) >= at:
+        return None
+    (other, a), (here, b) = sorted(zip(places, values, strict=True))
+    return Compared(here, other, _outcome(a, b))
 
 
 def _outcome(a: str, b: str) -> int:
@@ -144,8 +184,8 @@ def _outcome(a: str, b: str) -> int:
 
 
 def _mentions(text: str, value: str) -> list[int]:
-    """The places of the last words of a value where it ends a sentence."""
-    found = re.finditer(re.escape(f"{value}."), text)
+    """The places of the last words of a value where it ends a sentence or a line."""
+    found = re.finditer(rf"{re.escape(value)}(?=\.|\n| \[\d+\]\.)", text)
     return [one.start() + last_word(value) for one in found]
 
 

@@ -66,6 +66,13 @@ class Compared(NamedTuple):
     outcome: int
 
 
+class Concluded(NamedTuple):
+    """A place just before which the agent must know how two values compare, and the later value."""
+
+    at: int
+    source: int
+
+
 @dataclass
 class Transcript:
     """A text, the spans that the agent writes, and where their words come from; all positions are
@@ -84,6 +91,7 @@ class Transcript:
     decided: list[Decided] = field(default_factory=list)
     inferred: list[Inferred] = field(default_factory=list)
     compared: list[Compared] = field(default_factory=list)
+    concluded: list[Concluded] = field(default_factory=list)
     made_up: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -93,6 +101,7 @@ PLACES = {  # the lists of a transcript, and the fields of their members that ar
     "decided": ("at",),
     "inferred": ("at",),
     "compared": ("at", "other"),
+    "concluded": ("at", "source"),
 }
 
 

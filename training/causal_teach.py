@@ -16,14 +16,16 @@ from training.teach import OUTCOMES, looking_loss, naming_loss
 
 class Depths(NamedTuple):
     """The number of layers after which a state must name the fact stated there (`stated`), the fact
-    that the next words are about (`decided`), and how two values compare (`compared`). `comparing`:
-    the layer, from 0, whose head 1 attends from one compared value back to the other.
+    that the next words are about (`decided`), and how two values compare (`compared`). The layers,
+    from 0, whose head 1 attends from one compared value back to the other (`comparing`), and from
+    where the outcome decides what is written back to the later value (`concluding`).
     """
 
     stated: int = 4
     decided: int = 4
     compared: int = 4
     comparing: int = 2
+    concluding: int = 3
 
 
 class CausalTeacher(nn.Module):
@@ -71,6 +73,9 @@ def causal_loss(
     if len(places := batch["compared"]):
         comparing, states = attentions[depths.comparing], after[depths.compared]
         losses["comparing"] = knowing * _comparing_loss(teacher, comparing, states, places)
+    if len(places := batch.get("concluded", ())):
+        looks = weights_at(attentions[depths.concluding], 1, *places.T)
+        losses["concluding"] = knowing * looking_loss([looks])
     return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
 
 
