@@ -1,15 +1,17 @@
 """Teaches Tree-of-Thought: proposed thoughts, some of which are wrong, and votes."""
 
+import inspect
 import re
 
 from ircotlib.laboratory.encyclopedia import draw_value
 from ircotlib.laboratory.verdicts import REFUTES, SUPPORTS
+from ircotlib.systems.tree_of_thought import tree_of_thought
 from training.agent_mind import OPPOSITE, Mind, named
 from training.agent_play import Asked, Reply
 from training.teachers.closed import give
 
 WRONG = 0.4  # share of the other thoughts of a state that are wrong
-DRAWN = 5  # thoughts proposed for a state: as many as the system asks for
+DRAWN = inspect.signature(tree_of_thought).parameters["n"].default  # thoughts of a state
 OTHER = {**OPPOSITE, SUPPORTS: REFUTES, REFUTES: SUPPORTS}
 
 
