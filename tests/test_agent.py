@@ -16,6 +16,7 @@ from ircotlib.laboratory.records import Fact
 from ircotlib.program import Extract, Retrieve
 from ircotlib.prompts import read_template
 from training import agent_library, agent_play
+from training.agent_conclusions import turn_round
 from training.agent_draws import (
     CHOICES,
     SHORTER,
@@ -34,7 +35,7 @@ from training.agent_drills import draw_comparison, draw_reading, recall
 from training.agent_encode import MADE_UP, encode_transcript, make_batch
 from training.agent_lessons import draw_lesson, known_facts
 from training.agent_library import Library
-from training.agent_mind import Mind, turn_round
+from training.agent_mind import Mind
 from training.agent_play import Asked, Recorder, play_program, question_of
 from training.agent_sources import locate
 from training.agent_transcripts import join_turns

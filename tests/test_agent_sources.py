@@ -8,9 +8,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ircotlib.laboratory.questions import draw_riddle
+from training.agent_conclusions import named
 from training.agent_draws import make_library, play_turns, taught_systems
 from training.agent_encode import encode_transcript
-from training.agent_mind import Mind, named
+from training.agent_mind import Mind
 from training.agent_sources import locate
 from training.agent_transcripts import Compared, Transcript, join_turns
 from training.agent_words import make_agent_tokenizer

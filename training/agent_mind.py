@@ -3,7 +3,6 @@ up. The teachers write its replies from these beliefs.
 """
 
 import random
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -13,9 +12,9 @@ from ircotlib.laboratory.encyclopedia import draw_value
 from ircotlib.laboratory.names import PARTS
 from ircotlib.laboratory.records import Entity, Fact, Passage, Riddle
 from ircotlib.laboratory.relations import Relation
-from ircotlib.laboratory.verdicts import CLAIM_THOUGHTS, NO, PLACE, YES
 from ircotlib.laboratory.wording import word_thought
 from ircotlib.laboratory.worked import Step, WorkedExample, work_out
+from training.agent_conclusions import Weighed, find_compared, rename, weigh
 from training.agent_library import Library
 
 PLAIN = "hotpotqa"  # the data set whose wordings the agent uses in its sentences
@@ -32,18 +31,6 @@ class Told(NamedTuple):
     fact: Fact
     passage: Passage | None = None
     made_up: bool = False
-
-
-class Weighed(NamedTuple):
-    """A conclusion or an answer that follows from how values compare: what it would be if they
-    compared the other way; the values, and the facts they answer. It is one value if the question
-    names the other.
-    """
-
-    text: str
-    otherwise: str
-    values: tuple[str, ...]
-    facts: tuple[Fact, ...]
 
 
 @dataclass
@@ -195,41 +182,16 @@ class Mind:
             return thus, " ".join([*said, thus]).strip()
         if not self._compared():
             return thus, names[self.steps[-1].answer]
-        now, otherwise = self._decide() if self.riddle.sought else self._compare(thus)
-        values, facts = zip(
-            *((self.values[n], self.fact(n)) for n in self._compared()), strict=True
-        )
+        values = tuple(self.values[n] for n in self._compared())
+        facts = tuple(self.fact(n) for n in self._compared())
+        now, otherwise = weigh(self.riddle, self.worked, thus, values)
         for text, other in zip(now, otherwise, strict=True):
             self.weighed.append(Weighed(text, other, values, facts))
         return now
 
-    def _decide(self) -> list[tuple[str, str]]:
-        """The conclusion about the value that the question names, and yes or no, or a verdict; then
-        the opposite of both.
-        """
-        [n] = self._compared()
-        sought, value, relation = self.riddle.sought, self.values[n], self.steps[n].fact.relation
-        words = {"o": value, "x": sought, "a": self.steps[0].fact.subject}
-        if self.riddle.kind == "place":
-            texts = {answer: PLACE[relation][answer.lower()] for answer in (YES, NO)}
-        else:
-            texts = CLAIM_THOUGHTS
-        both = [(text.format(**words), answer) for answer, text in texts.items()]
-        return both if value == sought else both[::-1]
-
-    def _compare(self, thus: str) -> list[tuple[str, str]]:
-        """The conclusion of a comparison and its answer, then the opposite of both. They are those
-        of the worked example unless the agent's values compare the other way.
-        """
-        answer, compared = self.worked.answer, self._compared()
-        both = [(thus, answer), turn_round(thus, answer, self.riddle)]
-        then = _order([self.steps[n].answer for n in compared])
-        return both if then == _order([self.values[n] for n in compared]) else both[::-1]
-
     def _compared(self) -> list[int]:
         """The steps whose values the question compares."""
-        facts = {self.riddle.thoughts[n].fact for n in self.riddle.compared}
-        return [n for n, step in enumerate(self.steps) if step.fact in facts]
+        return find_compared(self.riddle, self.worked)
 
 
 def stated(passage: Passage, fact: Fact) -> str | None:
@@ -237,40 +199,3 @@ def stated(passage: Passage, fact: Fact) -> str | None:
     spans = (one for one in passage.spans if one.relation == fact.relation)
     span = next(spans, None) if passage.title == fact.subject else None
     return passage.text[span.start : span.end] if span else None
-
-
-def _order(values: Sequence[str]) -> int:
-    """1 if the first of two years is earlier, or if two names are the same; otherwise 0."""
-    a, b = values
-    return int(a < b) if a.isdigit() else int(a == b)
-
-
-def rename(text: str, names: dict[str, str]) -> str:
-    """A text in which each key of `names` is replaced by its value, all in one pass."""
-    pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(rf"\b(?:{pattern})\b", lambda found: names[found[0]], text)
-
-
-OTHERWISE = {
-    "before": "after",
-    "the same country": "different countries",
-    "the same school": "different schools",
-    "the same city": "different cities",
-    "the same river": "different rivers",
-    "the same company": "different companies",
-}
-OTHERWISE |= {b: a for a, b in OTHERWISE.items()}
-OPPOSITE = {"yes": "no", "no": "yes", YES: NO, NO: YES}
-
-
-def turn_round(text: str, answer: str, riddle: Riddle) -> tuple[str, str]:
-    """The opposite of a comparison's conclusion, and the opposite of its answer."""
-    if answer in OPPOSITE:
-        return rename(text, OTHERWISE), OPPOSITE[answer]
-    other = next(name for name in named(riddle) if name != answer)
-    return rename(text, {answer: other}), other
-
-
-def named(riddle: Riddle) -> list[str]:
-    """The subjects of a question's facts that the question names."""
-    return [fact.subject for fact in riddle.facts if fact.subject in riddle.text]

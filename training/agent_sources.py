@@ -8,7 +8,8 @@ from os.path import commonprefix
 from ircotlib.laboratory.official import find_sentence
 from ircotlib.laboratory.records import Fact
 from ircotlib.prompts import TITLE
-from training.agent_mind import Mind, Told, Weighed, named
+from training.agent_conclusions import Weighed, named
+from training.agent_mind import Mind, Told
 from training.agent_transcripts import (
     Compared,
     Concluded,

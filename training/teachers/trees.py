@@ -6,7 +6,8 @@ import re
 from ircotlib.laboratory.encyclopedia import draw_value
 from ircotlib.laboratory.verdicts import REFUTES, SUPPORTS
 from ircotlib.systems.tree_of_thought import tree_of_thought
-from training.agent_mind import OPPOSITE, Mind, named
+from training.agent_conclusions import OPPOSITE, named
+from training.agent_mind import Mind
 from training.agent_play import Asked, Reply
 from training.teachers.closed import give
 
