@@ -11,7 +11,8 @@ import pytest
 
 from bench import retrieval as benchmark_retrieval
 from bench.pseudo_text import write_paragraphs, write_queries
-from bench.retrieval import check_targets, compare_hits, measure_size, tabulate
+from bench.retrieval import measure_size
+from bench.retrieval_table import check_targets, compare_hits, tabulate
 from ircotlib.data import Paragraph
 from ircotlib.datasets.hotpotqa import read_hotpotqa
 from ircotlib.datasets.musique import read_musique
