@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.bench import runs_folder
+from ircotlib.bootstrap import bootstrap_interval, paired_difference
 from ircotlib.finished import columns_of, read_about
-from ircotlib.metrics import bootstrap_interval, paired_difference
 from ircotlib.parameters import MAIN, Parameters
 from ircotlib.paths import REPORTED
 from ircotlib.systems import all_systems
@@ -161,7 +161,7 @@ def compare(
     against: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Test the papers' claims that one system is better than another, each on the same questions by
-    a paired bootstrap of the difference (`metrics.paired_difference`), in points.
+    a paired bootstrap of the difference (`bootstrap.paired_difference`), in points.
 
     The systems' records list the claims (`System.better_than`). `by`: the columns whose values
     separate one comparison from another. `against`: the scores of the worse systems, if they were

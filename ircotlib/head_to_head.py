@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.analysis import find_runs, per_question, read_reported, summarise
+from ircotlib.bootstrap import p_value, resampled_means
 from ircotlib.claims import holm
 from ircotlib.datasets import find_dataset
 from ircotlib.finished import COVER_EM, read_about
-from ircotlib.metrics import p_value, resampled_means
 from ircotlib.parameters import Parameters
 from ircotlib.paths import FIGURES
 from ircotlib.retrieval.names import VECTORS, retriever_name
@@ -91,7 +91,7 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
-    """The two-sided p-value of each column for a mean of 0, as in `metrics.paired_difference`; all
+    """The two-sided p-value of each column for a mean of 0 (`bootstrap.paired_difference`); all
     columns share their resamples. `differences`: questions × systems.
     """
     p, n = p_value(resampled_means(differences, seed)), len(differences)

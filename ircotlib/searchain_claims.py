@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.analysis import compare, difference, read_reported
+from ircotlib.bootstrap import paired_difference
 from ircotlib.claims import NO_NUMBER, holm
 from ircotlib.head_to_head import measures_of, our_names
 from ircotlib.measures import count_steps
-from ircotlib.metrics import paired_difference
 from ircotlib.searchain_tables import KNEW, WHOLE, WITHOUT, Run, misleading
 from ircotlib.systems import SEARCHAIN, all_systems
 

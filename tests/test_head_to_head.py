@@ -9,6 +9,7 @@ import pytest
 from ircotlib import head_to_head
 from ircotlib.analysis import difference
 from ircotlib.bench import Bench, identity
+from ircotlib.bootstrap import paired_difference
 from ircotlib.claims import holm
 from ircotlib.head_to_head import (
     COLUMNS,
@@ -21,7 +22,6 @@ from ircotlib.head_to_head import (
     panels_of,
     systems_of,
 )
-from ircotlib.metrics import paired_difference
 from ircotlib.parameters import EIGHT, read_parameters
 
 P = read_parameters("mini", {"head_to_head": ["hotpotqa", "eli5"]})
