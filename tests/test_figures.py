@@ -3,6 +3,7 @@
 import matplotlib
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 
 matplotlib.use("Agg")
 
@@ -18,6 +19,13 @@ ROWS = [
     ("paper", "musique", "GPT3", "IRCoT", "recall_gain", None, None, None, None, None, 12.5),
 ]
 TABLE = pd.DataFrame(ROWS, columns=COLUMNS)
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Every figure is closed at the end of its test."""
+    yield
+    pyplot.close("all")
 
 
 def heights(axis):
