@@ -231,17 +231,18 @@ def test_models_are_the_shipped_ones():
         name: sum(leg.get("steps_taken", leg["steps"]) for leg in legs(a))
         for name, a in about.items()
     }
+    starts = {name: a.get("start") for name, a in about.items()}
     rows = []
     for name, a in about.items():
-        [start] = [other for other in about if about[other] == a["start"]] or [
-            "an earlier model, not shipped" if a["start"] else "scratch"
+        [start] = [other for other in about if about[other] == starts[name]] or [
+            "an earlier model, not shipped" if starts[name] else "scratch"
         ]
         rows.append(
             f"| {name} | {a['parameters'] / 1e6:.2f} | {start} | {steps[name]:,} | {minutes(a)} |"
         )
     assert below_head("models").splitlines() == rows
     smallest, *larger = [name for name in about if not is_causal(name)]
-    grown = [name for name in about if about[name]["start"] and not is_causal(name)]
+    grown = [name for name in about if starts[name] and not is_causal(name)]
     assert grown == larger and min(steps[name] for name in larger) > steps[smallest], (
         "docs/models.md says otherwise"
     )
