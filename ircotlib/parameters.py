@@ -60,7 +60,7 @@ class Parameters(BaseModel):
     data_dir: str  # folder of the official raw files; "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # of contexts, or the paper's (IRCoT App. A)
     retriever: Retriever = "embedded"
-    retrievers: Retrievers = []  # compared in 02_index; empty: only `retriever`
+    retrievers: Retrievers = []  # compared in 02_index, 13; empty: only `retriever`
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     ood_test: Count | None = None  # test questions of 07_ood; None: as `test`

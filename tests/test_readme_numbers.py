@@ -111,6 +111,18 @@ def test_the_head_to_head_is_that_of_its_figure():
     assert quoted("searchain") == [counts.get(verdict, 0) for verdict in VERDICTS]
 
 
+def test_the_head_to_head_with_a_dense_retriever_is_that_of_its_figure():
+    table = pandas.read_csv(FIGURES / "head_to_head_dense.csv")
+    kept = pandas.read_csv(FIGURES / "head_to_head.csv")
+    sparse, dense = (one.reset_index(drop=True) for _, one in table.groupby("retriever"))
+    pandas.testing.assert_frame_equal(*(one.drop(columns="seconds") for one in (sparse, kept)))
+    means = [average(one).set_index("system")["mean"] for one in (dense, sparse)]
+    said = re.findall(r"(\w[\w -]+?)\s(\d+\.\d)\s\((?:with BM25 )?(\d+\.\d)\)", block("retrievers"))
+    assert len(said) == 6
+    for system, *numbers in said:
+        assert [float(one) for one in numbers] == [round(one[system], 1) for one in means]
+
+
 def test_recall_is_that_of_figure_3():
     ours, papers, expected = read("ircot_fig03_recall"), read("ircot_fig03_recall", "paper"), []
     for d in NAMES:
