@@ -32,13 +32,15 @@ and training.jsonl (the training curves).
     agent.py      the command that trains the agent, which plays every system (docs/agent.md);
                   agent_learn.py: its training
     teachers/     the replies that the agent should give at each stage of each system
-    agent_mind.py what the agent believes while it answers: read, known by heart, or made up
+    agent_mind.py what the agent believes while it answers: read, known by heart, or made up;
+                  agent_conclusions.py: what follows from values that a question compares
     agent_play.py plays a system's own program with a teacher's replies; agent_library.py: the
-                  training world it is played on, with retrieval as in a run
+                  training world it is played on, with retrieval as in a run; agent_auto_cot.py: the
+                  same for Auto-CoT
     agent_transcripts.py: turns joined to sequences; agent_sources.py: where each word of them
                   comes from; agent_encode.py: these as tensors
     agent_draws.py draws which system plays which question; agent_lessons.py: lists of facts to
-                  learn by heart
+                  learn by heart; agent_drills.py: comparisons, and answers given at once
     agent_model.py, agent_words.py, muon.py: the agent's model, tokenizer and optimizer
     evaluate_agent.py: the command that measures how well the agent plays, stage by stage and
                   in closed loop; agent_stages.py: its measures
