@@ -56,7 +56,7 @@ CHOICES = {  # parameters of systems that are drawn for each play, and their val
 SHARES = {  # how often each system is drawn, relative to the others; 1 for those not named
     "SearChain": 5, "Self-Ask": 2, "ReAct": 3, "IRCoT QA": 2.5, "DecomP": 3, "DSP": 1.5,
     "Tree-of-Thought w/ IR": 3, "SearChain w/o IR": 1, "SearChain w/o Verification": 0.5,
-    "SearChain w/o Completion": 0.5, "CoT-SC": 0.2, "CoT": 0.6, "Direct Prompting": 0.6,
+    "SearChain w/o Completion": 0.5, "CoT-SC": 0.4, "CoT": 1.5, "Direct Prompting": 0.6,
     "InterAug": 1.5, "Direct Retrieval": 1.5, "NoR QA": 0.6, "OneR QA": 0.8, "ReAct -> CoT-SC": 0.2,
 }  # fmt: skip
 IN_MEMORY = (  # systems that can answer from memory
