@@ -110,7 +110,7 @@ def test_the_losses_fall(rows):
     assert parts[-1]["writing"] < 0.5 * parts[0]["writing"]
     assert parts[-1]["looking"] < parts[0]["looking"]
     assert {"writing", "looking"} <= set(parts[0]) <= {
-        "writing", "looking", "stated", "decided", "inferred", "comparing",
+        "writing", "looking", "stated", "decided", "inferred", "comparing", "concluding",
     }  # fmt: skip
 
 
