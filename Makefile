@@ -11,7 +11,7 @@ export IRCOT_FIGURES := $(abspath $(IRCOT_FIGURES))
 READY = .venv/ready
 
 figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
-	.venv/bin/python -m ircotlib.regenerate --profile $(PROFILE) $(if $(filter mini,$(PROFILE)),--jobs 2)
+	.venv/bin/ircotlib figures --profile $(PROFILE) $(if $(filter mini,$(PROFILE)),--jobs 2)
 
 test: $(READY)             ## style, unit tests, and every notebook
 	.venv/bin/ruff check .
@@ -32,7 +32,7 @@ bench: $(READY)            ## the benchmarks behind the README's claims of speed
 	.venv/bin/python -m bench.systems
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
-	.venv/bin/python -m ircotlib.regenerate --save --jobs 2
+	.venv/bin/ircotlib figures --save --jobs 2
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

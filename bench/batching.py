@@ -15,17 +15,17 @@ from functools import partial
 
 import pandas as pd
 
-from ircotlib.bench import Bench, change_model, open_bench, program_of
-from ircotlib.calls import Calls
-from ircotlib.commands import new_parser
 from ircotlib.data import Prediction, Question
-from ircotlib.figures import save_figure
+from ircotlib.files.options import new_parser
 from ircotlib.generation.local import LocalModel, open_model
 from ircotlib.generation.prefixes import Prefixes
 from ircotlib.parameters import read_parameters
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
-from ircotlib.prompts import BETWEEN_DEMONSTRATIONS, Prompt, render
-from ircotlib.scheduler import run
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render
+from ircotlib.results.figures_ircot import save_figure
+from ircotlib.running.cache import Calls
+from ircotlib.running.scheduler import run
+from ircotlib.running.setup import Bench, change_model, open_bench, program_of
 from ircotlib.systems import all_systems
 
 DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2

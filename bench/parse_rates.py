@@ -11,18 +11,18 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ircotlib.bench import Bench, open_bench
-from ircotlib.checks import check_places
-from ircotlib.commands import new_parser, read_count, refusing
+from ircotlib.command.checks import check_places
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.pooled import sample_dev_test
-from ircotlib.figures import save_figure
-from ircotlib.finished import run_folder
-from ircotlib.measures import count_parsed
+from ircotlib.files.options import new_parser, read_count, refusing
+from ircotlib.files.paths import resolve
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.paths import resolve
-from ircotlib.runs import run_system
+from ircotlib.results.figures_ircot import save_figure
+from ircotlib.results.measures import count_parsed
+from ircotlib.running.experiment import run_system
+from ircotlib.running.folder import run_folder
+from ircotlib.running.setup import Bench, open_bench
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 NAME = "bench_parse_rates"

@@ -3,7 +3,7 @@ separates paragraphs with the answer from others: python -m bench.reading, or ma
 figures/reader_confidence.*.
 
 The queries ask for facts about entities that are not popular, in held-out worlds. Each is paired
-with its gold paragraph, with another one (training.reader_draws.OTHERS), and with the first one
+with its gold paragraph, with another one (training.reader.draws.OTHERS), and with the first one
 that BM25 finds.
 """
 
@@ -14,17 +14,17 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from ircotlib.commands import new_parser
 from ircotlib.data import Paragraph
-from ircotlib.drawing import subplots
-from ircotlib.figures import save_figure
-from ircotlib.paths import MODELS
+from ircotlib.extraction.reader import Reader, open_reader
+from ircotlib.files.options import new_parser
+from ircotlib.files.paths import MODELS
 from ircotlib.program import Extract, Extracted
-from ircotlib.reading.reader import Reader, open_reader
+from ircotlib.results.drawing import subplots
+from ircotlib.results.figures_ircot import save_figure
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
-from training.evaluate_reader import auc, draw_reading, f1_at, open_books
-from training.reader_draws import GOLD, OTHERS, Encyclopedia, Example
+from training.reader.draws import GOLD, OTHERS, Encyclopedia, Example
+from training.reader.evaluate import auc, draw_reading, f1_at, open_books
 
 SEED, SIZE, FACTS = 21, 1200, 1200
 CONFIDENCE = 1.5  # SearChain §4.1

@@ -24,9 +24,9 @@ from pathlib import Path
 
 from bench import pseudo_text
 from bench.retrieval_table import check_targets, compare_hits, tabulate
-from ircotlib.commands import new_parser, read_count
-from ircotlib.figures import draw_retrieval_scale, save_figure
-from ircotlib.paths import DATA, ROOT
+from ircotlib.files.options import new_parser, read_count
+from ircotlib.files.paths import DATA, ROOT
+from ircotlib.results.figures_ircot import draw_retrieval_scale, save_figure
 from ircotlib.retrieval.analyzer import FINGERPRINT
 from ircotlib.retrieval.corpus import Corpus, open_corpus
 

@@ -7,11 +7,11 @@ import time
 
 import pandas as pd
 
-from ircotlib.commands import new_parser, read_count, refusing, say_error
-from ircotlib.demonstrations import find_demonstrations
+from ircotlib.files.options import new_parser, read_count, refusing, say_error
 from ircotlib.generation.server import ServerModel
 from ircotlib.program import SENTENCE_OF_LINE, Generate
-from ircotlib.prompts import BETWEEN_DEMONSTRATIONS, render_demonstration
+from ircotlib.prompting.demonstrations import find_demonstrations
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, render_demonstration
 
 
 def make_requests(count: int, max_tokens: int) -> list[Generate]:

@@ -13,16 +13,16 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ircotlib.bench import Bench, open_bench, program_of
-from ircotlib.calls import Calls
-from ircotlib.checks import check_places
-from ircotlib.commands import new_parser, parse_changes, read_count, refusing
-from ircotlib.figures import save_figure
-from ircotlib.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
+from ircotlib.command.checks import check_places
+from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
+from ircotlib.files.progress import track
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.progress import track
+from ircotlib.results.figures_ircot import save_figure
+from ircotlib.results.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
 from ircotlib.retrieval.names import retriever_name
-from ircotlib.scheduler import run
+from ircotlib.running.cache import Calls
+from ircotlib.running.scheduler import run
+from ircotlib.running.setup import Bench, open_bench, program_of
 from ircotlib.systems import System
 
 QUESTIONS = 10  # of each data set

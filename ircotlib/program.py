@@ -5,8 +5,10 @@ replies, and returns its result. It knows nothing of batches, caches or servers,
 `yield from`.
 """
 
+import hashlib
+import json
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import NamedTuple
 
 from ircotlib.data import Paragraph
@@ -16,7 +18,7 @@ LINE = "line"  # stop at the end of the line
 # stop at the end of the first sentence or of the line, whichever is first (IRCoT's program, GPT3)
 SENTENCE_OF_LINE = "sentence of line"
 
-# Fields with their default value are left out of the cache key (calls.key), so that replies are
+# Fields with their default value are left out of the cache key (`key`), so that replies are
 # still found after a field is added. These were in the key before that rule, and stay in it.
 IN_KEY = {"in_key": True}
 
@@ -147,6 +149,29 @@ class Outcome:
     id: str
     result: object
     trace: tuple[Step, ...]
+
+
+CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdict)
+
+
+def key(request, fingerprint: str) -> str:
+    """The cache key of a request: 32 hexadecimal digits over its kind, its backend's fingerprint
+    and its fields.
+
+    A field with its default value is left out, unless it is one of IN_KEY. So a field
+    that is added later does not change the keys of requests that do not use it.
+    """
+    content = [type(request).__name__, fingerprint, _fields_in_key(request)]
+    return hashlib.blake2b(CANONICAL.encode(content).encode(), digest_size=16).hexdigest()
+
+
+def _fields_in_key(request) -> dict:
+    kept = {
+        field.name
+        for field in fields(request)
+        if field.metadata.get("in_key") or getattr(request, field.name) != field.default
+    }
+    return {name: getattr(request, name) for name in kept}
 
 
 def unknown(request: object) -> TypeError:

@@ -2,7 +2,9 @@
 
 import re
 import string
+from collections import Counter
 from collections.abc import Sequence
+from html import escape as escape_html
 
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Stop
 
@@ -251,3 +253,28 @@ def _is_open(text: str) -> bool:
     return text.count('"') % 2 == 1 or any(
         text.count(opening) > text.count(closing) for opening, closing in ("“”", "()", "[]")
     )
+
+
+def majority(answers: Sequence[str]) -> str:
+    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2: plain
+    majority; answers are compared after normalisation, ours).
+
+    An answer that is empty once normalised wins only if all are; "" for no answers.
+    """
+    votes = Counter(normalise_answer(answer) for answer in answers)
+    del votes[""]
+    if not votes:
+        return answers[0] if answers else ""
+    [(most, _)] = votes.most_common(1)  # among equals the one counted first
+    return next(answer for answer in answers if normalise_answer(answer) == most)
+
+
+DOLLAR = "<span>$</span>"  # in an element of its own it does not begin a formula
+MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"} | {"$": DOLLAR})
+
+
+def escape(text: str) -> str:
+    """Escape text from models, queries and pages for Markdown, so that nothing in it is read as
+    HTML, Markdown or a formula, and empty lines in a prompt do not end its <pre>.
+    """
+    return escape_html(text, quote=False).translate(MARKS)

@@ -1,8 +1,8 @@
 """Plays replies to the programs of systems, and writes their prompts."""
 
-from ircotlib.paths import PROMPTS
+from ircotlib.files.paths import PROMPTS
 from ircotlib.program import Sampled
-from ircotlib.prompts import Prompt, read_template
+from ircotlib.prompting.prompt import Prompt, read_template
 
 
 def play(program, replies):

@@ -12,7 +12,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from ircotlib.paths import MODELS
+from ircotlib.files.paths import MODELS
 
 COPIES = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 

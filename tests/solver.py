@@ -5,8 +5,8 @@ wordings, but no world and no answers.
 import re
 from functools import cache
 
-from ircotlib.laboratory.names import LISTS
-from ircotlib.laboratory.relations import RELATIONS
+from ircot_laboratory.world.names import LISTS
+from ircot_laboratory.world.relations import RELATIONS
 
 NAME = r"[A-Z]\w+ [A-Z]\w+"
 ALL = [relation for relations in RELATIONS.values() for relation in relations]

@@ -6,7 +6,7 @@ import re
 
 from solver import ALL, EVENTS, NAME, _get, read_facts, read_phrase
 
-from ircotlib.laboratory.names import LISTS
+from ircot_laboratory.world.names import LISTS
 
 PHRASES = "strategyqa"  # its noun phrases are those of all data sets but MuSiQue and IIRC
 SAME = {

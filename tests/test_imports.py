@@ -6,20 +6,21 @@ import sys
 
 import pytest
 
-from ircotlib.paths import ROOT
+from ircotlib.files.paths import ROOT
 
-CORE = "data text metrics program calls scheduler prompts demonstrations systems datasets".split()
+CORE = "data text metrics program running.cache running.scheduler prompting.prompt".split()
+CORE += "prompting.demonstrations systems datasets".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
 HEAVY = [*MODELS, "pandas", "matplotlib", "scipy", "tantivy", "IPython"]
 # programs that use torch, but import it only once their options are read
-TRAININGS = ["train", "agent", "reader", "evaluate_agent"]
+TRAININGS = ["t5", "agent", "reader", "agent.evaluate"]
 BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "systems"]
 
 REPLAY = """
 import sys
-from ircotlib.bench import open_bench
+from ircotlib.running.setup import open_bench
 from ircotlib.parameters import read_parameters
-from ircotlib.runs import run_system
+from ircotlib.running.experiment import run_system
 from ircotlib.systems import all_systems
 p = read_parameters("mini", {"model": "data/models/mini-base", "dev": 0, "test": 3})
 bench = open_bench(p, "musique", "try")
@@ -40,8 +41,11 @@ def run(code: str, **environment: str) -> str:
     [
         ([f"ircotlib.{name}" for name in CORE], HEAVY),
         (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
-        (["ircotlib.analysis", "ircotlib.figures", "ircotlib.explore_box"], MODELS),
-        (["ircotlib.regenerate"], [*MODELS, "pandas", "matplotlib"]),
+        (
+            ["ircotlib.results.analysis", "ircotlib.results.figures_ircot", "ircotlib.explore.box"],
+            MODELS,
+        ),
+        (["ircotlib.command.figures"], [*MODELS, "pandas", "matplotlib"]),
         ([f"training.{name}" for name in TRAININGS], HEAVY),
         ([f"bench.{name}" for name in BENCHMARKS], MODELS),
     ],

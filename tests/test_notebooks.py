@@ -14,9 +14,7 @@ import pandas
 import pytest
 from jupyter_core.utils import run_sync
 
-from ircotlib.parameters import read_parameters
-from ircotlib.paths import FIGURES, NOTEBOOKS, ROOT
-from ircotlib.regenerate import (
+from ircotlib.command.figures import (
     KEEP_MEMORY,
     OWN,
     all_notebooks,
@@ -24,6 +22,8 @@ from ircotlib.regenerate import (
     reads_runs,
     run_notebook,
 )
+from ircotlib.files.paths import FIGURES, NOTEBOOKS, ROOT
+from ircotlib.parameters import read_parameters
 
 # from the smallest to the largest, and the one that is prompted as GPT3
 SIZES = [f"data/models/mini-{size}" for size in ("base", "xxl", "causal")]

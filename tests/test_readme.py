@@ -14,14 +14,15 @@ import pytest
 import yaml
 from matplotlib import colors, image
 
+from ircot_laboratory.make import QUESTIONS, SIZE
 from ircotlib import datasets
+from ircotlib.command.figures import all_notebooks, choose_notebooks, made_by
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.datasets import all_datasets, find_dataset, iirc, twowiki
 from ircotlib.datasets.abstracts import ARCHIVE
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.scoring import score
-from ircotlib.demonstrations import demonstration_sets, read_demonstrations
-from ircotlib.laboratory.make import QUESTIONS, SIZE
+from ircotlib.files.paths import PROFILES, ROOT
 from ircotlib.parameters import (
     OOD,
     SCALE,
@@ -30,10 +31,9 @@ from ircotlib.parameters import (
     parameter_names,
     read_parameters,
 )
-from ircotlib.paths import PROFILES, ROOT
 from ircotlib.program import Retrieve
-from ircotlib.prompts import STYLES
-from ircotlib.regenerate import all_notebooks, choose_notebooks, made_by
+from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
+from ircotlib.prompting.prompt import STYLES
 from ircotlib.systems import all_systems
 
 PAGES = {
@@ -358,7 +358,9 @@ def added(tmp_path_factory):
     for name in ("pyproject.toml", "data/reported.csv", "data/reported_cases.csv"):
         shutil.copy(ROOT / name, copy / name)
     (copy / "ircotlib/systems/two_step.py").write_text(code_of("docs/systems.md"), encoding="utf-8")
-    command = re.search(r"python (-m ircotlib.regenerate.*) --set", PAGES["docs/systems.md"])[1]
+    command = re.search(r"python (-m ircotlib.command.figures.*) --set", PAGES["docs/systems.md"])[
+        1
+    ]
     changes = [f"--set={name}={value}" for name, value in SETS.items()]
     run_python(*command.split(), *changes, folder=place, PYTHONPATH=str(copy))
     return place
@@ -432,7 +434,7 @@ def test_claims_without_runs_are_left_out_and_said(added):
     said = printed(added, "99_figures", "judge_claims(claimed)")
     for notebook in ("06_scale", "07_ood"):
         assert f"found no test runs of {notebook} on musique" in said
-        assert f"python -m ircotlib.regenerate --only {notebook} --profile mini" in said
+        assert f"ircotlib figures --only {notebook} --profile mini" in said
     sources = {row["source"] for row in read_table(added / "figures/ircot_claims.csv")}
     main = {"§5, Figure 3", "§5, Figure 4", "§5, App. E", "App. F, Table 6"}
     assert sources == main | {"App. E, Table 4: the other reader", "App. E, Table 4"}

@@ -13,9 +13,9 @@ import pandas
 import yaml
 
 from bench.dense import TOKENS, WIDTH
-from ircotlib.figures import BACKENDS
-from ircotlib.head_to_head import average
-from ircotlib.paths import FIGURES, MODELS, PROFILES, ROOT
+from ircotlib.files.paths import FIGURES, MODELS, PROFILES, ROOT
+from ircotlib.results.figures_ircot import BACKENDS
+from ircotlib.results.head_to_head import average
 
 PAGES = {
     path.name: path.read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ircotlib.votes import majority
+from ircotlib.text import majority
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ an extractive reader, and an agent that plays every system.
 No run imports this package. It needs nothing but the laboratory: training data are drawn on the
 fly, from worlds whose names never occur where models are measured.
 
-    python -m training.train --size base --out FOLDER
-    python -m training.train --size large --start FOLDER --steps 3000 --peak 0.003 --out LARGER
-    python -m training.train --size causal --steps 9000 --peak 0.003 --out CAUSAL
+    python -m training.t5 --size base --out FOLDER
+    python -m training.t5 --size large --start FOLDER --steps 3000 --peak 0.003 --out LARGER
+    python -m training.t5 --size causal --steps 9000 --peak 0.003 --out CAUSAL
     python -m training.agent --out AGENT
 
 On one CPU core the first command takes ten minutes, the second twelve, the third an hour and a

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from ircotlib.commands import refuse
+from ircotlib.files.options import refuse
 
 SECONDS = 120  # between two checkpoints
 Parts = dict[str, float]  # of a loss, by name
@@ -103,7 +103,7 @@ def run_steps(
     KeyboardInterrupt is raised. A second signal ends the training at once.
     """
     started, saved, losses = time.time() - training.seconds, time.time(), {}
-    first, steps = training.step, training.recipe["steps"]
+    first, steps = training.step, training.t5.recipe["steps"]
     with _notice_signals() as stopped:
         for parts in tqdm(taken, initial=first, total=steps, mininterval=30):
             for name, loss in parts.items():
@@ -129,11 +129,11 @@ def write_trained(
     `name`.json, and its curves to `name`.jsonl.
     """
     tokenizer.save_pretrained(out)
-    training.model.cpu().half().save_pretrained(out)
+    training.t5.model.cpu().half().save_pretrained(out)
     about |= {
         "seconds": round(training.seconds),
         "threads": torch.get_num_threads(),
-        "parameters": training.model.num_parameters(),
+        "parameters": training.t5.model.num_parameters(),
         "torch": torch.__version__,
     }
     (out / f"{name}.json").write_text(json.dumps(about, indent=1) + "\n")

@@ -1,7 +1,8 @@
 """Data sets: each has its own file, which ends with the record that the rest of the workbench uses.
 
 To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`. Its reader takes
-a path and returns questions with their paragraphs; tests/test_datasets.py shows one of 25 lines.
+a path and returns questions with their paragraphs; tests/datasets/test_datasets.py shows one of
+25 lines.
 """
 
 from collections import Counter
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.paths import import_modules
+from ircotlib.files.paths import import_modules
 
 Asked = tuple[Question, Sequence[Paragraph]]  # a question and the paragraphs of its context
 Score = Callable[[str, Sequence[str]], float]  # of a prediction and the gold answers, 0 to 1

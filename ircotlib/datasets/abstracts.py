@@ -14,7 +14,7 @@ from ircotlib.datasets import FullCorpus
 from ircotlib.datasets.downloads import Progress, find_each
 from ircotlib.datasets.fields import Record, String, check
 from ircotlib.datasets.pooled import make_paragraph
-from ircotlib.progress import show_progress
+from ircotlib.files.progress import show_progress
 
 # folders AA, AB, ... of wiki_00.bz2 to wiki_99.bz2
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"

@@ -13,7 +13,7 @@ from ijson.common import ObjectBuilder
 
 from ircotlib.data import excerpt
 from ircotlib.datasets import FullCorpus
-from ircotlib.progress import show_progress
+from ircotlib.files.progress import show_progress
 
 DEEPEST = 100  # levels of nested lists and objects; official records have 5
 

@@ -9,7 +9,7 @@ from ircotlib.datasets import Asked, Dataset, find_dataset
 from ircotlib.datasets.fields import AGAIN
 from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.pooled import pool
-from ircotlib.paths import DATA, ROOT
+from ircotlib.files.paths import DATA, ROOT
 from ircotlib.retrieval.corpus import Corpus
 
 

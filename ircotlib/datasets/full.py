@@ -14,8 +14,8 @@ from pathlib import Path
 from ircotlib.data import Paragraph, read_jsonl, write_jsonl
 from ircotlib.datasets import FullCorpus
 from ircotlib.datasets.downloads import Progress, find_files
-from ircotlib.paths import ROOT, hold_lock
-from ircotlib.progress import show_progress
+from ircotlib.files.paths import ROOT, hold_lock
+from ircotlib.files.progress import show_progress
 from ircotlib.retrieval.corpus import ABOUT, Corpus, write_corpus
 
 TOLERANCE = 0.01  # of the count: a larger difference is an error, a smaller one a warning

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import urlsplit
 
+from ircotlib.files.urls import IN_CLEAR, is_here, may_have_key, read_urls
 from ircotlib.generation.budget import Budget, Usage
 from ircotlib.generation.served import read_usage
-from ircotlib.urls import IN_CLEAR, is_here, may_have_key, read_urls
 
 KEY = "OPENAI_API_KEY"
 BUSY = (408, 409, 429)  # with these, and 500 or above, the same request may be answered later

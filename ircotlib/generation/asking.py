@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from ircotlib.generation.addresses import Refused
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Message, Stop
-from ircotlib.prompts import BETWEEN_DEMONSTRATIONS
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 
 MOST_STOPS = 4  # accepted by OpenAI's servers; any others are applied here
 OPTIONAL = ("max_tokens", "temperature", "stop", "n", "logprobs")

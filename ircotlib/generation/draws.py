@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import torch
 
-from ircotlib.calls import key
-from ircotlib.program import Sample
+from ircotlib.program import Sample, key
 
 
 class Draws:

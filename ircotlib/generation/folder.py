@@ -9,9 +9,9 @@ from functools import cache
 from math import inf, prod
 from pathlib import Path
 
-from ircotlib.checksums import PANIC
 from ircotlib.data import decode_text, excerpt
-from ircotlib.paths import resolve
+from ircotlib.files.checksums import PANIC
+from ircotlib.files.paths import resolve
 
 CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
 OBJECTS = (CONFIG, TOKENIZER, "generation_config.json", "special_tokens_map.json")

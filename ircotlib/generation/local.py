@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from math import inf
 from pathlib import Path
 
+from ircotlib.files.paths import resolve
 from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
 from ircotlib.generation.folder import (
     CONFIG,
@@ -31,7 +32,6 @@ from ircotlib.generation.replies import (
     write_reply,
 )
 from ircotlib.generation.tokens import Tokens
-from ircotlib.paths import resolve
 from ircotlib.program import LINE, Generate, Sample, Sampled, Stop
 from ircotlib.text import SENTENCES, STOP_CHARACTERS, cut, stop_end
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ircotlib.checksums import check_sums, read_about, take_sums, write_about
-from ircotlib.paths import hold_lock
-from ircotlib.progress import track
+from ircotlib.files.checksums import check_sums, read_about, take_sums, write_about
+from ircotlib.files.paths import hold_lock
+from ircotlib.files.progress import track
 
 GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, candidates for them
 SEARCHED = 128  # vectors compared with each query, at least

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import tantivy
 
-from ircotlib.checksums import check_sums, read_about, take_sums, tell_damage, write_about
 from ircotlib.data import Paragraph
-from ircotlib.paths import hold_lock, write_folder
+from ircotlib.files.checksums import check_sums, read_about, take_sums, tell_damage, write_about
+from ircotlib.files.paths import hold_lock, write_folder
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus

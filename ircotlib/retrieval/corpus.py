@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ircotlib.checksums import check_sums, read_about, take_sums, write_about
 from ircotlib.data import Paragraph
-from ircotlib.paths import hold_lock
+from ircotlib.files.checksums import check_sums, read_about, take_sums, write_about
+from ircotlib.files.paths import hold_lock
 
 PARAGRAPHS, OFFSETS, IDS, ABOUT = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
 FILES = PARAGRAPHS, OFFSETS, IDS

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
-from ircotlib.urls import IN_CLEAR, may_have_key, read_urls
+from ircotlib.files.urls import IN_CLEAR, may_have_key, read_urls
 
 try:
     import elastic_transport

@@ -3,7 +3,7 @@
 import re
 from pathlib import PurePath
 
-from ircotlib.urls import read_urls
+from ircotlib.files.urls import read_urls
 
 VECTORS = ("dense", "colbert", "hybrid")  # before ":MODEL"
 MODEL = re.compile(rf"({'|'.join(VECTORS)}):\S.*")

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field, TypeAdapter
 
 from ircotlib.data import Paragraph
-from ircotlib.paths import hold_lock
+from ircotlib.files.paths import hold_lock
 from ircotlib.retrieval.corpus import Corpus
 
 BLOCK = 512  # paragraphs embedded and written together

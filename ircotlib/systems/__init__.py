@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ircotlib.paths import import_modules
+from ircotlib.files.paths import import_modules
 from ircotlib.program import Program
 
 ANSWER, RECALL = "answer", "recall"

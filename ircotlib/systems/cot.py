@@ -9,8 +9,7 @@ from ircotlib.program import Generate, Program, Sample
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.direct import NEXT
 from ircotlib.systems.readers import WritePrompt
-from ircotlib.text import answer_from_chain, sentences
-from ircotlib.votes import majority
+from ircotlib.text import answer_from_chain, majority, sentences
 
 
 def cot(

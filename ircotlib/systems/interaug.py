@@ -9,8 +9,7 @@ from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Program, Retrieve, Sample
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.readers import WritePrompt
-from ircotlib.text import sentences
-from ircotlib.votes import majority
+from ircotlib.text import majority, sentences
 
 
 def interaug(

@@ -6,8 +6,7 @@ from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Sample
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.readers import WritePrompt
-from ircotlib.text import answer_from_chain
-from ircotlib.votes import majority
+from ircotlib.text import answer_from_chain, majority
 
 END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
 

@@ -13,8 +13,7 @@ from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
 from ircotlib.systems import SEARCHAIN, System
 from ircotlib.systems.readers import WritePrompt
-from ircotlib.text import answer_from_chain, normalise_answer, sentences
-from ircotlib.votes import majority
+from ircotlib.text import answer_from_chain, majority, normalise_answer, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
 ORDINAL = re.compile(rf"^({'|'.join(ORDINALS)}|Then|Finally), ")

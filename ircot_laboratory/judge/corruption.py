@@ -1,0 +1,126 @@
+"""Gold chains with one error inserted, to measure the judge: the false sentence is known."""
+
+import random
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ircot_laboratory.judge.facts import judge, value_of
+from ircot_laboratory.make import Made
+from ircot_laboratory.questions.questions import DATASETS
+from ircot_laboratory.questions.wording import ANSWER, COUNT, NOBODY, SAME_THOUGHTS, word_thought
+from ircot_laboratory.world.encyclopedia import draw_value, names_by_kind
+from ircot_laboratory.world.records import Fact, Riddle, World
+from ircot_laboratory.world.relations import RELATIONS
+
+WAYS = ("nothing", "value", "subject", "relation", "conclusion", "answer")
+AMISS = (-9, -2, -1, 1, 2, 9)  # by how many years a false age is wrong
+
+
+class Checked(NamedTuple):
+    """A sentence of a chain, whether it is true, and the judge's verdict. `way`: how the chain was
+    corrupted; `chain`: its number.
+    """
+
+    way: str
+    chain: int
+    sentence: str
+    true: bool
+    said: str
+
+
+def check_judge(made: Made, count: int = 100, seed: int = 0) -> list[Checked]:
+    """The judge's verdict on every sentence of `count` gold chains of a data set, each corrupted in
+    one of the WAYS in turn.
+    """
+    rng, (world, riddles) = random.Random(f"corrupt {seed}"), made
+    checked = []
+    for number, riddle in enumerate(rng.sample(riddles, count)):
+        way = WAYS[number % len(WAYS)]
+        place, text = corrupt(riddle, world, way, rng)
+        for n, thought in enumerate(riddle.thoughts):
+            sentence = text if n == place else thought.text
+            said = judge(sentence, riddle.text, (riddle.answer,), world.entities)
+            checked.append(Checked(way, number, sentence, n != place, said))
+    return checked
+
+
+def corrupt(riddle: Riddle, world: World, way: str, rng: random.Random) -> tuple[int | None, str]:
+    """Make one sentence of a gold chain false; return its place and its new text (None and "" for
+    the way "nothing").
+
+    Where a way is not possible, the value of a fact is swapped.
+    """
+    facts = [(n, thought.fact) for n, thought in enumerate(riddle.thoughts) if thought.fact]
+    last = len(riddle.thoughts) - 1
+    place, fact = rng.choice(facts)
+    if way == "nothing":
+        return None, ""
+    if way == "answer":
+        other = _other_value(world, facts[-1][1], rng, {riddle.answer})
+        return last, ANSWER.format(answer=other)
+    if way == "conclusion" and (text := _false_conclusion(riddle, world, rng)):
+        return last - 1, text
+    made = {"subject": _swap_subject, "relation": _swap_relation}.get(way, _swap_value)
+    return place, made(riddle, world, fact, rng) or _swap_value(riddle, world, fact, rng)
+
+
+def _other_value(world: World, fact: Fact, rng: random.Random, without: Iterable[str]) -> str:
+    by_kind = names_by_kind(world.entities)
+    while True:
+        value = draw_value(world.relation(*fact), fact.subject, by_kind, rng)
+        if value not in without:
+            return value
+
+
+def _swap_value(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str:
+    value = _other_value(world, fact, rng, {world.value(*fact)})
+    entity = world.entities[fact.subject]
+    return word_thought(riddle.dataset, world.relation(*fact), entity, value)
+
+
+def _swap_subject(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str | None:
+    """The sentence about another subject of the same kind, for which the fact does not hold."""
+    value = world.value(*fact)
+    others = [
+        entity
+        for entity in world.by_kind[world.entities[fact.subject].kind]
+        if entity.name not in (fact.subject, value) and entity.facts.get(fact.relation) != value
+    ]
+    return word_thought(riddle.dataset, world.relation(*fact), rng.choice(others), value)
+
+
+def _swap_relation(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str | None:
+    """The sentence with another relation to the same kind of value, for which the subject has
+    another value or none.
+    """
+    entity, value, kind = world.entities[fact.subject], world.value(*fact), world.relation(*fact)
+    others = [
+        one
+        for one in RELATIONS[entity.kind]
+        if one.value == kind.value and value_of(entity.name, one.name, world.entities) != value
+    ]
+    if not others:
+        return None
+    return word_thought(riddle.dataset, rng.choice(others), entity, value)
+
+
+def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str | None:
+    """The conclusion before the answer, made false; None if the chain has no conclusion."""
+    thought = riddle.thoughts[-2]
+    if thought.fact or riddle.dataset not in DATASETS:
+        return None
+    match riddle.kind:
+        case "age":
+            return thought.text.replace(riddle.answer, str(int(riddle.answer) + rng.choice(AMISS)))
+        case "count":
+            wrong = rng.choice([n for n in range(4) if str(n) != riddle.answer])
+            those = NOBODY.format(n=wrong)
+            return COUNT.thought.format(those=those, were="were", place=riddle.sought)
+        case "inference":
+            other = _other_value(world, riddle.facts[-1], rng, {riddle.answer})
+            return thought.text.replace(riddle.answer, other)
+    if riddle.answer in SAME_THOUGHTS:
+        (a, _), (b, _) = riddle.facts
+        return SAME_THOUGHTS["no" if riddle.answer == "yes" else "yes"].format(a=a, b=b)
+    asked = [name for name, _ in riddle.facts if name in riddle.text and name != riddle.answer]
+    return thought.text.replace(riddle.answer, asked[0])

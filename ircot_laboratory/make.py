@@ -1,0 +1,227 @@
+"""Make a laboratory: an encyclopedia, written as nine data sets in their official raw formats, with
+demonstrations for those of IRCoT.
+
+    ircotlib laboratory FOLDER [--seed N] [--size N] [--questions N]
+    ircotlib laboratory --prompts
+
+The second command writes the demonstrations of the default laboratory into prompts/laboratory.
+"""
+
+import json
+import random
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from ircot_laboratory.official.contexts import (
+    alias_rows,
+    hotpotqa_record,
+    musique_record,
+    number_entities,
+    number_facts,
+    twowiki_record,
+)
+from ircot_laboratory.official.iirc import iirc_articles, iirc_records
+from ircot_laboratory.official.kilt import kilt_pages, kilt_record, number_pages
+from ircot_laboratory.official.strategyqa import strategyqa_paragraphs, strategyqa_record
+from ircot_laboratory.questions.contexts import draw_contexts
+from ircot_laboratory.questions.demonstrations import write_demonstrations
+from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, make_riddles
+from ircot_laboratory.world.encyclopedia import make_world
+from ircot_laboratory.world.pages import KILT
+from ircot_laboratory.world.records import Riddle, World
+from ircotlib.data import write_jsonl
+from ircotlib.datasets.kilt import PAGES
+from ircotlib.files.checksums import check_sums, read_about, take_sums, write_about
+from ircotlib.files.options import new_parser, read_count, read_folder, refusing
+from ircotlib.files.paths import PROMPTS, hold_lock, write_folder
+
+SEED, SIZE, QUESTIONS = 0, 2400, 600
+# in a question's context, as in the data sets
+PARAGRAPHS = {"hotpotqa": 10, "2wikimultihopqa": 10, "musique": 20}
+TASKS = {  # KILT's file names
+    "zsre": "structured_zeroshot-dev-kilt.jsonl",
+    "trex": "trex-dev-kilt.jsonl",
+    "fever": "fever-dev-kilt.jsonl",
+    "eli5": "eli5-dev-kilt.jsonl",
+}
+ABOUT, ANEW = "laboratory.json", "the laboratory is made again"
+
+
+class Made(NamedTuple):
+    """A data set of a laboratory: its version of the encyclopedia, and its questions in the order
+    of its files.
+    """
+
+    world: World
+    riddles: Sequence[Riddle]
+
+
+def make_laboratory(
+    folder: Path | str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS
+) -> Path:
+    """Write the data sets for a seed into a folder, as their official development files, and
+    prompts/ next to them, completely or not at all.
+
+    If the folder already holds this laboratory, it is left as it is, unless a file is damaged or
+    missing: then stderr says which, and everything is made again. Of several processes, one writes
+    and the others wait. Raises ValueError if the world is too small for so many questions, or if
+    the folder holds something else.
+    """
+    if questions < 1:
+        raise ValueError(f"found {questions} questions per data set, expected at least 1")
+    if questions > 2 * size:  # no world has so many different ones of every kind
+        found = f"found {questions} questions per data set for {size} pages"
+        raise ValueError(f"{found}, expected at most {2 * size}: make the world larger")
+    folder = Path(folder)
+    about = {"seed": seed, "size": size, "questions": questions, "generator": _hash_generator()}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with hold_lock(Path(f"{folder}.lock"), f"the laboratory {folder}"):
+        if not _is_whole(folder, about):
+            _write(folder, about)
+    return folder
+
+
+@lru_cache(maxsize=2 * len(ALL_DATASETS))
+def make_dataset(
+    dataset: str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS
+) -> Made:
+    """One data set of a laboratory; those of the last two laboratories are kept in memory. KILT's
+    data sets share one world.
+    """
+    shared = KILT[0] if dataset in KILT[1:] else None
+    world = (
+        make_dataset(shared, seed, size, questions).world
+        if shared
+        else make_world(seed, size, dataset)
+    )
+    return Made(world, tuple(make_riddles(world, questions, dataset, seed)))
+
+
+def _write(folder: Path, about: dict) -> None:
+    seed, size, questions = about["seed"], about["size"], about["questions"]
+    made = {dataset: make_dataset(dataset, seed, size, questions) for dataset in ALL_DATASETS}
+    with write_folder(folder, ABOUT, "laboratory") as partial:
+        for dataset, one in made.items():
+            _write_dataset(partial / dataset, one, dataset, seed)
+        _write_kilt(partial / "kilt", made[KILT[0]].world)
+        shown = {dataset: made[dataset] for dataset in DATASETS}
+        write_all_demonstrations(partial / "prompts", shown, seed)
+        paths = sorted(path for path in partial.rglob("*") if path.is_file())
+        names = [path.relative_to(partial).as_posix() for path in paths]
+        write_about(partial / ABOUT, about | {"files": take_sums(partial, names)})
+
+
+def write_all_demonstrations(
+    folder: Path, made: Mapping[str, Made], seed: int = SEED
+) -> list[Path]:
+    """Write the prompt files of a laboratory's data sets, and demonstration_sets.json, which lists
+    the demonstrations in the three fixed sets of each (IRCoT §4.1). Return all paths.
+    """
+    paths, sets = [], {}
+    for dataset, (world, riddles) in made.items():
+        written, sets[dataset] = write_demonstrations(
+            folder / dataset, world, riddles, dataset, seed
+        )
+        paths += written
+    _write_json(folder / "demonstration_sets.json", sets)
+    return [*paths, folder / "demonstration_sets.json"]
+
+
+def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
+    folder.mkdir(parents=True)
+    world, riddles = made
+    if dataset in PARAGRAPHS:
+        _write_with_contexts(folder, made, dataset, seed)
+    elif dataset == "iirc":
+        _write_json(folder / "dev.json", iirc_records(world, riddles))
+        _write_json(folder / "context_articles.json", iirc_articles(world))
+    elif dataset == "strategyqa":
+        records = [strategyqa_record(world, riddle, seed) for riddle in riddles]
+        _write_json(folder / "strategyqa_train.json", records)
+        _write_json(folder / "strategyqa_train_paragraphs.json", strategyqa_paragraphs(world))
+    else:
+        numbers = number_pages(world)
+        records = [kilt_record(world, riddle, seed, numbers) for riddle in riddles]
+        write_jsonl(folder / TASKS[dataset], records)
+
+
+def _write_kilt(folder: Path, world: World) -> None:
+    """Write the knowledge source, the download that KILT's data sets share."""
+    folder.mkdir(parents=True)
+    write_jsonl(folder / PAGES, kilt_pages(world, number_pages(world)))
+
+
+def _write_with_contexts(folder: Path, made: Made, dataset: str, seed: int) -> None:
+    world, riddles = made
+    rng = random.Random(f"contexts {dataset} {seed}")
+    contexts = draw_contexts(world, riddles, PARAGRAPHS[dataset], rng)
+    asked = [(world, *pair) for pair in zip(riddles, contexts, strict=True)]
+    if dataset == "hotpotqa":
+        records = [hotpotqa_record(*one, seed) for one in asked]
+        _write_json(folder / "hotpot_dev_distractor_v1.json", records)
+    elif dataset == "2wikimultihopqa":
+        ids = number_entities(world)
+        _write_json(folder / "dev.json", [twowiki_record(*one, seed, ids) for one in asked])
+        write_jsonl(folder / "id_aliases.json", alias_rows(world, ids))
+    else:
+        numbers = number_facts(world)
+        records = [musique_record(*one, numbers) for one in asked]
+        write_jsonl(folder / "musique_ans_v1.0_dev.jsonl", records)
+
+
+def _write_json(path: Path, content: dict | list) -> None:
+    """Write JSON with one record per line, so that the file is easy to read and to compare."""
+    opening, closing = "{}" if isinstance(content, dict) else "[]"
+    rows = content.items() if isinstance(content, dict) else ((None, record) for record in content)
+    lines = (
+        f"{json.dumps(key)}: " * (key is not None) + json.dumps(value, ensure_ascii=False)
+        for key, value in rows
+    )
+    path.write_text(f"{opening}\n" + ",\n".join(lines) + f"\n{closing}\n", encoding="utf-8")
+
+
+def _hash_generator() -> str:
+    """A hash of all programs and tables in this folder: a laboratory made by older ones is made
+    again.
+    """
+    content = blake2b(digest_size=8)
+    here = Path(__file__).parent
+    for path in sorted([*here.glob("*.py"), *here.glob("*.csv")]):
+        content.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
+    return content.hexdigest()
+
+
+def _is_whole(folder: Path, about: dict) -> bool:
+    """Whether this laboratory is in a folder, unchanged since it was written."""
+    try:
+        found = read_about(folder / ABOUT, ANEW)
+        sums = found.pop("files") if found else {}
+        if found == about:
+            check_sums(folder, sums, ANEW)
+        return found == about
+    except ValueError as error:
+        print(error, file=sys.stderr, flush=True)
+    return False
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("folder", nargs="?", type=read_folder, help="where the data sets are written")
+    add("--seed", type=int, default=SEED, help="another seed makes another encyclopedia")
+    add("--size", type=read_count, default=SIZE, help="about how many pages the encyclopedia has")
+    add("--questions", type=read_count, default=QUESTIONS, help="questions per data set")
+    add("--prompts", action="store_true", help="write the demonstrations in prompts/ instead")
+    options = parser.parse_args(arguments)
+    if options.prompts == bool(options.folder):
+        parser.error("give either a folder or --prompts")
+    if options.prompts:
+        made = {dataset: make_dataset(dataset) for dataset in DATASETS}
+        print(*write_all_demonstrations(PROMPTS / "laboratory", made), sep="\n")
+        return
+    with refusing():
+        print(make_laboratory(options.folder, options.seed, options.size, options.questions))

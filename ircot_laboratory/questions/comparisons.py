@@ -1,0 +1,152 @@
+"""Questions that compare facts: which of two is earlier, whether they are the same, how many years
+lie between them, or how many persons they hold for.
+"""
+
+from ircot_laboratory.questions.draw import Draw
+from ircot_laboratory.questions.wording import (
+    AGE,
+    BRIDGE,
+    COMPARISONS,
+    COUNT,
+    EVENTS,
+    NOBODY,
+    SAME_QUESTION,
+    SAME_THOUGHTS,
+    WHEN,
+    describe,
+    list_names,
+)
+from ircot_laboratory.world.encyclopedia import MEMBERS
+from ircot_laboratory.world.records import Fact, Riddle
+from ircot_laboratory.world.relations import MAKERS, RELATIONS
+
+NUMBERS = {0: 2, 1: 3, 2: 4, 3: 6}  # number of members in the answer: weight in the draw
+
+
+def draw_comparison(draw: Draw) -> Riddle | None:
+    """Which of two entities has the earlier or later year; in a quarter of the draws for HotpotQA,
+    whether two cities are in the same country.
+    """
+    if draw.dataset == "hotpotqa" and draw.rng.random() < 0.25:
+        return _draw_same_country(draw)
+    name = draw.rng.choice(sorted(COMPARISONS[draw.dataset]))
+    a = draw.start([kind for kind, has in RELATIONS.items() if name in [one.name for one in has]])
+    b = draw.start((draw.world.entities[a].kind,))
+    facts = [Fact(a, name), Fact(b, name)]
+    if a == b or not _differ(draw, facts):
+        return None
+    when = draw.rng.choice(WHEN[draw.dataset])
+    answer = _choose(draw, facts, when).subject
+    text, thus = (
+        part.format(when=when, noun=draw.noun(a), a=a, b=b, x=answer)
+        for part in COMPARISONS[draw.dataset][name]
+    )
+    return draw.riddle(text, answer, facts, thus, compared=(0, 1))
+
+
+def _differ(draw: Draw, facts: list[Fact]) -> bool:
+    """Whether the world has all these facts and their values differ."""
+    values = [draw.facts(subject).get(relation) for subject, relation in facts]
+    return None not in values and len(set(values)) == len(values)
+
+
+def _choose(draw: Draw, facts: list[Fact], when: str) -> Fact:
+    """The one of two facts with the earlier or the later year."""
+    first, last = sorted(facts, key=lambda fact: int(draw.world.value(*fact)))
+    return first if when in ("first", "earlier") else last
+
+
+def _draw_same_country(draw: Draw) -> Riddle | None:
+    a = draw.start(("city",))
+    answer = draw.rng.choice(("yes", "no"))
+    country = draw.facts(a).get("country")
+    others = [
+        city.name
+        for city in draw.world.by_kind["city"]
+        if "country" in city.facts
+        and city.name != a
+        and (city.facts["country"] == country) == (answer == "yes")
+    ]
+    if not country or not others:
+        return None
+    b = draw.rng.choice(others)
+    facts = [Fact(a, "country"), Fact(b, "country")]
+    thus = SAME_THOUGHTS[answer].format(a=a, b=b)
+    return draw.riddle(SAME_QUESTION.format(a=a, b=b), answer, facts, thus, compared=(0, 1))
+
+
+def draw_bridge_comparison(draw: Draw) -> Riddle | None:
+    """Which of two works has the maker who was born earlier or later."""
+    a = draw.start(MAKERS)
+    b = draw.start((draw.world.entities[a].kind,))
+    role = MAKERS[draw.world.entities[a].kind]
+    made = [Fact(a, role), Fact(b, role)]
+    if a == b or not _differ(draw, made):
+        return None
+    births = [Fact(draw.world.value(*fact), "birth") for fact in made]
+    if not _differ(draw, births):
+        return None
+    when = draw.rng.choice(WHEN[draw.dataset])
+    answer = (a, b)[births.index(_choose(draw, births, when))]
+    text, thus = (
+        part.format(noun=draw.noun(a), role=role, when=when, a=a, b=b, x=answer) for part in BRIDGE
+    )
+    facts = [made[0], births[0], made[1], births[1]]
+    return draw.riddle(text, answer, facts, thus, compared=(1, 3))
+
+
+def draw_age(draw: Draw) -> Riddle | None:
+    """How old the maker of a work was when it came out."""
+    a = draw.start(MAKERS)
+    role = MAKERS[draw.world.entities[a].kind]
+    dated, maker = (
+        next((name for name in EVENTS if name in draw.facts(a)), ""),
+        draw.facts(a).get(role),
+    )
+    if not dated or not maker or "birth" not in draw.facts(maker):
+        return None
+    made, birth, event = Fact(a, role), Fact(maker, "birth"), Fact(a, dated)
+    if draw.world.passage(*made) != draw.world.passage(*event):
+        return None
+    n = str(int(draw.world.value(*event)) - int(draw.world.value(*birth)))
+    whose = describe(draw.dataset, draw.world.relation(a, role), a)
+    text = AGE.question.format(role=whose, a=a, event=EVENTS[dated])
+    thus = AGE.thought.format(x=maker, n=n)
+    return draw.riddle(text, n, [made, birth, event], thus, compared=(1, 2), main=made)
+
+
+def draw_count(draw: Draw) -> Riddle | None:
+    """How many members of a band were born in a city; the draw favours the higher numbers, which
+    are rarer.
+    """
+    a = draw.start(("band",))
+    facts = draw.facts(a)
+    given = tuple(Fact(a, role) for role in MEMBERS if role in facts)
+    births = [Fact(facts[role], "birthplace") for _, role in given]
+    places = [draw.facts(member).get("birthplace") for member, _ in births]
+    passages = {draw.world.passage(*fact) for fact in given}
+    if len(set(births)) < 3 or None in places or len(passages) > 1:
+        return None
+    wanted = draw.rng.choices(list(NUMBERS), NUMBERS.values())[0]
+    elsewhere = draw.rng.choice(draw.world.by_kind["city"]).name
+    asked = dict.fromkeys([*places, facts["home"], elsewhere])
+    asked = [place for place in asked if places.count(place) == wanted]
+    if not asked:
+        return None
+    place = draw.rng.choice(asked)
+    there = [member for (member, _), at in zip(births, places, strict=True) if at == place]
+    return _count(draw, births, given, place, there)
+
+
+def _count(
+    draw: Draw, births: list[Fact], given: tuple[Fact, ...], place: str, there: list[str]
+) -> Riddle:
+    """The question and its chain; `there`: the members who were born in the place."""
+    n = str(len(there))
+    those, were = list_names(there) or NOBODY.format(n=n), "was" if len(there) == 1 else "were"
+    text = COUNT.question.format(a=given[0].subject, place=place)
+    thus = COUNT.thought.format(those=those, were=were, place=place)
+    compared = tuple(range(len(births)))
+    return draw.riddle(
+        text, n, births, thus, compared=compared, sought=place, main=given[0], given=given
+    )

@@ -1,0 +1,131 @@
+"""The context of a question of the laboratory: gold paragraphs and distractors that resemble them;
+and how well a retriever finds the gold paragraphs.
+"""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import nsmallest
+
+from ircot_laboratory.world.records import Passage, Riddle, World
+from ircotlib.data import Question
+
+# the share of distractors from pages that a gold paragraph mentions; the titles of the others share
+# a word with those of gold paragraphs or of such pages
+MENTIONED = 1 / 3
+
+
+def gold_passages(world: World, riddle: Riddle) -> list[Passage]:
+    """The paragraphs that state the facts of a question, in order, each once; for IIRC, the main
+    passage comes first.
+    """
+    return list(dict.fromkeys(world.passage(*fact) for fact in riddle.facts))
+
+
+def draw_contexts(
+    world: World, riddles: Iterable[Riddle], count: int, rng: random.Random
+) -> list[list[Passage]]:
+    """Draw `count` paragraphs for each question, in random order: the gold ones and distractors,
+    all of which, except for one, resemble the gold ones.
+
+    Among suitable distractors, those in the fewest contexts so far are preferred, so that the
+    contexts together cover the encyclopedia.
+    """
+    contexts, used = [], dict.fromkeys(sorted(world.pages), 0)
+    for riddle in riddles:
+        gold = gold_passages(world, riddle)
+        titles = _draw_distractors(world, gold, count - len(gold), used, rng)
+        context = [*gold, *(rng.choice(world.pages[title]) for title in titles)]
+        for passage in context:
+            used[passage.title] += 1
+        contexts.append(rng.sample(context, len(context)))
+    return contexts
+
+
+def _draw_distractors(
+    world: World, gold: list[Passage], count: int, used: dict[str, int], rng: random.Random
+) -> list[str]:
+    """The titles of the distractors; `used`: how often each title was used, in alphabetical
+    order.
+    """
+    own = {passage.title for passage in gold}
+    values = [passage.text[span.start : span.end] for passage in gold for span in passage.spans]
+    mentioned = [
+        value for value in dict.fromkeys(values) if value in world.pages and value not in own
+    ]
+    drawn = rng.sample(mentioned, min(round(MENTIONED * count), len(mentioned)))
+    names = (*own, *mentioned)
+    alike = {title for name in names for word in name.split() for title in world.by_word[word]}
+    for candidates, up_to in ((sorted(alike), count - 1), (used, count)):
+        taken = own.union(drawn)
+        left = [title for title in candidates if title not in taken]
+        rng.shuffle(left)
+        drawn += nsmallest(up_to - len(drawn), left, key=used.__getitem__)
+    return drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The ranks of a gold paragraph in a retriever's results, from 1.
+
+    `by_question`: with the question as the query. `by_thought`: with the sentence of the gold chain
+    that first names the paragraph's title, before the chain uses the paragraph; None if there is no
+    such sentence, because the question (or IIRC's main passage) names the title.
+    """
+
+    question: str
+    kind: str
+    paragraph: str
+    by_question: int
+    by_thought: int | None
+
+
+def ranks_of_gold(
+    questions: Iterable[Question], riddles: Iterable[Riddle], retriever
+) -> list[Rank]:
+    """The ranks of gold paragraphs, except those about the entity that a question starts from: they
+    show why retrieval should be repeated with each thought (IRCoT §3).
+
+    Ranks are over the whole corpus. `questions`: some or all of the questions made from the
+    riddles. `retriever`: has a `corpus` and `search`, as the backends of ircotlib.retrieval do.
+    """
+    by_text, found = {riddle.text: riddle for riddle in riddles}, []
+    for question in questions:
+        riddle = by_text[question.text]
+        titles = {id: _title(id, retriever.corpus) for id in question.gold}
+        later = [id for id in titles if titles[id].lower() != riddle.facts[0].subject.lower()]
+        for id in later:
+            thought = _naming_thought(riddle, titles[id])
+            by_question = _rank(question.text, id, retriever)
+            by_thought = _rank(thought, id, retriever) if thought else None
+            found.append(Rank(question.id, riddle.kind, id, by_question, by_thought))
+    return found
+
+
+def _title(id: str, corpus) -> str:
+    return corpus[corpus.position_of(id)].title
+
+
+def _rank(query: str, id: str, retriever) -> int:
+    """The rank of a paragraph for a query, from 1; the size of the corpus if it is not found."""
+    k, size = 0, len(retriever.corpus)
+    while k < size:
+        k = min(size, max(15, 8 * k))
+        ids = [paragraph.id for paragraph, _ in retriever.search(query, k)]
+        if id in ids:
+            return ids.index(id) + 1
+        if len(ids) < k:
+            break
+    return size
+
+
+def _naming_thought(riddle: Riddle, title: str) -> str | None:
+    """The first thought that names a title; None if that thought is about the title itself, because
+    then the question names it.
+    """
+    for thought in riddle.thoughts:
+        if thought.fact and thought.fact.subject.lower() == title.lower():
+            return None
+        if title.lower() in thought.text.lower():
+            return thought.text
+    return None

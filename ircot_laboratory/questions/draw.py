@@ -1,0 +1,60 @@
+"""The tools with which every kind of question is drawn."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ircot_laboratory.questions.wording import ANSWER, word_thought
+from ircot_laboratory.world.encyclopedia import make_popular
+from ircot_laboratory.world.records import Fact, Riddle, Thought, World
+from ircot_laboratory.world.relations import KINDS
+
+POPULAR_SHARE = 0.1  # how often a question starts from a popular entity
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Draws one question of a kind, worded as in a data set. `dialect`: the data set in whose style
+    the chain is worded.
+    """
+
+    world: World
+    rng: random.Random
+    dataset: str
+    kind: str
+    dialect: str
+
+    def start(self, kinds: Iterable[str] = KINDS) -> str:
+        """Draw the entity that a question starts from: one of these kinds, sometimes popular."""
+        popular = self.rng.random() < POPULAR_SHARE
+        names = list(make_popular()) if popular else self.world.names
+        while True:
+            name = self.rng.choice(names)
+            if self.world.entities[name].kind in kinds:
+                return name
+
+    def facts(self, name: str) -> dict[str, str]:
+        """The facts of an entity, with their values."""
+        return self.world.entities[name].facts
+
+    def noun(self, name: str) -> str:
+        """The noun for an entity's kind."""
+        return KINDS[self.world.entities[name].kind].noun
+
+    def state(self, fact: Fact) -> Thought:
+        """The sentence of the chain that states a fact."""
+        relation, subject = self.world.relation(*fact), self.world.entities[fact.subject]
+        return Thought(
+            word_thought(self.dialect, relation, subject, subject.facts[relation.name]), fact
+        )
+
+    def riddle(
+        self, text: str, answer: str, facts: Iterable[Fact], thus: str = "", **more
+    ) -> Riddle:
+        """The question with a chain that states these facts, then the conclusion `thus`, if any,
+        then the answer.
+        """
+        thoughts = [self.state(fact) for fact in facts]
+        ending = [thus, ANSWER.format(answer=answer)] if thus else [ANSWER.format(answer=answer)]
+        thoughts += map(Thought, ending)
+        return Riddle(self.dataset, self.kind, text, answer, tuple(thoughts), **more)

@@ -1,0 +1,105 @@
+"""Questions about an encyclopedia like those in the data sets of both papers, with gold facts and
+gold chains of thought.
+"""
+
+import random
+from collections import Counter
+
+from ircot_laboratory.questions.comparisons import (
+    draw_age,
+    draw_bridge_comparison,
+    draw_comparison,
+    draw_count,
+)
+from ircot_laboratory.questions.draw import Draw
+from ircot_laboratory.questions.explanations import draw_explanation, draw_meeting
+from ircot_laboratory.questions.slots import draw_country_slot, draw_slot
+from ircot_laboratory.questions.verdicts import (
+    draw_bridge_claim,
+    draw_claim,
+    draw_place,
+    draw_same,
+    draw_time,
+)
+from ircot_laboratory.questions.walks import draw_inference, draw_walk
+from ircot_laboratory.world.records import Riddle, World
+
+# IRCoT's data sets: kinds of questions, as named in the official files, and their shares
+DATASETS = {
+    "hotpotqa": {"bridge": 0.75, "comparison": 0.25},
+    "2wikimultihopqa": {
+        "compositional": 0.4,
+        "comparison": 0.2,
+        "bridge_comparison": 0.2,
+        "inference": 0.2,
+    },
+    "musique": {"2hop": 0.5, "3hop1": 0.3, "4hop1": 0.2},
+    "iirc": {"span": 0.5, "age": 0.25, "count": 0.25},
+}
+# the other data sets of SearChain; their official files name no kinds
+SEARCHAIN_DATASETS = {
+    "strategyqa": {"time": 0.4, "same": 0.3, "place": 0.3},
+    "zsre": {"slot": 0.5, "country_slot": 0.5},
+    "trex": {"slot": 0.75, "country_slot": 0.25},
+    "fever": {"claim": 0.4, "bridge_claim": 0.6},
+    "eli5": {"why": 0.25, "origin": 0.5, "meeting": 0.25},
+}
+BALANCED = ("strategyqa", "fever")  # both answers are equally frequent for each kind
+ALL_DATASETS = DATASETS | SEARCHAIN_DATASETS
+TRIES = 3000  # draws without success after which a world counts as too small for a kind of question
+OTHERS = {  # kinds of questions that are not walks
+    "comparison": draw_comparison,
+    "bridge_comparison": draw_bridge_comparison,
+    "inference": draw_inference,
+    "age": draw_age,
+    "count": draw_count,
+    "time": draw_time,
+    "same": draw_same,
+    "place": draw_place,
+    "slot": draw_slot,
+    "country_slot": draw_country_slot,
+    "claim": draw_claim,
+    "bridge_claim": draw_bridge_claim,
+    "why": draw_explanation,
+    "origin": draw_explanation,
+    "meeting": draw_meeting,
+}
+
+
+def draw_riddle(
+    world: World, rng: random.Random, dataset: str, kind: str, dialect: str | None = None
+) -> Riddle:
+    """Draw one question of a data set and kind (ALL_DATASETS; also "1hop" for IRCoT's data sets).
+    `dialect`: the data set in whose style the chain is worded; None: its own.
+
+    Raises ValueError if none is found, because the world is too small.
+    """
+    draw = Draw(world, rng, dataset, kind, dialect or dataset)
+    draw_one = OTHERS.get(kind, draw_walk)
+    for _ in range(TRIES):
+        if riddle := draw_one(draw):
+            return riddle
+    found = f"no question of kind {kind!r} in {TRIES} draws from {len(world.entities)} entities"
+    raise ValueError(f"found {found}: make the world larger")
+
+
+def make_riddles(world: World, count: int, dataset: str, seed: int) -> list[Riddle]:
+    """Draw `count` different questions of a data set, in random order, with the share of each kind.
+    Raises ValueError if the world is too small.
+    """
+    rng, riddles, shares = random.Random(f"questions {dataset} {seed}"), {}, 0.0
+    for kind, share in ALL_DATASETS[dataset].items():
+        shares += share
+        target, said = round(shares * count), Counter()
+        most = -(-(target - len(riddles)) // 2) if dataset in BALANCED else target
+        for _ in range(TRIES + 100 * count):
+            if len(riddles) == target:
+                break
+            riddle = draw_riddle(world, rng, dataset, kind)
+            if riddle.meaning not in riddles and said[riddle.answer] < most:
+                riddles[riddle.meaning] = riddle
+                said[riddle.answer] += 1
+        else:
+            found = f"found {len(riddles)} different questions up to the kind {kind!r}"
+            raise ValueError(f"{found}, expected {target}: make the world larger")
+    return rng.sample(list(riddles.values()), len(riddles))

@@ -1,0 +1,133 @@
+"""Questions with two possible answers: Yes or No, as in StrategyQA, from facts that the question
+does not state; and claims that pages support or refute, as in FEVER.
+
+The answer is drawn only where both are possible, so neither wording nor names give it away.
+"""
+
+from collections.abc import Callable, Iterable
+
+from ircot_laboratory.questions.draw import Draw
+from ircot_laboratory.questions.wording import EVENTS, describe
+from ircot_laboratory.world.encyclopedia import BIRTHS
+from ircot_laboratory.world.names import LISTS
+from ircot_laboratory.world.records import Fact, Riddle
+from ircot_laboratory.world.relations import MAKERS
+from ircot_laboratory.world.tables import read_table
+from ircotlib.datasets.wording import ask_claim, ask_yes_or_no
+
+YES, NO = "Yes", "No"
+SUPPORTS, REFUTES = "SUPPORTS", "REFUTES"
+CLAIM_THOUGHTS = {SUPPORTS: "Thus, it is {o}.", REFUTES: "Thus, it is {o}, not {x}."}
+WORDINGS = read_table("verdicts")
+[TIME] = (row for row in WORDINGS if row["kind"] == "time")
+SAME = {row["relation"]: row for row in WORDINGS if row["kind"] == "same"}
+PLACE = {row["relation"]: row for row in WORDINGS if row["kind"] == "place"}
+
+
+def draw_time(draw: Draw) -> Riddle | None:
+    """Whether the maker of a work was already born when something else came out or was founded."""
+    a = draw.start(MAKERS)
+    role, dated = MAKERS[draw.world.entities[a].kind], draw.rng.choice(list(EVENTS))
+    maker = draw.facts(a).get(role)
+    born = draw.facts(maker).get("birth") if maker else None
+    if not born:
+        return None
+    others = {
+        name: year
+        for name, year in draw.world.by_relation[dated].items()
+        if int(year) in BIRTHS and year != born and name != a
+    }
+    drawn = _draw_answer(draw, others, lambda year: born < year)
+    if not drawn:
+        return None
+    answer, b = drawn
+    whose = describe(draw.dataset, draw.world.relation(a, role), a)
+    words = {"whose": whose, "x": maker, "b": b, "event": EVENTS[dated]}
+    facts = [Fact(a, role), Fact(maker, "birth"), Fact(b, dated)]
+    return _decide(draw, TIME, answer, facts, words, compared=(1, 2))
+
+
+def draw_same(draw: Draw) -> Riddle | None:
+    """Whether two entities have the same value of a relation, which the question paraphrases."""
+    relation, row = draw.rng.choice(list(SAME.items()))
+    values = draw.world.by_relation[relation]
+    a = draw.start({draw.world.entities[name].kind for name in values})
+    others = {name: value for name, value in values.items() if name != a}
+    drawn = _draw_answer(draw, others, lambda value: value == values.get(a))
+    if not drawn:
+        return None
+    answer, b = drawn
+    facts = [Fact(a, relation), Fact(b, relation)]
+    return _decide(draw, row, answer, facts, {"a": a, "b": b}, compared=(0, 1))
+
+
+def draw_place(draw: Draw) -> Riddle | None:
+    """Whether a currency is used or a language spoken in a city; this depends on its country, which
+    the question does not name.
+    """
+    relation, row = draw.rng.choice(list(PLACE.items()))
+    a = draw.start(("city",))
+    country = draw.facts(a).get("country")
+    value = draw.facts(country).get(relation) if country else None
+    if not value:
+        return None
+    answer, x = _draw_answer(draw, {x: x for x in LISTS[relation]}, lambda x: x == value)
+    facts, words = [Fact(a, "country"), Fact(country, relation)], {"a": a, "x": x, "o": value}
+    return _decide(draw, row, answer, facts, words, compared=(1,), sought=x)
+
+
+def _draw_answer(
+    draw: Draw, values: dict[str, str], is_yes: Callable[[str], bool]
+) -> tuple[str, str] | None:
+    """Yes or No, equally likely, and a name whose value makes that the right answer; None unless
+    both answers are possible.
+    """
+    names = {YES: [], NO: []}
+    for name, value in values.items():
+        names[YES if is_yes(value) else NO].append(name)
+    answer = draw.rng.choice((YES, NO))
+    return (answer, draw.rng.choice(names[answer])) if all(names.values()) else None
+
+
+def _decide(
+    draw: Draw, row: dict[str, str], answer: str, facts: Iterable[Fact], words: dict, **more
+) -> Riddle:
+    """A question of StrategyQA, worded by a row of verdicts.csv."""
+    question, thus = row["question"].format(**words), row[answer.lower()].format(**words)
+    return draw.riddle(ask_yes_or_no(question), answer, facts, thus, input=question, **more)
+
+
+def draw_claim(draw: Draw) -> Riddle | None:
+    """A claim that states one fact, with the true value or a false one."""
+    a = draw.start()
+    return _claim(draw, a, [Fact(a, draw.rng.choice(sorted(draw.facts(a))))])
+
+
+def draw_bridge_claim(draw: Draw) -> Riddle | None:
+    """A claim that states a fact about something that it describes but does not name."""
+    a = draw.start()
+    bridges = [name for name, to in sorted(draw.facts(a).items()) if to in draw.world.entities]
+    if not bridges:
+        return None
+    first = Fact(a, draw.rng.choice(bridges))
+    middle = draw.world.value(*first)
+    second = Fact(middle, draw.rng.choice(sorted(draw.facts(middle))))
+    phrase = describe(draw.dataset, draw.world.relation(*first), a)
+    return _claim(draw, f"{phrase[0].upper()}{phrase[1:]}", [first, second])
+
+
+def _claim(draw: Draw, subject: str, facts: list[Fact]) -> Riddle | None:
+    """The claim; `subject`: its words for the subject of the last fact. A false value is taken from
+    another page, so that it looks like a true one.
+    """
+    last, answer = facts[-1], draw.rng.choice((SUPPORTS, REFUTES))
+    value, named = draw.world.value(*last), {fact.subject for fact in facts}
+    values = draw.world.by_relation[last.relation].values()
+    others = [x for x in values if x != value and x not in named]
+    if value in named or not others:
+        return None
+    x = value if answer == SUPPORTS else draw.rng.choice(others)
+    claim = draw.world.relation(*last).thought.format(s=subject, o=x)
+    thus = CLAIM_THOUGHTS[answer].format(o=value, x=x)
+    more = {"input": claim, "compared": (len(facts) - 1,), "sought": x}
+    return draw.riddle(ask_claim(claim), answer, facts, thus, **more)

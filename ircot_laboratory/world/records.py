@@ -1,0 +1,160 @@
+"""The records of the laboratory: entities, paragraphs, worlds, and questions with their gold
+chains.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from ircot_laboratory.world.relations import RELATION_NAMES, RELATIONS, Relation
+
+
+@dataclass(slots=True)
+class Entity:
+    """An entity and its facts: relation name -> value (a name, a word or a year). Only its own page
+    states them.
+    """
+
+    name: str
+    kind: str
+    category: str
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+class Fact(NamedTuple):
+    """A fact of a world, without its value."""
+
+    subject: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a paragraph states a fact: text[start:end] is the value."""
+
+    relation: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A paragraph of a page, and the places of the facts in it."""
+
+    title: str
+    text: str
+    spans: tuple[Span, ...]
+
+    def span(self, relation: str) -> Span:
+        """Where the paragraph states this relation; StopIteration if it does not."""
+        return next(span for span in self.spans if span.relation == relation)
+
+
+@dataclass(frozen=True)
+class World:
+    """An encyclopedia: the entities by name, and the page of each, in one or two paragraphs, by its
+    title, which is the name. Nothing changes once it is made.
+    """
+
+    entities: dict[str, Entity]
+    pages: dict[str, tuple[Passage, ...]]
+
+    def passage(self, subject: str, relation: str) -> Passage:
+        """The paragraph that states a fact."""
+        return next(
+            passage
+            for passage in self.pages[subject]
+            if any(span.relation == relation for span in passage.spans)
+        )
+
+    def value(self, subject: str, relation: str) -> str:
+        """The value of a fact."""
+        return self.entities[subject].facts[relation]
+
+    def relation(self, subject: str, name: str) -> Relation:
+        """The relation of that name for the subject's kind."""
+        return next(one for one in RELATIONS[self.entities[subject].kind] if one.name == name)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of all entities, in their order."""
+        return list(self.entities)
+
+    @cached_property
+    def by_kind(self) -> dict[str, list[Entity]]:
+        """The entities of each kind, in their order."""
+        entities = {kind: [] for kind in RELATIONS}
+        for entity in self.entities.values():
+            entities[entity.kind].append(entity)
+        return entities
+
+    @cached_property
+    def by_relation(self) -> dict[str, dict[str, str]]:
+        """For each relation, its values by the names of the entities that have it."""
+        values = {name: {} for name in RELATION_NAMES}
+        for entity in self.entities.values():
+            for relation, value in entity.facts.items():
+                values[relation][entity.name] = value
+        return values
+
+    @cached_property
+    def by_word(self) -> dict[str, list[str]]:
+        """For each word, the titles that contain it."""
+        titles = defaultdict(list)
+        for title in self.pages:
+            for word in title.split():
+                titles[word].append(title)
+        return dict(titles)
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """One sentence of a chain. `fact`: what it states; None: it follows from earlier sentences."""
+
+    text: str
+    fact: Fact | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Riddle:
+    """A question with its gold chain.
+
+    `compared`: the numbers of the thoughts whose values are compared with each other, or with the
+    value `sought` in the question. `main`: for "iirc", a fact in the main passage. `given`: facts
+    that the chain uses without stating them, all in the main passage. `asked`: for a question that
+    walks from fact to fact, the position of the word that asks for each. `input`: the official
+    file's input, if the loader words it as a question; "" otherwise.
+    """
+
+    dataset: str
+    kind: str
+    text: str
+    answer: str
+    thoughts: tuple[Thought, ...]
+    compared: tuple[int, ...] = ()
+    sought: str = ""
+    main: Fact | None = None
+    given: tuple[Fact, ...] = ()
+    asked: tuple[int, ...] = ()
+    input: str = ""
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """All facts needed for the answer, in order."""
+        return (*self.given, *(thought.fact for thought in self.thoughts if thought.fact))
+
+    @property
+    def meaning(self) -> tuple[frozenset[Fact], str]:
+        """The facts and the answer: equal for two wordings of the same question."""
+        return frozenset(self.facts), self.answer
+
+    @property
+    def linked(self) -> list[str]:
+        """For "iirc", the titles of all needed pages except that of the main passage, in order."""
+        return list(dict.fromkeys(subject for subject, _ in self.facts if subject != self.main[0]))
+
+    @property
+    def chain(self) -> str:
+        """The whole chain of thought."""
+        return " ".join(thought.text for thought in self.thoughts)

@@ -1,0 +1,69 @@
+"""The content of encyclopedias: kinds of entities (kinds.csv), and relations, each with several
+wordings (relations.csv).
+
+In a wording, {S} is a mention of the subject at the start of a sentence, {s} a mention inside one,
+{P} a possessive at the start of one, and {o} the value.
+"""
+
+from dataclasses import dataclass
+
+from ircot_laboratory.world.tables import read_table
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of entity: its noun, the first sentence of its pages and the words to fill into it,
+    its share of a world's pages, and how many popular entities there are.
+
+    `maker`: for works and companies, the relation to the person who made them; otherwise "".
+    """
+
+    noun: str
+    intro: str
+    categories: tuple[str, ...]
+    share: float
+    popular: int
+    maker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation from a kind of subject to a kind of value, a "year", or a value of a fixed list.
+
+    `phrase`: a noun phrase for the value. `questions`: two questions that ask for it. `thought`:
+    the sentence of a chain that states it. `wordings`: three sentences of paragraphs that state it.
+    """
+
+    name: str
+    value: str
+    phrase: str
+    questions: tuple[str, ...]
+    thought: str
+    wordings: tuple[str, ...]
+
+
+def _read_kind(row: dict[str, str]) -> Kind:
+    words = tuple(row["categories"].split())
+    numbers = float(row["share"]), int(row["popular"])
+    return Kind(row["noun"], row["intro"], words, *numbers, row["maker"])
+
+
+def _read_relation(row: dict[str, str]) -> Relation:
+    questions = row["question"], row["other question"]
+    wordings = row["subject first"], row["value first"], row["possessive"]
+    return Relation(row["name"], row["value"], row["phrase"], questions, row["thought"], wordings)
+
+
+def _read_relations() -> dict[str, tuple[Relation, ...]]:
+    relations = {kind: () for kind in KINDS}
+    for row in read_table("relations"):
+        relation = _read_relation(row)
+        for kind in row["kinds"].split():
+            relations[kind] += (relation,)
+    return relations
+
+
+KINDS = {row["kind"]: _read_kind(row) for row in read_table("kinds")}
+MAKERS = {name: kind.maker for name, kind in KINDS.items() if kind.maker}
+RELATIONS = _read_relations()
+RELATION_NAMES = sorted({one.name for relations in RELATIONS.values() for one in relations})

@@ -1,0 +1,199 @@
+"""Judgements of the sentences of chains of thought, by people or by the laboratory's judge, in
+data/annotations (IRCoT §5, Figure 7). `agreement` compares annotators, `factuality` counts errors.
+
+Each annotator has one file, to which each click appends a line; no line is ever changed or removed.
+Several windows may write to the same file at once if it is on a local disk.
+"""
+
+import json
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from ircotlib.data import Question
+from ircotlib.files.paths import DATA
+from ircotlib.results.factuality import Item
+
+ANNOTATIONS = DATA / "annotations"
+TRUE, FALSE, UNSURE = VERDICTS = ("true", "false", "unsure")
+JUDGE = "judge"  # the program that judges, as an annotator
+NAME = re.compile(r"[A-Za-z0-9][\w-]*")
+Verdicts = dict[tuple[str, int], str]  # by item and sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One click: an annotator's verdict on a sentence of an item; sentences count from 0.
+
+    `verdict`: "true", "false" or "unsure"; None takes back the last judgement of this sentence.
+    """
+
+    annotator: str
+    item: str
+    sentence: int
+    verdict: str | None
+    note: str = ""
+    time: str = ""
+
+
+def judge_sentence(
+    annotator: str,
+    item: str,
+    sentence: int,
+    verdict: str | None,
+    note: str = "",
+    folder: Path = ANNOTATIONS,
+) -> Judgement:
+    """Append a judgement to the annotator's file; it is on the disk when this returns."""
+    judgement = Judgement(annotator, item, sentence, verdict, note)
+    return write_judgements([judgement], folder)[0]
+
+
+def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS) -> list:
+    """Append judgements to the files of their annotators, and return them; those without a time are
+    dated now.
+
+    Each line is one write, so that lines of several windows never mix. Raises ValueError for an
+    unknown verdict, OSError if the disk is full.
+    """
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    dated = [Judgement(**asdict(one) | {"time": one.time or now}) for one in judgements]
+    for one in dated:
+        if one.verdict not in (*VERDICTS, None):
+            expected = f"{', '.join(VERDICTS)}, or None to take one back"
+            raise ValueError(f"found the verdict {one.verdict!r}, expected {expected}")
+    for annotator in dict.fromkeys(one.annotator for one in dated):
+        lines = [json.dumps(asdict(one)) for one in dated if one.annotator == annotator]
+        _append(file_of(annotator, folder), lines)
+    return dated
+
+
+def _append(path: Path, lines: Iterable[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            os.write(file, b"\n")  # ends a line that a killed process left unfinished
+        for line in lines:
+            written = f"{line}\n".encode()
+            if os.write(file, written) < len(written):
+                raise OSError(f"found no room to write a judgement to {path}: free some space")
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def file_of(annotator: str, folder: Path = ANNOTATIONS) -> Path:
+    """The file of an annotator; raises ValueError for a name that cannot be a file name."""
+    if not NAME.fullmatch(annotator):
+        expected = "letters, digits, - and _, such as ada"
+        raise ValueError(f"found the annotator's name {annotator!r}, expected {expected}")
+    return Path(folder) / f"{annotator}.jsonl"
+
+
+def all_annotators(folder: Path = ANNOTATIONS) -> list[str]:
+    """The names of all annotators who have a file, sorted."""
+    return sorted(path.stem for path in Path(folder).glob("*.jsonl"))
+
+
+def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
+    """The judgements of an annotator in order, without those that were taken back.
+
+    A line that is not a judgement, such as one cut off when a process was killed, is left out with
+    a warning.
+    """
+    standing, path = [], file_of(annotator, folder)
+    lines = path.read_bytes().split(b"\n") if path.exists() else []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            judgement = _read(line)
+        except (ValueError, TypeError):
+            found = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
+            warnings.warn(f"{found}; the line is left out", stacklevel=2)
+            continue
+        if judgement.verdict is not None:
+            standing.append(judgement)
+        elif taken := _last(standing, (judgement.item, judgement.sentence)):
+            standing.remove(taken)
+    return standing
+
+
+def _read(line: bytes) -> Judgement:
+    """The judgement in a line; raises ValueError or TypeError if it holds none."""
+    judgement = Judgement(**json.loads(line))
+    named = isinstance(judgement.item, str) and type(judgement.sentence) is int
+    if not named or judgement.verdict not in (*VERDICTS, None):
+        raise ValueError(f"found {judgement}, expected a judgement")
+    return judgement
+
+
+def _last(judgements: Sequence[Judgement], place: tuple[str, int]) -> Judgement | None:
+    found = (one for one in reversed(judgements) if (one.item, one.sentence) == place)
+    return next(found, None)
+
+
+def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
+    """Take back the annotator's last judgement and return it, or None if there is none. An earlier
+    judgement of the same sentence then counts again.
+    """
+    standing = read_judgements(annotator, folder)
+    if not standing:
+        return None
+    judge_sentence(annotator, standing[-1].item, standing[-1].sentence, None, folder=folder)
+    return standing[-1]
+
+
+def verdicts(judgements: Iterable[Judgement]) -> Verdicts:
+    """The verdict of the last judgement of each sentence."""
+    return {(one.item, one.sentence): one.verdict for one in judgements}
+
+
+def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
+    """The current verdicts of an annotator."""
+    return verdicts(read_judgements(annotator, folder))
+
+
+def let_judge(
+    items: Sequence[Item], says: Callable[[str, Question], str], folder: Path = ANNOTATIONS
+) -> Verdicts:
+    """Let a program judge all sentences that state facts, as the annotator "judge", and return its
+    verdicts. Only verdicts that are new or changed are written.
+    """
+    facts = [(item, n) for item in items for n in range(item.facts)]
+    said = {(item.id, n): says(item.sentences[n], item.question) for item, n in facts}
+    before = read_verdicts(JUDGE, folder)
+    new = [(place, verdict) for place, verdict in said.items() if before.get(place) != verdict]
+    write_judgements([Judgement(JUDGE, *place, verdict) for place, verdict in new], folder)
+    return said
+
+
+class Progress(NamedTuple):
+    """How many sentences are judged, of how many; the same for complete chains."""
+
+    sentences: int
+    of_sentences: int
+    chains: int
+    of_chains: int
+
+
+def progress(items: Sequence[Item], judged: Verdicts) -> Progress:
+    """How far an annotator has got."""
+    left = [sum((item.id, n) not in judged for n in range(item.facts)) for item in items]
+    total = sum(item.facts for item in items)
+    return Progress(total - sum(left), total, left.count(0), len(items))
+
+
+def first_open(items: Sequence[Item], judged: Verdicts) -> tuple[int, int] | None:
+    """Where to continue: the place of the first item with a sentence that is not judged yet, and
+    the number of that sentence; None if all are judged.
+    """
+    places = ((i, n) for i, item in enumerate(items) for n in range(item.facts))
+    return next((place for place in places if (items[place[0]].id, place[1]) not in judged), None)

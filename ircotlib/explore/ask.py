@@ -1,0 +1,97 @@
+"""Asks the systems a question of your own and shows every step: in 00_tour, on the command line and
+from Python.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ircotlib.data import Question
+from ircotlib.parameters import Parameters
+from ircotlib.program import (
+    Duplicate,
+    Extract,
+    Generate,
+    NearestTitle,
+    Outcome,
+    Retrieve,
+    Sample,
+    Step,
+    unknown,
+)
+from ircotlib.running.experiment import answer
+from ircotlib.running.setup import open_bench
+from ircotlib.systems import ANSWER, choose_systems
+
+MOST = 1_000  # characters of a question
+
+
+class Asked(NamedTuple):
+    """What a system did with a question."""
+
+    system: str
+    outcome: Outcome
+
+    def __str__(self) -> str:
+        said = _plain(self.outcome.result.answer) or "nothing"
+        return f"{trace_as_text(self.outcome.trace)}\n{self.system} answers: {said}"
+
+
+def own_question(text: str, dataset: str) -> Question:
+    """A question record for a typed text; after 1,000 characters it is cut off, which stderr says.
+
+    Raises ValueError for an empty text.
+    """
+    text = " ".join(text.split())
+    if not text:
+        raise ValueError("found no question, expected one, such as: Who was the mother of …?")
+    if len(text) > MOST:
+        kept = f"the question is cut after {MOST:,} of its {len(text):,} characters"
+        print(kept, file=sys.stderr, flush=True)
+    return Question("own", text[:MOST].strip(), ("?",), (), dataset)
+
+
+def ask(p: Parameters, text: str) -> Iterator[Asked]:
+    """Ask the systems that `p` names, or all of IRCoT's that answer, a question about the corpus of
+    MuSiQue, or of the first data set if that is not among them.
+    """
+    dataset = "musique" if "musique" in p.datasets else p.datasets[0]
+    question = own_question(text, dataset)
+    bench = open_bench(p, dataset, "00_tour")
+    for system in choose_systems(p.systems):
+        if system.tuned_by == ANSWER:
+            yield Asked(system.name, answer(bench, system, question, k=p.k, m=1))
+
+
+def trace_as_text(trace: Sequence[Step]) -> str:
+    """The steps of a trace, one per line, without prompts."""
+    return "\n".join(f"{number}. {_line(step)}" for number, step in enumerate(trace, start=1))
+
+
+def _line(step: Step) -> str:
+    request, reply = step.request, step.reply
+    match request:
+        case Retrieve():
+            what = f"retrieve {request.k} with “{request.query}”"
+            found = " · ".join(paragraph.title for paragraph in reply)
+        case NearestTitle():
+            what = f"find the page titled most like “{request.title}”"
+            found = " · ".join(reply)
+        case Extract():
+            what = f"read “{request.paragraph.title}” for “{request.query}”"
+            found = f"{reply.text} ({reply.confidence:.2f})" if reply.text else ""
+        case Duplicate():
+            what = f"compare with {len(request.earlier)} earlier queries “{request.query}”"
+            found = f"{reply:.2f}"
+        case Generate():
+            what, found = "generate", reply
+        case Sample():
+            what, found = f"draw {request.n}", " | ".join(one.text for one in reply)
+        case _:
+            raise unknown(request)
+    return f"{_plain(what)} → {_plain(found) or 'nothing'}"
+
+
+def _plain(text: str) -> str:
+    """A text in one line, without control characters."""
+    return "".join(one if one.isprintable() else " " for one in text).strip()

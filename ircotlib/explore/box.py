@@ -1,0 +1,144 @@
+"""The box of 09_explorer, a thin widget over `explore`: runs, filters, questions, and a view of one
+question.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pandas as pd
+from IPython.display import Markdown, display
+from ipywidgets import HTML, Button, Dropdown, HBox, Output, Select, Text, VBox
+
+from ircotlib.explore.questions import choose_questions, compare_runs, outcomes_of, show_question
+from ircotlib.running.folder import read_about
+from ircotlib.running.predictions import read_predictions
+from ircotlib.text import escape
+
+WIDE = {"width": "95%"}
+STYLE = """<style>
+.ircot-explore pre { white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; }
+.ircot-explore table tr:hover { background: transparent !important; }
+</style>"""  # prompts wrap between words, and a column keeps its colour under the mouse
+
+
+def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
+    """Show a box in which to choose a run, and a second one to compare it with, to filter their
+    questions, and to view them one by one. `start`: the run to begin with. In a batch run it shows
+    nothing.
+    """
+    if os.environ.get("IRCOT_BATCH"):
+        return
+    if not folders:
+        raise ValueError("found no run to look at, expected one: run 04_ircot first")
+    display(_Box([*map(Path, folders)], Path(start or folders[0])).whole)
+
+
+class _Box:
+    """The widgets, and what happens when one is changed: run, second run, filters, question."""
+
+    def __init__(self, folders: Sequence[Path], start: Path):
+        self.folders, self.table = folders, None
+        self.run, self.beside = (Dropdown(description=n, layout=WIDE) for n in ("Run", "Beside"))
+        self.outcome, self.kind = (Dropdown(description=name) for name in ("Which", "Kind"))
+        self.text = Text(description="Text", placeholder="in question or answer, then Enter")
+        self.text.continuous_update = False
+        self.questions, self.output = Select(rows=8, layout=WIDE), Output()
+        previous, following = Button(description="◀ question"), Button(description="question ▶")
+        self.text.observe(self.narrow, "value")
+        previous.on_click(lambda _: self.step(-1))
+        following.on_click(lambda _: self.step(1))
+        filters = HBox([self.outcome, self.kind, self.text], layout={"flex_flow": "row wrap"})
+        buttons = HBox([previous, following], layout={"margin": "0 0 0 90px"})
+        shown = [self.run, self.beside, filters, self.questions, buttons, self.output]
+        self.whole = VBox([*shown, HTML(STYLE)])
+        self.whole.add_class("ircot-explore")
+        _offer(self.run, [(_name(folder), folder) for folder in folders], self.choose)
+        if self.run.value == start:
+            self.choose()
+        self.run.value = start
+
+    def choose(self, _=None) -> None:
+        """After a run is chosen: offer other runs of its data set, part and measure to compare."""
+        chosen = self.run.value
+        like = [one for one in self.folders if one.parts[-3:-1] == chosen.parts[-3:-1]]
+        measure = _measure(chosen)
+        others = [(_name(one), one) for one in like if one != chosen and _measure(one) == measure]
+        _offer(self.beside, [("nothing", None), *others], self.read)
+        self.read()
+
+    def read(self, _=None) -> None:
+        """After the runs are chosen: read them, and offer the filters for their questions."""
+        self.table = None
+        try:
+            self.table = _read(self.run.value, self.beside.value)
+        except (OSError, ValueError) as error:
+            _offer(self.questions, [], self.view)
+            self.questions.description = ""
+            return self.say(escape(str(error)))
+        _offer(self.outcome, [(name, name) for name in outcomes_of(self.table)], self.narrow)
+        kinds = sorted({*self.table["kind"]} - {""})
+        _offer(self.kind, [("all", ""), *((name, name) for name in kinds)], self.narrow)
+        self.narrow()
+
+    def narrow(self, _=None) -> None:
+        """After a filter is chosen: list the questions that pass it."""
+        if self.table is None:
+            return
+        passed = choose_questions(
+            self.table, self.outcome.value, self.kind.value, self.text.value
+        ).to_dict("records")
+        self.questions.description = f"{len(passed)} of {len(self.table)}"
+        _offer(self.questions, [(_label(row), row["id"]) for row in passed], self.view)
+        self.view()
+
+    def view(self, _=None) -> None:
+        """After a question is chosen: show it."""
+        if self.questions.value is None:
+            return self.say("No question is left: choose another filter.")
+        try:
+            self.say(show_question(self.run.value, self.questions.value, self.beside.value))
+        except (OSError, ValueError, RuntimeError) as error:
+            self.say(escape(str(error)))
+
+    def step(self, by: int) -> None:
+        """Go to an earlier or a later question."""
+        if self.questions.options:
+            last = len(self.questions.options) - 1
+            self.questions.index = min(max(self.questions.index + by, 0), last)
+
+    def say(self, markdown: str) -> None:
+        self.output.clear_output()
+        with self.output:
+            display(Markdown(markdown))
+
+
+def _offer(widget, options: Sequence[tuple[str, object]], on_choice: Callable) -> None:
+    """Give a widget its options and select the first; `on_choice` is only called later on."""
+    with suppress(ValueError, KeyError):  # it is not registered yet
+        widget.unobserve(on_choice, "value")
+    widget.options = options
+    widget.index = 0 if options else None
+    widget.observe(on_choice, "value")
+
+
+def _read(folder: Path, other: Path | None) -> pd.DataFrame:
+    return read_predictions(folder) if other is None else compare_runs(folder, other)
+
+
+def _measure(folder: Path) -> str | None:
+    """The measure of a run; None if its folder does not say."""
+    try:
+        return read_about(folder)["metric"]
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _name(folder: Path) -> str:
+    """The name of a run in the box: experiment, data set, part, system and setting."""
+    return " / ".join(folder.parts[-4:])
+
+
+def _label(row: Mapping) -> str:
+    return f"{row.get('outcome') or row['cause'] or 'right'}: {row['question']}"

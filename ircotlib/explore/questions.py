@@ -1,0 +1,167 @@
+"""Inspects runs question by question: what was retrieved, written and answered, where two runs
+differ, and why answers are wrong. `explore_box` is the widget on top of these functions.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.data import Question
+from ircotlib.explore.show import trace_as_markdown
+from ircotlib.files.paths import DATA
+from ircotlib.results.causes import count_causes
+from ircotlib.running.experiment import replay
+from ircotlib.running.folder import read_about
+from ircotlib.running.predictions import CAUSES, parameters_of, read_predictions
+from ircotlib.running.setup import open_dataset
+from ircotlib.systems import RECALL
+from ircotlib.text import escape, normalise_answer
+
+CELL = 'width="50%" style="text-align: left; vertical-align: top"'
+
+
+def find_folders(place: Path = DATA / "runs") -> list[Path]:
+    """The folders of all finished runs below a folder, sorted."""
+    return sorted(path.parent for path in Path(place).rglob("run.json"))
+
+
+def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
+    """List runs, one row per folder: experiment, data set, part, system, setting, model, number of
+    questions, folder.
+    """
+    rows = []
+    for folder in map(Path, folders):
+        about = read_about(folder)
+        row = {name: about[name] for name in ("experiment", "dataset", "part", "system")}
+        setting = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
+        model = Path(about["parameters"]["model"]).name
+        row |= {"setting": setting, "model": model, "questions": about["questions"]}
+        rows.append(row | {"folder": folder})
+    return pd.DataFrame(rows)
+
+
+def census(folders: Iterable[Path]) -> pd.DataFrame:
+    """Count the causes of wrong answers (`predictions.cause_of`): one row per data set, system and
+    cause, with `n`, the number of `answers` (one per question and demonstration set), and `share`
+    in percent.
+
+    Runs that only return paragraphs are left out. Raises ValueError if no others are given.
+    """
+    runs = pd.concat(map(read_predictions, folders), ignore_index=True)
+    runs = runs[runs["metric"] != RECALL]
+    if runs.empty:
+        raise ValueError("found only runs that return paragraphs, expected one that answers")
+    return count_causes(runs, CAUSES)
+
+
+def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
+    """The questions that two runs share, one row each, with the answers, scores and causes of both.
+
+    `outcome`: "win", "loss" or "tie" of the first run by the measure of the data set, or "not
+    scored". `disagree`: whether the answers differ or, for runs that only return paragraphs, the
+    gold paragraphs found. Raises ValueError if the runs have no question or measure in common.
+    """
+    a, b = (read_predictions(folder).set_index("id") for folder in (folder_a, folder_b))
+    judged = [(run["dataset"].iloc[0], run["metric"].iloc[0]) for run in (a, b)]
+    shared = [id for id in a.index if id in b.index]
+    if judged[0] != judged[1] or not shared:
+        found = " and ".join(f"{metric} on {dataset}" for dataset, metric in judged)
+        raise ValueError(f"found {found}, expected two runs with questions and measure in common")
+    metric, table = judged[0][1], a.loc[shared, ["question", "kind", "answers", "metric"]]
+    said = []
+    for letter, run in (("a", a.loc[shared]), ("b", b.loc[shared])):
+        named = {"answer": run["answer"], "score": run[metric], "cause": run["cause"]}
+        table = table.assign(**{f"{name}_{letter}": values for name, values in named.items()})
+        said.append(run["gold_found"] if metric == RECALL else run["answer"].map(normalise_answer))
+    difference = table["score_a"] - table["score_b"]
+    signs = [difference > 0, difference < 0, difference == 0]
+    table["outcome"] = np.select(signs, ["win", "loss", "tie"], "not scored")
+    return table.assign(disagree=said[0] != said[1]).reset_index()
+
+
+def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """The outcomes by which rows of `read_predictions` or `compare_runs` can be chosen; for each,
+    whether a row has it.
+    """
+    every = pd.Series(True, table.index)
+    if "outcome" not in table:
+        causes = {cause: table["cause"] == cause for cause in CAUSES}
+        wrong = table["cause"] != ""
+        return {"all": every, "right answers": ~wrong, "wrong answers": wrong} | causes
+    wrong = (table[["cause_a", "cause_b"]] != "").any(axis=1)
+    kept = {"wins": "win", "losses": "loss", "ties": "tie"}
+    kept = {name: table["outcome"] == outcome for name, outcome in kept.items()}
+    return {"all": every} | kept | {"disagreements": table["disagree"], "wrong answers": wrong}
+
+
+def choose_questions(
+    table: pd.DataFrame, outcome: str = "all", kind: str = "", text: str = ""
+) -> pd.DataFrame:
+    """The rows of `read_predictions` or `compare_runs` that have an outcome (`outcomes_of`), a kind
+    of question ("": any), and a text in the question or the answers, in any case.
+    """
+    outcomes = outcomes_of(table)
+    if outcome not in outcomes:
+        raise ValueError(f"found the outcome {outcome!r}, expected one of {', '.join(outcomes)}")
+    kept = outcomes[outcome] & (table["kind"].eq(kind) if kind else True)
+    said = [name for name in table if name in ("question", "answer", "answer_a", "answer_b")]
+    texts = table[said].agg(" ".join, axis=1) + table["answers"].map(lambda a: " " + " ".join(a))
+    return table[kept & texts.str.casefold().str.contains(text.strip().casefold(), regex=False)]
+
+
+def show_question(folder: Path, id: str, other: Path | None = None) -> str:
+    """One question of a run as Markdown: gold answers and paragraphs, the system's answer, and
+    every step with its exact prompt, replayed from the call cache. A star marks gold paragraphs.
+
+    `other`: a second run with this question, shown in a second column.
+    """
+    folders = [Path(each) for each in (folder, other) if each is not None]
+    rows = [_find_row(each, id) for each in folders]
+    shown = [_show_run(each, row) for each, row in zip(folders, rows, strict=True)]
+    if other is not None:
+        cells = "".join(f"<td {CELL}>\n\n{text}\n\n</td>" for text in shown)
+        shown = [f"<table><tr>{cells}</tr></table>"]
+    return "\n\n".join([_show_asked(folders[0], rows[0]), *shown])
+
+
+def _find_row(folder: Path, id: str) -> dict:
+    table = read_predictions(folder)
+    found = table[table["id"] == id]
+    if found.empty:
+        expected = f"expected one of its {len(table)}, such as {table['id'].iloc[0]!r}"
+        raise ValueError(f"{folder}: found no question {id!r}, {expected}")
+    return found.iloc[0].to_dict()
+
+
+def _show_asked(folder: Path, row: Mapping) -> str:
+    """A question with its gold answers and the text of its gold paragraphs."""
+    about = read_about(folder)
+    corpus = open_dataset(parameters_of(about), about["dataset"])[2].corpus
+    first, *others = map(escape, row["answers"])
+    also = f" (also {', '.join(others)})" if others else ""
+    lines = [f"### {escape(row['question'])}", f"{escape(row['id'])} · {escape(row['kind'])}"]
+    lines += [f"gold answer: **{first}**{also}"]
+    for gold in (*row["gold_found"], *row["gold_missed"]):
+        try:
+            paragraph = corpus.find(gold)
+            lines += [f"★ **{escape(paragraph.title)}.** {escape(paragraph.text)}"]
+        except KeyError:
+            lines += [f"★ {escape(gold)}, which the corpus does not have"]
+    return "\n\n".join(lines)
+
+
+def _show_run(folder: Path, row: Mapping) -> str:
+    """The answer of a run, and every step that led to it."""
+    gold = (*row["gold_found"], *row["gold_missed"])
+    question = Question(row["id"], row["question"], row["answers"], gold, row["dataset"])
+    outcome = replay(folder, [row["id"]])[row["id"]]
+    measured = f"{row['metric']} {row[row['metric']]:.2f}"
+    found = f"{len(row['gold_found'])} of {len(gold)} gold paragraphs"
+    judged = " · ".join(filter(None, (measured, found, row["cause"])))
+    head = f"#### {escape(folder.name)}\n\nanswer: **{escape(row['answer']) or 'none'}** · {judged}"
+    if outcome.result.answer != row["answer"]:
+        head += f"\n\nReplayed, it answers **{escape(outcome.result.answer)}**: the call cache has "
+        head += "lost this run, and another version of the program or a model answers now."
+    return f"{head}\n\n{trace_as_markdown(outcome.trace, question)}"

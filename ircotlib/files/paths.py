@@ -1,0 +1,114 @@
+"""Where files are; atomic writing, and locks. Environment variables can move two of the folders,
+for example to try something without touching the kept figures.
+"""
+
+import os
+import pkgutil
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from filelock import FileLock, Timeout
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _movable(variable: str, default: Path) -> Path:
+    """The folder that an environment variable names, or the default.
+
+    A relative path is relative to the folder where the command was started. The variable is made
+    absolute for this process and its children, because notebooks run in another folder.
+    """
+    if not os.environ.get(variable):
+        return default
+    os.environ[variable] = os.path.abspath(os.environ[variable])
+    return Path(os.environ[variable])
+
+
+# corpora, indexes, runs, calls.sqlite, executed notebooks
+DATA = _movable("IRCOT_DATA", ROOT / "data")
+FIGURES = _movable("IRCOT_FIGURES", ROOT / "figures")
+NOTEBOOKS = ROOT / "notebooks"
+PROFILES = ROOT / "profiles"
+PROMPTS = ROOT / "prompts"
+REPORTED = ROOT / "data" / "reported.csv"
+REPORTED_CASES = ROOT / "data" / "reported_cases.csv"
+DOWNLOADS = ROOT / "data" / "downloads.csv"  # where the official files are
+PRICES = ROOT / "data" / "prices.csv"  # of models behind servers
+MODELS = ROOT / "data" / "models"  # the shipped ones
+
+
+@contextmanager
+def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
+    """Write a folder atomically: yields a temporary folder next to it, which replaces it at the end
+    of the block, or is removed after an error.
+
+    Raises ValueError if `folder` has files but not the file `about`, which every such folder has.
+    `kind`: what the folder is, for the error.
+    """
+    if folder.exists() and not (folder / about).is_file() and any(folder.iterdir()):
+        expected = "it needs a folder of its own, empty or not there yet"
+        raise ValueError(f"{folder} holds files that are no {kind}: {expected}")
+    partial, replaced = (
+        folder.with_name(folder.name + suffix) for suffix in (".partial", ".replaced")
+    )
+    for left_over in (partial, replaced):
+        shutil.rmtree(left_over, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    if folder.exists():
+        folder.rename(replaced)
+    partial.rename(folder)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file atomically: a full disk or a killed process leaves the old file as it was."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def hold_lock(path: Path, what: str, patience: float = 5.0) -> Iterator[None]:
+    """Hold a lock that only one process can hold at a time; it ends with the process in any case.
+
+    Waits while another process holds it, and reports on stderr if that takes longer than `patience`
+    seconds. `what`: what the lock is for, for the message.
+    """
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=patience)
+    except Timeout:
+        print(f"waiting for another process to make {what} ({path})", file=sys.stderr, flush=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def resolve(path: str) -> str:
+    """Make a path that exists relative to the repository absolute; return anything else (a hub id,
+    an absolute path) as it is.
+    """
+    return str(ROOT / path) if path and (ROOT / path).exists() else path
+
+
+@cache
+def import_modules(package: str, folders: tuple[str, ...]) -> tuple[ModuleType, ...]:
+    """The modules of a package in these folders; cached."""
+    names = (found.name for found in pkgutil.iter_modules(folders))
+    return tuple(import_module(f"{package}.{name}") for name in names)

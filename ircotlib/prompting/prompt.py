@@ -1,0 +1,174 @@
+"""Styles of prompting, and prompts: a template, demonstrations and a question, fitted into a
+context window (IRCoT §3.1, §3.2, §4.1, App. G).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
+from ircotlib.prompting.packing import Part, Piece, cut, pack, surely_fits
+from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
+
+TITLE = "Wikipedia Title: "
+BETWEEN_DEMONSTRATIONS = "\n\n\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How a family of models is prompted (IRCoT App. G), and its context window (IRCoT §4.1).
+
+    `name`: as in the names of prompt files. `context_tokens`: the window, in tokens of the model,
+    for the prompt and `generation_tokens` of output (released program). `passage_last`: a
+    question's main passage comes below the other paragraphs (released prompts of IIRC). `sentence`:
+    where a sentence ends; for GPT3 also at a line break, even a leading one (released program).
+    `demonstrated`: whether prompts show demonstrations. `chain_tokens`: the most tokens of one
+    generation of SearChain's systems (ours).
+    """
+
+    name: str
+    context_tokens: int
+    generation_tokens: int
+    passage_last: bool = False
+    sentence: str = SENTENCE
+    demonstrated: bool = True
+    chain_tokens: int = 512
+
+    def template(self, stage: str) -> Template:
+        """The template of a stage of IRCoT: "cot", "direct" or "titles"."""
+        return read_template("ircot", stage, self.name)
+
+    @property
+    def chain_of_thought(self) -> str | None:
+        """The instruction for a chain of thought (IRCoT App. G); None if there is none."""
+        return self.template("cot").instruction
+
+    @property
+    def direct(self) -> str | None:
+        """The instruction for a direct answer (IRCoT App. G); None if there is none."""
+        return self.template("direct").instruction
+
+    @property
+    def max_prompt_tokens(self) -> int:
+        """The tokens left for the prompt."""
+        return self.context_tokens - self.generation_tokens
+
+    def arrange(self, main: Sequence, others: Sequence) -> list:
+        """The main passage, if there is one, and the other paragraphs, in prompt order."""
+        return [*others, *main] if self.passage_last else [*main, *others]
+
+
+FLAN_T5 = Style(name="flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
+GPT3 = Style(name="codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
+# a small model that was trained on the formats of all systems and needs no demonstrations (ours);
+# its longest training texts are a sentence of 52 tokens and a chain of queries of 146
+AGENT = Style(
+    name="agent",
+    context_tokens=1024,
+    generation_tokens=80,
+    sentence=SENTENCE_OF_LINE,
+    demonstrated=False,
+    chain_tokens=160,
+)
+STYLES = {style.name: style for style in (FLAN_T5, GPT3, AGENT)}
+PLAIN = read_template("ircot", "cot")
+
+
+def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
+    """Render title and text as the prompt shows them (IRCoT §3.1). The text is cut to `max_words`
+    (released program: 350); None: not cut.
+
+    Words are split at single spaces, so that line breaks and double spaces are kept.
+    """
+    text = paragraph.text if max_words is None else " ".join(paragraph.text.split(" ")[:max_words])
+    return f"{TITLE}{paragraph.title}\n{text.strip()}"
+
+
+def render(
+    paragraphs: Sequence[Paragraph],
+    asked: str,
+    answer: str = "",
+    template: Template = PLAIN,
+    max_words: int | None = 350,
+    /,
+    **fields: object,
+) -> str:
+    """Render paragraphs, question and the answer so far as one example of a prompt, right-stripped
+    (IRCoT §3.1, App. G). `fields`: values of the template's other fields.
+    """
+    shown = [render_paragraph(paragraph, max_words) for paragraph in paragraphs]
+    return template.render(shown, asked, answer, **fields)
+
+
+def render_demonstration(demonstration: Demonstration | str, template: Template = PLAIN) -> str:
+    """Render a demonstration as one example, with its paragraphs not cut (IRCoT §3.1). A text,
+    which is what other systems have, is returned as it is.
+    """
+    if isinstance(demonstration, str):
+        return demonstration
+    shown = demonstration.paragraphs, demonstration.question, demonstration.answer
+    return render(*shown, template, None)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Writes the prompt for one question: as many demonstrations as fit, then the test example
+    (IRCoT §3.1, §3.2, §4.1).
+
+    `count_tokens`: the length of a text in tokens of the model. Demonstrations are dropped from the
+    front. If the test example alone is too long, parts of it are dropped (`packing.cut`), but never
+    the template's words, the question or its main passage; ValueError if these alone are too long.
+    The main passage is shown below the other paragraphs if `passage_last`, else above (App. B).
+    Differs from the released program: a prompt may have exactly `max_prompt_tokens` (there one
+    less), lines are dropped down to this limit (there to the whole window), thoughts are dropped
+    too, and demonstrations only from the front (for GPT-3 the program first drops some from the end
+    when it reads the file).
+    """
+
+    demonstrations: Sequence[Demonstration | str]
+    count_tokens: Callable[[str], int]
+    template: Template = PLAIN
+    max_prompt_tokens: int = FLAN_T5.max_prompt_tokens
+    passage_last: bool = False
+
+    def __call__(
+        self,
+        question: Question,
+        paragraphs: Sequence[Paragraph] = (),
+        thoughts: Sequence[str] = (),
+        **fields: object,
+    ) -> str:
+        """Write the prompt; the thoughts follow "A: ", joined by spaces."""
+        asked, so_far = self.template.ask(question.text, **fields), " ".join(thoughts)
+        passage = [] if question.passage is None else [question.passage]
+        others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
+        shown = [*others, *passage] if self.passage_last else [*passage, *others]
+        example = render(shown, asked, so_far, self.template, **fields)
+        limit = self.max_prompt_tokens
+        if not self.demonstrations and surely_fits(example, limit):
+            return example
+        tokens = self.count_tokens(example)
+        if tokens <= limit:
+            return pack([*self._shown, Piece(example, tokens, True)], limit, self.count_tokens)
+        blocks = [Part(render_paragraph(p) + BETWEEN_PARAGRAPHS, p in passage) for p in shown]
+        above = self.template.above_parts(blocks, **fields)
+        below = self.template.below_parts(asked, **fields)
+        text = cut(above, below, so_far, limit, self.count_tokens)
+        if text is None:
+            kept = "".join(part.text for part in (*above, *below) if part.stays)
+            tokens = self.count_tokens(kept + so_far.split(" ")[-1])
+            raise ValueError(self._refuse(question, tokens))
+        return text.strip("\n").rstrip()
+
+    @cached_property
+    def _shown(self) -> list[Piece]:
+        shown = (render_demonstration(one, self.template) for one in self.demonstrations)
+        texts = [text + BETWEEN_DEMONSTRATIONS for text in shown]
+        return [Piece(text, self.count_tokens(text)) for text in texts]
+
+    def _refuse(self, question: Question, tokens: int) -> str:
+        alone = "" if question.passage is None else "main passage, "
+        found = f"found {tokens} tokens in {alone}question and words of the template alone"
+        expected = f"expected at most {self.max_prompt_tokens}; raise max_prompt_tokens"
+        return f"question {question.id!r}: {found}, {expected}"

@@ -1,0 +1,191 @@
+"""Factual errors in chains of thought (IRCoT §5, Figure 7): the chains to be judged, and how many
+of them have an error.
+"""
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import pandas as pd
+
+from ircot_laboratory.judge.corruption import Checked
+from ircotlib.data import Paragraph, Question, read_jsonl
+from ircotlib.datasets import all_datasets
+from ircotlib.parameters import Parameters
+from ircotlib.results.analysis import compare, find_runs, read_reported, summarise
+from ircotlib.running.folder import read_about
+from ircotlib.running.setup import open_dataset
+from ircotlib.systems import ANSWER, all_systems
+from ircotlib.text import gives_answer, sentences
+
+SHARE = "chains with a factual error, %"
+REDUCTION = "fewer chains with a factual error, %"
+FIGURE_7 = ("NoR QA", "OneR QA", "IRCoT QA")  # the systems whose chains people judged
+PAIR = ("IRCoT QA", "OneR QA")  # REDUCTION: of the first against the second
+COLUMNS = ["dataset", "system", "metric", "mean", "low", "high", "n", "unsure"]
+COLUMNS += ["judged_by", "reported"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A chain of thought to be judged: what a system wrote for a question, the paragraphs it had
+    retrieved, and the gold paragraphs. Annotators are not shown which system wrote it.
+
+    `facts`: the number of sentences to be judged, from the first on. It is `judged`, or if that is
+    None all sentences before the one that gives the answer (IRCoT §5, footnote 11).
+    """
+
+    id: str
+    dataset: str
+    system: str
+    question: Question
+    sentences: tuple[str, ...]
+    retrieved: tuple[Paragraph, ...]
+    gold: tuple[Paragraph, ...]
+    judged: int | None = None
+
+    @property
+    def facts(self) -> int:
+        if self.judged is not None:
+            return self.judged
+        ends = (n for n, text in enumerate(self.sentences) if gives_answer(text))
+        return next(ends, len(self.sentences))
+
+
+def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
+    """The chains of an experiment's test runs with the first demonstration set, for `p.judged`
+    questions of each data set, the same for every system, in random order (IRCoT §5).
+
+    The chain is the reader's, or, if the reader wrote none, that of the retrieval. Systems without
+    a chain and systems that only retrieve are left out.
+    """
+    items = [item for folder in find_runs(p, experiment) for item in _read_run(p, folder)]
+    random.Random(f"order {p.seed}").shuffle(items)
+    return items
+
+
+def _read_run(p: Parameters, folder: Path) -> Iterator[Item]:
+    about = read_about(folder)
+    system = all_systems().get(about["system"])
+    first = not about["setting"].get("demonstration_set")
+    if system is None or system.tuned_by != ANSWER or not first:
+        return
+    _, test, retriever = open_dataset(p, about["dataset"])
+    drawn = random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test)))
+    rows = {row["id"]: row for row in read_jsonl(folder / "predictions.jsonl")}
+    for question in drawn:
+        row = rows[question.id]
+        if chain := chain_of(row["reading"], row["thoughts"], p.reader):
+            main = {question.passage.id: question.passage} if question.passage else {}
+            found = (row["paragraphs"], question.gold)
+            yield Item(
+                name_item(question, system.name, chain),
+                about["dataset"],
+                system.name,
+                question,
+                tuple(sentences(chain)),
+                *(tuple(main.get(id) or retriever.corpus.find(id) for id in ids) for ids in found),
+            )
+
+
+def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
+    """The chain of thought behind an answer: the reader's, else the retrieval's, else ""."""
+    return reading if reader == "cot" and reading else " ".join(thoughts)
+
+
+def name_item(question: Question, system: str, chain: str) -> str:
+    """An id for a chain, a hash of its question, system and text, so that no judgement is counted
+    for another chain.
+    """
+    named = json.dumps([question.dataset, question.id, system, chain])
+    return blake2b(named.encode(), digest_size=6).hexdigest()
+
+
+def chains(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) -> pd.DataFrame:
+    """One row per judged chain: `error` is 1 if a sentence is false, `factual` is 1 if none is,
+    `unsure` is 1 if none is false and at least one is unsure.
+
+    A chain is judged if one of its sentences is false, or if all of them are judged.
+    """
+    rows = []
+    for item in items:
+        said = [verdicts.get((item.id, n)) for n in range(item.facts)]
+        error = "false" in said
+        if error or None not in said:
+            row = {"dataset": item.dataset, "system": item.system, "id": item.question.id}
+            row |= {"error": float(error), "factual": float(not error)}
+            rows.append(row | {"unsure": float(not error and "unsure" in said)})
+    table = pd.DataFrame(rows, columns=["dataset", "system", "id", "error", "factual", "unsure"])
+    places = {"dataset": list(all_datasets()), "system": list(all_systems())}
+    in_order = {"key": lambda names: names.map(places[names.name].index), "kind": "stable"}
+    return table.sort_values(["dataset", "system"], ignore_index=True, **in_order)
+
+
+def claims(judged: pd.DataFrame) -> pd.DataFrame:
+    """Test the paper's order, IRCoT QA before OneR QA before NoR QA, by a paired bootstrap of the
+    share of chains without an error, in points (`analysis.compare`). `judged`: from `chains`.
+    """
+    return compare(judged.assign(metric="factual", demonstration_set=0))
+
+
+def count_errors(
+    items: Sequence[Item], judged: Mapping[str, Mapping[tuple[str, int], str]]
+) -> pd.DataFrame:
+    """The numbers of IRCoT's Figure 7, in percent, for each annotator, with the 95% bootstrap
+    interval over questions, and the paper's where they are known (data/reported.csv).
+
+    `n`: the chains judged. `unsure`: the percentage of chains with an unsure sentence but no false
+    one. The rows of REDUCTION say, as the paper's text does, by how many percent fewer chains of
+    IRCoT QA have an error than of OneR QA. Differs from the paper: it gives the number of chains,
+    out of 40.
+    """
+    ids = {item.id for item in items}
+    who = [name for name, verdicts in judged.items() if ids & {id for id, _ in verdicts}]
+    found = {name: chains(items, judged[name]) for name in who}
+    tables = [_shares(table, name) for name, table in found.items() if len(table)]
+    table = pd.concat(tables) if tables else pd.DataFrame(columns=COLUMNS)
+    names = {SHARE: "factual_error", REDUCTION: "factual_error_reduction"}
+    reported = pd.concat(read_reported(metric=name).assign(metric=m) for m, name in names.items())
+    keys = ["dataset", "system", "metric"]
+    reported = reported[[*keys, "value"]].rename(columns={"value": "reported"})
+    beside = table.drop(columns="reported", errors="ignore").merge(reported, on=keys, how="left")
+    return beside.reindex(columns=COLUMNS).astype({"n": int})
+
+
+def _shares(found: pd.DataFrame, who: str) -> pd.DataFrame:
+    """The rows of one annotator."""
+    by = ["dataset", "system"]
+    table = summarise(found.assign(metric="error", demonstration_set=0), by)
+    unsure = 100 * found.groupby(by)["unsure"].mean().rename("unsure")
+    shares = table.assign(metric=SHARE).join(unsure, on=by)
+    return pd.concat([shares, _reductions(shares)]).assign(judged_by=who)
+
+
+def _reductions(shares: pd.DataFrame) -> pd.DataFrame:
+    """By how many percent fewer chains of the first system of PAIR have an error than of the
+    second.
+    """
+    ours, others = (shares[shares["system"] == name].set_index("dataset") for name in PAIR)
+    fewer = (100 * (1 - ours["mean"] / others["mean"].where(others["mean"] > 0))).dropna().round(2)
+    rows = {"system": PAIR[0], "metric": REDUCTION, "n": ours["n"].reindex(fewer.index)}
+    return fewer.rename("mean").to_frame().assign(**rows).reset_index()
+
+
+def rate_judge(checked: Mapping[str, Sequence[Checked]]) -> pd.DataFrame:
+    """How often the laboratory's judge is right, in percent, one row per data set: on all
+    sentences, on the false ones, and on whole chains.
+    """
+    rows = []
+    for dataset, judged in checked.items():
+        table = pd.DataFrame(judged)
+        table["right"] = 100.0 * (
+            table["said"] == table["true"].map({True: "true", False: "false"})
+        )
+        row = {"dataset": dataset, "chains": table["chain"].nunique(), "sentences": len(table)}
+        row |= {"false": int((~table["true"]).sum()), "right, %": table["right"].mean()}
+        row |= {"right of the false, %": table[~table["true"]]["right"].mean()}
+        rows.append(row | {"chains right, %": table.groupby("chain")["right"].min().mean()})
+    return pd.DataFrame(rows).round(1)

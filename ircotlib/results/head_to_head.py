@@ -1,0 +1,200 @@
+"""Every system of both papers on the same questions, with one model and one retriever: its score,
+the significance of its differences from others, and its cost (ours: no paper has this table).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.datasets import find_dataset
+from ircotlib.files.paths import FIGURES
+from ircotlib.parameters import Parameters
+from ircotlib.results.analysis import find_runs, per_question, read_reported, summarise
+from ircotlib.results.claims_ircot import holm
+from ircotlib.results.statistics import p_value, resampled_means
+from ircotlib.results.tables_ircot import our_names
+from ircotlib.retrieval.names import VECTORS, retriever_name
+from ircotlib.running.folder import COVER_EM, read_about
+from ircotlib.systems import SEARCHAIN, System, choose_systems
+
+EXPERIMENT = "13_head_to_head"
+AGAINST = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
+COSTS = ["tokens_in", "tokens_out", "calls", "retrievals"]
+TIMES = "bench_systems"  # the figure of bench/systems.py
+COLUMNS = ["profile", "model", "retriever", "dataset", "system", "metric", "mean", "low", "high"]
+COLUMNS += ["n", "p_against_best", *(f"p_against_{name}" for name in AGAINST), *COSTS, "seconds"]
+COLUMNS += ["reported"]
+
+
+def systems_of(p: Parameters) -> list[System]:
+    """SearChain's systems, then those of IRCoT that end with a reader; or those that `p` names."""
+    if p.systems:
+        return choose_systems(p.systems)
+    return choose_systems(study=SEARCHAIN) + [one for one in choose_systems() if one.reads]
+
+
+def panels_of(p: Parameters) -> list[Parameters]:
+    """The parameters of each panel: one with the profile's retriever, and one with the first vector
+    retriever among those that the profile compares, if there is one.
+    """
+    p = p.for_agent().change(datasets=p.head_to_head, test=p.head_to_head_test or p.test)
+    others = [name for name in p.retrievers if name.partition(":")[0] in VECTORS]
+    return [p, *(p.change(retriever=name) for name in others[:1] if name != p.retriever)]
+
+
+def measures_of(dataset: str) -> list[str]:
+    """The measures of a data set: first cover-EM, as in SearChain, or the data set's own measure if
+    it has no cover-EM; then F1, as in IRCoT, if the data set has it.
+    """
+    scores = [*find_dataset(dataset).scores]
+    first = COVER_EM if COVER_EM in scores else scores[0]
+    return [first, *(name for name in ("f1",) if name in scores and name != first)]
+
+
+def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
+    """The big table of one panel: one row per data set, measure and system, with the mean in
+    percent and its 95% interval, the paper's value, and the cost per question. `runs`: from
+    `compare_systems` or `read_runs`.
+
+    The p-values are of the paired difference to the best system of the data set, to SearChain and
+    to IRCoT QA, each corrected for all systems of the data set and measure (Holm).
+    """
+    tables = []
+    for dataset, of_one in runs.groupby("dataset", sort=False):
+        for metric in measures_of(dataset):
+            found = summarise(of_one.assign(metric=metric), ("dataset", "model", "system"))
+            tables.append(found.join(_test(of_one, metric), on="system"))
+    table = pd.concat(tables, ignore_index=True).merge(_read_costs(p), on=["dataset", "system"])
+    table = table.merge(read_seconds(p), on=["dataset", "system"], how="left")
+    table = table.merge(_reported(), on=["dataset", "system", "metric"], how="left")
+    told = {"profile": p.profile, "retriever": retriever_name(p.retriever)}
+    return table.assign(**told).reindex(columns=COLUMNS)
+
+
+def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The corrected p-values of the systems of one data set: one row per system, one column per
+    system that it is compared with.
+    """
+    by_system = {name: per_question(rows, metric) for name, rows in runs.groupby("system")}
+    scores = pd.DataFrame(by_system)
+    references = {"best": scores.mean().idxmax()} | AGAINST
+    tests = {}
+    for name, reference in references.items():
+        if reference in scores:
+            others = scores.drop(columns=reference)
+            differences = others.sub(scores[reference], axis=0)
+            p = holm(p_values(differences.to_numpy())).round(4)
+            tests[f"p_against_{name}"] = pd.Series(p, others.columns)
+    return pd.DataFrame(tests)
+
+
+def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
+    """The two-sided p-value of each column for a mean of 0 (`bootstrap.paired_difference`); all
+    columns share their resamples. `differences`: questions × systems.
+    """
+    p, n = p_value(resampled_means(differences, seed)), len(differences)
+    same = (differences == differences[:1]).all(axis=0)
+    return np.where(same, np.where(differences[0] == 0, 1.0, 2 * 0.5**n), p)
+
+
+def _read_costs(p: Parameters) -> pd.DataFrame:
+    """What each test run requested per question, computed or cached: tokens that the model read and
+    wrote, requests to it, retrievals.
+    """
+    rows = []
+    for folder in find_runs(p, EXPERIMENT):
+        about = read_about(folder)
+        counts, n = about["counts"], about["questions"]
+        written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
+        names = {"tokens_in": "prompt_tokens", "tokens_out": "tokens", "calls": "requests"}
+        row = {ours: sum(kind[name] for kind in written) for ours, name in names.items()}
+        row |= {"retrievals": counts["Retrieve"]["requests"]}
+        row = {name: round(value / n, 2) for name, value in row.items()}
+        rows.append({"dataset": about["dataset"], "system": about["system"]} | row)
+    return pd.DataFrame(rows)
+
+
+def read_seconds(p: Parameters) -> pd.DataFrame:
+    """The seconds per question of each data set and system, as bench/systems.py measured them with
+    the same model and retriever; no rows for what it did not measure.
+    """
+    suffix = "" if p.profile == "mini" else f"_{p.profile}"
+    path, columns = FIGURES / f"{TIMES}{suffix}.csv", ["dataset", "system", "seconds"]
+    if not path.is_file():
+        return pd.DataFrame(columns=columns)
+    table = pd.read_csv(path)
+    same = (table["model"] == p.model) & (table["retriever"] == retriever_name(p.retriever))
+    return table[same][columns]
+
+
+def _reported() -> pd.DataFrame:
+    """The papers' values with our names of systems: SearChain's Table 1, and IRCoT's Table 4 for
+    GPT3 with its better reader.
+    """
+    ircot = read_reported(source="Table 4", metric="f1", model="GPT3", note="cot")
+    nor = read_reported(source="Table 4", metric="f1", model="GPT3", system="NoR QA")
+    papers = [read_reported("searchain", source="Table 1"), ircot, nor]
+    table = pd.concat(papers).replace({"system": our_names()})
+    table = table.drop_duplicates(["dataset", "system", "metric"])
+    return table[["dataset", "system", "metric", "value"]].rename(columns={"value": "reported"})
+
+
+def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the big table with the first measure of each data set."""
+    return table[table["metric"] == table["dataset"].map(lambda name: measures_of(name)[0])]
+
+
+def average(table: pd.DataFrame) -> pd.DataFrame:
+    """Each system's mean over all data sets by the first measure of each, with the means of the
+    paper's values and of the costs (SearChain Table 6, Perf.). `on_front`: the system is on the
+    Pareto front of mean and tokens with its retriever. Systems that were not run on all data sets
+    are left out.
+    """
+    first = of_first_measure(table)
+    by = ["profile", "model", "retriever", "system"]
+    groups = first.groupby(by, sort=False)
+    means = groups[["mean", *COSTS, "seconds"]].mean().round(2)
+    means["reported"] = groups["reported"].agg(lambda values: values.mean(skipna=False)).round(2)
+    means = means[groups.size() == first["dataset"].nunique()].reset_index()
+    means["tokens"] = means["tokens_in"] + means["tokens_out"]
+    panels = [panel for _, panel in means.groupby(by[:-1], sort=False)]
+    fronts = [find_front(panel["tokens"], panel["mean"]) for panel in panels]
+    return pd.concat(panels, ignore_index=True).assign(on_front=sum(fronts, []))
+
+
+def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:
+    """Which points are on the Pareto front: no other point is at least as cheap and at least as
+    good, unless it is equal in both.
+    """
+    points = list(zip(costs, values, strict=True))
+    return [
+        not any(c <= cost and v >= value and (c, v) != (cost, value) for c, v in points)
+        for cost, value in points
+    ]
+
+
+def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
+    """How far our order of systems agrees with the paper's, one row per data set and measure:
+    Kendall's tau with its p-value (1: the same order, -1: the reverse), and how many pairs of
+    systems are in the same order.
+    """
+    from scipy.stats import kendalltau
+
+    rows, known = [], table.dropna(subset="reported")
+    for (dataset, metric), found in known.groupby(["dataset", "metric"], sort=False):
+        ours, theirs = found["mean"].to_numpy(), found["reported"].to_numpy()
+        upper = np.triu_indices(len(ours), 1)
+        signs = [np.sign(x[:, None] - x[None, :])[upper] for x in (ours, theirs)]
+        tau = kendalltau(ours, theirs) if len(found) > 2 else (np.nan, np.nan)
+        row = {"dataset": dataset, "metric": metric, "systems": len(found), "pairs": len(signs[0])}
+        row |= {"same_order": int((signs[0] * signs[1] > 0).sum()), "tau": tau[0], "p": tau[1]}
+        rows.append(row)
+    return pd.DataFrame(rows).round(3)
+
+
+def made_by(table: pd.DataFrame) -> str:
+    """The models and the number of questions behind a table, for titles and captions."""
+    models = {Path(model).name for model in table["model"]}
+    return f"{', '.join(sorted(models))}, n = {table['n'].min()} questions a data set"

@@ -1,0 +1,199 @@
+"""The call cache: the reply to every request ever answered, by content, in one SQLite file.
+
+It stores replies, never results: after a change of a prompt, a model or an index, only the calls
+that the change affects are made again.
+"""
+
+import dataclasses
+import json
+import sqlite3
+import sys
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Self
+
+from ircotlib.program import Reply, Request, Retrieve
+
+SCHEMA = 2  # raised when the table changes; kept in the file as SQLite's user_version
+OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
+CHECKED = 100_000_000  # the largest file, in bytes, that is checked when it is opened: 0.3 seconds
+DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
+
+
+def deepen(request: Request, depth: int) -> Request:
+    """The request that is answered and cached in place of this one: for a retrieval the same one
+    with `depth` paragraphs, which serves every smaller k because the best k come first; any other
+    request is returned unchanged.
+    """
+    shared = isinstance(request, Retrieve) and 1 <= request.k < depth
+    return dataclasses.replace(request, k=depth) if shared else request
+
+
+def cut_to(request: Request, reply: Reply) -> Reply:
+    """The part of the reply to the deeper request that this request asked for (see `deepen`)."""
+    return reply[: request.k] if isinstance(request, Retrieve) else reply
+
+
+TABLE = """CREATE TABLE IF NOT EXISTS calls
+(key TEXT PRIMARY KEY, reply TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID"""
+GET = """SELECT key, CAST(reply AS BLOB), checksum FROM calls
+WHERE key IN (SELECT value FROM json_each(?))"""
+PUT = "INSERT INTO calls VALUES (?1, ?2, checksum(?1, ?2)) ON CONFLICT (key) DO NOTHING"
+
+
+class Calls:
+    """An open call cache, to be used in a `with` statement or closed.
+
+    `path`: the file, created if absent (on a local disk: SQLite's write-ahead log does not work
+    over a network); None: in memory only. Several processes may use one file at once; `timeout`:
+    how many seconds each waits while another writes. Raises ValueError, and leaves the file as it
+    is, if it is damaged or is not a call cache of this version.
+    """
+
+    def __init__(self, path: Path | str | None = None, *, timeout: float = 60.0):
+        self.path = ":memory:" if path is None else str(path)
+        if self.path != ":memory:":
+            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+        # JupyterLab runs a widget's callbacks in another thread; the lock admits one at a time.
+        how = {"isolation_level": None, "check_same_thread": False}
+        self._connection, self._turn = sqlite3.connect(self.path, timeout=timeout, **how), Lock()
+        self._connection.create_function("checksum", 2, checksum, deterministic=True)
+        try:
+            with self._told():
+                self._prepare(timeout)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._number("SELECT count(*) FROM calls")
+
+    def close(self) -> None:
+        """Close the file; what was stored stays."""
+        self._connection.close()
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, str]:
+        """The stored replies by key; keys without one are left out. Damaged replies are deleted, so
+        that they are requested again, and stderr says so.
+        """
+        wanted = json.dumps(list(keys))
+        with self._turn, self._told():
+            rows = self._connection.execute(GET, (wanted,)).fetchall()
+            found = {key: reply.decode() for key, reply, sum in rows if is_sound(key, reply, sum)}
+            if damaged := [key for key, *_ in rows if key not in found]:
+                self._forget(damaged)
+        return found
+
+    def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
+        """Store replies by key in one transaction, committed when this returns; return the replies
+        that are now stored under these keys.
+
+        A key that already has a reply keeps it, so that two processes that answer the same request
+        continue with the same reply.
+        """
+        with self._turn, self._told(), self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany(PUT, replies.items())
+        return {**replies, **self.get_many(replies)}
+
+    def _forget(self, keys: list[str]) -> None:
+        self._connection.executemany("DELETE FROM calls WHERE key = ?", [(key,) for key in keys])
+        said = f"{self.path}: found {len(keys)} damaged replies, which are asked for again"
+        print(said, file=sys.stderr, flush=True)
+
+    def _prepare(self, timeout: float) -> None:
+        """Check the file before writing to it, then make the table if the file is new."""
+        self._check()
+        self._write_ahead(time.monotonic() + timeout)
+        # survives a crash of the process; a power cut may cost the last batches
+        self._connection.execute("PRAGMA synchronous=NORMAL")
+        with self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if self._number("PRAGMA user_version") == 1:  # without checksums
+                connection.execute("ALTER TABLE calls ADD COLUMN checksum INTEGER")
+                connection.execute("UPDATE calls SET checksum = checksum(key, reply)")
+            connection.execute(TABLE)
+            connection.execute(f"PRAGMA user_version={SCHEMA}")
+            connection.execute(f"PRAGMA application_id={OWNER}")
+
+    def _write_ahead(self, deadline: float) -> None:
+        """Turn on the write-ahead log: others can read while one writes, and killing the process is
+        safe at any moment.
+
+        SQLite does not wait by itself when two processes turn it on for the same new file.
+        """
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+
+    def _check(self) -> None:
+        try:
+            tables = self._connection.execute("SELECT name FROM sqlite_schema").fetchall()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+                raise
+            raise ValueError(self._refusal("a file that is not a SQLite database")) from error
+        owner, schema = map(self._number, ("PRAGMA application_id", "PRAGMA user_version"))
+        if tables and owner != OWNER:
+            raise ValueError(
+                self._refusal(f"a SQLite database of another program (application_id {owner})")
+            )
+        if tables and schema not in (1, SCHEMA):
+            raise ValueError(self._refusal(f"a call cache of schema version {schema}"))
+        if tables and tables != [("calls",)]:
+            raise ValueError(self._damage(f"tables named {tables}"))
+        if self._number("PRAGMA page_count") * self._number("PRAGMA page_size") <= CHECKED:
+            if (said := self._number("PRAGMA integrity_check(1)")) != "ok":
+                raise ValueError(self._damage(said))
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Raise ValueError, in one line, if SQLite finds the file damaged."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
+                raise
+            raise ValueError(self._damage(error)) from error
+
+    def _damage(self, found: object) -> str:
+        said = " ".join(str(found).split())[:200]
+        expected = f"expected a sound call cache; run ircotlib recover {self.path}"
+        return f"{self.path}: found damage ({said}), {expected}, which keeps what can be read"
+
+    def _refusal(self, found: str) -> str:
+        return (
+            f"{self.path}: found {found}, expected a call cache of schema version {SCHEMA}. "
+            "Move it away, or name another file, to have a new cache. The file was not changed."
+        )
+
+    def _number(self, statement: str) -> int:
+        return self._connection.execute(statement).fetchone()[0]
+
+
+def checksum(key: str, reply: str) -> int:
+    """The checksum that is stored with a reply to detect damage."""
+    return zlib.crc32(f"{key} {reply}".encode())
+
+
+def is_sound(key: str, reply: object, sum: object) -> bool:
+    """Whether a reply, read as bytes, is what was stored under its key."""
+    try:
+        return sum == checksum(key, reply.decode())
+    except (AttributeError, UnicodeError):
+        return False

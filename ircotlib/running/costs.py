@@ -1,0 +1,87 @@
+"""What runs with a model behind a server may cost, reported before they start, and what they did
+cost.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from ircotlib.generation.budget import find_price, in_dollars
+from ircotlib.program import Outcome
+from ircotlib.running.setup import Bench
+from ircotlib.systems import System
+
+
+def most_generations(bench: Bench, system: System) -> int:
+    """The most texts that a system has the model write for one question: as many as its record
+    says, or else its steps; plus one for its reader, and one to name pages if there are main
+    passages.
+    """
+    steps = bench.parameters.max_steps if system.takes("max_steps") else len(system.stages)
+    named = any(question.passage for question in (*bench.dev, *bench.test))
+    return (system.generations or steps) + system.takes("read") + named
+
+
+def most_cost(bench: Bench, system: System, generations: int) -> float | None:
+    """USD for a number of generations if each fills the window; None: the price is not known."""
+    price = find_price(bench.parameters.model, bench.parameters.prices)
+    written = bench.longest(system)
+    return None if price is None else generations * price.of(bench.window - written, written)
+
+
+def say_most(bench: Bench, system: System, questions: int) -> None:
+    """Report what a run may cost at most; prints nothing for a model on this machine."""
+    if bench.parameters.server and questions:
+        asked = [(system, questions * most_generations(bench, system))]
+        _say(bench, f"{bench.dataset}, {system.name}, {questions} questions", asked)
+
+
+def say_plan(benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int) -> None:
+    """Report what tuning and testing systems may cost at most; prints nothing for a model on this
+    machine.
+    """
+    for bench in benches:
+        if bench.parameters.server:
+            asked = [(system, _asked(bench, system, demonstration_sets)) for system in systems]
+            _say(bench, f"{bench.dataset}, {len(systems)} systems in all", asked)
+
+
+def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
+    """Report what a run cost, and return it for run.json; empty for a model on this machine.
+
+    In USD, None if the price is not known. `usd`: the cost of all tokens, including cached ones, so
+    that a run costs the same whenever it is made; `paid`: of those computed this time.
+    """
+    p = bench.parameters
+    if not p.server:
+        return {}
+    price = find_price(p.model, p.prices)
+    steps = [step for outcome in outcomes.values() for step in outcome.trace]
+    now = [step for step in steps if not step.cached]
+    usd, paid = (
+        price and sum(price.of(step.prompt_tokens, step.tokens) for step in of)
+        for of in (steps, now)
+    )
+    each = None if usd is None else usd / max(1, len(outcomes))
+    said = f"{bench.dataset}: {in_dollars(usd)}"
+    if usd is not None:
+        said += f", {in_dollars(each)} a question, paid this time: {in_dollars(paid)}"
+    print(said, file=sys.stderr, flush=True)
+    about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
+    return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
+
+
+def _asked(bench: Bench, system: System, demonstration_sets: int) -> int:
+    settings = prod(len(values) for values in bench.grid(system).values())
+    tuned = settings * len(bench.dev) if settings > 1 else 0
+    sets = demonstration_sets if bench.demonstrated and system.shows_sets else 1
+    return (tuned + sets * len(bench.test)) * most_generations(bench, system)
+
+
+def _say(bench: Bench, what: str, asked: Sequence[tuple[System, int]]) -> None:
+    generations, costs = sum(n for _, n in asked), [most_cost(bench, *one) for one in asked]
+    most = in_dollars(None if None in costs else sum(costs))
+    limit = bench.parameters.max_cost
+    limits = "no max_cost is set" if limit is None else f"it stops at max_cost {limit} USD"
+    text = f"{what}: at most {generations:,} generations of {bench.parameters.model}, {most}"
+    print(f"{text}; cached calls cost nothing; {limits}", file=sys.stderr, flush=True)

@@ -1,0 +1,157 @@
+"""Runs: a system on a bench's questions, kept in a folder; tuning; comparing; replaying a run."""
+
+import shutil
+import time
+from collections.abc import Collection, Sequence
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from ircotlib.data import Question, write_jsonl
+from ircotlib.datasets.scoring import score
+from ircotlib.files.progress import show_progress
+from ircotlib.parameters import Parameters
+from ircotlib.program import Outcome
+from ircotlib.running.costs import run_cost, say_most, say_plan
+from ircotlib.running.folder import (
+    about_run,
+    clear_runs,
+    columns_of,
+    find_finished,
+    measure_of,
+    read_about,
+    read_written,
+    run_folder,
+    write_about,
+)
+from ircotlib.running.predictions import row_of
+from ircotlib.running.scheduler import run
+from ircotlib.running.setup import Bench, open_bench, program_of
+from ircotlib.systems import RECALL, System, choose_systems
+
+
+def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
+    """Run a system on the "dev" or "test" questions and write its run folder; return one row per
+    question: its scores (`scoring.score`), and the columns that describe the run (`columns_of`).
+
+    `setting`: k, m and whatever else the program takes, and demonstration_set, 0 to 2. The folder
+    has predictions.jsonl, scores.csv and, written last, run.json: all parameters, versions,
+    seconds, counts. A finished run that would come out the same is only read (`find_finished`).
+    """
+    questions = {"dev": bench.dev, "test": bench.test}[part]
+    build, folder = program_of(bench, system, **setting), run_folder(bench, system, part, setting)
+    if about := find_finished(bench, system, folder):
+        return read_written(folder).assign(**columns_of(about))
+    say_most(bench, system, len(questions))
+    started = time.monotonic()
+    label = f"{bench.dataset} {part} {system.name} {setting or ''}"
+    with show_progress(label, len(questions)) as progress:
+        programs = {q.id: build(q) for q in questions}
+        outcomes, counts = run(programs, bench.backends, bench.calls, progress)
+    shutil.rmtree(folder, ignore_errors=True)
+    write_jsonl(folder / "predictions.jsonl", (row_of(id, one) for id, one in outcomes.items()))
+    scored = [score(q, outcomes[q.id].result, bench.parameters.released) for q in questions]
+    rows = [{"id": q.id, "kind": q.kind, **s} for q, s in zip(questions, scored, strict=True)]
+    scores = pd.DataFrame(rows)
+    scores.to_csv(folder / "scores.csv", index=False)
+    costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
+    about = about_run(bench, system, part, setting, counts)
+    about |= {"questions": len(questions)} | costs | run_cost(bench, outcomes)
+    write_about(folder, about)
+    return scores.assign(**columns_of(about))
+
+
+def answer(bench: Bench, system: System, question: Question, **setting) -> Outcome:
+    """Answer one question. Of the setting, only parameters in the system's grid are used."""
+    grid = bench.grid(system)
+    known = {name: value for name, value in setting.items() if name in grid}
+    program = program_of(bench, system, **known)(question)
+    return run({question.id: program}, bench.backends, bench.calls)[0][question.id]
+
+
+def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
+    """Run every setting of a system's grid on the dev questions with the first demonstration set;
+    return the best setting and a table of all means (IRCoT §4.1).
+
+    Ties go to the earlier setting, that is to the smaller K. A grid with a single setting is not
+    run, because there is nothing to choose.
+    """
+    grid, metric = bench.grid(system), measure_of(system, bench.dataset)
+    settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    columns = ["dataset", "system", "metric", *dict.fromkeys(["k", "m", *grid])]
+    columns += ["value", "paragraphs"]
+    clear_runs(bench, system, "dev", settings)
+    if len(settings) == 1:
+        return settings[0], pd.DataFrame(columns=columns)
+    if not bench.dev:
+        found = f"{len(settings)} settings of {system.name} and no dev question of {bench.dataset}"
+        raise ValueError(f"found {found}, expected dev questions: set dev, or a grid of one value")
+    means = [run_system(bench, system, "dev", **s).mean(numeric_only=True) for s in settings]
+    table = pd.DataFrame([{**mean, **s} for s, mean in zip(settings, means, strict=True)])
+    table["metric"], table["value"] = metric, 100 * table[metric]
+    table["dataset"], table["system"] = bench.dataset, system.name
+    return settings[int(table[metric].argmax())], table.reindex(columns=columns)
+
+
+class Compared(NamedTuple):
+    """The results of `compare_systems`. `scores`: one row per question, system and demonstration
+    set. `tuning`: the mean of each setting on the dev questions. `chosen`: the setting chosen for
+    each data set and system.
+    """
+
+    scores: pd.DataFrame
+    tuning: pd.DataFrame
+    chosen: pd.DataFrame
+
+
+def compare_systems(
+    benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int = 3
+) -> Compared:
+    """Tune each system on each bench's dev questions, then run its best setting on the test
+    questions with every demonstration set (IRCoT §4.1).
+
+    Runs of an earlier call with the same systems and parameters are replaced, unless they would
+    come out the same (`run_system`). If no question has gold paragraphs, systems tuned by recall
+    are left out.
+    """
+    scores, tuning, chosen = [], [], []
+    say_plan(benches, systems, demonstration_sets)
+    for system, bench in product(systems, benches):
+        if system.tuned_by == RECALL and not any(question.gold for question in bench.test):
+            continue
+        best, table = tune(bench, system)
+        tuning.append(table)
+        named = {"dataset": bench.dataset, "system": system.name}
+        chosen.append(named | {"k": None, "m": None} | best)
+        shown = bench.demonstrated and system.shows_sets
+        numbers = range(demonstration_sets) if shown else ()
+        settings = [best | {"demonstration_set": number} for number in numbers] or [best]
+        clear_runs(bench, system, "test", settings)
+        scores += [run_system(bench, system, "test", **setting) for setting in settings]
+    if not scores:
+        raise ValueError("found nothing to run, expected a bench and a system that suits its data")
+    tried = [table for table in tuning if len(table)] or tuning[:1]
+    tables = (pd.concat(rows, ignore_index=True) for rows in (scores, tried))
+    return Compared(*tables, pd.DataFrame(chosen))
+
+
+def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome]:
+    """Replay a run from its folder and the call cache; return the outcomes by question id, with
+    prompts in their traces. Replies that are no longer in the cache are computed again. `ids`: only
+    these questions.
+    """
+    about = read_about(folder)
+    how = {name: about[name] for name in ("shown", "grid_of")}
+    bench = open_bench(
+        Parameters(**about["parameters"]), about["dataset"], about["experiment"], **how
+    )
+    [system] = choose_systems([about["system"]])
+    build = program_of(bench, system, **about["setting"])
+    questions = {q.id: q for q in {"dev": bench.dev, "test": bench.test}[about["part"]]}
+    if unknown := [id for id in ids or () if id not in questions]:
+        expected = f"expected some of its {len(questions)} questions"
+        raise ValueError(f"{folder}: found no question {unknown[0]!r}, {expected}")
+    wanted = questions if ids is None else ids
+    return run({id: build(questions[id]) for id in wanted}, bench.backends, bench.calls)[0]

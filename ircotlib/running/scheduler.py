@@ -1,0 +1,250 @@
+"""run(): plays many programs at once, serves their requests in full batches, and caches every
+reply.
+
+Every program is advanced until it waits for a reply that is not in the cache. Then the backends
+take turns: first those that answer all waiting requests (retrieval), then those that take one full
+batch (generation). Each reply is stored as it comes, the programs that asked for it continue, and
+the next batch is filled from all waiting requests. Nothing depends on time or chance: the same
+programs with the same cache make the same batches.
+"""
+
+import json
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+
+from ircotlib.program import Generate, Outcome, Program, Reply, Request, Sample, Step, key, unknown
+from ircotlib.running.cache import Calls, cut_to, deepen
+
+
+@dataclass(slots=True)
+class Counts:
+    """What the requests of one kind cost a run; `requests` = `cached` + `computed`.
+
+    `prompt_tokens` and `tokens` are summed over all requests, so that a run replayed from the cache
+    reports the same totals. `batches` and `seconds`: how often the backend was called in this run,
+    and for how long in all.
+    """
+
+    requests: int = 0
+    cached: int = 0
+    computed: int = 0
+    prompt_tokens: int = 0
+    tokens: int = 0
+    batches: int = 0
+    seconds: float = 0.0
+
+
+def run(
+    programs: Mapping[str, Program],
+    backends: Sequence,
+    calls: Calls,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[dict[str, Outcome], dict[str, dict]]:
+    """Play programs, given by question id, to their ends. Return their outcomes by question id, in
+    the same order, and the costs by class of request, as dicts of `Counts`.
+
+    A backend has `answers`, the class of the requests it serves, or a tuple of classes;
+    `fingerprint`, which changes whenever its replies could; `answer(requests)`, for requests of one
+    class, which yields pairs (place, reply) with a JSON string, or with the Exception of a request
+    that failed; and `decode(string)`, which makes what the program is sent. If it chooses its own
+    batches it has `take(requests)`, which returns the places of those to answer next. If its k best
+    paragraphs are always the first of more, it may have a `depth`: a retrieval of fewer is then
+    answered and cached as one of `depth` paragraphs (`deepen`). A reply to Generate or Sample has
+    "prompt_tokens" and "tokens". `progress(ended, total)` is called after every batch.
+
+    If a request fails, only its question fails: RuntimeError, with question and request, is raised
+    after the other programs have ended; at once if a program or a whole backend fails. Raises
+    TypeError for a request that no backend serves. All replies so far are in the cache.
+    """
+    plays = [_Play(id, _checked(id, program)) for id, program in programs.items()]
+    served = _by_kind(backends)
+    with ExitStack() as at_the_end:
+        for play in plays:
+            at_the_end.callback(play.program.close)
+        _play_all(plays, served, calls, progress or (lambda ended, total: None))
+    if failed := [play for play in plays if play.failure is not None]:
+        what = f"{len(failed)} of {len(plays)} questions failed, this one with"
+        raise RuntimeError(_describe(what, failed, failed[0].failure)) from failed[0].failure
+    outcomes = {play.id: Outcome(play.id, play.result, tuple(play.trace)) for play in plays}
+    return outcomes, {kind.__name__: asdict(service.counts) for kind, service in served.items()}
+
+
+@dataclass(slots=True)
+class _Play:
+    """A program in progress. `request`: the one whose reply it waits for; `asked`: the one sent to
+    the backend in its place (`deepen`).
+    """
+
+    id: str
+    program: Program
+    request: Request | None = None
+    asked: Request | None = None
+    key: str = ""
+    trace: list[Step] = field(default_factory=list)
+    ended: bool = False
+    result: object = None
+    failure: Exception | None = None
+
+
+@dataclass(slots=True)
+class _Service:
+    """A backend and its costs so far."""
+
+    backend: object
+    counts: Counts = field(default_factory=Counts)
+
+
+def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, progress) -> None:
+    for play in plays:
+        _advance(play, None)
+    _replay(plays, served, calls)
+    progress(_ended(plays), len(plays))
+    while _ended(plays) < len(plays):
+        for kind, service in served.items():
+            waiting = [play for play in plays if not play.ended and type(play.request) is kind]
+            if waiting:
+                _replay(_answer_batch(service, waiting, calls), served, calls)
+                progress(_ended(plays), len(plays))
+
+
+def _ended(plays: list[_Play]) -> int:
+    return sum(play.ended for play in plays)
+
+
+def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> None:
+    """Advance programs until each has ended or waits for a reply that is not in the cache."""
+    while waiting := [play for play in plays if not play.ended]:
+        for play in waiting:
+            backend = _service_of(play, served).backend
+            play.asked = deepen(play.request, getattr(backend, "depth", 0))
+            play.key = key(play.asked, backend.fingerprint)
+        stored = calls.get_many({play.key for play in waiting})
+        plays = [play for play in waiting if play.key in stored]
+        for play in plays:
+            _send(play, stored[play.key], served[type(play.request)], cached=True)
+
+
+def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list[_Play]:
+    """Have the backend answer one batch of waiting requests, each once; return the programs that
+    continue.
+    """
+    batch, replies, started = waiting, {}, time.perf_counter()
+    try:
+        batch = _take(service.backend, waiting)
+        for place, reply in service.backend.answer([play.asked for play in batch]):
+            if not isinstance(reply, Exception):
+                reply = calls.put_many({batch[place].key: reply})[batch[place].key]
+            replies[batch[place].key] = reply
+        if missing := [play for play in batch if play.key not in replies]:
+            raise ValueError(f"`answer` left out {len(missing)} of {len(batch)} requests")
+    except Exception as error:
+        raise RuntimeError(_describe(f"{_name(service)} failed", batch, error)) from error
+    service.counts.seconds += time.perf_counter() - started
+    service.counts.batches += 1
+    return _hand_out(service, waiting, replies)
+
+
+def _hand_out(service: _Service, waiting: list[_Play], replies: dict) -> list[_Play]:
+    """Send the replies to all programs that wait for them; return the programs that continue."""
+    answered, paid = [play for play in waiting if play.key in replies], set()
+    for play in answered:
+        reply = replies[play.key]
+        if isinstance(reply, Exception):
+            play.ended, play.failure = True, reply
+        else:
+            first_to_ask = play.key not in paid
+            paid.add(play.key)
+            _send(play, reply, service, cached=not first_to_ask)
+    return answered
+
+
+def _take(backend, waiting: list[_Play]) -> list[_Play]:
+    """The programs whose requests the backend answers next, one program for each request."""
+    different = list({play.key: play for play in waiting}.values())
+    if not hasattr(backend, "take"):
+        return different
+    taken = backend.take([play.asked for play in different])
+    if not taken:
+        raise ValueError(f"`take` gave none of {len(different)} requests, expected at least one")
+    return [different[index] for index in taken]
+
+
+def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
+    """Decode a stored reply, add the step and its cost to the trace, and advance the program."""
+    try:
+        reply = cut_to(play.request, service.backend.decode(stored))
+        cost = json.loads(stored) if isinstance(play.request, Generate | Sample) else {}
+        tokens = cost.get("prompt_tokens", 0), cost.get("tokens", 0)
+    except Exception as error:
+        cannot = f"{_name(service)} cannot read the reply {stored[:200]!r}"
+        raise RuntimeError(_describe(cannot, [play], error)) from error
+    play.trace.append(Step(play.request, reply, cached, *tokens))
+    _add(service.counts, play.trace[-1])
+    _advance(play, reply)
+
+
+def _add(counts: Counts, step: Step) -> None:
+    counts.requests += 1
+    counts.cached += step.cached
+    counts.computed += not step.cached
+    counts.prompt_tokens += step.prompt_tokens
+    counts.tokens += step.tokens
+
+
+def _advance(play: _Play, reply: Reply | None) -> None:
+    """Run a program to its next request, or to its end."""
+    try:
+        play.request = play.program.send(reply)
+    except StopIteration as end:
+        play.ended, play.result, play.request = True, end.value, None
+    except Exception as error:
+        failed = f"the program failed after {len(play.trace)} replies"
+        raise RuntimeError(_describe(failed, [play], error)) from error
+
+
+def _by_kind(backends: Sequence) -> dict[type, _Service]:
+    """The backends by the classes they serve, first those that answer all requests at once."""
+    served = {}
+    for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
+        for kind in backend.answers if isinstance(backend.answers, tuple) else (backend.answers,):
+            if kind in served:
+                found = f"found two backends that serve {kind.__name__}, expected one"
+                raise ValueError(f"{found}; leave one of them out")
+            served[kind] = _Service(backend)
+    return served
+
+
+def _service_of(play: _Play, served: dict[type, _Service]) -> _Service:
+    if not isinstance(play.request, Request):
+        raise TypeError(f"question {play.id!r}: {unknown(play.request)}")
+    if type(play.request) not in served:
+        names = ", ".join(kind.__name__ for kind in served) or "nothing"
+        found = f"question {play.id!r} asked {_short(play.request)}, but the backends serve {names}"
+        raise TypeError(f"{found}; add one whose `answers` is {type(play.request).__name__}")
+    return served[type(play.request)]
+
+
+def _checked(id: str, program: Program) -> Program:
+    if not isinstance(program, Generator):
+        expected = f"expected a program, that is a generator, found {program!r}"
+        raise TypeError(f"question {id!r}: {expected}; call the system on the question")
+    return program
+
+
+def _describe(what: str, plays: list[_Play], error: object) -> str:
+    others = f" (and {len(plays) - 1} others with it)" if len(plays) > 1 else ""
+    asked = "nothing yet" if plays[0].request is None else _short(plays[0].request)
+    kept = "the replies until then are in the cache"
+    return f"question {plays[0].id!r}{others}: {what}: {error!r}; it asked {asked}; {kept}"
+
+
+def _name(service: _Service) -> str:
+    return type(service.backend).__name__
+
+
+def _short(request: Request) -> str:
+    """A request in at most 300 characters, mostly from its end, where the question is."""
+    text = repr(request)
+    return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

@@ -1,0 +1,251 @@
+"""A bench is all that a run needs: a data set, a retriever, a model, prompts and the call cache."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+from ircot_laboratory.make import make_laboratory
+from ircotlib.data import Question
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.pooled import sample_dev_test
+from ircotlib.files.paths import DATA
+from ircotlib.parameters import MAIN, Parameters
+from ircotlib.program import Program
+from ircotlib.prompting.demonstrations import find_demonstrations
+from ircotlib.prompting.examples import count_examples, find_examples
+from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
+from ircotlib.prompting.templates import read_template
+from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.running.backends import open_model, open_reading, open_retriever
+from ircotlib.running.cache import Calls
+from ircotlib.systems import IRCOT, TEMPLATES, System
+from ircotlib.systems.main_passage import with_main_passage
+from ircotlib.systems.readers import READERS
+
+IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
+IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
+IDENTITY += ("extractor", "duplicates")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """All that a run needs; made by `open_bench`.
+
+    `experiment`: the notebook whose runs these are. `model`: None for retrieval only. `shown`: the
+    data set whose demonstrations are shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid
+    is tuned, MAIN, SCALE or OOD. `extractor`, `duplicates`: the models that extract answers and
+    detect duplicate queries, None if nothing does.
+    """
+
+    parameters: Parameters
+    dataset: str
+    experiment: str
+    dev: Sequence[Question]
+    test: Sequence[Question]
+    retriever: object
+    calls: Calls
+    model: object = None
+    shown: str | None = None
+    grid_of: str = MAIN
+    extractor: object = None
+    duplicates: object = None
+
+    @property
+    def runs(self) -> Path:
+        """The folder of this bench's runs."""
+        place = runs_folder(self.parameters, self.experiment, self.shown, self.grid_of)
+        return place / self.dataset
+
+    @property
+    def backends(self) -> list:
+        """The backends that answer the requests of its programs."""
+        all_of_them = (self.retriever, self.model, self.extractor, self.duplicates)
+        return [backend for backend in all_of_them if backend is not None]
+
+    @property
+    def style(self) -> Style:
+        """How its model is prompted."""
+        return STYLES[self.parameters.style]
+
+    @property
+    def window(self) -> int:
+        """The model's context in tokens: a prompt and the text generated after it."""
+        return self.parameters.context_tokens or self.style.context_tokens
+
+    @property
+    def demonstrated(self) -> bool:
+        """Whether prompts show demonstrations."""
+        values = self.parameters.demonstrations and self.grid_values("", "m", ())
+        return bool(values) and self.style.demonstrated
+
+    @property
+    def ambient(self) -> dict:
+        """What programs are given in addition to their own setting, if they take the keyword."""
+        told = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
+        told |= {"max_steps": self.parameters.max_steps}
+        told |= {"released": self.parameters.released, "others": tuple(self.test)}
+        return told | find_dataset(self.dataset).told
+
+    def tokens(self, system: System | None) -> dict[str, int]:
+        """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
+        decides (released program). For others it is the program's default or the data set's own
+        number, but never more than the style's `chain_tokens` or half the window (ours).
+        """
+        if system is None or system.study == IRCOT:
+            return {"max_tokens": self.style.generation_tokens}
+        told, most = find_dataset(self.dataset).told, min(self.style.chain_tokens, self.window // 2)
+        return {name: min(told.get(name, own), most) for name, own in system.tokens.items()}
+
+    def longest(self, system: System | None) -> int:
+        """The most tokens of one generation, for which prompts leave room."""
+        return max(self.tokens(system).values(), default=self.style.generation_tokens)
+
+    def grid_values(self, module: str, name: str, paper: Sequence) -> list:
+        """The values that are tried for a parameter of a system on this bench."""
+        return self.parameters.grid(module, name, list(paper), self.grid_of)
+
+    def grid(self, system: System) -> dict[str, list]:
+        """The grid over which a system is tuned; without M if prompts show no demonstrations."""
+        grid = {name: self.grid_values(system.module, name, v) for name, v in system.grid.items()}
+        left_out = () if self.demonstrated else ("m",)
+        return {name: values for name, values in grid.items() if values and name not in left_out}
+
+    def prompt(
+        self,
+        stage: str,
+        m: int | None = 0,
+        demonstration_set: int = 0,
+        system: System | None = None,
+    ) -> Prompt:
+        """The prompt writer of a stage of a system (None: of IRCoT). `m`: the distractors in
+        demonstrations; 0: no paragraphs in them; None: no demonstrations. Other systems show their
+        own examples, without distractors or sets. Raises ValueError if the bench has no model.
+        """
+        if self.model is None:
+            found = f"found no model on the bench of {self.dataset}"
+            raise ValueError(f"{found}, expected one to write for: open the bench with a model")
+        module = system.module if system else TEMPLATES
+        template = read_template(module, stage, self.style.name)
+        folder, shown, chosen = self.parameters.demonstrations, self.shown or self.dataset, []
+        if m is not None and self.style.demonstrated and module == TEMPLATES:
+            place = folder, shown, stage, self.style.name
+            chosen = find_demonstrations(*place, m, demonstration_set)
+        elif m is not None and self.style.demonstrated:
+            chosen = find_examples(folder, module, stage, find_dataset(shown), template)
+        limit = self.window - self.longest(system)
+        return Prompt(chosen, self.model.count_tokens, template, limit, self.style.passage_last)
+
+
+def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
+    """All parameters that decide the outcome of a bench's runs, including grids."""
+    extra = p.model_extra or {}
+    grids = {name: extra[name] for name in sorted(extra)} | {"distractors": p.distractors}
+    named = {name: getattr(p, name) for name in IDENTITY}
+    others = {"scale_distractors": p.scale_distractors, "ood_distractors": p.ood_distractors}
+    served = {"server": "chat" if p.chat else "completions"} if p.server else {}
+    served |= {"samples": p.samples} if p.samples else {}
+    return named | served | grids | others | {"shown": shown, "grid_of": grid_of}
+
+
+def runs_folder(
+    p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
+) -> Path:
+    """The folder of an experiment's runs with these parameters: the notebook's name and a hash."""
+    canonical = json.dumps(identity(p, shown, grid_of), sort_keys=True)
+    digest = hashlib.blake2b(canonical.encode(), digest_size=4).hexdigest()
+    return DATA / "runs" / p.profile / f"{experiment}-{digest}"
+
+
+def open_bench(
+    p: Parameters,
+    dataset: str,
+    experiment: str,
+    *,
+    with_model: bool = True,
+    shown: str | None = None,
+    grid_of: str = MAIN,
+) -> Bench:
+    """Open all that an experiment on one data set needs (IRCoT §4); see Bench for the arguments."""
+    opened = open_dataset(p, dataset)
+    model = open_model(p) if with_model else None
+    calls = _calls(DATA / "calls.sqlite")
+    reading = open_reading(p.extractor, p.duplicates) if with_model else ()
+    return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
+
+
+def open_benches(p: Parameters, experiment: str, **how) -> list[Bench]:
+    """A bench for each data set; see open_bench."""
+    return [open_bench(p, dataset, experiment, **how) for dataset in p.datasets]
+
+
+def change_model(p: Parameters, name: str) -> Parameters:
+    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1)."""
+    changed = p.change(model=name)
+    causal = not open_model(changed).is_encoder_decoder
+    return changed.change(style=GPT3.name) if causal else changed
+
+
+def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
+    """Sample a data set's dev and test questions (IRCoT §4), and open the index of its corpus,
+    which is built if it is not there.
+    """
+    questions, retriever = _opened(DATA, dataset, p.data_dir, p.corpus, p.retriever, p.released)
+    return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
+
+
+@cache
+def _opened(
+    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
+) -> tuple[list[Question], object]:
+    """Questions and retriever, opened once per process."""
+    folder, indexes = data_dir or make_laboratory(data / "laboratory"), data / "indexes"
+    questions, paragraphs = read_dataset(dataset, folder, corpus, released)
+    if corpus == "full":
+        return questions, open_retriever(paragraphs, indexes / paragraphs.folder.name, retriever)
+    name = f"{Path(folder).resolve().name}-{dataset}"
+    stored = write_corpus(data / "corpora" / name, paragraphs)
+    return questions, open_retriever(stored, indexes / name, retriever)
+
+
+@cache
+def _calls(path: Path) -> Calls:
+    return Calls(path)
+
+
+def program_of(
+    bench: Bench, system: System, *, demonstration_set: int = 0, **setting
+) -> Callable[[Question], Program]:
+    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question.
+
+    For a question with a main passage the program only searches pages that the model has named
+    first (IRCoT App. B).
+    """
+    m = setting.pop("m", 0 if bench.demonstrated else None)
+    prompt = cache(partial(bench.prompt, m=m, demonstration_set=demonstration_set))
+    own = partial(bench.prompt, m=m, demonstration_set=demonstration_set, system=system)
+    prompts = {stage: own(stage) for stage in system.stages}
+    reader, max_tokens = bench.parameters.reader, bench.style.generation_tokens
+
+    def read(question, paragraphs):
+        asked = prompt(reader)
+        return READERS[reader](question, paragraphs, prompt=asked, max_tokens=max_tokens)
+
+    offered = {"prompts": prompts, "read": read, **bench.ambient, **bench.tokens(system)}
+    offered |= system.draw_at_most(bench.parameters.samples)
+    examples = count_examples(system.module, "", find_dataset(bench.dataset))
+    offered |= {} if examples is None else {"examples": examples}
+    told = {name: value for name, value in offered.items() if system.takes(name)}
+    play = partial(system.program, **(told | setting))
+
+    def program(question: Question) -> Program:
+        if question.passage is None:
+            return play(question)
+        ask_for_titles = partial(prompt, "titles")
+        return with_main_passage(question, play(question), ask_for_titles, max_tokens=max_tokens)
+
+    return program

@@ -1,0 +1,105 @@
+"""SearChain: the model writes a whole chain of query, and retrieval verifies and completes its
+nodes (SearChain §3, Algorithm 1).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, update_wrapper
+
+from ircotlib.data import Prediction, Question
+from ircotlib.program import Generate, Program
+from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems.searchain.chain import conclude, read_chain, read_released_chain, read_tracing
+from ircotlib.systems.searchain.traverse import traverse
+from ircotlib.systems.searchain.tree import ask_to_trace, converse, give_feedback, judge, link
+
+END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
+
+
+def searchain(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 as printed, r > r_max, has one round more
+    confidence: float = 1.5,  # θ (§4.1)
+    overlap: float = 0.35,  # α, of ROUGE (§4.1)
+    same: float = 0.5,  # threshold of DuplicateQuery (released program)
+    long_form: bool = False,  # answers are long texts, as for ELI5 (§3.3)
+    verify: bool = True,
+    complete: bool = True,
+    max_tokens: int = 512,  # of one generation (ours)
+    released: bool = False,
+) -> Program:
+    """Write chains and compare their nodes with passages until no node needs feedback, for at most
+    `max_rounds`; then trace the correct path (SearChain Algorithm 1, Main). Prompts show the whole
+    conversation so far (released program).
+
+    `verify`, `complete`: False turns this kind of feedback off (Table 1), and nodes that would need
+    it pass (ours). `released`: follow the authors' program where it differs: chains are read by
+    lines, an empty span agrees with every answer, and nothing is traced.
+    """
+    read = read_released_chain if released else read_chain
+    check = partial(judge, confidence=confidence, overlap=overlap, long_form=long_form)
+    check = partial(check, verify=verify, complete=complete, released=released)
+    tree, passages, said, chains = [], {}, [], []
+    for round in range(1, max_rounds + 1):
+        said.append((yield Generate(converse(prompts, question, said), END, max_tokens)))
+        chains.append(read(said[-1], round))
+        node = yield from traverse(chains[-1].nodes, tree, passages, check, same)
+        if node is None:
+            break
+        said.append(give_feedback(prompts, question, node, passages[node.passage]))
+    nodes, thoughts = link(tree), tuple(said[::2])
+    if not released and any(node.mark for node in nodes):
+        said.append(ask_to_trace(prompts, question, nodes))
+        text = yield Generate(converse(prompts, question, said), END, max_tokens)
+        chains.append(read_tracing(text))
+    answer, final, fault = conclude(chains, long_form)
+    return Prediction(answer, tuple(passages.values()), thoughts, final, nodes, fault)
+
+
+def searchain_without_ir(
+    question: Question,
+    *,
+    prompts: Mapping[str, WritePrompt],
+    long_form: bool = False,
+    max_tokens: int = 512,
+) -> Program:
+    """Write one chain with all its answers; take its final content (SearChain §4.2, Figure 11)."""
+    text = yield Generate(prompts["without_ir"](question), END, max_tokens)
+    chain = read_chain(text)
+    answer, final, fault = conclude([chain], long_form)
+    return Prediction(answer, (), (text,), final, link(chain.nodes, chain.nodes), fault)
+
+
+def _without(feedback: str) -> Callable[..., Program]:
+    return update_wrapper(partial(searchain, **{feedback: False}), searchain)
+
+
+STAGES = ("chain", "verification", "completion", "reference", "tracing")
+WITHOUT = ("SearChain w/o IR", "SearChain w/o Verification", "SearChain w/o Completion")
+# the systems that the paper says SearChain without and with retrieval outperforms (§4.2, Table 1)
+WITHOUT_IR = ("CoT", "Auto-CoT", "CoT-SC", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most")
+WITH_IR = ("Direct Retrieval", "ToolFormer", "Self-Ask", "Plan-and-Solve w/ IR", "ReAct -> CoT-SC")
+WITH_IR += ("Verify-and-Edit", "Tree-of-Thought w/ IR", "DSP")
+RED, ROSE, PINK, PALE = "#b0413e", "#c96f6b", "#dd9d99", "#ecc9c6"
+
+
+def _system(name: str, program: Callable, stages: Sequence[str] = STAGES, **record) -> System:
+    told = {"reported": (name,), "study": SEARCHAIN, "generations": 6 if stages == STAGES else 1}
+    return System(name, program, stages, **told, **record)
+
+
+SYSTEMS = (
+    _system(
+        WITHOUT[0],
+        searchain_without_ir,
+        ("without_ir",),
+        better_than=WITHOUT_IR,
+        color=PALE,
+        order=400,
+    ),
+    _system(WITHOUT[1], _without("verify"), color=PINK, order=401),
+    _system(WITHOUT[2], _without("complete"), color=ROSE, order=402),
+    _system("SearChain", searchain, better_than=WITH_IR + WITHOUT, color=RED, order=403),
+)

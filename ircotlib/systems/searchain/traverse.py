@@ -1,0 +1,48 @@
+"""SearChain's interaction with retrieval: the functions Traverse and IR of its Algorithm 1."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ircotlib.data import Node, Paragraph
+from ircotlib.program import Duplicate, Extract, Program, Retrieve
+from ircotlib.systems.searchain.tree import queries
+
+
+def traverse(
+    chain: Sequence[Node],
+    tree: list[Node],
+    passages: dict[str, Paragraph],
+    check: Callable[[Node, Paragraph], str],
+    same: float,
+) -> Program:
+    """Add the nodes of a chain to the tree, and compare them with passages in order, except for
+    queries processed before. Return the first node that needs feedback, None for "Finish"
+    (SearChain Algorithm 1, Traverse).
+
+    `passages`: by id, to which those retrieved are added. `same`: the duplicate score above which a
+    query counts as processed before; an unsolved query never does (released program).
+    """
+    for place, node in enumerate(chain, start=1):
+        processed = () if node.unsolved else queries(tree)
+        if not (processed and (yield Duplicate(node.query, processed)) > same):
+            node = yield from compare(node, passages, check)
+        tree.append(node)
+        if node.feedback:
+            tree.extend(chain[place:])
+            return node
+    return None
+
+
+def compare(node: Node, passages: dict[str, Paragraph], check: Callable) -> Program:
+    """Retrieve the best passage for a node and extract an answer from it; return the node with both
+    and with its feedback, "" for "Pass" (SearChain Algorithm 1, IR). If nothing is retrieved, the
+    node passes (ours).
+    """
+    found = yield Retrieve(node.query, 1)
+    if not found:
+        return node
+    passages.update((paragraph.id, paragraph) for paragraph in found)
+    passage = found[-1]  # a question's main passage comes before it (IIRC)
+    text, confidence = yield Extract(node.query, passage)
+    node = replace(node, passage=passage.id, found=text, confidence=confidence)
+    return replace(node, feedback=check(node, passage))

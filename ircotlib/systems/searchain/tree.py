@@ -1,0 +1,114 @@
+"""SearChain's tree of reasoning, and the messages to the model about it: feedback and tracing
+(SearChain §3.3, Algorithm 1).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ircotlib.data import Node, Paragraph, Question
+from ircotlib.metrics import rouge_l
+from ircotlib.prompting.prompt import render_paragraph
+from ircotlib.text import normalise_answer
+
+VERIFICATION, COMPLETION = "verification", "completion"  # kinds of feedback, and their prompts
+
+
+def judge(
+    node: Node,
+    passage: Paragraph,
+    *,
+    confidence: float,
+    overlap: float,
+    long_form: bool,
+    verify: bool,
+    complete: bool,
+    released: bool,
+) -> str:
+    """The feedback that a node needs after comparison with its passage; "" for "Pass" (SearChain
+    §3.3; Algorithm 1, IR).
+
+    An unsolved node needs completion. Any other needs verification if the reader's confidence is
+    above `confidence` and the node's answer is not consistent with the passage. `overlap`: a
+    long-form answer is consistent if its ROUGE-L is above it. `verify`, `complete`: False turns
+    this kind of feedback off.
+    """
+    if node.unsolved:
+        return COMPLETION if complete else ""
+    if not verify or node.confidence <= confidence:
+        return ""
+    if long_form:  # the paper does not say which ROUGE
+        consistent = rouge_l(node.answer, [passage.text]) > overlap
+    else:
+        consistent = contains(node.answer, node.found, empty=released)
+    return "" if consistent else VERIFICATION
+
+
+def contains(answer: str, span: str, *, empty: bool = False) -> bool:
+    """Whether a span occurs in an answer, both normalised. `empty`: the result for a span that is
+    empty once normalised; True in the released program.
+    """
+    span = normalise_answer(span)
+    return span in normalise_answer(answer) if span else empty
+
+
+def queries(nodes: Sequence[Node]) -> tuple[str, ...]:
+    """The processed queries, each once (Algorithm 1, M)."""
+    return tuple(dict.fromkeys(node.query for node in nodes if node.passage))
+
+
+def recorded(node: Node) -> str:
+    """The answer of a node on the correct path: the extracted one if the node got feedback, else
+    the model's (Algorithm 1, R); also the model's if nothing was extracted (ours).
+    """
+    return (node.feedback and node.found) or node.answer
+
+
+def correct_path(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes that were compared with a passage and have an answer (Algorithm 1, R). Of nodes
+    with equal queries the last counts, in the place of the first (ours: Algorithm 1 records both).
+    """
+    answered = [node for node in nodes if node.passage and recorded(node)]
+    return list({normalise_answer(node.query): node for node in answered}.values())
+
+
+def link(nodes: Sequence[Node], path: Sequence[Node] | None = None) -> tuple[Node, ...]:
+    """Link the nodes of all chains, in order, to the tree of reasoning (SearChain Figure 1;
+    Algorithm 1, T): each gets the node it comes `after` and its `mark` on the correct path.
+
+    `path`: the nodes with a mark; None: `correct_path(nodes)`.
+    """
+    path = correct_path(nodes) if path is None else path
+    marks = {(node.round, node.number): mark for mark, node in enumerate(path, start=1)}
+    linked, before, branch = [], None, None
+    for place, node in enumerate(nodes):
+        after = branch if node.number == 1 else before
+        linked.append(replace(node, after=after, mark=marks.get((node.round, node.number), 0)))
+        before, branch = place, place if node.feedback else branch
+    return tuple(linked)
+
+
+def give_feedback(prompts: Mapping, question: Question, node: Node, passage: Paragraph) -> str:
+    """The message to the model about a node that needs feedback (SearChain §3.3).
+
+    The passage is rendered as in other prompts, and no answer is named if none was extracted
+    (ours).
+    """
+    stage = node.feedback if node.found else "reference"
+    told = {"query": node.query, "found": node.found}
+    return prompts[stage](question, **told, reference=render_paragraph(passage))
+
+
+def ask_to_trace(prompts: Mapping, question: Question, nodes: Sequence[Node]) -> str:
+    """The message that asks the model to write the final content from the correct path (SearChain
+    §3.3, Tracing).
+    """
+    path = sorted((node for node in nodes if node.mark), key=lambda node: node.mark)
+    pairs = (f"[Query {n.mark}]: {n.query}\n[Answer {n.mark}]: {recorded(n)}" for n in path)
+    return prompts["tracing"](question, pairs="\n".join(pairs))
+
+
+def converse(prompts: Mapping, question: Question, said: Sequence[str]) -> str:
+    """The prompt of a question with all messages so far, from the model and to it (released
+    program). If that is too long, the first messages are left out (`packing.cut`).
+    """
+    return prompts["chain"](question, thoughts=["\n\n".join(said)])

@@ -1,0 +1,489 @@
+"""Judgements of chains: what is kept, what counts, who agrees; and the box, driven by clicks."""
+
+import json
+import math
+import multiprocessing
+import os
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from ircot_laboratory.make import make_laboratory
+from ircotlib.annotate import box as annotate_box
+from ircotlib.annotate.agreement import agreement, as_table, disagreements, read_all, settle
+from ircotlib.annotate.judgements import (
+    Judgement,
+    all_annotators,
+    file_of,
+    first_open,
+    judge_sentence,
+    let_judge,
+    progress,
+    read_judgements,
+    read_verdicts,
+    undo,
+    write_judgements,
+)
+from ircotlib.data import Paragraph, Question
+from ircotlib.files.paths import ROOT
+from ircotlib.parameters import read_parameters
+from ircotlib.results.factuality import (
+    REDUCTION,
+    SHARE,
+    Item,
+    chain_of,
+    chains,
+    claims,
+    count_errors,
+    read_items,
+)
+from ircotlib.results.figures_ircot import draw_factual_errors
+from ircotlib.running import setup as bench
+from ircotlib.running.experiment import compare_systems
+from ircotlib.running.setup import open_benches
+from ircotlib.systems import choose_systems
+
+TEXT = "Ada Holm directed Silent Lantern. <b>It</b> is a film."
+LANTERN = Paragraph("p1", "Silent Lantern", TEXT)
+
+
+def item(id: str, *sentences: str, system: str = "OneR QA", question: str = "q1") -> Item:
+    asked = Question(question, "Who directed <i>Silent</i> Lantern?", ("Ada Holm",), (), "hotpotqa")
+    return Item(id, "hotpotqa", system, asked, sentences, (LANTERN,), (LANTERN,))
+
+
+ITEMS = [
+    item("a", TEXT[:33], "It is <script>new</script>.", "So the answer is: x."),
+    item("b", "So the answer is: y."),
+    item("c", "Leo Ash was born in Aldton.", system="IRCoT QA"),
+]
+
+
+# What is judged
+
+
+def test_facts_are_the_sentences_before_the_answer():
+    assert [one.facts for one in ITEMS] == [2, 0, 1]
+    assert item("d", "So the answer is: x.", "And more.").facts == 0
+    assert item("e").facts == 0
+
+
+def test_a_chain_is_the_readers_else_that_of_the_retrieval():
+    assert chain_of("A. B.", ["C."], "cot") == "A. B."
+    assert chain_of("yes", ["C.", "D."], "direct") == "C. D."
+    assert chain_of("", ["C."], "cot") == "C." and chain_of("yes", [], "direct") == ""
+
+
+def test_chains_of_a_run_are_read_with_their_paragraphs_in_random_order(
+    tmp_path, monkeypatch, shown
+):
+    monkeypatch.setattr(bench, "DATA", tmp_path)
+    folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
+    changes = {"data_dir": str(folder), "dev": 0, "test": 6, "judged": 4, "distractors": [1]}
+    changes |= {"oner_k": [3], "ircot_k": [2], "model": "data/models/mini-base", "max_steps": 4}
+    p = read_parameters("mini", changes | {"datasets": ["musique", "iirc"]})
+    with pytest.raises(FileNotFoundError, match="--only 04_ircot"):
+        read_items(p)
+    annotate_box.annotate_box(p)
+    assert "<p>found no test runs" in shown[0].data and "--only 04_ircot" in shown[0].data
+    names = ["NoR QA", "OneR", "OneR QA", "IRCoT", "IRCoT QA"]
+    benches = open_benches(p, "04_ircot")
+    compare_systems(benches, choose_systems(names), demonstration_sets=2)
+    items = read_items(p)
+    assert len(items) == len({one.id for one in items}) == 2 * 3 * 4
+    asked = {(one.dataset, one.system): set() for one in items}
+    for one in items:
+        asked[one.dataset, one.system].add(one.question.id)
+        assert one.sentences and {found.id for found in one.gold} == set(one.question.gold)
+        if one.system == "NoR QA":
+            assert list(one.retrieved) == [one.question.passage] * (one.dataset == "iirc")
+        else:
+            assert one.retrieved
+            assert one.question.passage in (None, one.retrieved[0])
+    assert len(asked) == 6 and {len(ids) for ids in asked.values()} == {4}
+    assert asked["iirc", "NoR QA"] == asked["iirc", "OneR QA"] == asked["iirc", "IRCoT QA"]
+    assert [one.id for one in read_items(p)] == [one.id for one in items]
+    annotate_box.annotate_box(p, "ada", tmp_path / "annotations")
+    assert shown[1].items == items and shown[1].name.value == "ada"
+    by_run = sorted(items, key=lambda one: (one.dataset, one.system))
+    assert [one.id for one in by_run] != [one.id for one in items]
+
+
+# What is kept, and what counts
+
+
+def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
+    for verdict in ("true", "false"):
+        judge_sentence("ada", "a", 0, verdict, folder=tmp_path)
+    judge_sentence("ada", "a", 1, "unsure", "which?", folder=tmp_path)
+    assert read_verdicts("ada", tmp_path) == {("a", 0): "false", ("a", 1): "unsure"}
+    assert undo("ada", tmp_path).note == "which?"
+    assert read_verdicts("ada", tmp_path) == {("a", 0): "false"}
+    assert undo("ada", tmp_path).verdict == "false"
+    assert read_verdicts("ada", tmp_path) == {("a", 0): "true"}
+    assert undo("ada", tmp_path).verdict == "true"
+    assert undo("ada", tmp_path) is None and read_verdicts("ada", tmp_path) == {}
+    lines = file_of("ada", tmp_path).read_text().splitlines()
+    assert len(lines) == 6 and all(json.loads(line)["time"].endswith("+00:00") for line in lines)
+
+
+def test_undo_takes_back_the_last_click_whatever_was_corrected_between(tmp_path):
+    for n, verdict in ((0, "true"), (1, "true"), (0, "false")):
+        judge_sentence("ada", "a", n, verdict, folder=tmp_path)
+    assert undo("ada", tmp_path) == read_first(tmp_path, 2)
+    assert read_verdicts("ada", tmp_path) == {("a", 0): "true", ("a", 1): "true"}
+    assert undo("ada", tmp_path).sentence == 1
+
+
+def read_first(folder, number: int) -> Judgement:
+    return Judgement(**json.loads(file_of("ada", folder).read_text().splitlines()[number]))
+
+
+@pytest.mark.parametrize("name", ["", "../ada", "a b", "ada.jsonl", "<b>", "-x"])
+def test_a_name_that_is_no_files_is_refused(name, tmp_path):
+    with pytest.raises(ValueError, match="expected letters, digits"):
+        judge_sentence(name, "a", 0, "true", folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_verdict_is_refused_and_nothing_written(tmp_path):
+    good, bad = Judgement("ada", "a", 0, "true"), Judgement("ada", "a", 1, "yes")
+    with pytest.raises(ValueError, match="found the verdict 'yes', expected true, false, unsure"):
+        write_judgements([good, bad], tmp_path)
+    assert all_annotators(tmp_path) == []
+
+
+@pytest.mark.parametrize("cut", [1, 5, 40, -1])
+def test_a_half_written_line_is_left_out_and_spoils_nothing(cut, tmp_path):
+    for n in range(3):
+        judge_sentence("ada", "a", n, "true", "ä\n", folder=tmp_path)
+    path = file_of("ada", tmp_path)
+    whole = path.read_bytes()
+    last = whole.splitlines()[-1]
+    path.write_bytes(whole[: len(whole) - len(last) - 1] + last[:cut])
+    with pytest.warns(UserWarning, match="line 3: found .*, expected a judgement"):
+        assert list(read_verdicts("ada", tmp_path)) == [("a", 0), ("a", 1)]
+    judge_sentence("ada", "b", 7, "false", folder=tmp_path)
+    with pytest.warns(UserWarning, match="line 3"):
+        assert read_verdicts("ada", tmp_path)[("b", 7)] == "false"
+    assert path.read_bytes().count(b"\n") == 4
+
+
+def write_many(name: str, folder: str) -> None:
+    for n in range(500):
+        judge_sentence("ada", name, n, "true", "x" * (n % 300), folder=folder)
+
+
+def test_two_processes_that_write_at_once_lose_nothing(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=write_many, args=(id, str(tmp_path))) for id in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(120)
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    found = [(one.item, one.sentence) for one in read_judgements("ada", tmp_path)]
+    assert len(found) == 1000 and set(found) == {(id, n) for id in "ab" for n in range(500)}
+    for id in "ab":  # in the order in which each annotator wrote
+        assert [n for name, n in found if name == id] == list(range(500))
+
+
+KILLED = """
+import os, signal, sys
+from ircotlib.annotate.judgements import judge_sentence
+write = os.write
+def half(file, line):
+    write(file, line[: len(line) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+judge_sentence("ada", "a", 0, "true", folder=sys.argv[1])
+os.write = half
+judge_sentence("ada", "a", 1, "false", folder=sys.argv[1])
+"""
+
+
+def test_a_kill_in_the_middle_of_a_line_costs_that_line_only(tmp_path):
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], env=env)
+    assert done.returncode == -9 and file_of("ada", tmp_path).read_bytes()[-1:] != b"\n"
+    judge_sentence("ada", "a", 2, "unsure", folder=tmp_path)
+    with pytest.warns(UserWarning, match="line 2"):
+        assert read_verdicts("ada", tmp_path) == {("a", 0): "true", ("a", 2): "unsure"}
+
+
+def test_progress_and_where_to_go_on():
+    assert progress(ITEMS, {}) == (0, 3, 1, 3) and first_open(ITEMS, {}) == (0, 0)
+    judged = {("a", 0): "true", ("c", 0): "false", ("other", 0): "true"}
+    assert progress(ITEMS, judged) == (2, 3, 2, 3) and first_open(ITEMS, judged) == (0, 1)
+    assert first_open(ITEMS, judged | {("a", 1): "true"}) is None
+
+
+def test_a_program_judges_and_repeats_nothing(tmp_path):
+    said = let_judge(ITEMS, lambda text, question: "false" if "Leo" in text else "true", tmp_path)
+    assert said == {("a", 0): "true", ("a", 1): "true", ("c", 0): "false"}
+    path = file_of("judge", tmp_path)
+    before = path.read_text()
+    assert let_judge(ITEMS, lambda text, question: said[("a", 0)], tmp_path)[("c", 0)] == "true"
+    assert path.read_text().startswith(before) and len(path.read_text().splitlines()) == 4
+    assert read_verdicts("judge", tmp_path)[("c", 0)] == "true"
+
+
+# Several annotators
+
+
+def judged(pairs: dict[tuple[str, str], int]) -> tuple[dict, dict]:
+    said = [pair for pair, count in pairs.items() for _ in range(count)]
+    return tuple({("a", n): pair[who] for n, pair in enumerate(said)} for who in (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "kappa"),
+    [
+        # Viera and Garrett 2005, "Understanding interobserver agreement", Table 1: 0.57
+        ({("t", "t"): 15, ("t", "f"): 5, ("f", "t"): 10, ("f", "f"): 70}, 0.5714),
+        # 50 proposals read by two readers: kappa 0.4
+        ({("t", "t"): 20, ("t", "f"): 5, ("f", "t"): 10, ("f", "f"): 15}, 0.4),
+        ({("t", "t"): 3, ("f", "f"): 2, ("u", "u"): 1}, 1.0),
+        ({("t", "f"): 2, ("f", "t"): 2}, -1.0),
+    ],
+)
+def test_kappa_is_that_of_published_examples(pairs, kappa):
+    found = agreement(*judged(pairs))
+    assert found.kappa == pytest.approx(kappa, abs=5e-5) and found.n == sum(pairs.values())
+
+
+def test_kappa_needs_something_to_tell_apart():
+    assert math.isnan(agreement(*judged({("t", "t"): 4})).kappa)
+    nothing = agreement({("a", 0): "true"}, {("b", 0): "true"})
+    assert math.isnan(nothing.kappa) and nothing.n == 0
+
+
+def test_the_adjudicators_word_counts(tmp_path):
+    ada = {("a", 0): "true", ("a", 1): "true"}
+    leo = {("a", 0): "true", ("a", 1): "false", ("c", 0): "unsure"}
+    assert settle({"ada": ada, "leo": leo}) == {("a", 0): "true", ("c", 0): "unsure"}
+    (row,) = disagreements(ITEMS, {"ada": ada, "leo": leo}).to_dict("records")
+    assert row == {
+        "item": "a",
+        "question": ITEMS[0].question.text,
+        "sentence": 1,
+        "text": "It is <script>new</script>.",
+        "ada": "true",
+        "leo": "false",
+    }
+    word = {("a", 1): "false", ("a", 0): "false"}
+    assert settle({"ada": ada, "leo": leo, "adjudicator": word}) == {
+        ("a", 0): "false",
+        ("a", 1): "false",
+        ("c", 0): "unsure",
+    }
+    assert len(disagreements(ITEMS, {"ada": ada, "leo": leo, "adjudicator": word})) == 0
+    for who, said in {"ada": ada, "leo": leo, "judge": ada}.items():
+        write_judgements([Judgement(who, *place, v) for place, v in said.items()], tmp_path)
+    together = settle({"ada": ada, "leo": leo})
+    assert read_all(tmp_path) == {"ada": ada, "judge": ada, "leo": leo, "ada + leo": together}
+
+
+def test_export_has_a_row_a_sentence_and_annotator(tmp_path):
+    judge_sentence("ada", "a", 0, "false", folder=tmp_path)
+    judge_sentence("ada", "a", 0, "true", 'says "so", <b>', folder=tmp_path)
+    judge_sentence("ada", "gone", 0, "true", folder=tmp_path)
+    judge_sentence("leo", "c", 0, "false", folder=tmp_path)
+    table = as_table(ITEMS, all_annotators(tmp_path), tmp_path)
+    table.to_csv(tmp_path / "all.csv", index=False)
+    again = pd.read_csv(tmp_path / "all.csv", keep_default_na=False, dtype=str)
+    assert list(again["annotator"]) == ["ada", "leo"] and list(again["system"]) == [
+        "OneR QA",
+        "IRCoT QA",
+    ]
+    assert again["note"][0] == 'says "so", <b>' and list(again["verdict"]) == ["true", "false"]
+
+
+# Figure 7
+
+
+def many(system: str, wrong: int, of: int = 10) -> tuple[list[Item], dict]:
+    items = [item(f"{system}{n}", "X.", "Y.", system=system, question=f"q{n}") for n in range(of)]
+    said = {(one.id, place): "true" for one in items for place in (0, 1)}
+    return items, said | {(one.id, n % 2): "false" for n, one in enumerate(items[:wrong])}
+
+
+def test_a_chain_has_an_error_if_one_sentence_is_false():
+    items, said = many("OneR QA", 6)
+    del said[items[0].id, 1], said[items[9].id, 1]  # already false; not judged
+    said[items[8].id, 0] = "unsure"
+    found = chains(items, said)
+    assert len(found) == 9 and found["error"].sum() == 6 and found["unsure"].sum() == 1
+    assert (found["factual"] == 1 - found["error"]).all()
+
+
+def test_figure_7_has_shares_and_the_papers_reductions():
+    parts = [many("OneR QA", 6), many("IRCoT QA", 3), many("NoR QA", 9)]
+    items = [one for part, _ in parts for one in part]
+    said = {place: verdict for _, part in parts for place, verdict in part.items()}
+    table = count_errors(items, {"ada": said, "leo": {("elsewhere", 0): "true"}})
+    shares = table[table["metric"] == SHARE].set_index("system")
+    assert list(shares.index) == ["NoR QA", "OneR QA", "IRCoT QA"]
+    assert list(shares["mean"]) == [90, 60, 30] and set(shares["n"]) == {10}
+    assert (shares["low"] < shares["mean"]).all() and (shares["mean"] < shares["high"]).all()
+    (fewer,) = table[table["metric"] == REDUCTION].to_dict("records")
+    assert fewer["mean"] == 50 and fewer["reported"] == 50 and fewer["judged_by"] == "ada"
+    verdicts = claims(chains(items, said)).set_index("claim")["verdict"]
+    assert verdicts["IRCoT QA > NoR QA"] == "holds"
+    figure = draw_factual_errors(table[table["metric"] == SHARE], "errors", "%")
+    assert [axis.get_title() for axis in figure.axes] == ["judged by: ada, 10 chains a bar"]
+    assert len(figure.axes[0].patches) == 3
+
+
+def test_nobody_has_judged_yet():
+    table = count_errors(ITEMS, {})
+    assert len(table) == 0 and "judged_by" in table
+    assert len(draw_factual_errors(table, "errors", "%").axes) == 1
+    assert len(claims(chains(ITEMS, {}))) == 0
+
+
+# The box
+
+
+@pytest.fixture
+def open_box(tmp_path):
+    """open_box(name): a box over the same folder each time."""
+    return lambda name="": annotate_box.AnnotateBox(ITEMS, name, tmp_path)
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What a notebook shows."""
+    texts = []
+    monkeypatch.delenv("IRCOT_BATCH", raising=False)
+    monkeypatch.setattr(annotate_box, "display", texts.append)
+    return texts
+
+
+def test_the_box_is_silent_in_batch(shown, monkeypatch):
+    monkeypatch.setenv("IRCOT_BATCH", "1")
+    annotate_box.annotate_box(read_parameters("mini"))
+    assert shown == []
+
+
+def test_judging_by_clicks_resuming_and_undoing(open_box, tmp_path):
+    box = open_box()
+    box.buttons["t"].click()
+    box.buttons["z"].click()
+    assert not list(tmp_path.iterdir()) and "type your name" in box.told.value
+    box.name.value = "ada"
+    assert box.told.value == "0 of 3 sentences, 1 of 3 chains"
+    box.note.value = " first "
+    box.buttons["t"].click()
+    assert (box.at, box.note.value, box.bar.value, box.bar.max) == (1, "", 1, 3)
+    assert "Chain 1 of 3, sentence 2 of 2" in box.page.page
+    box.buttons["f"].click()
+    assert box.told.value == "2 of 3 sentences, 2 of 3 chains" and box.places[box.at] == (2, 0)
+    again = open_box("ada")
+    assert again.places[again.at] == (2, 0) and again.bar.value == 2
+    again.buttons["z"].click()
+    assert again.at == 1 and read_verdicts("ada", tmp_path) == {("a", 0): "true"}
+    again.buttons["u"].click()
+    assert read_verdicts("ada", tmp_path)[("a", 1)] == "unsure"
+    assert [one.note for one in read_judgements("ada", tmp_path)] == ["first", ""]
+
+
+def test_the_box_moves_by_sentences_and_chains(open_box):
+    box, places = open_box("ada"), []
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):
+        box.buttons[key].click()
+        places.append(box.places[box.at])
+    assert places == [(0, 1), (2, 0), (2, 0), (0, 1), (0, 0), (2, 0)]
+    box.buttons["ArrowUp"].click()
+    box.buttons["ArrowUp"].click()
+    assert box.at == 0
+
+
+def test_after_the_last_sentence_comes_what_was_passed_over(open_box):
+    box = open_box("ada")
+    for key in ("t", "ArrowRight", "t"):
+        box.buttons[key].click()
+    assert box.places[box.at] == (0, 1) and "thank you" not in box.told.value
+    box.buttons["f"].click()
+    assert box.told.value == "3 of 3 sentences, 3 of 3 chains: all done, thank you"
+
+
+def test_without_a_name_only_the_moves_are_offered(open_box):
+    box = open_box()
+    assert [key for key, button in box.buttons.items() if button.disabled] == ["t", "f", "u", "z"]
+    box.name.value = "ada"
+    assert not any(button.disabled for button in box.buttons.values())
+
+
+def test_a_judgement_that_cannot_be_written_is_said(open_box, tmp_path):
+    box = open_box("ada")
+    file_of("ada", tmp_path).mkdir()  # no file can be opened there
+    box.note.value = "a note"
+    box.buttons["t"].click()
+    assert box.told.value.startswith("NOT KEPT: ") and "ada.jsonl" in box.told.value
+    assert box.at == 0 and box.note.value == "a note"
+    file_of("ada", tmp_path).rmdir()
+    box.buttons["t"].click()
+    assert box.at == 1 and read_judgements("ada", tmp_path)[0].note == "a note"
+
+
+def test_keys_do_what_the_buttons_do(open_box, tmp_path):
+    box = open_box("ada")
+    for key in ("t", "f", "z", "u", "x", None):
+        box.page._handle_custom_msg({"key": key, "shown": box.page.shown}, [])
+    late = box.page.shown - 1
+    box.page._handle_custom_msg({"key": "t", "shown": late}, [])  # about something no longer shown
+    assert read_verdicts("ada", tmp_path) == {("a", 0): "true", ("a", 1): "unsure"}
+    assert set(box.page.listens) == set(box.buttons)
+
+
+def test_another_name_is_another_file(open_box, tmp_path):
+    box = open_box("ada")
+    box.buttons["t"].click()
+    box.name.value = "leo"
+    assert box.at == 0 and box.bar.value == 0
+    box.name.value = "../leo"
+    box.buttons["t"].click()
+    assert all_annotators(tmp_path) == ["ada"] and "type your name" in box.told.value
+
+
+def test_two_boxes_see_what_the_other_wrote(open_box, tmp_path):
+    one, other = open_box("ada"), open_box("ada")
+    one.buttons["t"].click()
+    other.buttons["ArrowRight"].click()
+    other.buttons["f"].click()
+    assert other.bar.value == 2 and len(read_judgements("ada", tmp_path)) == 2
+
+
+def test_the_page_shows_all_and_escapes_what_was_written(open_box):
+    box = open_box("ada")
+    box.buttons["t"].click()
+    page = box.page.page
+    assert "&lt;script&gt;" in page and "<script" not in page and "<b>It" not in page
+    assert "Who directed &lt;i&gt;Silent&lt;/i&gt; Lantern?" in page
+    judged = '<span class="sign true">✓</span><span>Ada Holm directed Silent Lantern.</span>'
+    assert f'<div class="sentence ">{judged}</div>' in page
+    now = '<div class="sentence now"><span class="sign ">·</span><span>It is'
+    answer = '<div class="sentence answer"><span class="sign "></span><span>So the answer'
+    assert now in page and answer in page
+    assert page.count("directed Silent Lantern. &lt;") == 2  # retrieved, and gold
+    assert "OneR" not in page and "IRCoT" not in page  # who wrote it is hidden
+    box.buttons["z"].click()
+    assert "<mark>directed</mark> <mark>Silent</mark> <mark>Lantern</mark>" in box.page.page
+
+
+def test_words_in_common_are_marked_and_small_ones_are_not():
+    words = annotate_box.words_of("The <b> of Ada's city is Aldton.")
+    assert words == {"b", "ada", "s", "city", "aldton"}
+    marked = annotate_box.mark("ALDTON is a <b>city</b> & more", words)
+    assert marked == (
+        "<mark>ALDTON</mark> is a &lt;<mark>b</mark>&gt;<mark>city</mark>&lt;/<mark>b</mark>&gt;"
+        " &amp; more"
+    )
+
+
+def test_a_box_without_items_shows_nothing_to_judge(tmp_path):
+    box = annotate_box.AnnotateBox([], "ada", tmp_path)
+    box.buttons["t"].click()
+    assert box.told.value == "0 of 0 sentences, 0 of 0 chains" and not list(tmp_path.iterdir())

@@ -1,0 +1,277 @@
+"""Fetching official files from a server on loopback that truncates, lies, stalls or has none."""
+
+import errno
+import hashlib
+import io
+import tarfile
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from ircotlib.command import fetch
+from ircotlib.datasets import all_datasets
+from ircotlib.files import download as download_module
+from ircotlib.files.download import download, unpack
+from ircotlib.parameters import read_parameters
+
+DATA = bytes(range(256)) * 40_000  # ten megabytes
+SHA = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
+
+
+class Publisher:
+    """What the server does. `cuts`: the bytes after which the next transfers are broken off."""
+
+    def __init__(self):
+        self.files, self.cuts, self.asked, self.status, self.ranges = {}, [], [], 200, True
+
+
+@pytest.fixture
+def publisher(monkeypatch):
+    monkeypatch.setattr(download_module, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(download_module, "TIMEOUT", 1.0)
+    about = Publisher()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked = self.headers.get("Range", "")
+            about.asked.append(asked)
+            if about.status != 200 or self.path not in about.files:
+                return self.send_error(about.status if about.status != 200 else 404)
+            whole, start = about.files[self.path], 0
+            if asked and about.ranges:
+                start = int(asked.removeprefix("bytes=").removesuffix("-"))
+            if start and start >= len(whole):
+                return self.send_error(416)
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Length", str(len(whole) - start))
+            self.end_headers()
+            cut = about.cuts.pop(0) if about.cuts else len(whole)
+            self.wfile.write(whole[start : start + cut])
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        about.url = f"http://127.0.0.1:{server.server_port}"
+        yield about
+        server.shutdown()
+
+
+def test_a_file_that_is_cut_twice_is_gone_on_with_and_checked(publisher, tmp_path):
+    publisher.files["/a.json"], publisher.cuts = DATA, [4_000_000, 1_234_567]
+    download(f"{publisher.url}/a.json", tmp_path / "a.json", len(DATA), SHA)
+    assert (tmp_path / "a.json").read_bytes() == DATA
+    assert publisher.asked == ["", "bytes=4000000-", "bytes=5234567-"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+    download(f"{publisher.url}/a.json", tmp_path / "a.json", len(DATA), SHA)
+    assert len(publisher.asked) == 3, "what is there is not asked for"
+
+
+def test_what_a_killed_command_left_is_gone_on_with(publisher, tmp_path):
+    publisher.files["/a.json"] = DATA
+    (tmp_path / "a.json.partial").write_bytes(DATA[:7_000_000])
+    download(f"{publisher.url}/a.json", tmp_path / "a.json")
+    assert (tmp_path / "a.json").read_bytes() == DATA and publisher.asked == ["bytes=7000000-"]
+
+
+def test_a_server_without_ranges_sends_all_of_it_again(publisher, tmp_path):
+    publisher.files["/a.json"], publisher.ranges, publisher.cuts = DATA, False, [5_000]
+    download(f"{publisher.url}/a.json", tmp_path / "a.json", len(DATA), SHA)
+    assert (tmp_path / "a.json").read_bytes() == DATA
+
+
+def test_a_partial_file_that_is_too_long_is_got_anew(publisher, tmp_path):
+    publisher.files["/a.json"] = DATA
+    (tmp_path / "a.json.partial").write_bytes(DATA + b"more")
+    download(f"{publisher.url}/a.json", tmp_path / "a.json", 0, SHA)
+    assert (tmp_path / "a.json").read_bytes() == DATA
+
+
+def test_a_server_that_always_cuts_is_one_line_and_keeps_what_came(publisher, tmp_path):
+    publisher.files["/a.json"], publisher.cuts = DATA, [10] * 9
+    with pytest.raises(ConnectionError, match="ended after 50 of 10,240,000 bytes; the same comm"):
+        download(f"{publisher.url}/a.json", tmp_path / "a.json")
+    assert (tmp_path / "a.json.partial").read_bytes() == DATA[:50]
+    assert not (tmp_path / "a.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "message"),
+    [
+        (404, ValueError, "status 404, expected a file"),
+        (403, ValueError, "status 403, expected a file"),
+        (503, ConnectionError, "status 503; the same command goes on"),
+    ],
+)
+def test_a_status_is_one_line(publisher, tmp_path, status, error, message):
+    publisher.status = status
+    with pytest.raises(error, match=message):
+        download(f"{publisher.url}/a.json", tmp_path / "a.json")
+    assert len(publisher.asked) == (5 if status == 503 else 1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_size_or_checksum_is_refused_before_it_is_taken(publisher, tmp_path):
+    publisher.files["/a.json"] = b"<html>please log in</html>"
+    with pytest.raises(ValueError, match="has 26 bytes, expected 5,000: another version, or a pa"):
+        download(f"{publisher.url}/a.json", tmp_path / "a.json", 5_000)
+    with pytest.raises(ValueError, match="found sha256 .*damaged, or another version; it is kept"):
+        download(f"{publisher.url}/a.json", tmp_path / "a.json", 0, SHA)
+    assert not (tmp_path / "a.json").exists() and not (tmp_path / "a.json.partial").exists()
+
+
+def test_a_disk_that_is_too_small_is_told_before_the_first_byte(publisher, tmp_path, monkeypatch):
+    publisher.files["/a.json"] = DATA
+    usage = type("Usage", (), {"free": 1000})
+    monkeypatch.setattr(download_module.shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(OSError, match="10,240,000 more bytes are needed, and 1,000 are free"):
+        download(f"{publisher.url}/a.json", tmp_path / "a.json")
+
+
+def test_no_network_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(download_module, "FIRST_PAUSE", 0.01)
+    with pytest.raises(ConnectionError, match="http://127.0.0.1:9/a does not answer .*refused.*go"):
+        download("http://127.0.0.1:9/a", tmp_path / "a")
+
+
+def zipped(files: dict) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def tarred(files: dict) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_only_the_named_files_leave_an_archive_and_none_leaves_its_folder(pack, tmp_path):
+    files = {"x/dev.json": b"[1]", "../../escape": b"no", "x/._dev.json": b"", "train.json": b"[]"}
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.zip").write_bytes(pack(files))
+    made = unpack(tmp_path / "in/a.zip", ["dev.json"], tmp_path / "in")
+    assert [path.read_bytes() for path in made] == [b"[1]"]
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["dev.json"]
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_a_damaged_archive_or_one_without_the_files_is_one_line(pack, tmp_path):
+    (tmp_path / "a").write_bytes(pack({"dev.json": DATA})[:3000])
+    with pytest.raises(ValueError, match="a: damaged .*delete it and get it again"):
+        unpack(tmp_path / "a", ["dev.json"], tmp_path)
+    (tmp_path / "a").write_bytes(pack({"x": b""}))
+    with pytest.raises(ValueError, match="a: found no dev.json, expected them in it"):
+        unpack(tmp_path / "a", ["dev.json"], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+TABLE = "folder,corpus,files,address,bytes,checksum,page\n"
+
+
+@pytest.fixture
+def command(publisher, tmp_path, monkeypatch):
+    """Runs the command with a table of this publisher's files."""
+
+    def run(rows: str, *arguments: str) -> int:
+        (tmp_path / "table.csv").write_text(TABLE + rows.replace("URL", publisher.url))
+        monkeypatch.setattr(fetch, "read_downloads", lambda: read(tmp_path / "table.csv"))
+        data = f"data_dir={tmp_path / 'raw'}"
+        return fetch.main(["--set", data, "--set", "demonstrations=prompts/own", *arguments])
+
+    read = fetch.read_downloads
+    (tmp_path / "raw").mkdir()
+    return run
+
+
+MUSIQUE = "musique,,musique_ans_v1.0_dev.jsonl,,,,https://page\n"
+
+
+def test_the_command_gets_what_has_an_address_and_names_the_page_of_the_rest(
+    command, publisher, tmp_path, capsys
+):
+    rows = "hotpotqa,,hotpot_dev_distractor_v1.json,URL/hotpot_dev_distractor_v1.json,3,,p\n"
+    rows += "2wikimultihopqa,,dev.json,URL/ids.zip?dl=1,,,p\n" + MUSIQUE
+    publisher.files["/hotpot_dev_distractor_v1.json"] = b"[1]"
+    publisher.files["/ids.zip?dl=1"] = zipped({"ids/dev.json": b"[2]", "ids/other.json": b"[]"})
+    assert command(rows, "--list") == 1 and not list((tmp_path / "raw").iterdir())
+    assert command(rows) == 1
+    said = capsys.readouterr().out
+    assert "by hand: musique: musique_ans_v1.0_dev.jsonl (size unknown) https://page, into" in said
+    made = {path.name: path.read_bytes() for path in (tmp_path / "raw").rglob("*.json")}
+    assert made == {"hotpot_dev_distractor_v1.json": b"[1]", "dev.json": b"[2]"}
+    asked = len(publisher.asked)
+    (tmp_path / "raw" / "musique_ans_v1.0_dev.jsonl").write_text("{}")
+    assert command(rows) == 0 and len(publisher.asked) == asked
+    assert "has all files that sample needs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "status", "message"),
+    [
+        ("hotpotqa,,a,URL/a,,,the page\n", [], 2, "status 404, expected a file; or get it by hand"),
+        (MUSIQUE, ["--profile", "mini", "--set", "seed=x"], 2, "seed: found 'x', expected a whole"),
+        (MUSIQUE, ["--profile", "maxi"], 2, "found the profile 'maxi'"),
+    ],
+)
+def test_a_fault_of_the_command_is_one_line(command, capsys, rows, arguments, status, message):
+    assert command(rows, *arguments) == status
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+
+
+def test_generated_data_are_not_fetched(capsys):
+    assert fetch.main(["--profile", "mini"]) == 2
+    assert (
+        "found the profile mini, which generates its data, expected another"
+        in capsys.readouterr().err
+    )
+
+
+def test_a_full_disk_is_one_line(command, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(fetch, "fetch", full)
+    assert command("hotpotqa,,a,URL/a,,,p\n") == 1
+    said = capsys.readouterr().err
+    assert "No space left on device" in said and said.count("\n") == 1
+
+
+def test_the_table_names_the_files_that_the_data_sets_read():
+    table, sets = fetch.read_downloads(), all_datasets()
+    named = {name for row in table for name in row.files}
+    for name in set(sets) - {"own"}:
+        assert sets[name].files[0] in named
+        assert set(sets[name].full.files) <= named, name
+    for row in table:
+        assert row.page.startswith("https://") and row.bytes >= 0
+        kind, _, digits = row.checksum.partition(":")
+        assert len(digits) == {"": 0, "md5": 32, "sha256": 64}[kind]
+        assert row.address.startswith("https://") or row.checksum or not row.address
+
+
+def test_what_a_profile_needs_follows_data_sets_and_corpus(tmp_path):
+    table = fetch.read_downloads()
+
+    def folders(**changes):
+        p = read_parameters("sample", {"data_dir": str(tmp_path)} | changes)
+        return [(row.folder, row.corpus) for row in fetch.missing(p, table)]
+
+    assert folders() == [("hotpotqa", ""), ("2wikimultihopqa", ""), ("musique", "")]
+    full = folders(datasets=["hotpotqa", "fever"], corpus="full")
+    assert full == [("hotpotqa", ""), ("hotpotqa", "full"), ("fever", ""), ("kilt", "full")]
+    assert folders(datasets=["fever", "strategyqa"]) == [
+        ("strategyqa", ""), ("fever", ""), ("kilt", "full")]  # fmt: skip
+    assert folders(datasets=["strategyqa"]) == [("strategyqa", "")]
+    assert folders(datasets=["own"]) == []

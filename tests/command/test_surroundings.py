@@ -1,0 +1,165 @@
+"""Faults of the machine: full disks, killed processes, too little memory. Also: all that is shown
+is plain text.
+"""
+
+import errno
+import html
+import sqlite3
+
+import pandas as pd
+import pytest
+
+from ircotlib.annotate.judgements import judge_sentence, read_judgements
+from ircotlib.command import figures as executed
+from ircotlib.command.figures import LITTLE_MEMORY, _advice
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.explore import ask, show
+from ircotlib.files.paths import write_folder, write_whole
+from ircotlib.program import Generate, Outcome, Retrieve, Step
+from ircotlib.results import cases
+from ircotlib.results.drawing import subplots
+from ircotlib.running.backends import index_name
+from ircotlib.running.cache import Calls
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+EVIL = (
+    "<img src=x onerror=alert(1)> $\\href{javascript:alert(1)}{x}$ **b** [a](javascript:b)\n\n# h"
+)
+
+
+def test_a_folder_that_cannot_be_finished_leaves_nothing_and_the_old_one_stays(tmp_path):
+    folder = tmp_path / "corpus"
+    for content in ("old", None):
+        try:
+            with write_folder(folder, "about.json", "corpus") as partial:
+                (partial / "about.json").write_text(content or "half")
+                if content is None:
+                    raise FULL
+        except OSError as error:
+            assert error is FULL
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+    assert (folder / "about.json").read_text() == "old"
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path):
+    write_whole(tmp_path / "run.json", "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(tmp_path / "run.json", "new" * 100_000 + "\ud800")
+    assert (tmp_path / "run.json").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_kept_notebook_survives_an_executed_one_that_is_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr(executed, "NOTEBOOKS", tmp_path)
+    (tmp_path / "00_a.ipynb").write_text("kept")
+    (tmp_path / "executed.ipynb").write_text('{"cells": [')
+    with pytest.raises(ValueError):
+        executed.save_executed("00_a", tmp_path / "executed.ipynb")
+    assert (tmp_path / "00_a.ipynb").read_text() == "kept"
+
+
+def test_a_call_cache_on_a_full_disk_keeps_what_it_has(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        calls.put_many({"0" * 32: "kept"})
+        calls._connection.execute("PRAGMA max_page_count=8")
+        with pytest.raises(sqlite3.OperationalError, match="database or disk is full"):
+            calls.put_many({f"{n:032x}": "x" * 5000 for n in range(1, 20)})
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        assert len(calls) == 1 and calls.get_many(["0" * 32]) == {"0" * 32: "kept"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        ("MemoryError: ", LITTLE_MEMORY),
+        ("RuntimeError: DefaultCPUAllocator: can't allocate memory", LITTLE_MEMORY),
+        ("OutOfMemoryError: CUDA out of memory. Tried", LITTLE_MEMORY),
+        ("OSError: [Errno 28] No space left on device", "; free some space below "),
+        ("OperationalError: database or disk is full", "; free some space below "),
+        ("ValueError: found 5", ""),
+    ],
+)
+def test_what_the_machine_lacks_is_told_with_what_to_do(reason, advice):
+    assert _advice(reason).startswith(advice) and bool(_advice(reason)) == bool(advice)
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "A b",
+        "x*,y",
+        "-wild-*",
+        "_all",
+        "..",
+        ".",
+        "a/b",
+        "日本",
+        "x" * 300,
+        "#a",
+        "a:b",
+        "a\\b",
+        "",
+    ],
+)
+def test_the_name_of_an_index_is_safe_for_any_folder(folder):
+    name = index_name(folder)
+    assert name.startswith("ircot-") and len(name.encode()) <= 255 and name == name.lower()
+    assert not set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+    assert index_name(folder) == name != index_name(folder + "x")
+
+
+def test_folders_with_other_names_have_other_indices_and_plain_ones_keep_theirs():
+    assert index_name("laboratory-musique") == "ircot-laboratory-musique"
+    names = ["raw-a", "RAW-a", "raw a", "raw*a", "raw,a", "x" * 101, "x" * 102]
+    assert len({index_name(name) for name in names}) == len(names)
+
+
+def test_nothing_that_models_and_pages_say_becomes_markup():
+    paragraph, question = (
+        Paragraph("p", EVIL, EVIL),
+        Question(EVIL, EVIL, (EVIL,), ("p",), "x", EVIL),
+    )
+    trace = (Step(Retrieve(EVIL, 1), (paragraph,), False), Step(Generate(EVIL), EVIL, False))
+    outcome = Outcome("q", Prediction(EVIL, (paragraph,)), trace)
+    texts = [
+        show.answer_as_markdown(EVIL, outcome, question),
+        show.question_as_markdown(question, [paragraph]),
+    ]
+    for text in texts:
+        assert "<img" not in text and "$\\" not in text and "](" not in text and "\n# h" not in text
+        assert html.unescape(text).count("<img src=x onerror=alert(1)>") >= 3
+        assert text.count("$") == text.count("<span>$</span>")
+
+
+def test_a_formula_in_a_table_is_text():
+    shown = pd.DataFrame({"title": [EVIL]})._repr_html_()
+    assert '<table border="1" class="dataframe tex2jax_ignore mathjax_ignore">' in shown
+    assert "<img" not in shown
+
+
+def test_an_id_ends_no_code_span():
+    row = {"id": "a`\n\n<img>", "gold answer": "", "gold paragraphs": "", "paper's question": ""}
+    assert cases._about(row).startswith("`a <img>` · ")
+
+
+def test_a_terminal_is_not_steered():
+    step = Step(Generate("p"), "a\x1b[2J\x07\nb\u202e", False)
+    text = str(ask.Asked("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,))))
+    assert text == "1. generate → a [2J  b\nS answers: ]0;x y"
+
+
+def test_a_name_with_dollars_can_be_drawn(tmp_path):
+    figure, axis = subplots()
+    axis.set_title("model $x^{ of $")
+    figure.savefig(tmp_path / "a.png")
+
+
+def test_a_judgement_without_sense_is_left_out(tmp_path):
+    judge_sentence("ada", "a", 0, "true", folder=tmp_path)
+    with (tmp_path / "ada.jsonl").open("a") as file:
+        for verdict, item, sentence in (("<b>", "a", 1), ("true", ["a"], 1), ("true", "a", "1")):
+            line = f'"verdict": {verdict!r}, "item": {item!r}, "sentence": {sentence!r}'
+            file.write(("{" + line + ', "annotator": "ada"}\n').replace("'", '"'))
+    with pytest.warns(UserWarning, match="expected a judgement; the line is left out") as warned:
+        assert [one.sentence for one in read_judgements("ada", tmp_path)] == [0]
+    assert len(warned) == 3

@@ -1,0 +1,464 @@
+"""The records of data sets, and official raw files read as questions and paragraphs, with small
+files in the same format. test_pooled.py has the real samples.
+"""
+
+import bz2
+import json
+import math
+import re
+import sys
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from ircotlib import datasets
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.datasets import all_datasets, files, find_dataset
+from ircotlib.datasets.abstracts import ABSTRACTS, FOLDER
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.full import make_full_corpus
+from ircotlib.datasets.hotpotqa import read_hotpotqa
+from ircotlib.datasets.musique import read_musique
+from ircotlib.datasets.own import write_own
+from ircotlib.datasets.scoring import score
+from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.files.paths import ROOT
+
+GRAVITY = ["Lost Gravity", ["Lost Gravity is a roller coaster.", " It was made by Mack Rides. "]]
+MACK = ["Mack Rides", ["Mack Rides is a German company."]]
+WALIBI = ["Walibi", ["Walibi is a park."]]
+HOTPOT = {
+    "_id": "5a",
+    "question": "In what country was Lost Gravity manufactured?",
+    "answer": "Germany",
+    "type": "bridge",
+    "level": "hard",
+    "supporting_facts": [["Mack Rides", 0], ["Lost Gravity", 0], ["Lost Gravity", 1]],
+    "context": [WALIBI, GRAVITY, MACK],
+}
+WIKI = HOTPOT | {
+    "type": "compositional",
+    "evidences": [],
+    "answer_id": "Q183",
+    "entity_ids": "Q1_Q2",
+    "evidences_id": [],
+}
+MUSIQUE = {
+    "id": "2hop__1_2",
+    "question": "Who is the employer of its author?",
+    "answer": "Yale",
+    "answer_aliases": ["Yale University", "Yale"],
+    "answerable": True,
+    "paragraphs": [
+        {
+            "idx": 0,
+            "title": "Yale",
+            "paragraph_text": "Yale is in New Haven.",
+            "is_supporting": False,
+        },
+        {
+            "idx": 1,
+            "title": "Yale",
+            "paragraph_text": "David Gelernter works at Yale. ",
+            "is_supporting": True,
+        },
+        {
+            "idx": 2,
+            "title": "America-Lite",
+            "paragraph_text": "It is by David Gelernter.",
+            "is_supporting": True,
+        },
+    ],
+    "question_decomposition": [],
+}
+
+
+def write(path, records):
+    """Write records in the official format that the file's name implies: JSON lines or one list."""
+    rows = [json.dumps(record, ensure_ascii=False) for record in records]
+    path.write_text(
+        "".join(row + "\n" for row in rows) if path.suffix == ".jsonl" else f"[{', '.join(rows)}]",
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_hotpotqa_in_the_distractor_setting(tmp_path):
+    [(question, context)] = read_hotpotqa(write(tmp_path / "dev.json", [HOTPOT]))
+    assert [paragraph.title for paragraph in context] == ["Walibi", "Lost Gravity", "Mack Rides"]
+    assert context[1].text == "Lost Gravity is a roller coaster. It was made by Mack Rides."
+    gold = (context[2].id, context[1].id)  # in the order of the supporting facts, each once
+    assert question == Question("5a", HOTPOT["question"], ("Germany",), gold, "hotpotqa", "bridge")
+
+
+def test_hotpotqa_in_the_fullwiki_setting_takes_gold_from_the_corpus(tmp_path):
+    path = write(tmp_path / "fullwiki.json", [HOTPOT | {"context": [WALIBI]}])
+    [(question, context)] = read_hotpotqa(
+        path, corpus_ids={"Lost Gravity": "p1", "Mack Rides": "p2", "Walibi": "p3"}
+    )
+    assert question.gold == ("p2", "p1") and len(context) == 1
+    with pytest.raises(
+        ValueError,
+        match=r"record 1, field 'supporting_facts': .*found 'Mack Rides'.*pass corpus_ids",
+    ):
+        read_hotpotqa(path)
+    with pytest.raises(ValueError, match="found 'Mack Rides'"):
+        read_hotpotqa(path, corpus_ids={"Lost Gravity": "p1"})
+
+
+def test_a_question_without_id_gets_one_from_its_text(tmp_path):
+    other = HOTPOT | {"_id": None, "question": "Another?"}
+    [(first, _), (second, _), (again, _)] = read_hotpotqa(
+        write(tmp_path / "dev.json", [HOTPOT | {"_id": None}, other, HOTPOT | {"_id": None}])
+    )
+    assert first.id == again.id == "hotpotqa-de9480fbdeec602d"
+    assert second.id != first.id
+
+
+def test_2wikimultihopqa_joins_sentences_by_spaces_and_knows_aliases(tmp_path):
+    context = [["Lost Gravity", ["It is a coaster.", "It is by Mack Rides."]], MACK]
+    path = write(
+        tmp_path / "dev.json",
+        [WIKI | {"context": context}, WIKI | {"_id": "5b", "answer_id": None}],
+    )
+    (question, paragraphs), _ = read_2wikimultihopqa(path)
+    assert paragraphs[0].text == "It is a coaster. It is by Mack Rides."
+    assert (question.answers, question.dataset, question.kind) == (
+        ("Germany",),
+        "2wikimultihopqa",
+        "compositional",
+    )
+    (tmp_path / "id_aliases.json").write_text(
+        '{"Q_id": "Q183", "aliases": ["FRG", "Germany", "BRD"], "demonyms": ["German"]}\n'
+    )
+    (question, _), (without, _) = read_2wikimultihopqa(path)
+    assert question.answers == ("Germany", "BRD", "FRG", "German")
+    assert without.answers == ("Germany",)
+
+
+def test_musique_leaves_out_unanswerable_questions(tmp_path):
+    path = write(
+        tmp_path / "dev.jsonl", [MUSIQUE | {"id": "3hop1__9", "answerable": False}, MUSIQUE]
+    )
+    [(question, context)] = read_musique(path)
+    assert (
+        context[1].text == "David Gelernter works at Yale."
+        and len({paragraph.id for paragraph in context}) == 3
+    )
+    gold = (context[1].id, context[2].id)
+    assert question == Question(
+        "2hop__1_2", MUSIQUE["question"], ("Yale", "Yale University"), gold, "musique", "2hop"
+    )
+
+
+def without(record, name):
+    return {key: value for key, value in record.items() if key != name}
+
+
+BROKEN = [
+    (
+        read_hotpotqa,
+        [HOTPOT, without(HOTPOT, "answer")],
+        "record 2, field 'answer': expected this field, found only '_id, question",
+    ),
+    (
+        read_hotpotqa,
+        [without(HOTPOT, "_id")],
+        "record 1, field '_id': expected this field, found only",
+    ),
+    (
+        read_hotpotqa,
+        [HOTPOT | {"question": 7}],
+        "record 1, field 'question': expected a text, found 7",
+    ),
+    (
+        read_hotpotqa,
+        [HOTPOT | {"context": {"title": []}}],
+        "record 1, field 'context': expected a list, found {'title': []}",
+    ),
+    (
+        read_hotpotqa,
+        [HOTPOT | {"context": [["Lost Gravity", "It is."]]}],
+        "field 'context[0][1]': expected a list, found 'It is.': get the file again, or correct",
+    ),
+    (
+        read_hotpotqa,
+        [HOTPOT | {"context": [["A", [1]]]}],
+        "field 'context[0][1][0]': expected a text, found 1: get the file again, or correct it",
+    ),
+    (
+        read_hotpotqa,
+        [HOTPOT | {"supporting_facts": ["Lost Gravity"]}],
+        "'supporting_facts[0]': expected a list, found 'Lost Gravity'",
+    ),
+    (
+        read_hotpotqa,
+        [HOTPOT | {"supporting_facts": [["Walibo", 0]]}],
+        "field 'supporting_facts': expected titles of paragraphs in the context",
+    ),
+    (
+        read_hotpotqa,
+        [WIKI],
+        "field 'type': expected 'bridge' or 'comparison', found 'compositional': is it another"
+        " data set's file?",
+    ),
+    (
+        read_hotpotqa,
+        ["text"],
+        "record 1: expected a JSON object, found 'text': get the file again",
+    ),
+    (
+        read_2wikimultihopqa,
+        [HOTPOT],
+        "field 'type': expected 'compositional', 'comparison', 'inference' or"
+        " 'bridge_comparison', found 'bridge'",
+    ),
+    (
+        read_musique,
+        [MUSIQUE, without(MUSIQUE, "answerable")],
+        "line 2, field 'answerable': expected this field, found only",
+    ),
+    (
+        read_musique,
+        [MUSIQUE | {"answer_aliases": "Yale"}],
+        "line 1, field 'answer_aliases': expected a list, found 'Yale'",
+    ),
+    (
+        read_musique,
+        [MUSIQUE | {"paragraphs": [{"title": "Yale"}]}],
+        "line 1, field 'paragraphs[0].paragraph_text': expected this field, found only 'title'",
+    ),
+    (
+        read_musique,
+        [MUSIQUE | {"paragraphs": MUSIQUE["paragraphs"][:1]}],
+        "expected paragraphs with is_supporting true, found none among 1",
+    ),
+    (
+        read_musique,
+        [HOTPOT],
+        "line 1, field 'answerable': expected this field, found only '_id, question",
+    ),
+    (
+        read_musique,
+        [[HOTPOT]],
+        "line 1: expected a JSON object, found [{'_id': '5a'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("read", "records", "message"), BROKEN)
+def test_a_record_out_of_format_is_named_with_its_field(tmp_path, read, records, message):
+    path = write(tmp_path / ("dev.jsonl" if read is read_musique else "dev.json"), records)
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        read(path)
+    assert str(error.value).startswith(str(path))
+
+
+def test_a_file_cut_off_or_of_another_kind_is_named(tmp_path):
+    whole = write(tmp_path / "dev.json", [HOTPOT | {"question": "Où ?"}]).read_bytes()
+    for content in (
+        whole[:-20],
+        whole[: whole.index("ù".encode()) + 1],
+        b"",
+        json.dumps(MUSIQUE).encode() * 2,
+    ):
+        (tmp_path / "dev.json").write_bytes(content)
+        with pytest.raises(
+            ValueError,
+            match=r"dev.json: expected one JSON list of questions, found \d+ bytes.*cut off",
+        ):
+            read_hotpotqa(tmp_path / "dev.json")
+    (tmp_path / "dev.json").write_text(json.dumps(MUSIQUE))
+    with pytest.raises(
+        ValueError, match="dev.json: expected one JSON list of questions, found {'id': '2hop__1_2'"
+    ):
+        read_2wikimultihopqa(tmp_path / "dev.json")
+    path = write(tmp_path / "dev.jsonl", [MUSIQUE, MUSIQUE])
+    path.write_text(path.read_text()[:-30])
+    with pytest.raises(ValueError, match="dev.jsonl, line 2: expected one JSON object, found"):
+        read_musique(path)
+
+
+# A user's own
+
+OWN = {"id": "1", "question": "Who?", "answers": ["Ann", "A.", "Ann"], "paragraphs": []}
+SAYS = {"title": "A", "text": "It is Ann."}
+
+
+def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
+    (tmp_path / "own").mkdir()
+    two = [SAYS | {"is_supporting": True}, {"title": "B", "text": "b", "is_supporting": False}]
+    rows = [OWN | {"paragraphs": two, "kind": "2hop"}, OWN | {"id": "2", "paragraphs": [SAYS]}]
+    write(tmp_path / "own/questions.jsonl", rows)
+    [one, other], paragraphs = read_dataset("own", tmp_path)
+    assert [paragraph.title for paragraph in paragraphs] == ["A", "B"]
+    assert (one.answers, one.gold, one.kind) == (("Ann", "A."), (paragraphs[0].id,), "2hop")
+    assert (other.gold, other.kind, other.dataset) == ((), "", "own")
+    assert score(one, Prediction("a.", (paragraphs[0],)))["recall"] == 1
+    assert math.isnan(score(other, Prediction("x", (paragraphs[0],)))["recall"])
+    again = write_own(
+        tmp_path / "again", find_dataset("own").read(tmp_path / "own/questions.jsonl")
+    )
+    assert read_dataset("own", again) == ([one, other], paragraphs)
+
+
+def test_the_line_of_the_docs_is_read(tmp_path):
+    page = (ROOT / "docs/data.md").read_text(encoding="utf-8")
+    (tmp_path / "questions.jsonl").write_text(re.search(r"```jsonl\n(.+\n)```", page)[1])
+    [question], [paragraph] = read_dataset("own", tmp_path)
+    assert (question.answers, question.gold) == (("Ann", "A."), (paragraph.id,))
+
+
+WRONG_OWN = [
+    (OWN | {"answers": []}, r"line 1, field 'answers': expected a list of at least 1, found \[\]"),
+    (OWN | {"answers": ["Ann", 5]}, r"field 'answers\[1\]': expected a text, found 5"),
+    (OWN | {"answers": "Ann"}, "field 'answers': expected a list, found 'Ann'"),
+    (OWN | {"id": 1}, "field 'id': expected a text, found 1"),
+    (OWN | {"kind": 2}, "field 'kind': expected a text, found 2"),
+    (OWN | {"paragraphs": ["A"]}, r"field 'paragraphs\[0\]': expected a JSON object, found 'A'"),
+    (
+        OWN | {"paragraphs": [SAYS, {"title": "B"}]},
+        r"field 'paragraphs\[1\].text': expected this field",
+    ),
+    (
+        OWN | {"paragraphs": [SAYS | {"is_supporting": "no"}]},
+        r"field 'paragraphs\[0\].is_supporting': expected true or false, found 'no'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("row", "message"), WRONG_OWN)
+def test_a_wrong_line_of_own_questions_is_told(row, message, tmp_path):
+    path = write(tmp_path / "questions.jsonl", [row])
+    with pytest.raises(ValueError, match=message) as error:
+        read_dataset("own", tmp_path)
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+# The records
+
+
+def test_the_folder_lists_its_data_sets_in_their_order():
+    of_ircot = ["hotpotqa", "2wikimultihopqa", "musique", "iirc"]
+    of_searchain = ["strategyqa", "zsre", "trex", "fever", "eli5"]
+    assert [*all_datasets()] == [*of_ircot, *of_searchain, "own"]
+    for name, dataset in all_datasets().items():
+        assert dataset.name == name
+        multihop = name in ("hotpotqa", "2wikimultihopqa", "musique")
+        measured = ["f1", "em", *["cover_em"] * multihop]
+        assert name in of_searchain or [*dataset.scores] == measured
+        corpus = {"own": None} | dict.fromkeys(of_searchain, "kilt")
+        assert (dataset.full and dataset.full.name) == corpus.get(name, name)
+    with pytest.raises(FrozenInstanceError):
+        dataset.title = "Other"
+    with pytest.raises(FrozenInstanceError):
+        find_dataset("musique").full.count = 1
+
+
+MINE = '''"""My questions, as JSON lines of question, answers and paragraphs."""
+
+from ircotlib.data import Question, read_jsonl
+from ircotlib.datasets import Dataset
+from ircotlib.datasets.abstracts import ABSTRACTS
+from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.metrics import exact_match, squad_f1
+
+
+def read_mine(path):
+    for number, row in enumerate(read_jsonl(path), start=1):
+        context = [make_paragraph(title, text) for title, text in row["paragraphs"]]
+        answers = tuple(row["answers"])
+        yield Question(f"mine-{number}", row["question"], answers, (), "mine"), context
+
+
+DATASET = Dataset(
+    name="mine",
+    title="My questions",
+    files=("mine.jsonl",),
+    source="my own disk",
+    read=read_mine,
+    scores={"em": exact_match, "f1": squad_f1, "letters": lambda text, answers: len(text) / 100},
+    full=ABSTRACTS,
+)
+'''
+ROWS = [
+    {"question": "Who?", "answers": ["Ann", "A."], "paragraphs": [["A", "It is Ann."], ["B", "b"]]},
+    {"question": "Where?", "answers": ["Ulm"], "paragraphs": [["B", "b"], ["U", "In Ulm."]]},
+]
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A data set defined by one file in another folder, and its questions."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "questions_of_mine.py").write_text(MINE, encoding="utf-8")
+    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(folder)])
+    yield write(tmp_path / "mine.jsonl", ROWS)
+    sys.modules.pop("ircotlib.datasets.questions_of_mine", None)
+
+
+def test_a_data_set_is_added_by_one_file(mine, tmp_path):
+    assert len(MINE.splitlines()) == 25
+    assert [*all_datasets()][-1] == "mine" and find_dataset("mine").title == "My questions"
+    questions, paragraphs = read_dataset("mine", tmp_path)
+    assert [question.text for question in questions] == ["Who?", "Where?"]
+    assert [paragraph.title for paragraph in paragraphs] == ["A", "B", "U"]
+    found = score(questions[0], Prediction("Ann B", (paragraphs[1],), ("Hm.",)))
+    assert math.isnan(found.pop("recall"))
+    expected = {"em": 0, "f1": 2 / 3, "letters": 0.05, "paragraphs": 1, "steps": 1}
+    assert found == pytest.approx(expected) and [*found] == [*expected]
+    mine.unlink()
+    with pytest.raises(FileNotFoundError, match="of mine: .* get mine.jsonl from my own disk"):
+        read_dataset("mine", tmp_path)
+
+
+def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "DATA", tmp_path / "data")
+    shard = tmp_path / FOLDER / "AA/wiki_00.bz2"
+    shard.parent.mkdir(parents=True)
+    lines = (json.dumps({"title": title, "text": [title]}) for title in ("Lost Gravity", "B"))
+    shard.write_bytes(bz2.compress("\n".join(lines).encode()))
+    made = make_full_corpus(ABSTRACTS, tmp_path, tmp_path / "data/corpora/hotpotqa-full", 2)
+    record = HOTPOT | {"supporting_facts": [["Lost Gravity", 0]]}
+    write(tmp_path / "hotpot_dev_distractor_v1.json", [record])
+    for name in ("mine", "hotpotqa"):
+        questions, corpus = read_dataset(name, tmp_path, "full")
+        assert (corpus.folder, corpus.fingerprint) == (made.folder, made.fingerprint)
+    assert questions[0].gold == (corpus[0].id,)  # by title: the context's text is another
+
+
+def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_path, monkeypatch):
+    none = replace(find_dataset("mine"), full=None)
+    monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", none)
+    with pytest.raises(ValueError, match="found no full corpus of mine, expected .*corpus pooled"):
+        read_dataset("mine", tmp_path / "nowhere", "full")
+    with pytest.raises(ValueError, match="found corpus 'whole', expected pooled or full"):
+        read_dataset("mine", tmp_path / "nowhere", "whole")
+    write(mine, [ROWS[0] | {"paragraphs": []}])
+    with pytest.raises(
+        ValueError, match="mine.jsonl: expected contexts .*open it with corpus full"
+    ):
+        read_dataset("mine", tmp_path)
+
+
+def test_two_data_sets_of_one_name_are_told(mine, monkeypatch):
+    twin = replace(find_dataset("mine"), name="musique")
+    monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", twin)
+    with pytest.raises(ValueError, match="found 2 data sets named 'musique', expected one"):
+        all_datasets()
+
+
+def test_a_prediction_gets_recall_the_scores_of_its_data_set_and_counts():
+    question = Question("q", "Who?", ("yes",), ("a", "b"), "hotpotqa")
+    found = (Paragraph("b", "B", ""), Paragraph("c", "C", ""))
+    scores = score(question, Prediction("yes, both", found, ("One.", "Two.")))
+    expected = {"recall": 0.5, "f1": 0, "em": 0, "cover_em": 1, "paragraphs": 2, "steps": 2}
+    assert scores == expected and [*scores] == [*expected]
+    squad = replace(question, dataset="musique")
+    assert score(squad, Prediction("yes, both", found))["f1"] == pytest.approx(2 / 3)
+    assert score(squad, Prediction("yes", found), released=True)["em"] == 1
+    with pytest.raises(
+        ValueError, match="unknown data set 'squad'; expected one of hotpotqa, 2wiki"
+    ):
+        score(replace(question, dataset="squad"), Prediction("yes"))

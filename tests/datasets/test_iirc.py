@@ -1,0 +1,536 @@
+"""IIRC: small files in the official format, and runs on a bench with them, including main passages
+and pages.
+"""
+
+import json
+import random
+import re
+import shutil
+import tracemalloc
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+
+from ircotlib.data import Prediction, Question, read_jsonl, write_jsonl
+from ircotlib.datasets import articles
+from ircotlib.datasets.articles import page_lines, page_paragraph, read_articles
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.iirc import read_iirc
+from ircotlib.datasets.scoring import score
+from ircotlib.files.paths import PROMPTS
+from ircotlib.metrics import drop_exact_match, drop_f1
+from ircotlib.parameters import read_parameters
+from ircotlib.running.experiment import run_system
+from ircotlib.running.setup import open_bench, program_of
+from ircotlib.systems import all_systems
+from ircotlib.systems.main_passage import read_titles
+
+PASSAGE = "Fišer studied in Zagreb, at the academy and at the Mozarteum. "
+FOUNDED = "The academy was founded in 1829 as the school of the Musikverein, in the old town."
+MOVED = "In 2014 the academy moved to a new building that was made for it, not far away."
+MOZARTEUM = (
+    "The Mozarteum University is a school of music and the arts in Salzburg, founded in 1841."
+)
+ARTICLES = {
+    "academy of music, zagreb": '<a href="Zagreb">Zagreb</a> has it.\n\n'
+    f"{FOUNDED}\n<ul>\n<li>Staff &amp; us</li></ul>\n{MOVED}\n{FOUNDED}",
+    "mozarteum": MOZARTEUM.replace("Salzburg", '<a href="Salzburg">Salzburg</a>').replace(
+        "school", "<b>school</b>"
+    ),
+    "ábrahám": "Ábrahám is a name that people have, here and there &#8211; and in many countries"
+    " of the world.",
+    "nothing": "",
+}
+
+
+def question(**fields):
+    spans = [{"text": "1829", "passage": "academy of music, zagreb", "start": 30, "end": 34}]
+    academy, snippet = "Academy of Music, Zagreb", "founded in  1829\nas the school"
+    context = [
+        {"text": "Fišer studied in Zagreb", "passage": "main", "indices": [0, 23]},
+        {"text": snippet, "passage": academy, "indices": [16, 45]},
+    ]
+    record = {
+        "qid": "q_1",
+        "question": "When was the academy founded?",
+        "question_links": [academy],
+    }
+    return record | {"answer": {"type": "span", "answer_spans": spans}, "context": context} | fields
+
+
+def answer(kind, **fields):
+    return {"answer": {"type": kind, **fields}}
+
+
+def spans(*texts):
+    return answer(
+        "span",
+        answer_spans=[{"text": text, "passage": "main", "start": 0, "end": 1} for text in texts],
+    )
+
+
+def write(folder, *questions, articles=ARTICLES):
+    folder.mkdir(exist_ok=True)
+    links = [{"target": "Mozarteum", "indices": [51, 60]}]
+    passage = {
+        "pid": "p_0",
+        "title": "Ivana Fišer",
+        "text": PASSAGE,
+        "links": links,
+        "questions": list(questions),
+    }
+    (folder / "dev.json").write_text(json.dumps([passage]))
+    (folder / "context_articles.json").write_text(json.dumps(articles))
+    return folder / "dev.json"
+
+
+def write_articles(folder, articles):
+    """Write only the file of the official pages."""
+    write(folder, articles=articles)
+    return folder / "context_articles.json"
+
+
+def read(path, released=False):
+    """The questions of a file; none of them has a context."""
+    examples = read_iirc(path, released)
+    assert all(context == () for _, context in examples)
+    return [question for question, _ in examples]
+
+
+def test_a_question_has_its_main_passage_and_its_gold_paragraph(tmp_path):
+    questions = read(write(tmp_path, question()))
+    passage = page_paragraph("Ivana Fišer", PASSAGE.strip())
+    gold = page_paragraph("academy of music, zagreb", FOUNDED)
+    assert questions == [
+        Question(
+            "q_1", "When was the academy founded?", ("1829",), (gold.id,), "iirc", "span", passage
+        )
+    ]
+    corpus = read_articles(tmp_path / "context_articles.json")
+    assert [(p.title, p.text) for p in corpus if p.id == gold.id] == [
+        ("academy of music, zagreb", FOUNDED)
+    ]
+
+
+def test_questions_with_passages_survive_writing_and_reading(tmp_path):
+    questions = read(write(tmp_path, question()))
+    written = [*questions, Question("q", "Who?", ("he", "him"), ("p",), "mini")]
+    write_jsonl(tmp_path / "questions.jsonl", written)
+    assert list(read_jsonl(tmp_path / "questions.jsonl", Question)) == written
+    (tmp_path / "questions.jsonl").write_text(
+        (tmp_path / "questions.jsonl").read_text().replace('"text": "Fi', '"words": "Fi')
+    )
+    with pytest.raises(
+        ValueError, match="questions.jsonl, line 1: expected one Question as a JSON object"
+    ):
+        list(read_jsonl(tmp_path / "questions.jsonl", Question))
+
+
+@pytest.mark.parametrize(
+    ("given", "answers"),
+    [
+        (spans(" Croatia "), ("Croatia",)),
+        (spans("Cooksville, Illinois", "Malmö"), ('["Cooksville, Illinois", "Malmö"]',)),
+        (answer("value", answer_value="53 ", answer_unit="years"), ("53", "53 years")),
+        (answer("value", answer_value="53", answer_unit=""), ("53",)),
+        (answer("value", answer_value="53"), ("53",)),
+        (answer("binary", answer_value="yes"), ("yes",)),
+    ],
+)
+def test_an_answer_of_each_type(tmp_path, given, answers):
+    [found] = read(write(tmp_path, question(**given)))
+    assert (found.answers, found.kind) == (answers, given["answer"]["type"])
+    assert all(
+        drop_exact_match(text, found.answers) == drop_f1(text, found.answers) == 1
+        for text in answers
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "answers"),
+    [
+        (spans(" “Łódź” of the ﬁlm "), ('"Łódź" of the film',)),
+        (spans("“Cooksville”, Illinois", "MalmÃ¶"), (r'["\"Cooksville\", Illinois", "Malmö"]',)),
+        (answer("value", answer_value="53 ", answer_unit="years"), ("53",)),
+        (answer("binary", answer_value="yes"), ("yes",)),
+    ],
+)
+def test_an_answer_as_the_released_program_takes_it(tmp_path, given, answers):
+    [found] = read(write(tmp_path, question(**given)), released=True)
+    assert found.answers == answers
+    assert read_dataset("iirc", tmp_path, released=True)[0] == [found]
+
+
+@pytest.mark.parametrize(
+    ("prediction", "answer", "em", "released_em"),
+    [
+        ("“Łódź” of the film", '"Łódź" of the ﬁlm', 0, 1),  # both sides are repaired
+        ('["Malmö, Sweden", "Lund"]', '["Malmö, Sweden", "Lund"]', 1, 0),  # cut at every comma
+        ("[Lund, Malmö]", '["Malmö", "Lund"]', 1, 1),
+        ("Malmö, Sweden", "Malmö Sweden", 1, 1),
+        ("53.0", "53", 1, 1),
+    ],
+)
+def test_a_prediction_as_the_released_program_scores_it(
+    tmp_path, prediction, answer, em, released_em
+):
+    texts = json.loads(answer) if answer.startswith("[") else [answer]
+    write(tmp_path, question(**spans(*texts)))
+    for released, expected in ((False, em), (True, released_em)):
+        [[asked], _] = read_dataset("iirc", tmp_path, released=released)
+        assert score(asked, Prediction(prediction), released)["em"] == expected
+        assert (score(asked, Prediction(prediction), released)["f1"] == 1) == expected
+
+
+def test_only_answerable_questions_are_read(tmp_path):
+    path = write(
+        tmp_path, question(**answer("none")), question(qid="q_2"), question(**answer("bad"))
+    )
+    assert [found.id for found in read(path)] == ["q_2"]
+
+
+def test_a_question_without_id_gets_one_from_passage_and_text(tmp_path):
+    first, again, other = read(
+        write(tmp_path, question(qid=None), question(qid=None), question(qid=None, question="Who?"))
+    )
+    assert first.id == again.id != other.id
+    assert re.fullmatch("iirc-[0-9a-f]{16}", first.id)
+
+
+def context(*pairs):
+    return {
+        "context": [
+            {"text": text, "passage": passage, "indices": [0, 1]} for text, passage in pairs
+        ]
+    }
+
+
+def test_gold_is_one_paragraph_for_each_context(tmp_path):
+    academy = "academy of music, zagreb"
+    contexts = context(
+        ("a school of music", "Mozarteum"),
+        ("moved to new buildings", academy),
+        ("2014", academy),
+        (PASSAGE, "main"),
+    )
+    [found] = read(write(tmp_path, question(**contexts)))
+    assert found.gold == (
+        page_paragraph("mozarteum", MOZARTEUM).id,
+        page_paragraph(academy, MOVED).id,
+    )
+
+
+def test_gold_where_the_page_is_empty_or_the_main_passage_is_all(tmp_path):
+    first, second = (
+        question(**context(("some words", "Nothing"))),
+        question(qid="q_2", **context((PASSAGE, "main"))),
+    )
+    questions = read(write(tmp_path, first, second))
+    corpus = {paragraph.id for paragraph in read_articles(tmp_path / "context_articles.json")}
+    assert questions[0].gold == (page_paragraph("nothing", "some words").id,)
+    assert not corpus & set(questions[0].gold)
+    assert questions[1].gold == (questions[1].passage.id,)
+
+
+# The pages
+
+
+def test_paragraphs_are_the_lines_of_over_ten_words(tmp_path):
+    found = list(read_articles(write_articles(tmp_path, ARTICLES)))
+    assert {(p.title, p.text) for p in found} == {
+        ("academy of music, zagreb", FOUNDED),
+        ("academy of music, zagreb", MOVED),
+        ("mozarteum", MOZARTEUM),
+        (
+            "ábrahám",
+            "Ábrahám is a name that people have, here and there – and in many countries"
+            " of the world.",
+        ),
+    }
+    assert len({p.id for p in found}) == len(found) == 4  # a line that a page repeats counts once
+    assert [p.title for p in found] == ["academy of music, zagreb"] * 2 + ["mozarteum", "ábrahám"]
+    ten, eleven = " ".join("abcdefghij"), " ".join("abcdefghijk")
+    assert [
+        p.text for p in read_articles(write_articles(tmp_path, {"T": f"{ten}\n {eleven} \n\n"}))
+    ] == [eleven]
+
+
+def test_the_place_of_a_paragraph_on_its_page_does_not_show(tmp_path):
+    lines = [
+        f"line {number} of a page has words enough to be a paragraph of its own"
+        for number in range(40)
+    ]
+    there, back = (
+        list(read_articles(write_articles(tmp_path, {"page": "\n".join(order)})))
+        for order in (lines, lines[::-1])
+    )
+    assert there == back
+    assert sorted(p.text for p in there) == sorted(lines) and [p.text for p in there] != lines
+
+
+def test_a_title_that_comes_twice_counts_once(tmp_path):
+    path = tmp_path / "context_articles.json"
+    line = "{} is a line of a page with more than ten words in it"
+    pages = [
+        ("Malmö", line.format("one")),
+        ("malmö", line.format("two")),
+        ("Lund", line.format("one")),
+        ("Lund", ""),
+    ]
+    path.write_text(
+        "{" + ", ".join(f"{json.dumps(title)}: {json.dumps(text)}" for title, text in pages) + "}"
+    )
+    assert [(p.title, p.text) for p in read_articles(path)] == [
+        ("malmö", pages[0][1]),
+        ("lund", pages[2][1]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("html", "lines"),
+    [
+        ('a <a href="x" title="b > c">d</a> e', ["a d e"]),
+        (
+            "R&amp;D &lt;b&gt; &eacute; &#233; &#x2013; AT&T &nosuch;",
+            ["R&D <b> é é – AT&T &nosuch;"],
+        ),
+        ("<p>one</p>\n<ul>\n<li>two\n<li>three</ul>", ["one", "", "two", "three"]),
+        ("<b>no <i>end", ["no end"]),
+        ("a < b, c > d, 1 <2", ["a < b, c > d, 1 <2"]),
+        ("a<!-- b\n c -->d<br/>e", ["ade"]),
+        ("<style>p {}</style>a<script>if (1 < 2) b()</script>c", ["ac"]),
+        ("a <![if x]> b <![endif]> <![CDATA[c]]>", ["a <![if x]> b <![endif]> <![CDATA[c]]>"]),
+        ("</b></p>a", ["a"]),
+        ("", [""]),
+    ],
+)
+def test_html_as_text(html, lines):
+    assert page_lines(html) == lines
+
+
+def test_pages_of_simple_tags_are_read_as_the_parser_reads_them():
+    rng, simple = random.Random(2), 0
+    pieces = ['<a href="Lund">', "</a>", "<b>", "</b>", "<p>", "<li>", "<br>", '<a href="a>b">']
+    pieces += ["<", ">", '"', "x", "1", " ", "\n", "&", "&amp;", "&am", "p;", "&#233", "&eacute;"]
+    for _ in range(3000):
+        html = "".join(rng.choices(pieces, k=rng.randint(0, 9)))
+        simple += not any("<" in text for text in articles.SIMPLE_TAG.split(html))
+        assert page_lines(html) == page_lines(f"<i/>{html}"), html  # which is not a simple tag
+    assert 1000 < simple < 2900
+
+
+def test_a_large_file_is_read_bit_by_bit(tmp_path):
+    path = tmp_path / "context_articles.json"
+    line = " ".join(f"word{number}" for number in range(500))
+    text = json.dumps("\n".join(f"{line} {number}" for number in range(5)))
+    with path.open("w") as file:
+        for page in range(300):
+            file.write(f'{"{" if page == 0 else ","}"page {page}": {text}')
+        file.write("}")
+    tracemalloc.start()
+    count = sum(1 for _ in read_articles(path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 300 * 5 and path.stat().st_size > 20 * peak
+    path.write_bytes(path.read_bytes()[:-100])
+    paragraphs = read_articles(path)
+    assert len(list(islice(paragraphs, 299 * 5))) == 299 * 5
+    with pytest.raises(
+        ValueError,
+        match=r"context_articles.json: this JSON cannot be read to its end \(.*\): the file is",
+    ):
+        next(paragraphs)
+
+
+BROKEN = [
+    (
+        {"answer": None},
+        "question 1, field 'answer': expected a JSON object, found None",
+    ),
+    (
+        answer("spam"),
+        "question 1, field 'answer.type': expected 'span', 'value', 'binary', 'none' or 'bad',"
+        " found 'spam'",
+    ),
+    (
+        answer("span"),
+        "question 1, field 'answer', field 'answer_spans': expected this field, found only 'type'",
+    ),
+    (spans(" "), "field 'answer_spans': expected at least one span with a text, found ['']"),
+    (
+        answer("span", answer_spans=["x"]),
+        "field 'answer_spans[0]': expected a JSON object, found 'x'",
+    ),
+    (
+        answer("value", answer_value=53),
+        "field 'answer', field 'answer_value': expected a text, found 53",
+    ),
+    ({"question": 7}, "record 1, question 1, field 'question': expected a text, found 7"),
+    ({"qid": 7}, "record 1, question 1, field 'qid': expected a text, found 7"),
+    ({"context": {}}, "record 1, question 1, field 'context': expected a list, found {}"),
+    (
+        {"context": [{"text": "x"}]},
+        "question 1, field 'context[0].passage': expected this field, found only 'text'",
+    ),
+    (
+        {"context": [{"passage": "mozarteum"}]},
+        "question 1, field 'context[0].text': expected this field, found only 'passage'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), BROKEN)
+def test_a_record_out_of_format_is_named_with_its_field(tmp_path, fields, message):
+    path = write(tmp_path, question(**fields))
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        read_iirc(path)
+    assert str(error.value).startswith(f"{path}, record 1")
+
+
+def test_files_of_another_kind_are_named(tmp_path):
+    path = write(tmp_path, question(**context(("x", "Zadar"), ("x", "Split"))))
+    pages = tmp_path / "context_articles.json"
+    with pytest.raises(
+        ValueError,
+        match=r"context_articles.json: expected a page 'split' \(2 are missing\), which .*dev.json"
+        " refers to",
+    ):
+        read_iirc(path)
+    path.write_text('[{"title": "T", "text": "x"}]')
+    with pytest.raises(
+        ValueError,
+        match="record 1, field 'questions': expected this field, found only 'title, text'",
+    ):
+        read_iirc(path)
+    for content in ("[]", "{}", '["a"]', '"text"'):
+        pages.write_text(content)
+        with pytest.raises(
+            ValueError, match="context_articles.json: expected one JSON object {title: HTML}"
+        ):
+            list(read_articles(pages))
+    for content in ("", '{"a": "b"', "\x00"):
+        pages.write_text(content)
+        with pytest.raises(
+            ValueError, match="context_articles.json: this JSON cannot be read to its end"
+        ):
+            list(read_articles(pages))
+    pages.write_text('{"a": ["b"]}')
+    with pytest.raises(
+        ValueError, match=r"context_articles.json, page 'a': expected a text of HTML, found a list"
+    ):
+        list(read_articles(pages))
+
+
+# On a bench
+
+
+@pytest.fixture
+def parameters(tmp_path, monkeypatch):
+    """Parameters that open the small files, without demonstrations."""
+    monkeypatch.setattr("ircotlib.running.setup.DATA", tmp_path)
+    where = {"context": context(("Salzburg", "mozarteum"))["context"]}
+    other = question(qid="q_2", question="Where is the Mozarteum?", **where)
+    write(tmp_path / "iirc", question(), other)
+    changes = {"data_dir": str(tmp_path), "dev": 1, "test": 2, "reader": "direct"}
+    changes |= {"model": "data/models/mini-large", "context_tokens": None, "distractors": []}
+    return read_parameters("mini", changes)
+
+
+@pytest.fixture
+def bench(parameters):
+    """A bench with both questions for testing, and the first one also for tuning."""
+    opened = open_bench(parameters, "iirc", "04_ircot")
+    asked = sorted([*opened.dev, *opened.test], key=lambda question: question.id)
+    return replace(opened, dev=asked[:1], test=asked)
+
+
+def test_loading_names_what_is_missing(tmp_path):
+    with pytest.raises(
+        FileNotFoundError,
+        match="no questions of iirc: looked for dev.json in .*; get dev.json from https://allenai",
+    ):
+        read_dataset("iirc", tmp_path)
+    path = write(tmp_path / "iirc", question(), question())
+    with pytest.raises(ValueError, match="found 2 questions with the id 'q_1'"):
+        read_dataset("iirc", tmp_path)
+    path.with_name("context_articles.json").unlink()
+    with pytest.raises(
+        FileNotFoundError,
+        match="no pages of iirc: looked for .*context_articles.json; get .* from https",
+    ):
+        read_dataset("iirc", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("system", "setting"),
+    [("OneR", {"k": 3}), ("OneR QA", {"k": 3}), ("IRCoT", {"k": 2}), ("IRCoT QA", {"k": 2})],
+)
+def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, tmp_path, system, setting):
+    scores = run_system(bench, all_systems()[system], **setting)
+    assert scores["recall"].between(0, 1).all() and (scores["paragraphs"] <= 15).all()
+    (folder,) = (bench.runs / "test").iterdir()
+    lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
+    for line, asked in zip(lines, bench.test, strict=True):
+        wrote, *steps = line["trace"]
+        mapped = [step for step in steps if "nearest title" in step]
+        assert [step["nearest title"] for step in mapped] == read_titles(wrote["generate"])
+        pages = list(dict.fromkeys(title for step in mapped for title in step["found"])) or None
+        assert all(step.get("titles") == pages for step in steps if "retrieve" in step)
+        assert any("retrieve" in step for step in steps)
+        assert line["paragraphs"][0] == asked.passage.id
+    counts = json.loads((folder / "run.json").read_text())["counts"]
+    assert counts["NearestTitle"]["requests"] == sum(
+        "nearest title" in step for line in lines for step in line["trace"]
+    )
+    shutil.rmtree(folder)
+    assert run_system(bench, all_systems()[system], **setting).equals(scores)
+    counts = json.loads((folder / "run.json").read_text())["counts"]
+    assert [counts[kind]["computed"] for kind in ("Retrieve", "NearestTitle", "Generate")] == [
+        0,
+        0,
+        0,
+    ]
+
+
+def test_nor_qa_reads_the_main_passage_and_asks_for_no_titles(bench):
+    [asked] = bench.dev
+    program = program_of(bench, all_systems()["NoR QA"])(asked)
+    expected = f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\n"
+    expected += f"Q: Answer the following question.\n{asked.text}\nA:"
+    assert next(program).prompt == expected
+    with pytest.raises(StopIteration) as end:
+        program.send("1961")
+    assert end.value.value.paragraphs == (asked.passage,)
+
+
+@pytest.mark.parametrize(("system", "setting"), [("OneR", {"k": 2}), ("IRCoT", {"k": 2, "m": 2})])
+@pytest.mark.parametrize("style", ["flan_t5", "codex"])
+def test_titles_are_asked_for_with_the_authors_demonstrations(
+    shared, bench, parameters, system, setting, style
+):
+    folder = shared / "ircot_prompts"
+    shown = parameters.change(style=style, demonstrations=str(folder), distractors=[1])
+    play = program_of(
+        replace(bench, parameters=shown), all_systems()[system], **setting, demonstration_set=1
+    )
+    file = (folder / f"iirc/no_context_open_llm_retrieval_{style}.txt").read_text()
+    blocks = [block.split("\n", 1) for block in file.split("\n\n\n")]
+    ids = json.loads((PROMPTS / "demonstration_sets.json").read_text())["iirc"][1]
+    bodies = [body for id in ids for head, body in blocks if f'"{id}"' in head]
+    instruction = "Answer the following question.\n" if style == "flan_t5" else ""
+    text = next(play(bench.dev[0])).prompt.split("\n\n\n")
+    assert len(bodies) == 15 and text[:-1] == bodies[16 - len(text) :] and len(text) > 5
+    asked = "The question is: 'When was the academy founded?'. Generate titles of 3 Wikipedia pages"
+    assert text[-1] == (
+        f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\nQ: {instruction}"
+        f"{asked} that have relevant information to answer this question.\nA:"
+    )
+
+
+def test_a_question_with_a_passage_needs_a_model(parameters):
+    without = open_bench(parameters, "iirc", "02_index", with_model=False)
+    play = program_of(without, all_systems()["OneR"], k=3)
+    with pytest.raises(ValueError, match="found no model on the bench of iirc"):
+        next(play(without.test[0]))
+    assert next(play(replace(without.test[0], passage=None))).k == 3

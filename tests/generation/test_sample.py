@@ -1,0 +1,239 @@
+"""Samples of local models follow the model's distribution, whatever the batch, and no prompt is
+read twice. The models are shipped ones.
+"""
+
+import json
+import random
+from collections import Counter
+
+import pytest
+import torch
+from asking import ask, ask_one
+from scipy.stats import chisquare
+
+from ircot_laboratory.world.encyclopedia import make_world
+from ircotlib.files.paths import MODELS
+from ircotlib.generation.decode import decode
+from ircotlib.generation.draws import draws_of
+from ircotlib.generation.local import open_model
+from ircotlib.program import LINE, SENTENCE, Generate, Sample, Sampled, key
+from ircotlib.prompting.prompt import FLAN_T5, GPT3
+from ircotlib.running.cache import Calls
+from ircotlib.running.scheduler import run
+from ircotlib.text import first_sentence
+from training.t5.evaluate import draw_reading_test
+
+STOPS = [SENTENCE, LINE, ("was", "Q:"), None]
+
+
+@pytest.fixture(scope="module", params=["mini-base", "mini-causal"])
+def local(request):
+    model = open_model(MODELS / request.param)
+    model.threads = 1  # makes batches equally large on every machine
+    return model
+
+
+@pytest.fixture(scope="module")
+def prompts(local):
+    """Prompts about a laboratory's pages, of different lengths."""
+    style = FLAN_T5 if local.is_encoder_decoder else GPT3
+    world = make_world(11, 300, "hotpotqa")
+    tests = [draw_reading_test(world, "hotpotqa", n, 4, n, style) for n in (0, 1)]
+    return [example.prompt for drawn in tests for _, example in drawn]
+
+
+def logits_of(local, prompt, written):
+    """The logits of transformers before each written token and after the last: tokens x words."""
+    ids, after = torch.tensor([local.tokens.encode(prompt)]), torch.tensor([written]).long()
+    with torch.inference_mode():
+        if local.is_encoder_decoder:
+            start = torch.zeros(1, 1, dtype=torch.long)
+            return local.model(ids, decoder_input_ids=torch.cat([start, after], 1)).logits[0]
+        return local.model(torch.cat([ids, after], 1)).logits[0, ids.shape[1] - 1 :]
+
+
+def requests_of(prompts):
+    return [
+        Sample(prompt, 1 + at % 4, (0.5, 1.0, 2.0)[at % 3], STOPS[at % 4], 5 + at)
+        for at, prompt in enumerate(prompts)
+    ]
+
+
+def check_same(local, found, expected):
+    """Check that texts are equal, and log-probabilities too, up to rounding."""
+    for one, other in zip(map(local.decode, found), map(local.decode, expected), strict=True):
+        assert [sample.text for sample in one] == [sample.text for sample in other]
+        assert [s.log_probability for s in one] == pytest.approx(
+            [s.log_probability for s in other], rel=1e-4, abs=1e-5
+        )
+
+
+def test_the_batch_changes_nothing(local, prompts):
+    requests = requests_of(prompts)
+    alone = [ask_one(local, request) for request in requests]
+    check_same(local, ask(local, requests), alone)
+    order = random.Random(5).sample(range(len(requests)), len(requests))
+    shuffled = ask(local, [requests[at] for at in order])
+    check_same(local, shuffled, [alone[at] for at in order])
+    small = open_model(local.folder, batch_tokens=2_000, batch_rows=5)
+    check_same(small, ask(small, requests), alone)
+    assert len({sample.text for reply in alone for sample in local.decode(reply)}) > 10
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_draws_have_the_distribution_of_the_model(local, temperature):
+    """The first words of 4000 samples, against softmax(logits / temperature)."""
+    prompt = "Q: Who is the director of Silent Harbor?\nA:"
+    samples = local.decode(ask_one(local, Sample(prompt, 4000, temperature, None, 1)))
+    found = Counter(sample.text for sample in samples)
+
+    def p_value(temperature):
+        logits = logits_of(local, prompt, [])[-1].double()
+        expected = Counter()
+        for token, share in enumerate((logits / temperature).softmax(-1).tolist()):
+            expected[local.tokens.decode([token]).strip()] += 4000 * share
+        common = [text for text, number in expected.items() if number >= 5]
+        counts = [found[text] for text in common], [expected[text] for text in common]
+        return chisquare(*([*of, 4000 - sum(of)] for of in counts)).pvalue  # with all the rare ones
+
+    assert len(found) > 3 and p_value(temperature) > 0.01
+    assert p_value(temperature * 1.2) < 1e-4
+
+
+def test_log_probabilities_are_those_of_a_plain_pass_over_the_text(local, prompts):
+    for request in [Sample(prompts[5], 4, 1.5, None, 12), Sample(prompts[1], 3, 0.6, None, 40)]:
+        rows = [request] * request.n
+        written = dict(
+            decode(
+                local.model,
+                [local.tokens.encode(request.prompt)],
+                local._ends(rows),
+                draws_of([request]),
+                [0] * request.n,
+            )
+        )
+        samples = local.decode(ask_one(local, request))
+        assert len(samples) == request.n
+        for row, sample in enumerate(samples):
+            tokens = torch.tensor(written[row])
+            logs = logits_of(local, request.prompt, written[row]).log_softmax(-1)[: len(tokens)]
+            mean = logs.gather(1, tokens[:, None]).mean()
+            assert sample.log_probability == pytest.approx(float(mean), rel=1e-4)
+            assert sample.text == local.tokens.decode(written[row]).strip()
+
+
+def test_a_low_temperature_gives_the_most_probable_text(local, prompts):
+    greedy = ask(local, [Generate(prompt, SENTENCE, 30) for prompt in prompts])
+    for temperature in (1e-3, 1e-300, 5e-324):
+        drawn = ask(local, [Sample(prompt, 2, temperature, SENTENCE, 30) for prompt in prompts])
+        for reply, text in zip(drawn, greedy, strict=True):
+            assert [sample.text for sample in local.decode(reply)] == [local.decode(text)] * 2
+            assert json.loads(reply)["tokens"] == 2 * json.loads(text)["tokens"]
+
+
+def test_samples_stop_as_generate_does(local, prompts):
+    texts = {stop: [] for stop in STOPS}
+    for stop in STOPS:
+        for reply in ask(local, [Sample(prompt, 3, 1.5, stop, 25) for prompt in prompts]):
+            assert 3 <= json.loads(reply)["tokens"] <= 75
+            texts[stop] += [sample.text for sample in local.decode(reply)]
+    assert all(first_sentence(text) == text == text.strip() for text in texts[SENTENCE])
+    assert not any("\n" in text for text in texts[LINE])
+    assert not any("was" in text or "Q:" in text for text in texts[STOPS[2]])
+    assert any(first_sentence(text) != text for text in texts[None])
+    assert any("was" in text for text in texts[None])
+
+
+def test_a_prompt_is_read_once_and_no_row_computed_after_its_end(local, prompts):
+    local, read, passes = open_model(local.folder), [], []  # a model that has read nothing
+    local.threads = 1
+    reader = local.model.get_encoder() if local.is_encoder_decoder else local.model
+    reader.register_forward_pre_hook(
+        lambda module, _, given: read.append(given["input_ids"].shape), with_kwargs=True
+    )
+    local.model.register_forward_hook(lambda module, _, out: passes.append(out.logits.shape[:2]))
+    requests = [Sample(prompts[0], 5, 1.0, SENTENCE, 30), Sample(prompts[1], 3, 1.0, SENTENCE, 30)]
+    replies = [json.loads(reply) for reply in ask(local, requests)]
+    lengths = [reply["prompt_tokens"] for reply in replies]
+    assert lengths == [len(local.tokens.encode(prompt)) for prompt in prompts[:2]]
+    written = sum(reply["tokens"] for reply in replies) - 8  # after the first token of each
+    assert read[0] == (2, max(lengths)) and passes[0] == (2, 1)
+    if local.is_encoder_decoder:  # a row for each sample that goes on
+        assert len(read) == 1 and passes[1][0] <= 8
+        assert sum(rows for rows, _ in passes[1:]) == written
+    else:  # a row for each prompt, with a column for each sample that goes on
+        assert read[1:] == passes[1:] and passes[1][1] <= 5
+        assert passes[1:] == sorted(passes[1:], reverse=True)
+        assert written <= sum(rows * columns for rows, columns in passes[1:]) <= 1.7 * written
+
+
+def test_a_prompt_counts_in_a_batch_as_often_as_it_is_continued(local):
+    requests = [Sample("Q: Who?", n) for n in (3, 4, 2, 30, 1)]
+    length = len(local.tokens.encode("Q: Who?"))
+
+    def open_alone(**sizes):
+        model = open_model(local.folder, **sizes)
+        model.threads = 1
+        return model
+
+    assert open_alone(batch_rows=9).take(requests) == [0, 1, 2]
+    assert open_alone(batch_tokens=7 * length).take(requests) == [0, 1]
+    assert open_alone(batch_rows=9).take(requests[3:]) == [0]
+
+
+def test_samples_are_replayed_without_the_model(local, prompts, tmp_path):
+    def program(prompt):
+        samples = yield Sample(prompt, 3, 1.0, SENTENCE, 20)
+        best = max(samples, key=lambda sample: sample.log_probability)
+        return samples, (yield Generate(f"{prompt} {best.text}", LINE, 20))
+
+    def play(model):
+        with Calls(tmp_path / "calls.sqlite") as calls:
+            programs = {prompt: program(prompt) for prompt in prompts}
+            outcomes, counts = run(programs, [model], calls)
+        return [outcome.result for outcome in outcomes.values()], counts
+
+    first, second = open_model(local.folder), open_model(local.folder)
+    (results, counts), (again, recounts) = play(first), play(second)
+    assert again == results
+    assert all(isinstance(sample, Sampled) for samples, _ in results for sample in samples)
+    assert counts["Sample"]["computed"] == counts["Generate"]["computed"] == len(prompts)
+    assert recounts["Sample"]["cached"] == len(prompts) and recounts["Sample"]["computed"] == 0
+    assert recounts["Sample"]["tokens"] == counts["Sample"]["tokens"] >= 3 * len(prompts)
+    assert "model" in vars(first) and "model" not in vars(second)
+
+
+def test_samples_of_other_requests_are_others(local, prompts):
+    """Every field of a request counts, and so does a sample's number."""
+    request = Sample(prompts[7], 4, 2.0, None, 10)
+    others = [
+        Sample(prompts[7], 5, 2.0, None, 10),
+        Sample(prompts[7], 4, 2.01, None, 10),
+        Sample(prompts[7], 4, 2.0, LINE, 10),
+        Sample(prompts[7], 4, 2.0, None, 11),
+    ]
+    assert len({key(one, "") for one in [request, *others]}) == 5
+    texts = [
+        sample.text for one in ask(local, [request, *others]) for sample in local.decode(one)[:4]
+    ]
+    assert len(texts) == 20 and len(set(texts)) > 14
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Sample("Q:", 0), "found n 0, expected at least 1 sample"),
+        (Sample("Q:", -3), "found n -3, expected at least 1 sample"),
+        (Sample("Q:", 1, 0.0), "found temperature 0.0, expected a number above 0; for the most"),
+        (Sample("Q:", 1, -1.0), "found temperature -1.0, expected a number above 0"),
+        (Sample("Q:", 1, float("nan")), "found temperature nan, expected a number above 0"),
+        (Sample("Q:", 1, float("inf")), "found temperature inf, expected a number above 0"),
+        (Sample("Q:", 1, 1.0, "word"), "found stop 'word'"),
+        (Sample("Q:", 1, 1.0, None, 0), "found max_tokens 0, expected at least 1"),
+    ],
+)
+def test_samples_that_make_no_sense_cost_only_themselves(local, request_, message):
+    assert sorted(local.take([request_, Sample("Q:", 2)])) == [0, 1]
+    fault, reply = ask(local, [request_, Sample("Q:", 2, 1.0, None, 3)])
+    assert isinstance(fault, ValueError) and message in str(fault) and "\n" not in str(fault)
+    assert len(local.decode(reply)) == 2

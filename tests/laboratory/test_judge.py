@@ -1,0 +1,110 @@
+"""The laboratory's judge: how often it is right, and its verdicts on single sentences."""
+
+import pytest
+
+from ircot_laboratory.judge.corruption import WAYS, check_judge
+from ircot_laboratory.judge.facts import judge, read_facts
+from ircot_laboratory.make import make_dataset
+from ircot_laboratory.questions.questions import DATASETS
+from ircot_laboratory.questions.wording import word_thought
+from ircot_laboratory.world.encyclopedia import make_entities
+from ircot_laboratory.world.records import Entity
+from ircot_laboratory.world.relations import RELATIONS
+from ircotlib.results.factuality import rate_judge
+
+FACTS = {
+    "Ada Holm": ("person", {"birthplace": "Aldton", "birth": "1920", "spouse": "Leo Ash"}),
+    "Leo Ash": ("person", {"father": "Max Ash", "birthplace": "Aldton", "birth": "1910"}),
+    "Max Ash": ("person", {"birthplace": "Burton", "birth": "1900", "father": "Old Ash"}),
+    "Red Moon": ("film", {"director": "Ada Holm", "release": "1950"}),
+    "Blue Moon": ("film", {"director": "Leo Ash", "release": "1940"}),
+    "Loud Owls": ("band", {"singer": "Ada Holm", "drummer": "Leo Ash", "pianist": "Max Ash"}),
+    "Aldton": ("city", {"country": "Ald Republic", "river": "Isk"}),
+    "Burton": ("city", {"country": "Bur Union"}),
+}
+WORLD = {name: Entity(name, kind, "", facts) for name, (kind, facts) in FACTS.items()}
+AGE = "How old was the director of Red Moon when Red Moon came out?"
+FIRST = "Which film came out first, Red Moon or Blue Moon?"
+BRIDGE = "Which film has the director who was born later, Red Moon or Blue Moon?"
+COUNT = "How many of the three members of Loud Owls were born in Aldton?"
+
+SAID = [
+    ("true", "", "Ada Holm was born in Aldton."),
+    ("true", "", "Aldton was the birthplace of Ada Holm."),
+    ("true", "", "Ada Holm's native city was Aldton."),
+    ("true", "", "The birthplace of Ada Holm is Aldton."),
+    ("true", "", "Ada Holm was born in the year 1920."),
+    ("true", "", "The Isk flows through Aldton."),
+    ("true", "", "Leo Ash was married to Ada Holm."),  # her page states it, his does not
+    ("false", "", "Ada Holm was born in Burton."),
+    ("false", "", "Aldton was born in Ada Holm."),
+    ("false", "", "Ada Holm died in Aldton."),  # no page says where
+    ("false", "", "Eva Holm was born in Aldton."),  # nobody of this name
+    ("false", "", "Max Ash was married to Ada Holm."),
+    ("unsure", "", "Ada Holm was born in Aldton"),
+    ("unsure", "", "She was born in Aldton."),
+    ("unsure", "", "Ada Holm liked Aldton."),
+    ("unsure", "", ""),
+    ("true", FIRST, "Thus, Blue Moon came out first."),
+    ("false", FIRST, "Thus, Red Moon came out first."),
+    ("true", FIRST, "Thus, Red Moon came out last."),
+    ("false", FIRST, "Thus, Ada Holm came out first."),
+    ("unsure", AGE, "Thus, Red Moon came out first."),
+    ("true", BRIDGE, "Thus, Red Moon has the director who was born later."),
+    ("false", BRIDGE, "Thus, Blue Moon has the director who was born later."),
+    ("true", "", "Thus, Aldton and Burton are in different countries."),
+    ("false", "", "Thus, Aldton and Burton are in the same country."),
+    ("unsure", "", "Thus, Aldton and Norton are in the same country."),
+    ("true", "", "Thus, the father-in-law of Ada Holm is Max Ash."),
+    ("true", "", "Thus, the grandfather of Leo Ash is Old Ash."),
+    ("false", "", "Thus, the father-in-law of Ada Holm is Old Ash."),
+    ("true", AGE, "Thus, Ada Holm was 30 years old."),
+    ("false", AGE, "Thus, Ada Holm was 31 years old."),
+    ("false", AGE, "Thus, Eva Holm was 30 years old."),
+    ("false", "", "Is 1961 founded Red Moon."),
+    ("unsure", "", "Ada Holm lies on Burton and Aldton lies on the Isk."),
+    ("unsure", FIRST, "Thus, Ada Holm was 30 years old."),
+    ("true", COUNT, "Thus, Ada Holm and Leo Ash were born in Aldton."),
+    ("false", COUNT, "Thus, Ada Holm, Leo Ash and Max Ash were born in Aldton."),
+    ("true", COUNT, "Thus, Max Ash was born in Burton."),
+    ("true", COUNT, "Thus, 2 of them were born in Aldton."),
+    ("false", COUNT, "Thus, 0 of them were born in Aldton."),
+    ("true", FIRST, "So the answer is: the Blue Moon."),
+    ("false", FIRST, "So the answer is: Red Moon."),
+]
+
+
+@pytest.mark.parametrize(("verdict", "question", "sentence"), SAID)
+def test_what_the_judge_says(verdict, question, sentence):
+    assert judge(sentence, question, ("Blue Moon",), WORLD) == verdict
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_the_judge_is_right_on_gold_chains_with_and_without_errors(dataset):
+    checked = check_judge(make_dataset(dataset), count=100)
+    (row,) = rate_judge({dataset: checked}).to_dict("records")
+    assert row["chains"] == 100 and row["false"] == 83 and row["sentences"] > 300
+    assert row["right, %"] >= 99 and row["right of the false, %"] >= 99
+    assert row["chains right, %"] >= 99
+    for way in WAYS[1:]:  # each way makes sentences that differ from the gold ones
+        assert any(one.way == way and not one.true for one in checked)
+
+
+def test_a_wrong_judge_is_found_out():
+    checked = check_judge(make_dataset("musique"), count=12)
+    lenient = [one._replace(said="true") for one in checked]
+    (row,) = rate_judge({"musique": lenient}).to_dict("records")
+    assert row["right of the false, %"] == 0 and 60 < row["right, %"] < 90
+    assert row["chains right, %"] == pytest.approx(100 * 2 / 12, abs=0.1)
+
+
+@pytest.mark.parametrize("dialect", DATASETS)
+def test_every_fact_of_a_world_is_true_in_every_wording(dialect):
+    entities = make_entities(3, 300)
+    for entity in entities.values():
+        for relation in RELATIONS[entity.kind]:
+            if relation.name in entity.facts:
+                value = entity.facts[relation.name]
+                sentence = word_thought(dialect, relation, entity, value)
+                assert (entity.name, relation.name, value) in read_facts(sentence)
+                assert judge(sentence, "", (), entities) == "true"

@@ -1,0 +1,535 @@
+"""The laboratory: raw files that the official loaders can read, questions that can be answered but
+only with all of their paragraphs, and demonstrations.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from statistics import median
+
+import pytest
+from solver import answer
+
+from ircot_laboratory import make
+from ircot_laboratory.make import (
+    main,
+    make_dataset,
+    make_laboratory,
+    write_all_demonstrations,
+)
+from ircot_laboratory.official.contexts import aliases
+from ircot_laboratory.questions.contexts import gold_passages, ranks_of_gold
+from ircot_laboratory.questions.questions import DATASETS
+from ircot_laboratory.world.names import LISTS
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.pooled import make_paragraph, sample_dev_test
+from ircotlib.files.paths import PROMPTS, ROOT
+from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
+from ircotlib.retrieval.bm25 import open_index
+from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.text import answer_from_chain
+
+FILES = {
+    "hotpotqa": "hotpot_dev_distractor_v1.json",
+    "2wikimultihopqa": "dev.json",
+    "musique": "musique_ans_v1.0_dev.jsonl",
+    "iirc": "dev.json",
+}
+CORPUS = {"hotpotqa": 2439, "2wikimultihopqa": 2439, "musique": 2439, "iirc": 3470}
+PINNED = {
+    "hotpotqa": [
+        (
+            "3b70100bcd9cfeea4ab05b8e",
+            "Who was born first, Ida Marman or Maja Torgate?",
+            ("Ida Marman",),
+        ),
+        (
+            "fc32ba33a8a5c9b58a0e58d3",
+            "Where did the performer of the album Iron Castle die?",
+            ("Great Corsdale",),
+        ),
+        (
+            "1677751e10456202b2541f4a",
+            "In which country is the city where Torner Cinema is based?",
+            ("Montria Union",),
+        ),
+    ],
+    "2wikimultihopqa": [
+        (
+            "371cce93996d0ee85ba8566966bac0d5",
+            "Which school has the earlier opening date, Aldmouth University or Eskton Academy?",
+            ("Aldmouth University", "University of Aldmouth"),
+        ),
+        (
+            "59bd230b97e96fa63094beb3c5d4880b",
+            "Who is the grandfather of Odile Kelsen?",
+            ("Rufus Penner", "R. Penner"),
+        ),
+        (
+            "52e369256ec82ee8df949c89dbd7bccc",
+            "Who is the grandfather of Arlo Garsen?",
+            ("Quentin Linner", "Q. Linner"),
+        ),
+    ],
+    "musique": [
+        (
+            "2hop__6221_957",
+            "In which city was the Patient Echo performer born?",
+            ("Lower Draymouth",),
+        ),
+        ("2hop__6404_471", "In which city was the Copper Rebels drummer born?", ("Old Hesria",)),
+        (
+            "3hop1__2844_1646_8645",
+            "Who governs the city where the Olga Velby mentor died?",
+            ("Zeno Ashshaw", "Z. Ashshaw"),
+        ),
+    ],
+    "iirc": [
+        ("q_0", "Who is the father of Distant Castle's director?", ("Marek Penwood",)),
+        ("q_6", "Where is Orla Ashlow's school?", ("Lower Burmouth",)),
+        ("q_599", "Which school did Fritz Branby's spouse attend?", ("Kirkville Institute",)),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_laboratory(tmp_path_factory.mktemp("laboratory") / "0")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return make_laboratory(
+        tmp_path_factory.mktemp("laboratory") / "7", seed=7, size=1200, questions=200
+    )
+
+
+@pytest.fixture(scope="module")
+def loaded(folder):
+    return {dataset: read(folder, dataset) for dataset in DATASETS}
+
+
+def read(folder, dataset):
+    questions, corpus = read_dataset(dataset, folder)
+    return questions, {paragraph.id: paragraph for paragraph in corpus}
+
+
+def records(folder, dataset):
+    text = (folder / dataset / FILES[dataset]).read_text(encoding="utf-8")
+    return (
+        [json.loads(line) for line in text.splitlines()]
+        if dataset == "musique"
+        else json.loads(text)
+    )
+
+
+def shown(question, corpus):
+    """The gold paragraphs and the main passage, each text once."""
+    paragraphs = [corpus[id] for id in question.gold] + (
+        [question.passage] if question.passage else []
+    )
+    return list({paragraph.text: paragraph for paragraph in paragraphs}.values())
+
+
+# The raw files and the loaders
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_loaders_give_back_questions_gold_and_corpus(loaded, dataset):
+    (questions, corpus), (world, riddles) = loaded[dataset], make_dataset(dataset)
+    by_text = {riddle.text: riddle for riddle in riddles}
+    assert (len(questions), len(corpus)) == (600, CORPUS[dataset])
+    assert [
+        (q.id, q.text, q.answers) for q in (questions[0], questions[9], questions[-1])
+    ] == PINNED[dataset]
+    assert len(sample_dev_test(questions)[0]) == 100 and len(sample_dev_test(questions)[1]) == 500
+    for question in questions:
+        riddle = by_text[question.text]
+        assert question.answers[0] == riddle.answer
+        assert {paragraph.text for paragraph in shown(question, corpus)} == {
+            passage.text for passage in gold_passages(world, riddle)
+        }
+        if dataset == "iirc":
+            assert question.passage.text == world.passage(*riddle.main).text
+            assert question.kind == ("span" if riddle.kind == "span" else "value")
+        else:
+            expected = {
+                make_paragraph(passage.title, passage.text).id
+                for passage in gold_passages(world, riddle)
+            }
+            assert set(question.gold) == expected and question.kind == riddle.kind
+
+
+def test_corpora_are_the_pages_of_the_encyclopedia(loaded):
+    for dataset, (_, corpus) in loaded.items():
+        world, _ = make_dataset(dataset)
+        pages = {(passage.title, passage.text) for page in world.pages.values() for passage in page}
+        pages = {(title.lower(), text) for title, text in pages} if dataset == "iirc" else pages
+        assert {(paragraph.title, paragraph.text) for paragraph in corpus.values()} == pages
+
+
+def test_hotpotqa_and_2wikimultihopqa_point_at_the_sentences_that_state_the_facts(folder):
+    for dataset in ("hotpotqa", "2wikimultihopqa"):
+        world, riddles = make_dataset(dataset)
+        for record, riddle in zip(records(folder, dataset), riddles, strict=True):
+            context = dict(record["context"])
+            assert len(record["context"]) == len(context) == 10
+            for (title, number), fact in zip(record["supporting_facts"], riddle.facts, strict=True):
+                assert (
+                    title == fact[0]
+                    and world.entities[title].facts[fact[1]] in context[title][number]
+                )
+
+
+def test_evidences_of_2wikimultihopqa_lead_to_the_answer_by_name_and_by_id(folder):
+    rows = [
+        json.loads(line)
+        for line in (folder / "2wikimultihopqa/id_aliases.json")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    ]
+    assert len({row["Q_id"] for row in rows}) == len(rows) == 2439 + sum(map(len, LISTS.values()))
+    for record in records(folder, "2wikimultihopqa"):
+        if record["type"] in ("compositional", "inference"):
+            (a, _, b), (c, _, d) = record["evidences"]
+            assert b == c and d == record["answer"] and a in record["question"]
+            if record["evidences_id"]:
+                (a, _, b), (c, _, d) = record["evidences_id"]
+                assert b == c and d == record["answer_id"] and record["entity_ids"] == f"{a}_{c}"
+            else:
+                assert d.isdigit() and record["answer_id"] is None
+        else:
+            assert record["answer"] in record["question"] and record["answer_id"] in record[
+                "entity_ids"
+            ].split("_")
+
+
+def test_decompositions_of_musique_name_their_paragraphs(folder):
+    for record in records(folder, "musique"):
+        paragraphs, steps = record["paragraphs"], record["question_decomposition"]
+        assert [p["idx"] for p in paragraphs] == list(range(20))
+        assert record["id"] == f"{len(steps)}hop{'1' * (len(steps) > 2)}__" + "_".join(
+            str(step["id"]) for step in steps
+        )
+        assert {step["paragraph_support_idx"] for step in steps} == {
+            p["idx"] for p in paragraphs if p["is_supporting"]
+        }
+        for n, step in enumerate(steps):
+            assert (f"#{n}" if n else paragraphs[step["paragraph_support_idx"]]["title"]) in step[
+                "question"
+            ]
+            assert step["answer"] in paragraphs[step["paragraph_support_idx"]]["paragraph_text"]
+        assert steps[-1]["answer"] == record["answer"]
+
+
+def test_places_in_iirc_are_where_they_say(folder, loaded):
+    articles = json.loads((folder / "iirc/context_articles.json").read_text(encoding="utf-8"))
+    world, _ = make_dataset("iirc")
+    plain = {
+        title.lower(): "\n".join(passage.text for passage in page)
+        for title, page in world.pages.items()
+    }
+    assert articles.keys() == plain.keys()
+    for passage in records(folder, "iirc"):
+        texts = plain | {"main": passage["text"]}
+        assert passage["links"] and all(
+            passage["text"][slice(*link["indices"])] == link["target"] for link in passage["links"]
+        )
+        targets = {link["target"] for link in passage["links"]} | {passage["title"]}
+        for question in passage["questions"]:
+            assert set(question["question_links"]) <= targets
+            assert all(
+                texts[context["passage"]][slice(*context["indices"])] == context["text"]
+                for context in question["context"]
+            )
+            pages = {context["passage"] for context in question["context"]} - {"main"}
+            assert pages == {link.lower() for link in question["question_links"]}
+            for span in question["answer"].get("answer_spans", []):
+                assert texts[span["passage"]][span["start"] : span["end"]] == span["text"]
+
+
+# What the questions need
+
+
+@pytest.mark.parametrize("laboratory", ["folder", "small"])
+def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(laboratory, request):
+    for dataset in DATASETS:
+        questions, corpus = read(request.getfixturevalue(laboratory), dataset)
+        for question in questions:
+            paragraphs = shown(question, corpus)
+            assert answer(dataset, question.text, paragraphs) == question.answers[0], question
+            for missing in paragraphs:
+                assert (
+                    answer(dataset, question.text, [p for p in paragraphs if p != missing]) is None
+                ), (question, missing)
+
+
+def test_nothing_in_the_whole_corpus_gives_another_answer(loaded):
+    for dataset, (questions, corpus) in loaded.items():
+        for question in questions[:20]:
+            assert answer(dataset, question.text, corpus.values()) == question.answers[0]
+
+
+def test_aliases_are_of_one_thing_only():
+    world, _ = make_dataset("musique")
+    names = [*world.entities, *(name for names in LISTS.values() for name in names)]
+    forms = Counter(form.casefold() for name in names for form in (name, *aliases(world, name)))
+    assert forms.most_common(1)[0][1] == 1
+    first, last = next(
+        name for name, entity in world.entities.items() if entity.kind == "country"
+    ).split()
+    assert aliases(world, f"{first} {last}") == (f"{last} of {first}",)
+    assert aliases(world, "1931") == aliases(world, "yes") == ()
+    initials = Counter(
+        (name[0], name.split()[1])
+        for name, entity in world.entities.items()
+        if entity.kind == "person"
+    )
+    shared = [
+        name
+        for name, entity in world.entities.items()
+        if entity.kind == "person" and initials[name[0], name.split()[1]] > 1
+    ]
+    assert shared and not any(aliases(world, name) for name in shared)
+    alone = [
+        name
+        for name, entity in world.entities.items()
+        if entity.kind == "person" and name not in shared
+    ]
+    assert alone and all(
+        aliases(world, name) == (f"{name[0]}. {name.split()[1]}",) for name in alone
+    )
+
+
+def test_later_paragraphs_are_found_by_the_right_thought_only(loaded, tmp_path):
+    """This is why retrieval with thoughts helps: the question does not find later paragraphs, but
+    the sentence before them does.
+    """
+    for dataset, (questions, corpus) in loaded.items():
+        retriever = open_index(
+            write_corpus(tmp_path / dataset, corpus.values()), tmp_path / f"{dataset} index"
+        )
+        ranks = ranks_of_gold(questions[:200], make_dataset(dataset)[1], retriever)
+        later = [rank for rank in ranks if rank.by_thought]
+        assert len(later) > 100
+        assert (
+            sum(rank.by_question <= 15 for rank in later) / len(later) < 0.05
+            and median(rank.by_question for rank in later) > 200
+        )
+        assert (
+            sum(rank.by_thought <= 15 for rank in later) / len(later) > 0.99
+            and median(rank.by_thought for rank in later) <= 3
+        )
+        named = [rank for rank in ranks if not rank.by_thought]
+        assert {rank.kind for rank in named} <= {"comparison", "bridge_comparison", "count"}
+        if dataset != "iirc":  # there the main passage names them, not the question
+            assert sum(rank.by_question <= 15 for rank in named) >= 0.97 * len(named)
+
+
+# Writing it
+
+
+def test_the_same_bytes_again_by_the_command(folder, tmp_path):
+    command = [sys.executable, "-m", "ircotlib", "laboratory", str(tmp_path / "again")]
+    subprocess.run(
+        command, check=True, capture_output=True, env=os.environ | {"PYTHONHASHSEED": "1"}
+    )
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    assert files == sorted(
+        path.relative_to(tmp_path / "again")
+        for path in (tmp_path / "again").rglob("*")
+        if path.is_file()
+    )
+    assert len(files) == 1 + 6 + 66 + 7 + 1
+    assert all(
+        (folder / path).read_bytes() == (tmp_path / "again" / path).read_bytes() for path in files
+    )
+
+
+def test_another_seed_and_size(folder, small):
+    for dataset in DATASETS:
+        questions, corpus = read_dataset(dataset, small)
+        assert len(questions) == 200 and len(list(corpus)) > 1000
+        same = {question.text for question in questions} & {
+            question.text for question in read_dataset(dataset, folder)[0]
+        }
+        assert len(same) < 0.2 * 200  # questions about popular entities, which are in every world
+
+
+def test_a_laboratory_is_left_as_it_is_or_replaced_as_a_whole(tmp_path):
+    made = make_laboratory(tmp_path / "x", seed=3, size=700, questions=40)
+    before = (made / "musique/musique_ans_v1.0_dev.jsonl").stat()
+    assert make_laboratory(made, seed=3, size=700, questions=40) == made
+    assert (made / "musique/musique_ans_v1.0_dev.jsonl").stat() == before
+    with pytest.raises(ValueError, match="make the world larger"):
+        make_laboratory(made, seed=3, size=60, questions=150)
+    assert len(read_dataset("iirc", made)[0]) == 40
+    make_laboratory(made, seed=4, size=700, questions=30)
+    assert len(read_dataset("iirc", made)[0]) == 30
+    assert {path.name for path in tmp_path.iterdir()} == {"x", "x.lock"}
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("laboratory.json", lambda text: text[:40], "laboratory.json: found no JSON"),
+        ("laboratory.json", lambda text: text.replace(b"musique", b"mosique"), "another text than"),
+        ("hotpotqa/hotpot_dev_distractor_v1.json", lambda text: text[:-9], "v1.json: found"),
+        ("musique/musique_ans_v1.0_dev.jsonl", lambda text: None, "jsonl: found no such file"),
+        ("iirc/context_articles.json", lambda text: text.replace(b"a", b"o"), "found the checksum"),
+        ("prompts/demonstration_sets.json", lambda text: b"", "json: found 0 bytes"),
+    ],
+)
+def test_a_damaged_laboratory_is_made_anew_and_that_is_said(
+    small, tmp_path, capsys, name, damage, said
+):
+    folder = Path(shutil.copytree(small, tmp_path / "copy"))
+    about = json.loads((folder / "laboratory.json").read_text())
+    how = {key: about[key] for key in ("seed", "size", "questions")}
+    whole = (folder / name).read_bytes()
+    (folder / name).unlink() if damage(whole) is None else (folder / name).write_bytes(
+        damage(whole)
+    )
+    make_laboratory(folder, **how)
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(str(folder / name)) and said in line
+    assert line.endswith("; the laboratory is made again")
+    assert (folder / name).read_bytes() == whole
+    make_laboratory(folder, **how)
+    assert capsys.readouterr().err == ""
+
+
+def test_too_small_a_world_is_refused_in_one_line(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "x"), "--size", "60", "--questions", "150"])
+    [line] = capsys.readouterr().err.splitlines()
+    assert "make the world larger" in line and not (tmp_path / "x").exists()
+
+
+def test_the_hash_of_the_generator_covers_programs_and_tables(monkeypatch, tmp_path):
+    here = Path(make.__file__).parent
+    monkeypatch.setattr(make, "__file__", str(tmp_path / "make.py"))
+    for path in (*here.glob("*.py"), *here.glob("*.csv")):
+        shutil.copy(path, tmp_path)
+    hashes = {make._hash_generator()}
+    for name in ("names.csv", "kinds.csv", "relations.csv", "comparisons.csv", "walks.py"):
+        with (tmp_path / name).open("a", encoding="utf-8") as file:
+            file.write("\n")
+        hashes.add(make._hash_generator())
+    assert len(hashes) == 6
+
+
+IMPORTS = """
+import sys
+import ircot_laboratory.{module}
+heavy = "torch transformers tokenizers pandas numpy tantivy training".split()
+print([name for name in heavy if name in sys.modules])
+"""
+
+
+def test_nothing_heavy_is_imported_and_nothing_of_training():
+    modules = {path.stem for path in Path(make.__file__).parent.glob("*.py")} - {"__init__"}
+    program = "".join(IMPORTS.format(module=module) for module in sorted(modules))
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert set(done.stdout.decode().split("\n")) == {"[]", ""}
+
+
+def test_no_module_of_the_library_imports_training():
+    for path in sorted((ROOT / "ircotlib").rglob("*.py")):
+        assert not re.search(r"^\s*(from|import) training\b", path.read_text(), re.M), path
+
+
+def test_other_files_are_not_overwritten(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("notes")
+    with pytest.raises(ValueError, match="mine holds files that are no laboratory"):
+        make_laboratory(tmp_path / "mine")
+    assert (tmp_path / "mine/notes.txt").read_text() == "notes"
+
+
+# Demonstrations
+
+
+def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
+    written = write_all_demonstrations(
+        tmp_path, {dataset: make_dataset(dataset) for dataset in DATASETS}
+    )
+    kept = sorted(
+        path.relative_to(PROMPTS / "laboratory")
+        for path in (PROMPTS / "laboratory").rglob("*")
+        if path.is_file()
+    )
+    assert sorted(path.relative_to(tmp_path) for path in written) == kept
+    assert all(
+        (tmp_path / path).read_bytes() == (PROMPTS / "laboratory" / path).read_bytes()
+        for path in kept
+    )
+
+
+@pytest.mark.parametrize("laboratory", ["folder", "small"])
+def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(laboratory, request):
+    folder = request.getfixturevalue(laboratory)
+    for dataset in DATASETS:
+        asked = {question.text for question in read_dataset(dataset, folder)[0]}
+        chains = read_demonstrations(folder / f"prompts/{dataset}/no_context_cot_qa_flan_t5.txt")
+        answers = {d.id: answer_from_chain(d.answer) for d in chains}
+        paths = sorted((folder / f"prompts/{dataset}").glob("*_qa_flan_t5.txt"))
+        assert len(paths) == 8 and len(answers) == 20
+        for path in paths:
+            for demonstration in read_demonstrations(path):
+                assert demonstration.question not in asked
+                assert (
+                    "_direct_" not in path.name or demonstration.answer == answers[demonstration.id]
+                )
+                found = answer(dataset, demonstration.question, demonstration.paragraphs)
+                assert found == (
+                    None if path.name.startswith("no_context") else answers[demonstration.id]
+                )
+        with_distractors = [
+            path for path in paths if "gold_with" in path.name and "_cot_" in path.name
+        ]
+        lengths = [
+            [len(demonstration.paragraphs) for demonstration in read_demonstrations(path)]
+            for path in with_distractors
+        ]
+        assert all((b, c) == (a + 1, a + 2) for a, b, c in zip(*lengths, strict=True))
+
+
+def test_demonstrations_of_iirc_end_with_the_main_passage_and_know_the_pages(folder):
+    titles = read_demonstrations(folder / "prompts/iirc/no_context_open_llm_retrieval_flan_t5.txt")
+    chains = read_demonstrations(
+        folder / "prompts/iirc/gold_with_2_distractors_context_cot_qa_flan_t5.txt"
+    )
+    assert titles[0].question.startswith("The question is: '") and titles[0].answer
+    for with_titles, with_chain in zip(titles, chains, strict=True):
+        [main], needed = with_titles.paragraphs, with_titles.answer.split(", ")
+        assert (with_chain.paragraphs[-1].title, with_chain.paragraphs[-1].text) == (
+            main.title,
+            main.text,
+        )
+        assert main.title not in needed and set(needed) < {
+            paragraph.title for paragraph in with_chain.paragraphs
+        }
+        question, request = (
+            f"The question is: '{with_chain.question}'.",
+            f"Generate titles of {len(needed)} Wikipedia pages",
+        )
+        assert (
+            with_titles.question
+            == f"{question} {request} that have relevant information to answer this question."
+        )
+
+
+def test_three_fixed_sets_of_fifteen_with_all_kinds(folder):
+    for dataset in DATASETS:
+        examples = read_demonstrations(folder / f"prompts/{dataset}/no_context_cot_qa_flan_t5.txt")
+        sets = demonstration_sets(examples, dataset, folder=folder / "prompts")
+        assert [len({d.id for d in chosen}) for chosen in sets] == [15, 15, 15]
+        assert len({tuple(d.id for d in chosen) for chosen in sets}) == 3
+    with pytest.raises(ValueError, match="found no demonstration with id"):
+        demonstration_sets(examples, "iirc")  # the authors' own sets, if no folder has others

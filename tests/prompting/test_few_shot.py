@@ -1,0 +1,242 @@
+"""The examples that stages of systems show, and the keywords that programs get for a data set:
+files of the repository, a user's own, and damaged ones, on a bench with a shipped model.
+"""
+
+from dataclasses import replace
+
+import pytest
+from playing import own_demonstrations
+
+from ircot_laboratory.make import make_laboratory
+from ircotlib.datasets import all_datasets, find_dataset
+from ircotlib.files.paths import PROMPTS
+from ircotlib.parameters import read_parameters
+from ircotlib.prompting.examples import TABLE_11, find_examples, read_examples
+from ircotlib.prompting.prompt import AGENT, read_template
+from ircotlib.running import setup as bench
+from ircotlib.running.setup import open_bench, program_of
+from ircotlib.systems import IRCOT, SEARCHAIN, all_systems, choose_systems
+
+S = all_systems()
+DATASETS = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
+OTHERS = ("InterAug", "DecomP")  # compared with IRCoT, and not in SearChain's table
+
+
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("laboratory") / "small"
+    return make_laboratory(folder, seed=5, size=600, questions=40)
+
+
+@pytest.fixture
+def opened(tmp_path, monkeypatch, laboratory):
+    """A bench with the style and the window of GPT3."""
+    monkeypatch.setattr(bench, "DATA", tmp_path)
+    changes = {"data_dir": str(laboratory), "dev": 0, "test": 4, "datasets": ["hotpotqa"]}
+    changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": None}
+    return open_bench(read_parameters("mini", changes), "hotpotqa", "try")
+
+
+def on(opened, dataset, **changes):
+    """The bench as one of another data set."""
+    return replace(opened, dataset=dataset, parameters=opened.parameters.change(**changes))
+
+
+# How many
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [
+        ("direct", [0] * 8),
+        ("cot", [4, 4, 4, 6, 4, 4, 2, 2]),
+        ("self_ask", [4, 4, 4, 6, 4, 4, 2, 2]),
+        ("react", [6, 4, 4, 6, 4, 4, 2, 2]),
+        ("dsp", [16, 8, 8, 8, 8, 8, 2, 2]),
+        ("verify_and_edit", [2] * 8),
+        ("searchain", [2] * 8),
+        ("searchain/without_ir", [2, 2, 2, 6, 2, 2, 2, 2]),
+    ],
+)
+def test_the_numbers_are_those_of_table_11(system, expected):
+    """SearChain, Table 11."""
+    row = TABLE_11[system]
+    families = {name: find_dataset(name).family for name in DATASETS}
+    assert [row.get(name, row[families[name]]) for name in DATASETS] == expected
+
+
+@pytest.mark.parametrize("system", [s.name for s in choose_systems(study=SEARCHAIN)])
+def test_each_stage_with_a_file_shows_as_many_on_every_data_set(opened, system):
+    one = S[system]
+    assert one.module in TABLE_11 or system in OTHERS
+    files = 0
+    for dataset in DATASETS:
+        family = find_dataset(dataset).family
+        for stage in one.stages:
+            shown = on(opened, dataset).prompt(stage, system=one).demonstrations
+            path = PROMPTS / "own" / one.module / f"{stage}.{family}.txt"
+            files += path.is_file()
+            row = TABLE_11.get(f"{one.module}/{stage}", TABLE_11.get(one.module, {}))
+            wanted = row.get(dataset, row.get(family, 15)) if path.is_file() else 0
+            assert len(shown) == wanted, (dataset, stage)
+            if path.is_file():
+                assert shown == own_demonstrations(one.module, stage, family)[:wanted]
+    assert files or not any(TABLE_11.get(one.module, {"": 1}).values()) or system == "Auto-CoT"
+
+
+def test_every_data_set_has_a_family():
+    assert {dataset.family for dataset in all_datasets().values()} == set(TABLE_11["cot"])
+
+
+def test_examples_are_dropped_from_the_front_of_a_small_window(opened):
+    wide = opened.prompt("cot", system=S["CoT"])
+    question = opened.test[0]
+    length = opened.model.count_tokens(wide(question))
+    kept = replace(wide, max_prompt_tokens=length - 1)(question)
+    assert wide(question).count("\nA:") == 5 and 1 < kept.count("\nA:") < 5
+    assert wide(question).endswith(kept)
+
+
+def test_without_demonstrations_or_in_the_style_agent_none_are_shown(opened):
+    no = on(opened, "hotpotqa", distractors=[])
+    assert not no.demonstrated
+    assert next(program_of(no, S["CoT"])(no.test[0])).prompt == f"Q: {no.test[0].text}\nA:"
+    agent = on(opened, "hotpotqa", style="agent")
+    assert not agent.demonstrated and agent.window == AGENT.context_tokens
+    for name in ("CoT", "SearChain", "ReAct -> CoT-SC", "DSP"):
+        for stage in S[name].stages:
+            assert agent.prompt(stage, system=S[name]).demonstrations == []
+    assert agent.prompt("cot").demonstrations == []
+
+
+# A user's own, and damaged ones
+
+GOOD = "Q: Who wrote Emma?\nA: Jane Austen wrote it. The answer is Jane Austen."
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "mine" / "cot").mkdir(parents=True)
+    return tmp_path / "mine"
+
+
+def test_the_users_own_files_take_the_place_of_ours(opened, folder):
+    (folder / "cot" / "cot.multihop.txt").write_text(f"# source me\n{GOOD}\n\n\n{GOOD}?\n")
+    mine = on(opened, "hotpotqa", demonstrations=str(folder))
+    assert mine.prompt("cot", system=S["CoT"]).demonstrations == [GOOD, f"{GOOD}?"]
+    # of another stage, and of another family, ours
+    assert len(mine.prompt("act", system=S["ReAct"]).demonstrations) == 6
+    others = on(opened, "strategyqa", demonstrations=str(folder))
+    assert len(others.prompt("cot", system=S["CoT"]).demonstrations) == 6
+
+
+@pytest.mark.parametrize(
+    "text", [GOOD, f"# source me\n{GOOD}", f"\ufeff{GOOD}\n\n", f"\n# source me\n\n{GOOD}"]
+)
+def test_small_irregularities_are_read(folder, text):
+    path = folder / "cot.txt"
+    path.write_text(text)
+    assert read_examples(path, read_template("cot", "cot")) == (GOOD,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "example 1: found '', expected"),
+        ("# source me\n", "example 1: found '', expected"),
+        (f"{GOOD}\n\n\nQ: Who?", r"example 2: found 'Q: Who\?', expected 'Q: {question}\\nA:' in"),
+        ("Question: Who?\nA: He.", "example 1: found 'Question: Who"),
+        (f"{GOOD}\n\n\n\n\n\n{GOOD}", "example 2: found '', expected"),
+    ],
+)
+def test_damaged_files_are_refused_in_one_line(opened, folder, text, message):
+    (folder / "cot" / "cot.multihop.txt").write_text(text)
+    mine = on(opened, "hotpotqa", demonstrations=str(folder))
+    with pytest.raises(ValueError, match="cot.multihop.txt, " + message) as error:
+        mine.prompt("cot", system=S["CoT"])
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_no_text_is_refused_in_one_line(opened, folder):
+    (folder / "cot" / "cot.multihop.txt").write_bytes(b"Q: \xff")
+    with pytest.raises(ValueError, match="cot.multihop.txt: found bytes that are not UTF-8"):
+        on(opened, "hotpotqa", demonstrations=str(folder)).prompt("cot", system=S["CoT"])
+
+
+def test_all_files_of_the_repository_are_read():
+    """Each has the form of its template."""
+    found = 0
+    for path in (PROMPTS / "own").glob("*/*.*.txt"):
+        stage, family, _ = path.name.split(".")
+        template = read_template(path.parent.name, stage)
+        found += len(read_examples(path, template))
+        for dataset in all_datasets().values():
+            if dataset.family == family:
+                assert find_examples("prompts/own", path.parent.name, stage, dataset, template)
+    assert found > 300
+
+
+# What programs are told
+
+
+def told(opened, system):
+    """The keywords that a bench gives to a program."""
+    return dict(program_of(opened, S[system])(opened.test[0]).gi_frame.f_locals)
+
+
+def test_programs_are_told_what_the_data_set_asks_for(opened):
+    assert told(opened, "SearChain")["long_form"] is False
+    assert told(on(opened, "eli5"), "SearChain")["long_form"] is True
+    assert told(on(opened, "eli5"), "SearChain w/o IR")["long_form"] is True
+    assert told(opened, "ReAct")["max_actions"] == 7
+    assert told(on(opened, "fever"), "ReAct")["max_actions"] == 5
+    assert [told(on(opened, d), "Auto-CoT")["examples"] for d in DATASETS] == [
+        4,
+        4,
+        4,
+        6,
+        4,
+        4,
+        2,
+        2,
+    ]
+
+
+def test_a_setting_comes_before_what_a_program_is_told(opened):
+    playing = program_of(on(opened, "fever"), S["ReAct"], max_actions=3)(opened.test[0])
+    assert playing.gi_frame.f_locals["max_actions"] == 3
+
+
+@pytest.mark.parametrize("dataset", ["hotpotqa", "fever", "eli5"])
+@pytest.mark.parametrize("system", [s.name for s in choose_systems()])
+def test_what_searchains_systems_are_told_reaches_none_of_ircots(opened, system, dataset):
+    """Otherwise, programs that pass keywords on would give them to one that does not take them."""
+    one, bare = S[system], on(opened, dataset, distractors=[])
+    setting = {name: values[0] for name, values in bare.grid(one).items()}
+    assert one.study == IRCOT and next(program_of(bare, one, **setting)(opened.test[0]))
+    assert on(opened, dataset).tokens(one) == {"max_tokens": 300}
+
+
+def test_a_chain_has_room_in_every_window(opened):
+    searchain, recite, cot = S["SearChain"], S["Recite-and-answer"], S["CoT"]
+    assert opened.tokens(searchain) == {"max_tokens": 512}
+    assert opened.tokens(recite) == {"recite_tokens": 128, "max_tokens": 16}
+    assert opened.prompt("recite", system=recite).max_prompt_tokens == 8000 - 128
+    assert on(opened, "eli5").tokens(recite) == {"recite_tokens": 128, "max_tokens": 512}
+    assert on(opened, "eli5").tokens(S["ReAct"]) == {"tokens": 512}
+    small = on(opened, "hotpotqa", context_tokens=700)
+    assert small.tokens(searchain) == {"max_tokens": 350}
+    assert small.prompt("chain", system=searchain).max_prompt_tokens == 350
+    assert small.tokens(cot) == {"max_tokens": 256}
+    agent = on(opened, "hotpotqa", style="agent")
+    assert agent.tokens(searchain) == {"max_tokens": 160}
+    assert agent.prompt("chain", system=searchain).max_prompt_tokens == 1024 - 160
+
+
+def test_the_agent_takes_the_place_of_the_model_where_there_is_one(opened):
+    p = opened.parameters.change(context_tokens=700, agent="")
+    assert p.for_agent() is p
+    agent = p.change(agent="data/models/agent").for_agent()
+    assert (agent.model, agent.style, agent.context_tokens) == ("data/models/agent", "agent", None)
+    served = p.change(agent="data/models/agent", server="http://127.0.0.1:1")
+    assert served.for_agent() is served

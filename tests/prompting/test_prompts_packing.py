@@ -1,0 +1,266 @@
+"""Packing: demonstrations are dropped from the front, then lines from the top of the test example,
+so that prompts never exceed their limit.
+"""
+
+import json
+import re
+
+import pytest
+
+from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
+from ircotlib.prompting.prompt import (
+    FLAN_T5,
+    PLAIN,
+    Prompt,
+    render,
+    render_demonstration,
+    render_paragraph,
+)
+from ircotlib.prompting.templates import Template
+
+COT, DIRECT = FLAN_T5.template("cot"), FLAN_T5.template("direct")
+# 9, 8, 7, 6, 5 words
+DEMONSTRATIONS = tuple(
+    Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in (5, 4, 3, 2, 1)
+)
+QUESTION = Question("q", "who is it", (), (), "test")  # 5 words with Q: and A:
+# 7, 7, 5 words
+PARAGRAPHS = [
+    Paragraph("1", "One", "a b c d"),
+    Paragraph("2", "Two", "e f\ng h"),
+    Paragraph("3", "Three", "i j"),
+]
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+def real_question(path, number: int) -> tuple[Question, list[Paragraph]]:
+    row = json.loads(path.read_text(encoding="utf-8"))[number]
+    paragraphs = [
+        Paragraph(f"p{i}", title, "".join(sentences))
+        for i, (title, sentences) in enumerate(row["context"])
+    ]
+    return Question("q", row["question"], (row["answer"],), (), path.parent.name), paragraphs
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (59, 5),
+        (58, 4),
+        (50, 4),
+        (49, 3),
+        (42, 3),
+        (41, 2),
+        (35, 2),
+        (34, 1),
+        (29, 1),
+        (28, 0),
+        (24, 0),
+    ],
+)
+def test_demonstrations_are_dropped_from_the_front(limit, kept):
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, PARAGRAPHS)
+    blocks = [render_demonstration(d) for d in DEMONSTRATIONS][len(DEMONSTRATIONS) - kept :]
+    assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
+
+
+@pytest.mark.parametrize(
+    ("limit", "above"),
+    [
+        (23, "a b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (20, "Wikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (15, "e f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (13, "g h\n\nWikipedia Title: Three\ni j\n\n"),
+        (9, "i j\n\n"),
+        (8, "i j\n\n"),
+        (7, ""),
+        (6, ""),
+    ],
+)
+def test_top_lines_go_when_the_test_example_alone_is_too_long(limit, above):
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, PARAGRAPHS, ["so"])
+    assert text == above + "Q: who is it\nA: so"
+    assert count_words(text) <= limit
+
+
+MAIN = Paragraph("m", "Main", "k l m")  # 6 words with its title line
+WITH_MAIN = Question("q", "who is it", (), (), "test", passage=MAIN)
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (
+            30,
+            "Wikipedia Title: One\na b c d\n\nWikipedia Title: Two\ne f\ng h\n\n"
+            "Wikipedia Title: Three\ni j\n\n",
+        ),
+        (29, "a b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (23, "Wikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
+        (18, "g h\n\nWikipedia Title: Three\ni j\n\n"),
+        (13, "i j\n\n"),
+        (12, ""),
+        (11, ""),
+    ],
+)
+@pytest.mark.parametrize("last", [False, True])
+def test_the_main_passage_stays_when_lines_go(limit, kept, last):
+    main = "Wikipedia Title: Main\nk l m\n\n"
+    expected = (kept + main if last else main + kept) + "Q: who is it\nA:"
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
+    assert text == expected
+    assert count_words(text) <= limit
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_the_main_passage_is_never_cut(last):
+    with pytest.raises(
+        ValueError,
+        match="found 11 tokens in main passage, question and words of the template alone, expected",
+    ):
+        Prompt((), count_words, PLAIN, 10, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
+    with pytest.raises(ValueError, match="found 5 tokens in question and .* at most 4; raise"):
+        Prompt((), count_words, PLAIN, 4, last)(QUESTION, PARAGRAPHS)
+
+
+def test_the_question_is_never_cut():
+    with pytest.raises(ValueError, match="question 'q': found 5 tokens .*, expected at most 4"):
+        Prompt(DEMONSTRATIONS, count_words, PLAIN, 4)(QUESTION, PARAGRAPHS)
+    with pytest.raises(ValueError, match="question 'q': found 6 tokens .*, expected at most 5"):
+        Prompt(DEMONSTRATIONS, count_words, PLAIN, 5)(QUESTION, PARAGRAPHS, ["so", "it", "is"])
+    text = Prompt((), count_words, DIRECT, 9)(QUESTION, PARAGRAPHS)
+    assert text == "Q: Answer the following question.\nwho is it\nA:"
+
+
+ROUNDS = "chain one\nits end\n\nfeedback one\n\nchain two of\nthree words\n\nlast of\nall words"
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (20, ROUNDS),
+        (19, ROUNDS[ROUNDS.index("feedback") :]),  # whole parts between blank lines
+        (15, ROUNDS[ROUNDS.index("chain two") :]),
+        (13, "last of\nall words"),
+        (9, "last of\nall words"),
+        (8, "all words"),  # lines of the last part
+        (7, "all words"),
+        (6, "words"),  # words of the last line
+    ],
+)
+def test_the_oldest_of_what_was_written_goes_last_of_all(limit, kept):
+    for paragraphs in (PARAGRAPHS, ()):
+        text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, paragraphs, [ROUNDS])
+        assert text == f"Q: who is it\nA: {kept}"
+        assert count_words(text) <= limit
+
+
+def test_paragraphs_go_before_what_was_written():
+    text = Prompt((), count_words, PLAIN, 22)(QUESTION, PARAGRAPHS, [ROUNDS])
+    assert text == f"i j\n\nQ: who is it\nA: {ROUNDS}"
+
+
+TWO_FIELDS = Template(
+    "Answer it.\n\n{examples}{paragraphs}\n\n", "Question: {question}", "\n{so_far}"
+)
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_examples_of_a_program_go_first_and_the_question_stands_once(last):
+    """The words of a template always stay, and so does a main passage."""
+    shown = {"examples": "Question: a\nAnswer: b\n\n\nQuestion: c\nAnswer: d\n\n\n"}
+    asked = "Question: who is it\nso far"
+
+    def at(limit, question=QUESTION):
+        prompt = Prompt((), count_words, TWO_FIELDS, limit, last)
+        return prompt(question, PARAGRAPHS, ["so far"], **shown)
+
+    paragraphs = "".join(f"{render_paragraph(p)}\n\n" for p in PARAGRAPHS)
+    assert at(35) == f"Answer it.\n\n{shown['examples']}{paragraphs}{asked}"
+    assert at(31) == f"Answer it.\n\nQuestion: c\nAnswer: d\n\n\n{paragraphs}{asked}"
+    assert at(10) == f"Answer it.\n\ni j\n\n{asked}"
+    assert at(8) == f"Answer it.\n\n{asked}" and at(7) == f"Answer it.\n\n{asked[:-6]}far"
+    main = "Wikipedia Title: Main\nk l m\n\n"
+    both = f"{'i j' + chr(10) * 2 + main if last else main + 'i j' + chr(10) * 2}"
+    assert at(16, WITH_MAIN) == f"Answer it.\n\n{both}{asked}"
+
+
+BELOW = Template("{paragraphs}\n\n", "Question: {question}", "\nRead:\n{reference}\nSay: {so_far}")
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (13, "Read:\na b\nc d\nSay: it is so"),
+        (12, "Read:\na b\nc d\nSay: is so"),
+        (11, "Read:\na b\nc d\nSay: so"),
+        (10, "Read:\nb\nc d\nSay: so"),  # finally, the words of a field below the question
+        (8, "Read:\nd\nSay: so"),
+        (7, "Read:\n\nSay: so"),
+    ],
+)
+def test_fields_below_the_question_go_last_word_by_word(limit, kept):
+    prompt = Prompt(DEMONSTRATIONS, count_words, BELOW, limit)
+    given = {"thoughts": ["it is so"], "reference": "a b\nc d"}
+    text = prompt(QUESTION, PARAGRAPHS, **given)
+    assert text == f"Question: who is it\n{kept}" and count_words(text) <= limit
+    with pytest.raises(ValueError, match="found 7 tokens in question and words of the template"):
+        Prompt((), count_words, BELOW, 6)(QUESTION, PARAGRAPHS, **given)
+
+
+def test_a_field_may_have_any_name():
+    fields = {"answer": "yes", "template": "no", "max_words": 1, "so_far_": "x"}
+    template = Template("{answer} {template} ", "{question}", " {max_words} {so_far}")
+    prompt = Prompt((), count_words, template, 100)(QUESTION, thoughts=["so"], **fields)
+    assert prompt == "yes no who is it 1 so"
+    assert Prompt((), count_words, template, 5)(QUESTION, thoughts=["so"], **fields).endswith("so")
+
+
+def test_texts_are_counted_once_and_the_finished_prompt_only_where_it_matters():
+    counted = []
+
+    def count(text):
+        counted.append(text)
+        return count_words(text)
+
+    prompt = Prompt(DEMONSTRATIONS, count, PLAIN, 46)
+    first = prompt(QUESTION, PARAGRAPHS)
+    assert count_words(first) == 42  # four tokens from the limit, with three demonstrations
+    assert len(counted) == 5 + 2  # of demonstrations, test example and finished prompt
+    assert prompt(QUESTION, PARAGRAPHS) == first
+    assert len(counted) == 5 + 2 + 2 and counted[-1] == first
+    counted.clear()
+    wide = Prompt(DEMONSTRATIONS, count, PLAIN, 59 + 4 * len(DEMONSTRATIONS))
+    assert count_words(wide(QUESTION, PARAGRAPHS)) == 59 and len(counted) == 5 + 1
+
+
+def test_counts_that_do_not_add_up_cost_further_demonstrations():
+    # four tokens more wherever an example follows another, which shows in the finished prompt only
+    def count(text):
+        return count_words(text) + 4 * len(re.findall(r"\n\n\nQ: ", text))
+
+    question = Question("q", "it", (), (), "test")  # 3 words
+    # 7 + 6 + 5 + 3 words add up to 21, but 33 are counted, then 22
+    text = Prompt(DEMONSTRATIONS, count, PLAIN, 21)(question, ())
+    assert text == render_demonstration(DEMONSTRATIONS[4]) + "\n\n\nQ: it\nA:"
+    assert count(text) == 12
+
+
+def test_real_demonstrations_within_the_window_of_flan_t5(shared):
+    demonstrations = read_demonstrations(
+        shared / "ircot_prompts/hotpotqa/gold_with_3_distractors_context_cot_qa_flan_t5.txt"
+    )
+    chosen = demonstration_sets(demonstrations, "hotpotqa")[0]
+    question, paragraphs = real_question(shared / "hotpotqa/dev_distractor_498.json", 0)
+    text = Prompt(chosen, count_words, COT)(question, paragraphs)
+    kept = text.count("\n\n\n")
+    assert 0 < kept < 20 and count_words(text) <= 5800
+    assert count_words(text) + count_words(render_demonstration(chosen[-kept - 1], COT)) > 5800
+    assert text == "\n\n\n".join(
+        [render_demonstration(d, COT) for d in chosen[-kept:]]
+        + [render(paragraphs, question.text, "", COT)]
+    )

@@ -1,0 +1,78 @@
+"""Knowledge in the prompt and in the weights: MuSiQue's parts, and exact prompts."""
+
+import json
+
+import pandas as pd
+import pytest
+from playing import play
+
+from ircotlib.data import Question
+from ircotlib.datasets.musique import Part, read_parts
+from ircotlib.program import LINE, Generate, Outcome
+from ircotlib.results import knowledge as forms
+from ircotlib.results.knowledge import answer_after, by_form, compare_forms, name_parts
+
+QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", "2hop")
+OF_Q = Part("Who directed F?", "Ada"), Part("Where was Ada born?", "Varn")
+
+
+def test_the_answers_before_a_part_are_filled_in(tmp_path):
+    steps = [
+        {"question": "Who directed F?", "answer": "Ada"},
+        {"question": "Where was #1 born?", "answer": "Varn"},
+        {"question": "Who founded #2, not #1?", "answer": "Bel"},
+    ]
+    row = {"id": "q", "answerable": True, "question_decomposition": steps}
+    other = {"id": "r", "answerable": False}
+    path = tmp_path / "dev.jsonl"
+    other |= {"question_decomposition": []}
+    path.write_text(f"{json.dumps(row)}\n{json.dumps(other)}\n")
+    last = Part("Who founded Varn, not Ada?", "Bel")
+    assert read_parts(path) == {"q": (*OF_Q, last)}
+    path.write_text(json.dumps(row | {"question_decomposition": [{"question": "Who?"}]}))
+    with pytest.raises(ValueError, match="line 1, field .*answer"):
+        read_parts(path)
+
+
+def write(question, thoughts):
+    return f"Q: {question.text}\nA: {thoughts[0]}"
+
+
+@pytest.mark.parametrize(
+    ("given", "answered", "prompt"),
+    [
+        (OF_Q[:1], True, "Q: Who directed F?\nA: Ada\nQ: Where was the director of F born?\nA: "),
+        (OF_Q[:1], False, "Q: Who directed F?\nA: \nQ: Where was the director of F born?\nA: "),
+        ((), True, "Q: Where was the director of F born?\nA: "),
+    ],
+)
+def test_a_question_below_its_parts(given, answered, prompt):
+    program = answer_after(QUESTION, given, answered, prompts={"solve": write}, max_tokens=9)
+    requests, result = play(program, ["Varn"])
+    assert requests == [Generate(prompt, LINE, 9)] and result.answer == "Varn"
+
+
+def test_only_what_is_known_is_asked(monkeypatch):
+    """The last part of q is known, and both parts of r; so q is only in S_1."""
+    bench = type("Bench", (), {})()
+    bench.test = [QUESTION, Question("r", "Who?", ("x",), (), "musique")]
+    bench.prompt = lambda stage, system: write
+    bench.tokens = lambda system: {"max_tokens": 5}
+    bench.dataset, bench.backends, bench.calls = "musique", (), None
+    parts = {"q": OF_Q, "r": OF_Q}
+    names = name_parts(parts)
+    right = {names["q"][0]: False} | dict.fromkeys([names["q"][1], *names["r"]], True)
+
+    def run(programs, backends, calls, progress):
+        answers = {id: "Varn" for id in programs}
+        made = {id: type("P", (), {"answer": answer}) for id, answer in answers.items()}
+        return {id: Outcome(id, made[id], ()) for id in programs}, {}
+
+    monkeypatch.setattr(forms, "run", run)
+    table = compare_forms(bench, parts, pd.DataFrame({"right": pd.Series(right)}))
+    found = [tuple(row) for row in table[["id", "panel", "i", "right"]].to_numpy()]
+    asked_of_r = [("r", panel, i, False) for panel in "ab" for i in (1, 2)]
+    assert found == [("q", "a", 1, True), *asked_of_r]
+    counted = by_form(table).set_index(["panel", "i"])
+    assert tuple(counted.loc[("a", 1), ["accuracy", "n"]]) == (0.5, 2)
+    assert compare_forms(bench, {"q": (), "r": ()}, pd.DataFrame({"right": []})).empty

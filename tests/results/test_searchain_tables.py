@@ -1,0 +1,259 @@
+"""SearChain's tables with our numbers, and its claims, from runs written by hand."""
+
+import pandas as pd
+import pytest
+
+from ircot_laboratory.world.records import Entity
+from ircotlib.data import Node, Paragraph, Question
+from ircotlib.parameters import read_parameters
+from ircotlib.results import tables_searchain as tables
+from ircotlib.results.analysis import read_reported
+from ircotlib.results.cases import find_cases
+from ircotlib.results.citations import judge_reference
+from ircotlib.results.claims_ircot import holm
+from ircotlib.results.claims_searchain import COLUMNS, count_verdicts, judge_searchain
+from ircotlib.results.factuality import Item
+from ircotlib.results.figures_searchain import draw_by_dataset, draw_causes, draw_forms, draw_front
+from ircotlib.systems import choose_systems
+
+MISLEADING = ("Self-Ask", "ReAct", "DSP")
+
+
+def node(mark=1, feedback="", query="q?"):
+    return Node(query, "a", 1, mark or 1, passage="p", found="b", feedback=feedback, mark=mark)
+
+
+def run(scores, nodes=(), kind="2hop", thoughts=(), reading=""):
+    """A run as measures.read_run returns it, with a row for each score."""
+    ids = [f"q{number}" for number in range(len(scores))]
+    table = pd.DataFrame({"score": [float(one) for one in scores]}, ids)
+    told = {"kind": kind, "reading": reading, "right": table["score"] == 1}
+    table = table.assign(**told)
+    table["thoughts"] = [thoughts] * len(ids)
+    table["nodes"] = [tuple(nodes)] * len(ids)
+    return table
+
+
+RUNS = {
+    ("musique", "SearChain"): run([1, 1, 1, 0], [node(1), node(2, "verification")]),
+    ("musique", "SearChain w/o IR"): run([1, 0, 0, 0], [node(1), node(2), node(3)]),
+    ("musique", "CoT"): run([1, 1, 0, 0], reading="One. Two. The answer is x."),
+    ("musique", "Self-Ask"): run([1, 0, 0, 0]),
+    ("musique", "DSP"): run([0, 0, 1, 0]),
+    ("musique", "Self-Ask w/o IR"): run(
+        [0, 0, 0, 1], thoughts=("Follow up: a?", "Intermediate answer: b.", "So …")
+    ),
+    ("musique", "Direct Prompting"): run([1, 0, 0, 0]),
+    ("musique", "Direct Retrieval"): run([0, 1, 0, 1]),
+}
+
+
+def cell(table, **wanted):
+    for name, value in wanted.items():
+        table = table[table[name] == value]
+    [row] = table.to_dict("records")
+    return row
+
+
+def kept(table, *sources):
+    """Whether the table has every number of the paper, in its order."""
+    papers = [read_reported("searchain", source=source)["value"] for source in sources]
+    assert list(table["paper"].dropna()) == list(pd.concat(papers).round(3))
+    assert list(table) == tables.COLUMNS
+
+
+def test_every_number_of_the_paper_stands_first_and_ours_beside():
+    ours = [
+        {"dataset": "fever", "system": "CoT", "metric": "cover_em", "ours": 80.0, "n": 9},
+        {"dataset": "own", "system": "CoT", "metric": "f1", "ours": 1.0},
+    ]
+    table = tables.beside(ours, "Table 1")
+    kept(table, "Table 1")
+    row = cell(table, dataset="fever", system="CoT")
+    assert (row["paper"], row["ours"], row["difference"], row["n"]) == (76.98, 80.0, 3.02, 9)
+    assert cell(table, dataset="own")["ours"] == 1 and table["ours"].count() == 2
+
+
+def test_systems_have_the_names_of_the_paper():
+    ours = {"dataset": "musique", "system": "ReAct", "metric": "misled_by_ir", "ours": 5.0}
+    table = tables.beside([ours], "Table 3(b)")
+    assert cell(table, dataset="musique", system="React")["ours"] == 5
+    assert len(table) == len(read_reported("searchain", source="Table 3(b)"))
+
+
+def test_sources_and_effects_of_retrieval():
+    table = tables.table_2(RUNS)
+    kept(table, "Table 2")
+    assert cell(table, dataset="musique", metric="knowledge_corrected_by_ir")["ours"] == 50
+    table = tables.table_3(RUNS)
+    kept(table, "Table 3(a)", "Table 3(b)")
+    row = cell(table, dataset="musique", system="SearChain", metric="cover_em_where_ir_helps")
+    assert (row["ours"], row["n"]) == (75, 4)
+    misled = table[(table["metric"] == "misled_by_ir") & table["ours"].notna()]
+    shares = dict(zip(misled["system"], misled["ours"], strict=True))
+    assert shares == {"Self-Ask": 50, "DSP": 100, "SearChain": 0} and set(misled["n"]) == {2}
+
+
+def test_what_was_not_run_stays_empty():
+    few = {("musique", "SearChain"): RUNS["musique", "SearChain"]}
+    for table in (tables.table_3(few), tables.table_4(few)):
+        assert table["ours"].isna().all() and table["paper"].notna().all()
+    assert find_cases(few, "SearChain", "SearChain w/o IR").empty
+
+
+def test_steps_of_reasoning():
+    table = tables.table_4(RUNS)
+    kept(table, "Table 4")
+    steps = table[table["dataset"] == "musique_2hop"].set_index("system")["ours"]
+    assert dict(steps.dropna()) == {"CoT": 2, "Self-Ask w/o IR": 1, "SearChain w/o IR": 3}
+    row = cell(table, dataset="musique", system="CoT")
+    assert (row["paper"], row["ours"]) == (35.04, 50)
+
+
+CITY = Entity("Ada Moss", "person", "x", {"birthplace": "Varn"})
+
+
+@pytest.mark.parametrize(
+    ("fragment", "said"),
+    [
+        ("Ada Moss was born in Varn [1].", "true"),
+        ("Ada Moss was born in Varn [2].", "false"),  # another page
+        ("Ada Moss was born in Varn [1, 2].", "true"),
+        ("Ada Moss was born in Lund [1].", "false"),
+        ("So it is well [1].", "unsure"),
+    ],
+)
+def test_a_mark_is_in_its_place_if_its_page_states_the_fragment(fragment, said):
+    question = Question("q", "Who?", ("a",), (), "hotpotqa")
+    pages = Paragraph("1", "[1] Ada Moss", ""), Paragraph("2", "[2] Varn", "")
+    item = Item("i", "hotpotqa", "SearChain", question, (fragment,), pages, (), 1)
+    assert judge_reference(item, 0, {"Ada Moss": CITY}) == said
+
+
+def test_references_are_counted_without_worlds():
+    p = read_parameters("mini", {"datasets": ["musique"]})
+    marked = {**RUNS, ("musique", "SearChain"): run([1], [node(1)], reading="A [1]. B [1]. C.")}
+    table = tables.table_5(marked, p, {})
+    kept(table, "Table 5")
+    assert cell(table, system="SearChain", metric="skc")["ours"] == 2
+    assert pd.isna(cell(table, system="SearChain", metric="amp")["ours"])
+
+
+def test_questions_all_of_whose_parts_are_known():
+    whole, asked = run([1, 1, 0]), run([1, 1, 1, 0, 1, 1])
+    names = {"q0": ["q0", "q1"], "q1": ["q2", "q3"], "q2": ["q0", "q4", "q5"]}
+    table = tables.table_7(whole, asked, names)
+    kept(table, "Table 7")
+    assert list(table["ours"][:2]) == [1, 0] and list(table["n"][:2]) == [1, 1]
+
+
+def test_other_models_thresholds_and_examples():
+    second = pd.DataFrame({"dataset": "eli5", "system": "DSP", "rouge_l": [0.5, 0.25]})
+    table = tables.table_9(second)
+    kept(table, "Table 9")
+    assert cell(table, dataset="eli5", system="DSP")["ours"] == 37.5
+    assert tables.table_9(pd.DataFrame())["ours"].isna().all()
+    table = tables.table_10({0.3: [pd.DataFrame({"rouge_l": [0.2, 0.3]})]})
+    kept(table, "Table 10")
+    assert list(table["ours"].dropna()) == [25.0]
+
+    class Bench:
+        dataset = "zsre"
+
+        def prompt(self, stage, system):
+            return type("Prompt", (), {"demonstrations": [stage] * (stage == "read")})
+
+    table = tables.table_11([Bench()], choose_systems(["Self-Ask", "CoT"]))
+    kept(table, "Table 11")
+    assert dict(table.dropna(subset="ours").set_index("system")["ours"]) == {
+        "CoT": 0,
+        "Self-Ask": 1,
+    }
+
+
+def test_a_wide_table_has_ours_and_the_papers_in_brackets():
+    ours = [{"dataset": "eli5", "system": "CoT", "metric": "rouge_l", "ours": 80.5}]
+    lines = tables.as_wide_markdown(tables.beside(ours, "Table 1")).splitlines()
+    assert lines[0].startswith("| system | HotpotQA | MuSiQue |")
+    assert any("| – (35.04) |" in line for line in lines)
+    assert any(line.startswith("| CoT | – (35.04)") and "80.5 (21.79)" in line for line in lines)
+
+
+# The claims
+
+
+def scored(system, values, dataset="musique", metric="cover_em"):
+    named = {"model": "m", "system": system, "dataset": dataset, "demonstration_set": None}
+    ids = [f"q{number}" for number in range(len(values))]
+    return pd.DataFrame({"id": ids, metric: values, "metric": metric}).assign(**named)
+
+
+def test_claims_are_those_of_the_paper_corrected_over_all():
+    values = {"SearChain": [1] * 40, "DSP": [0] * 36 + [1] * 4, "SearChain w/o IR": [0] * 40}
+    values |= {"CoT": [1] * 20 + [0] * 20, "OneR QA": [0] * 40}
+    scores = pd.concat([scored(*pair) for pair in values.items()], ignore_index=True)
+    runs = {("musique", name): run(scores) for name, scores in values.items()}
+    runs["musique", "SearChain"] = run(values["SearChain"], [node(1, "completion")])
+    forms = [(f"q{n}", panel, 2, 1, panel == "a") for n in range(9) for panel in "ab"]
+    forms = pd.DataFrame(forms, columns=["id", "panel", "hops", "i", "right"])
+    table = judge_searchain(scores, runs, forms, scores)
+    assert list(table) == COLUMNS
+    rows = table.set_index("claim")
+    assert rows.at["SearChain > SearChain w/o IR", "verdict"] == "holds"
+    assert rows.at["SearChain w/o IR > CoT", "verdict"] == "does not hold"
+    assert rows.at["SearChain w/o IR > CoT", "paper"] == "+4.15"  # 13.61 and 9.46
+    misled = rows.loc["SearChain misled less than DSP"]
+    assert (misled["ours"], misled["n"], misled["paper"]) == (100, 20, "+7.53")  # 14.03 and 6.50
+    assert rows.at["SearChain > SearChain w/o IR where IR helps", "ours"] == 100
+    assert rows.at["SearChain w/o IR takes more steps than CoT", "ours"] == 0
+    form = rows.loc["knowledge in the prompt > sub-questions alone"]
+    assert (form["ours"], form["n"], form["p"]) == (100, 9, pytest.approx(2 * 0.5**9, abs=1e-4))
+    assert "OneR QA" not in " ".join(table["claim"])
+    of_second = table[table["source"] == "A.3, Table 9"]
+    assert list(of_second["paper"]) == ["+1.53"] and list(of_second["claim"]) == ["SearChain > DSP"]
+    assert list(table["p_holm"]) == pytest.approx(holm(table["p"]), abs=0.01)
+    counts = count_verdicts(table)
+    assert counts.to_numpy().sum() == len(table)
+    assert list(counts) == ["holds", "does not hold", "cannot tell"]
+
+
+def test_what_was_not_run_has_no_claim():
+    scores = pd.concat([scored(name, [0, 1, 1]) for name in ("SearChain", "DSP")])
+    runs = {("musique", "SearChain"): run([0, 1, 1])}
+    forms = pd.DataFrame(columns=["id", "panel", "hops", "i", "right"])
+    table = judge_searchain(scores, runs, forms, pd.DataFrame())
+    assert list(table["claim"]) == ["SearChain > DSP"]
+
+
+# Pictures and cases
+
+
+def test_pictures_have_what_the_tables_have():
+    row = {"retriever": "BM25", "system": "CoT", "tokens": 10.0, "mean": 5.0, "reported": 7.0}
+    means = pd.DataFrame([row | {"on_front": True}, row | {"system": "DSP", "tokens": 99.0}])
+    means["on_front"] = means["on_front"].fillna(False).astype(bool)
+    figure = draw_front(means, "title")
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts == ["1", "2"] and list(figure.axes[0].lines[0].get_xdata()) == [10.0]
+    [legend] = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["1 CoT", "2 DSP"]
+    counted = [("CoT", cause, n) for n, cause in enumerate("abcdefg")]
+    causes = pd.DataFrame(counted, columns=["system", "cause", "n"]).assign(answers=50)
+    bars = draw_causes(causes, "title").axes[0].patches
+    assert [bar.get_width() for bar in bars] == [2.0 * n for n in range(7)]
+    forms = pd.DataFrame({"panel": ["a", "a", "b"], "hops": 2, "i": [1, 2, 1], "accuracy": 0.5})
+    assert [len(axis.lines) for axis in draw_forms(forms, "title").axes] == [1, 1]
+    table = pd.DataFrame([row | {"dataset": "eli5", "metric": "rouge_l", "low": 4.0, "high": 6.0}])
+    assert draw_by_dataset(table, "title").axes[0].patches[0].get_width() == 5
+
+
+def test_the_most_telling_questions_come_first():
+    helped = [node(1, "verification"), node(2, "completion")]
+    whole, without = run([1, 1, 0, 1]), run([0, 0, 1, 1])
+    whole["nodes"] = [(node(1, "verification"),), tuple(helped), (node(1),), ()]
+    runs = {("musique", "W"): whole, ("musique", "O"): without, ("musique", "X"): run([0, 1, 1, 0])}
+    cases = find_cases(runs, "W", "O")
+    assert list(cases["case"]) == ["rescued", "misled"] and list(cases["id"]) == ["q1", "q2"]
+    assert list(cases["others"]) == [1, 1] and list(cases["of"]) == [1, 1]
+    runs["musique", "W"]["nodes"] = [tuple(helped)] * 4
+    assert list(find_cases(runs, "W", "O")["id"]) == ["q0", "q2"]  # fewer other systems are right

@@ -1,0 +1,310 @@
+"""A corpus on disk: what comes back, how fast it opens, and what is refused."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ircotlib.data import Paragraph, read_jsonl
+from ircotlib.retrieval.corpus import Corpus, open_corpus, write_corpus
+
+FILES = {"paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json", "corpus.lock"}
+
+PARAGRAPHS = [
+    Paragraph("a", "Café", "Line one\nline two \u2028 and \x85 more"),
+    Paragraph("b", "", "空の題名"),
+    Paragraph("c", 'Quoted "title"', ""),
+    Paragraph("a ", "Café", "\U0001f469\u200d\U0001f467"),
+]
+
+
+def numbered(count: int, text: str = "words") -> list[Paragraph]:
+    return [
+        Paragraph(f"p{number}", f"Title {number % 7}", f"{text} {number}")
+        for number in range(count)
+    ]
+
+
+def flip(path: Path, place: int) -> None:
+    """Flip one bit of a file. `place`: the bit's number, counted from the end if negative."""
+    content = bytearray(path.read_bytes())
+    content[place // 8] ^= 1 << place % 8
+    path.write_bytes(content)
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_paragraphs_come_back_as_they_were_written(tmp_path):
+    corpus = write_corpus(tmp_path, iter(PARAGRAPHS))
+    assert len(corpus) == 4
+    assert [corpus[position] for position in range(4)] == PARAGRAPHS
+    assert list(corpus) == PARAGRAPHS
+    assert list(read_jsonl(tmp_path / "paragraphs.jsonl", Paragraph)) == PARAGRAPHS
+    assert corpus[np.int64(2)] == PARAGRAPHS[2]
+
+
+def test_positions_are_found_by_id(tmp_path):
+    corpus = write_corpus(tmp_path, numbered(500))
+    assert [corpus.position_of(f"p{number}") for number in range(500)] == list(range(500))
+    with pytest.raises(KeyError, match="no paragraph has the id 'p500'"):
+        corpus.position_of("p500")
+
+
+@pytest.mark.parametrize("position", [-1, 4, 10**9])
+def test_a_position_outside_is_an_error(tmp_path, position):
+    corpus = write_corpus(tmp_path, PARAGRAPHS)
+    with pytest.raises(IndexError, match=f"position {position} in a corpus of 4 paragraphs"):
+        corpus[position]
+
+
+def test_the_fingerprint_is_of_the_content_and_its_order(tmp_path):
+    def fingerprint(name, paragraphs):
+        return write_corpus(tmp_path / name, paragraphs).fingerprint
+
+    first = fingerprint("one", PARAGRAPHS)
+    assert fingerprint("two", PARAGRAPHS) == first == Corpus(tmp_path / "one").fingerprint
+    changed = [Paragraph("a", "Café", "Line one"), *PARAGRAPHS[1:]]
+    assert (
+        len(
+            {
+                first,
+                fingerprint("three", PARAGRAPHS[::-1]),
+                fingerprint("four", changed),
+                fingerprint("five", PARAGRAPHS[:3]),
+            }
+        )
+        == 4
+    )
+
+
+def test_equal_ids_are_an_error_that_names_them_and_leave_the_old_corpus(tmp_path):
+    write_corpus(tmp_path, PARAGRAPHS)
+    with pytest.raises(ValueError, match="two paragraphs have the id 'p3': positions 3 and 9"):
+        write_corpus(tmp_path, [*numbered(9), Paragraph("p3", "Other", "text")])
+    assert list(Corpus(tmp_path)) == PARAGRAPHS
+    assert names_in(tmp_path) == FILES
+
+
+def test_an_empty_corpus_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match="no paragraphs to write"):
+        write_corpus(tmp_path, [])
+    with pytest.raises(FileNotFoundError, match=r"corpus\.json not found.*write_corpus"):
+        Corpus(tmp_path)
+
+
+def test_an_error_while_reading_paragraphs_leaves_the_old_corpus(tmp_path):
+    def broken():
+        yield Paragraph("x", "X", "x")
+        raise OSError("the raw file ends here")
+
+    write_corpus(tmp_path, PARAGRAPHS)
+    with pytest.raises(OSError, match="the raw file ends here"):
+        write_corpus(tmp_path, broken())
+    assert list(Corpus(tmp_path)) == PARAGRAPHS
+
+
+def test_a_damaged_corpus_is_an_error(tmp_path):
+    write_corpus(tmp_path, PARAGRAPHS)
+    lines = tmp_path / "paragraphs.jsonl"
+    lines.write_bytes(lines.read_bytes()[:-20])
+    with pytest.raises(ValueError, match="found 212 bytes, expected 232 bytes.*delete the folder"):
+        Corpus(tmp_path)
+    assert list(write_corpus(tmp_path, PARAGRAPHS)) == PARAGRAPHS
+
+
+@pytest.mark.parametrize("name", ["paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"])
+def test_every_flipped_bit_is_noticed_and_mended_by_writing_again(tmp_path, name):
+    write_corpus(tmp_path, PARAGRAPHS)
+    whole = (tmp_path / name).read_bytes()
+    for place in random.Random(name).sample(range(8 * len(whole)), 60):
+        flip(tmp_path / name, place)
+        try:
+            Corpus(tmp_path)
+        except (ValueError, FileNotFoundError) as error:  # the second: an older corpus.json
+            assert str(error).startswith(f"{tmp_path / name}") and "\n" not in str(error)
+        else:
+            raise AssertionError(f"bit {place} of {name} was flipped and not noticed")
+        assert list(write_corpus(tmp_path, PARAGRAPHS)) == PARAGRAPHS
+        assert (tmp_path / name).read_bytes() == whole
+
+
+def test_of_a_huge_corpus_sizes_alone_are_compared_and_that_is_said(tmp_path, capsys, monkeypatch):
+    write_corpus(tmp_path, PARAGRAPHS)
+    monkeypatch.setattr("ircotlib.files.checksums.MOST", 100)
+    flip(tmp_path / "paragraphs.jsonl", 70)
+    assert len(Corpus(tmp_path)) == 4
+    said = capsys.readouterr().err
+    assert "checksums of 0.0 GB are not compared, only sizes" in said and str(tmp_path) in said
+    with (tmp_path / "paragraphs.jsonl").open("ab") as file:
+        file.write(b"{}\n")
+    with pytest.raises(ValueError, match="paragraphs.jsonl: found 235 bytes, expected 232 bytes"):
+        Corpus(tmp_path)
+
+
+def test_only_what_follows_the_first_difference_is_taken_from_new_paragraphs(tmp_path):
+    first = numbered(6)
+    write_corpus(tmp_path / "a", first)
+    for changed in (first[:4], [*first, Paragraph("x", "X", "x")]):
+        assert list(write_corpus(tmp_path / "a", iter(changed))) == changed
+        again = write_corpus(tmp_path / "b", changed)
+        assert Corpus(tmp_path / "a").fingerprint == again.fingerprint
+
+
+def times_of(folder: Path) -> dict[str, tuple]:
+    """The modification time and the inode of each file of a corpus."""
+    stats = {path.name: path.stat() for path in folder.iterdir() if path.name != "corpus.lock"}
+    return {name: (stat.st_mtime_ns, stat.st_ino) for name, stat in stats.items()}
+
+
+def test_the_same_corpus_is_left_as_it_is(tmp_path):
+    before = times_of(write_corpus(tmp_path, PARAGRAPHS).folder)
+    assert list(write_corpus(tmp_path, iter(PARAGRAPHS))) == PARAGRAPHS
+    assert times_of(tmp_path) == before
+    assert list(write_corpus(tmp_path, PARAGRAPHS[::-1])) == PARAGRAPHS[::-1]  # of equal size
+    after = times_of(tmp_path)
+    assert [name for name in before if after[name] == before[name]] == []
+    assert names_in(tmp_path) == FILES
+
+
+def test_a_corpus_of_the_same_origin_is_opened_without_reading_it(tmp_path):
+    def never():
+        raise AssertionError("the raw files were read")
+
+    made_of = {"raw.json": [3, 1700000000], "reader": "1"}
+    first = open_corpus(tmp_path, made_of, lambda: iter(PARAGRAPHS))
+    before = times_of(tmp_path)
+    again = open_corpus(tmp_path, {"reader": "1", "raw.json": (3, 1700000000)}, never)
+    assert list(again) == list(first) == PARAGRAPHS
+    assert times_of(tmp_path) == before
+    with pytest.raises(AssertionError, match="raw files were read"):
+        open_corpus(tmp_path, made_of | {"reader": "2"}, never)
+    assert list(open_corpus(tmp_path, made_of, never)) == PARAGRAPHS
+
+
+def test_of_another_origin_only_what_differs_is_written(tmp_path):
+    one = write_corpus(tmp_path, PARAGRAPHS).fingerprint
+    before = times_of(tmp_path)
+    same = open_corpus(tmp_path, "touched", lambda: PARAGRAPHS)
+    assert {name for name, time in times_of(tmp_path).items() if time != before[name]} == {
+        "corpus.json"
+    }
+    other = open_corpus(tmp_path, "changed", lambda: PARAGRAPHS[:3])
+    assert [len(same), len(other)] == [4, 3]
+    assert same.fingerprint == one != other.fingerprint
+    assert json.loads((tmp_path / "corpus.json").read_text())["made_of"] == "changed"
+
+
+@pytest.mark.parametrize("name", ["paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"])
+@pytest.mark.parametrize("kept", [0, 20, None])
+def test_a_damaged_corpus_of_the_same_origin_is_written_again(tmp_path, name, kept):
+    path = open_corpus(tmp_path, "raw", lambda: PARAGRAPHS).folder / name
+    path.unlink() if kept is None else path.write_bytes(path.read_bytes()[:kept])
+    assert list(open_corpus(tmp_path, "raw", lambda: PARAGRAPHS)) == PARAGRAPHS
+
+
+OPEN_OFTEN = """
+import sys
+from ircotlib.data import Paragraph
+from ircotlib.retrieval.corpus import open_corpus, write_corpus
+
+print("ready", flush=True)
+sys.stdin.readline()
+folder, who = sys.argv[1:]
+for turn in range(12):
+    size = {"write": 400, "change": 300 + len(who) + 10 * turn, "open": 400}[who.split("-")[0]]
+    made = [Paragraph(f"p{n}", f"Title {n % 7}", f"{'words ' * 20}{n}") for n in range(size)]
+    if who == "open":
+        corpus = open_corpus(folder, "raw", lambda: made)
+    else:
+        corpus = write_corpus(folder, iter(made))
+    assert [corpus[n] for n in range(len(corpus))] == made, (len(corpus), size)
+    assert corpus.position_of("p123") == 123
+"""
+
+
+@pytest.mark.parametrize(
+    "workers", [("write", "write"), ("open", "open"), ("change-1", "change-22", "write")]
+)
+def test_processes_that_open_at_once_all_have_their_corpus(tmp_path, workers):
+    """Each process opens a corpus twelve times, with the same or with changing paragraphs."""
+    how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [sys.executable, "-c", OPEN_OFTEN, str(tmp_path)]
+    running = [subprocess.Popen([*command, who], text=True, **how) for who in workers]
+    assert [process.stdout.readline() for process in running] == ["ready\n"] * len(running)
+    for process in running:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    ended = [(process.communicate()[1], process.returncode) for process in running]
+    assert ended == [("", 0)] * len(running)
+    assert names_in(tmp_path) == FILES
+
+
+WRITE_AND_HANG = """
+import sys, time
+from ircotlib.data import Paragraph
+from ircotlib.retrieval.corpus import write_corpus
+
+def hang_in_the_middle():
+    for number in range(400):
+        if number == 200:
+            print("half", flush=True)
+            time.sleep(60)
+        yield Paragraph(f"p{number}", "Title", "text " * 100)
+
+write_corpus(sys.argv[1], hang_in_the_middle())
+"""
+
+
+def test_a_killed_writing_leaves_the_old_corpus_and_the_next_one_clears_up(tmp_path):
+    write_corpus(tmp_path, PARAGRAPHS)
+    command = [sys.executable, "-c", WRITE_AND_HANG, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "half\n"
+        os.kill(process.pid, signal.SIGKILL)
+    assert list(Corpus(tmp_path)) == PARAGRAPHS
+    assert names_in(tmp_path) > FILES
+    assert list(write_corpus(tmp_path, numbered(9))) == numbered(9)
+    assert names_in(tmp_path) == FILES
+
+
+def test_a_large_corpus_opens_and_reads_at_once(tmp_path):
+    write_corpus(tmp_path, numbered(50_000, "twenty more words " * 10))
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        corpus = Corpus(tmp_path)
+        assert corpus[49_999].id == "p49999"
+        assert corpus.position_of("p25000") == 25_000
+        seconds.append(time.perf_counter() - start)
+    start = time.perf_counter()
+    assert len(list(corpus)) == 50_000
+    assert min(seconds) < (time.perf_counter() - start) / 3  # although checksums are compared
+
+
+def test_real_paragraphs(tmp_path, shared):
+    questions = json.loads(
+        (shared / "2wikimultihopqa" / "dev_657.json").read_text(encoding="utf-8")
+    )
+    pairs = dict.fromkeys(
+        (title, " ".join(lines)) for question in questions for title, lines in question["context"]
+    )
+    corpus = write_corpus(
+        tmp_path, (Paragraph(str(number), *pair) for number, pair in enumerate(pairs))
+    )
+    assert len(corpus) == 4311
+    assert [corpus[position].title for position in (0, 9, 4310)] == [
+        "Anthony Robinson (Unitarian)",
+        "Charles James (footballer)",
+        "Del Lord",
+    ]
+    assert list(islice(corpus, 3)) == [corpus[position] for position in range(3)]

@@ -1,0 +1,176 @@
+"""Three nodes of a real Elasticsearch give the same replies as one, even if a node dies; if all
+die, a second run continues where the first one stopped.
+"""
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import pytest
+from asking import ask
+
+from ircotlib.datasets.pooled import pool
+from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.program import Retrieve
+from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.running.cache import Calls
+from ircotlib.running.scheduler import run
+
+elasticsearch = pytest.importorskip(
+    "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
+)
+
+from ircotlib.retrieval.elastic import Elasticsearch
+from ircotlib.retrieval.elastic_load import open_elasticsearch
+
+NAME = "cluster"
+
+
+@pytest.fixture(scope="module")
+def sample(shared, tmp_path_factory):
+    """The 657 questions of the 2Wiki sample and the corpus of their 4,311 paragraphs."""
+    records = read_2wikimultihopqa(shared / "2wikimultihopqa" / "dev_657.json")
+    corpus = write_corpus(
+        tmp_path_factory.mktemp("cluster") / "corpus", pool(context for _, context in records)
+    )
+    return [question for question, _ in records], corpus
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        taken = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in taken:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in taken]
+
+
+class Cluster:
+    """Three nodes with fixed ports and folders; `heal` starts those that are down and waits until
+    every shard has its copies.
+    """
+
+    def __init__(self, start_node, folder):
+        self.start_node, self.folder, self.nodes = start_node, folder, {}
+        ports = free_ports(6)
+        self.ports, self.transport = ports[:3], ports[3:]
+        self.url = ",".join(f"http://127.0.0.1:{port}" for port in self.ports)
+
+    def heal(self) -> None:
+        hosts = ",".join(f"127.0.0.1:{port}" for port in self.transport)
+        joint = f"discovery.seed_hosts={hosts}", "cluster.initial_master_nodes=n0,n1,n2"
+
+        def start(number: int):
+            own = f"node.name=n{number}", f"transport.port={self.transport[number]}"
+            return self.start_node(self.ports[number], self.folder / f"n{number}", *own, *joint)
+
+        down = [number for number in range(3) if number not in self.nodes]
+        with ThreadPoolExecutor(3) as pool:
+            self.nodes |= zip(down, pool.map(start, down))
+        self.client().cluster.health(wait_for_nodes="3", wait_for_status="green", timeout="60s")
+
+    def client(self):
+        return elasticsearch.Elasticsearch(self.url.split(","), retry_on_timeout=True)
+
+    def kill(self, *numbers: int) -> None:
+        for number in numbers:
+            self.nodes.pop(number).kill()
+
+    def master(self) -> int:
+        return int(self.client().cat.master(format="json")[0]["node"][1:])
+
+
+@pytest.fixture(scope="module")
+def three(start_node, sample, tmp_path_factory):
+    """The cluster, with the corpus on it in 3 shards, each there twice."""
+    cluster = Cluster(start_node, tmp_path_factory.mktemp("nodes"))
+    cluster.heal()
+    open_elasticsearch(sample[1], cluster.url, NAME, shards=3, replicas=1)
+    yield cluster
+    cluster.kill(*cluster.nodes)
+
+
+@pytest.fixture
+def cluster(three):
+    three.heal()
+    return three
+
+
+@pytest.fixture(scope="module")
+def one_node(sample, elasticsearch_url):
+    """The same corpus on one node in one shard, and what a run there leaves in the call cache."""
+    backend = open_elasticsearch(sample[1], elasticsearch_url, NAME)
+    with Calls() as calls:
+        run(programs(sample[0]), [backend], calls)
+        return backend, contents(calls)
+
+
+def programs(questions) -> dict:
+    """Two retrievals for each of the first 320 questions, the second with what the first found."""
+
+    def program(question):
+        found = yield Retrieve(question.text, 15)
+        yield Retrieve(
+            f"{question.text} {found[0].title}",
+            15,
+            tuple(paragraph.title for paragraph in found[:9]),
+        )
+
+    return {question.id: program(question) for question in questions[:320]}
+
+
+def contents(calls: Calls) -> dict[str, str]:
+    return dict(calls._connection.execute("SELECT key, reply FROM calls"))
+
+
+def test_three_nodes_give_the_replies_of_one(cluster, sample, one_node):
+    questions, corpus = sample
+    backend = Elasticsearch(corpus, cluster.url, NAME)
+    requests = [Retrieve(question.text, 15) for question in questions]
+    assert ask(backend, requests) == ask(one_node[0], requests)
+    assert backend.fingerprint == one_node[0].fingerprint
+    (index,) = cluster.client().indices.get(index=NAME)
+    shards = cluster.client().cat.shards(index=index, format="json")
+    assert len({(shard["shard"], shard["node"]) for shard in shards}) == len(shards) == 6
+
+
+def test_a_node_that_dies_in_mid_run_changes_no_byte(cluster, sample, one_node, tmp_path):
+    backend, batches = Elasticsearch(sample[1], cluster.url, NAME), []
+
+    def kill_the_master(*_) -> None:
+        batches.append(1)
+        if len(batches) == 4:
+            cluster.kill(cluster.master())
+
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        run(programs(sample[0]), [backend], calls, kill_the_master)
+        assert contents(calls) == one_node[1]
+    assert len(cluster.nodes) == 2
+
+
+def test_when_all_nodes_die_a_rerun_asks_only_what_was_not_answered(
+    three, sample, one_node, tmp_path
+):
+    """An earlier test may have killed one node; this one kills all that are left."""
+    cluster = three
+    backend, batches = Elasticsearch(sample[1], cluster.url, NAME, patience=2), []
+
+    def kill_all(*_) -> None:
+        batches.append(1)
+        if len(batches) == 6:
+            cluster.kill(*cluster.nodes)
+
+    with (
+        Calls(tmp_path / "calls.sqlite") as calls,
+        pytest.raises(RuntimeError, match="Elasticsearch failed") as error,
+    ):
+        run(programs(sample[0]), [backend], calls, kill_all)
+    assert isinstance(error.value.__cause__, ConnectionError)
+    assert "for 2 s" in str(error.value) and "run the same command again" in str(error.value)
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        before = contents(calls)
+        assert len(before) == 5 * 64
+        assert before.items() <= one_node[1].items()
+        cluster.heal()
+        _, counts = run(programs(sample[0]), [Elasticsearch(sample[1], cluster.url, NAME)], calls)
+        assert contents(calls) == one_node[1]
+    assert counts["Retrieve"]["computed"] == len(one_node[1]) - len(before)

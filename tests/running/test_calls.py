@@ -1,0 +1,325 @@
+"""The call cache: keys by content, first reply wins, several processes at once, foreign files
+refused.
+"""
+
+import hashlib
+import random
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Timer
+
+import pytest
+
+from ircotlib.command.recover import recover
+from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve, key
+from ircotlib.running.cache import OWNER, SCHEMA, Calls, cut_to, deepen
+
+
+def test_keys_stay_what_they_were_when_fields_are_added():
+    """Paid replies stay valid: keys are as they were before `distinct` and chats existed."""
+    assert key(Retrieve("q", 3, ("a", "b")), "f") == "58282002524ce9f176288b272987c327"
+    assert key(NearestTitle("t"), "f") == "3158012d9a8b10949275a6b920d8bc1b"
+    assert key(Generate("p"), "f") == "4bf9223c39ce2607edf877e978e9e70e"
+    assert key(Generate("p", "sentence", 300), "f") == "36bd97db78fac980dbe0a65054b71e5a"
+    assert key(Retrieve("q", 3, distinct=True), "f") != key(Retrieve("q", 3), "f")
+
+
+def test_a_key_is_the_content_of_the_call():
+    assert key(Generate("a", SENTENCE, 5), "model") == key(
+        Generate("a", stop=SENTENCE, max_tokens=5), "model"
+    )
+    different = [
+        key(Generate("a"), "model"),
+        key(Generate("a"), "other model"),
+        key(Generate("b"), "model"),
+        key(Generate("a", LINE), "model"),
+        key(Generate("a", SENTENCE), "model"),
+        key(Generate("a", max_tokens=5), "model"),
+        key(Retrieve("a", 2), "model"),
+        key(Retrieve("a", 3), "model"),
+        key(Retrieve("a", 2, ()), "model"),
+        key(Retrieve("a", 2, ("b", "c")), "model"),
+        key(Retrieve("a", 2, ("b,c",)), "model"),
+        key(Retrieve("é\ud800 \n", 2), "model"),  # a lone surrogate is also a string
+    ]
+    assert len(set(different)) == len(different)
+
+
+def test_a_key_never_changes():
+    """Keys outlive programs: this one was computed by hand from the definition."""
+    canonical = '["Generate","f",{"max_tokens":200,"prompt":"\\u00e9","stop":null}]'
+    assert (
+        key(Generate("é"), "f") == hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+    )
+
+
+def test_a_retrieval_is_remembered_as_one_of_more_paragraphs():
+    asked = Retrieve("q", 2, ("a",), distinct=True)
+    assert deepen(asked, 15) == Retrieve("q", 15, ("a",), distinct=True)
+    assert cut_to(asked, ("x", "y", "z")) == ("x", "y") and cut_to(asked, ("x",)) == ("x",)
+    for same in (Retrieve("q", 15), Retrieve("q", 40), Retrieve("q", 0), Generate("p")):
+        assert deepen(same, 15) is same and deepen(same, 0) is same
+    assert cut_to(Generate("p"), "text") == "text" and cut_to(NearestTitle("t"), ("x",)) == ("x",)
+
+
+@pytest.mark.parametrize("path", [None, ":memory:"])
+def test_in_memory(path):
+    with Calls(path) as calls:
+        calls.put_many({"a": "1"})
+        assert calls.get_many(["a", "b"]) == {"a": "1"}
+    with Calls(path) as calls:
+        assert calls.get_many(["a"]) == {}
+
+
+def test_replies_are_kept_and_the_first_one_wins(tmp_path):
+    path = tmp_path / "new folder" / "calls.sqlite"
+    with Calls(path) as calls:
+        assert calls.put_many({"a": "1", "b": "é\n"}) == {"a": "1", "b": "é\n"}
+        assert calls.put_many({"b": "2", "c": "3"}) == {"b": "é\n", "c": "3"}
+    with Calls(path) as calls:
+        assert len(calls) == 3
+        assert calls.get_many(["c", "a", "b", "d"]) == {"a": "1", "b": "é\n", "c": "3"}
+        assert calls.get_many([]) == {}
+
+
+def test_many_keys_in_one_query():
+    with Calls() as calls:
+        stored = {f"{number:032x}": str(number) for number in range(40_000)}
+        assert calls.put_many(stored) == stored
+
+
+def test_what_another_connection_committed_is_seen_at_once(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as one, Calls(tmp_path / "calls.sqlite") as two:
+        one.put_many({"a": "1"})
+        assert two.put_many({"a": "2"}) == {"a": "1"}
+
+
+WRITER = """
+import sys
+from ircotlib.running.cache import Calls
+path, name = sys.argv[1:]
+print("ready", flush=True)
+sys.stdin.readline()
+with Calls(path) as calls:
+    for start in range(0, 400, 10):
+        calls.put_many({f"{number:04d}": name for number in range(start, start + 10)})
+"""
+
+
+def test_processes_that_open_and_write_at_once(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [
+        subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for name in "abc"
+    ]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    assert [writer.communicate()[0] for writer in writers] == ["", "", ""]
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    with Calls(path) as calls:
+        stored = calls.get_many(f"{number:04d}" for number in range(400))
+    assert len(stored) == 400
+    batches = [
+        {stored[f"{number:04d}"] for number in range(start, start + 10)}
+        for start in range(0, 400, 10)
+    ]
+    # a batch is one transaction: never half of one writer's
+    assert all(len(names) == 1 for names in batches)
+
+
+def test_a_new_file_that_another_process_is_making_is_waited_for(tmp_path):
+    other = sqlite3.connect(
+        tmp_path / "calls.sqlite", isolation_level=None, check_same_thread=False
+    )
+    other.execute("BEGIN IMMEDIATE")
+    release = Timer(0.2, other.close)
+    release.start()
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        assert calls.put_many({"a": "1"}) == {"a": "1"}
+    release.join()
+
+
+def test_a_file_that_stays_locked_is_an_error(tmp_path):
+    other = sqlite3.connect(tmp_path / "calls.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        Calls(tmp_path / "calls.sqlite", timeout=0.1)
+    other.close()
+
+
+def test_a_batch_that_fails_leaves_nothing(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        with pytest.raises(sqlite3.IntegrityError):
+            calls.put_many({"a": "1", "b": None})
+        assert len(calls) == 0
+        calls.put_many({"a": "1"})
+        assert len(calls) == 1
+
+
+def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes\n" * 100)
+    with pytest.raises(
+        ValueError,
+        match=r"notes\.txt: found a file that is not a SQLite database, expected .* Move it away",
+    ):
+        Calls(path)
+    assert path.read_text() == "my notes\n" * 100
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def _database(path, statement, owner, schema):
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        f"{statement}; PRAGMA application_id={owner}; PRAGMA user_version={schema}"
+    )
+    connection.close()
+    return path.read_bytes()
+
+
+def test_a_database_of_another_program_is_refused_and_left(tmp_path):
+    path = tmp_path / "places.sqlite"
+    content = _database(path, "CREATE TABLE places (url)", 0, 0)
+    with pytest.raises(
+        ValueError, match=r"found a SQLite database of another program.*was not changed"
+    ):
+        Calls(path)
+    assert path.read_bytes() == content
+
+
+def test_another_schema_version_is_refused_and_left(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    content = _database(path, "CREATE TABLE calls (key, reply, cost)", OWNER, SCHEMA + 1)
+    with pytest.raises(
+        ValueError,
+        match=f"found a call cache of schema version {SCHEMA + 1}, expected .* version {SCHEMA}",
+    ):
+        Calls(path)
+    assert path.read_bytes() == content
+
+
+def test_threads_share_a_cache_as_those_of_widgets_do(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as calls, ThreadPoolExecutor(4) as threads:
+        batches = [{f"{n}-{i}": f"reply {i}" for i in range(20)} for n in range(40)]
+        assert list(threads.map(calls.put_many, batches)) == batches
+        assert list(threads.map(calls.get_many, batches)) == batches
+        assert len(calls) == 800
+
+
+# Damage
+
+
+REPLIES = {
+    hashlib.md5(str(n).encode()).hexdigest(): f'{{"text": "{f"é {n} " * 20}"}}' for n in range(400)
+}
+
+
+def damage(path, content: bytes, chance: random.Random, bits: int = 3) -> None:
+    """Write a file with some bits flipped, and delete all other files in its folder."""
+    damaged = bytearray(content)
+    for _ in range(bits):
+        damaged[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    for other in path.parent.iterdir():
+        other.unlink()
+    path.write_bytes(damaged)
+
+
+def test_flipped_bits_change_no_reply(tmp_path, capsys):
+    """Damaged replies are asked for again, or the file is refused in one line; nothing else may
+    happen.
+    """
+    path, chance, outcomes = tmp_path / "calls.sqlite", random.Random(4), Counter()
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    whole = path.read_bytes()
+    for _ in range(120):
+        damage(path, whole, chance)
+        try:
+            with Calls(path) as calls:
+                found = calls.get_many(REPLIES)
+                said = capsys.readouterr().err
+                assert found.items() <= REPLIES.items()
+                assert calls.put_many(REPLIES) == REPLIES == calls.get_many(REPLIES)
+        except ValueError as error:
+            outcomes["refused"] += 1
+            assert str(error).startswith(f"{path}: found ") and "\n" not in str(error)
+        else:
+            outcomes["asked again" if said else "harmless"] += 1
+            # of a damaged key nobody knows
+            assert not said or "damaged replies, which are asked for again" in said
+            assert not said or found != REPLIES
+    assert outcomes["asked again"] > 60 and outcomes["refused"] > 3
+
+
+@pytest.mark.parametrize("kept", [100, 4096, 5000, 0.5, -5000])
+def test_a_file_that_is_cut_off_is_refused_with_what_to_do(tmp_path, kept):
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole)) if 0 < kept < 1 else kept])
+    with pytest.raises(
+        ValueError, match="expected a sound call cache; run ircotlib recover"
+    ) as error:
+        Calls(path)
+    assert str(error.value).startswith(f"{path}: found damage (")
+
+
+def test_damage_that_is_found_later_is_told_too(tmp_path, monkeypatch):
+    """In a file that is too large to be checked as a whole."""
+    monkeypatch.setattr("ircotlib.running.cache.CHECKED", 0)
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    path.write_bytes(path.read_bytes()[:8192] + b"\xff" * 20_000 + path.read_bytes()[28_192:])
+    with (
+        Calls(path) as calls,
+        pytest.raises(ValueError, match="run ircotlib recover"),
+    ):
+        calls.get_many(REPLIES)
+
+
+def test_what_can_be_read_is_recovered_by_the_command(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:12_288] + b"\xff" * 4096 + whole[16_384:])
+    damaged = path.read_bytes()
+    command = [sys.executable, "-m", "ircotlib", "recover", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with Calls(path) as calls:
+        found = calls.get_many(REPLIES)
+    assert found.items() <= REPLIES.items() and len(REPLIES) * 0.9 < len(found) < len(REPLIES)
+    assert done.stdout == f"{path}: kept {len(found)} replies; the damaged file is {path}.damaged\n"
+    assert (tmp_path / "calls.sqlite.damaged").read_bytes() == damaged
+    assert {one.name for one in tmp_path.iterdir()} == {"calls.sqlite", "calls.sqlite.damaged"}
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 2 and "found an earlier damaged file; move it away" in again.stderr
+
+
+def write_version_1(path) -> None:
+    statement = "CREATE TABLE calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+    _database(path, statement, OWNER, 1)
+    with sqlite3.connect(path) as connection:
+        connection.executemany("INSERT INTO calls VALUES (?, ?)", REPLIES.items())
+    connection.close()
+
+
+def test_a_cache_without_checksums_gets_them_and_forgets_nothing(tmp_path, capsys):
+    path = tmp_path / "calls.sqlite"
+    write_version_1(path)
+    for _ in range(2):
+        with Calls(path) as calls:
+            assert calls.get_many(REPLIES) == REPLIES
+    assert capsys.readouterr().err == ""
+    write_version_1(tmp_path / "damaged.sqlite")
+    assert recover(tmp_path / "damaged.sqlite")[0] == len(REPLIES)

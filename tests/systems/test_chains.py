@@ -1,0 +1,290 @@
+"""Chains of query, read from what a model may write."""
+
+import random
+import re
+import time
+
+import pytest
+
+from ircotlib.data import Node
+from ircotlib.systems.searchain.chain import (
+    Chain,
+    citations,
+    conclude,
+    read_chain,
+    read_released_chain,
+    read_tracing,
+)
+
+TEXT = """[Query 1]: Who is the performer of Spirit if...?
+[Answer 1]: Kevin Drew
+[Query 2]: Where was Kevin Drew born?
+[Answer 2]: Toronto
+[Final Content]: Kevin Drew performed it [1]. He was born in Toronto [2]. So the final answer is \
+Toronto."""
+FINAL = TEXT.rpartition("]: ")[2]
+PAIRS = [
+    ("Who is the performer of Spirit if...?", "Kevin Drew"),
+    ("Where was Kevin Drew born?", "Toronto"),
+]
+
+
+def pairs(chain):
+    return [(node.query, node.answer) for node in chain.nodes]
+
+
+def test_a_chain_as_the_paper_has_it():
+    first, second = PAIRS
+    nodes = Node(*first, 3, 1), Node(*second, 3, 2)
+    assert read_chain(TEXT, 3) == Chain(nodes, FINAL, "")
+
+
+def test_an_unsolved_query_ends_a_chain_without_a_final_content():
+    text = f"{TEXT.partition('[Final')[0]}[Unsolved Query]: Where do buses leave from in Toronto?"
+    chain = read_chain(text)
+    assert chain.nodes[2] == Node("Where do buses leave from in Toronto?", "", 1, 3, unsolved=True)
+    assert (len(chain.nodes), chain.final, chain.fault) == (3, "", "")
+
+
+def without_numbers(text):
+    return text.replace(" 1]:", "]:").replace(" 2]:", "]:")
+
+
+WRITTEN = {
+    "as it is": lambda text: text,
+    "no numbers": without_numbers,
+    "all numbered 1": lambda text: text.replace(" 2]:", " 1]:"),
+    "numbered from 3": lambda text: text.replace(" 2]:", " 4]:").replace(" 1]:", " 3]:"),
+    "lower case": lambda text: (
+        text.replace("[Q", "[q").replace("[A", "[a").replace("Final C", "final c")
+    ),
+    "bold marks": lambda text: (
+        text.replace("[Q", "**[Q").replace("[A", "**[A").replace("]: ", "]:** ")
+    ),
+    "bold inside": lambda text: (
+        text.replace("[Q", "**[Q").replace("[A", "**[A").replace("]: ", "]**: ")
+    ),
+    "no colons": lambda text: text.replace("]:", "]"),
+    "no brackets": lambda text: (
+        text.replace("[Q", "Q").replace("[A", "A").replace("[F", "F").replace("]:", ":")
+    ),
+    "a list": lambda text: re.sub(r"^(?=.)", "- ", text, flags=re.M),
+    "spaces": lambda text: text.replace("]:", " ] :").replace("\n", "\n  "),
+    "blank lines": lambda text: text.replace("\n", "\n\n"),
+    "on lines of their own": lambda text: text.replace("]: ", "]:\n"),
+    "a numbered list": lambda text: "\n".join(
+        f"{n}. {line}" if line else "" for n, line in enumerate(text.split("\n"), start=1)
+    ),
+    "colons inside": lambda text: text.replace("]:", ":]"),
+    "another name": lambda text: text.replace("[Final Content]", "[Final answer]"),
+    "Windows": lambda text: text.replace("\n", "\r\n"),
+}
+AROUND = {
+    "nothing": lambda text: text,
+    "chatter before": lambda text: f"Sure! Here is the chain you asked for:\n\n{text}",
+    "the question again": lambda text: f'[Question]: "Where was he born?"\n{text}',
+    "another example": lambda text: (
+        f'{text}\n[Question]: "Who?"\n[Query 1]: Who?\n[Answer 1]: I\n[Final Content]: Me'
+    ),
+    "the question above the final content": lambda text: text.replace(
+        "[Final", '[Question]: "Where?" (Yes or No)\n[Final'
+    ),
+    "text between nodes": lambda text: text.replace(
+        "Drew\n", "Drew\n\nNow to his place of birth.\n"
+    ),
+    "quotation marks": lambda text: text.replace("]: Kevin Drew\n", ']: "Kevin Drew"\n').replace(
+        ": Toronto", ": “Toronto”"
+    ),
+    "the examples' instructions": lambda text: text.replace(
+        "\n[Answer 2]",
+        "\nIf you don't know the answer:\n[Unsolved Query]: where was Kevin Drew born\n"
+        "Instruction: Please Stop your generation.\nIf you know the answer:\n[Answer 2]",
+    ),
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("around", AROUND)
+def test_the_same_chain_however_it_is_written(around, written):
+    chain = read_chain(WRITTEN[written](AROUND[around](TEXT)))
+    assert pairs(chain) == PAIRS
+    assert chain.final == FINAL and chain.fault == ""
+
+
+def test_a_chain_on_one_line():
+    """T5 writes no line breaks."""
+    copied = AROUND["the examples' instructions"](TEXT).replace(
+        "Instruction: Please Stop your generation.\n", ""
+    )
+    for text in (TEXT, without_numbers(TEXT), copied):
+        chain = read_chain(text.replace("\n", " "))
+        assert (pairs(chain), chain.final, chain.fault) == (PAIRS, FINAL, "")
+
+
+MALFORMED = {
+    # found: queries and answers, the final content, what is wrong
+    "": ([], "", "no query; no final content"),
+    "  \n": ([], "", "no query; no final content"),
+    "Toronto, I think.": ([], "Toronto, I think.", "no query"),
+    "[Final Content]: So the final answer is X.": ([], "So the final answer is X.", "no query"),
+    "[Query 1]: a?\n[Answer 1]: b": ([("a?", "b")], "", "no final content"),
+    "[Query 1]: a?\n[Answer 1]:": ([("a?", "")], "", ""),
+    "[Query 1]: a?\n[Query 2]: c?\n[Answer 1]: b\n[Answer 2]: d\n[Final Content]: e": (
+        [("a?", "b"), ("c?", "d")],
+        "e",
+        "",
+    ),
+    "[Query 1]: a?\n[Query 2]: c?\n[Answer]: d\n[Final Content]: e": (
+        [("a?", ""), ("c?", "d")],
+        "e",
+        "",
+    ),
+    "[Query 1]: a?\n[Answer 1]: b\n[Answer 1]: c\n[Final Content]: e": (
+        [("a?", "b")],
+        "e",
+        "an answer without a query",
+    ),
+    "[Answer 1]: b\n[Query 1]: a?\n[Final Content]: e": (
+        [("a?", "")],
+        "e",
+        "an answer without a query",
+    ),
+    "[Query 1]:\n[Answer 1]: b\n[Final Content]: e": (
+        [],
+        "e",
+        "a query without text; an answer without a query; no query",
+    ),
+    "[Query 1]: a?\n[Unsolved Query]: c?\n[Answer 2]: d\n[Final Content]: e": (
+        [("a?", ""), ("c?", "")],
+        "e",
+        "an answer without a query",
+    ),
+    "[Query 1]: a?\n[Unsolved Query]: A\n[Query 2]: c?": ([("a?", ""), ("c?", "")], "", ""),
+    "[Query 1]: a?\n[Answer 1]: b\n[Final Content]: e\n[Final Content]: f": (
+        [("a?", "b")],
+        "f",
+        "more than one final content",
+    ),
+    "[Query 1]: a?\n[Answer 1]: b\n[Final Content]: e\n[Query 2]: c?\n[Answer 2]: d": (
+        [("a?", "b"), ("c?", "d")],
+        "e",
+        "",
+    ),
+    "[Query 1]: a?\n[Unsolved Query]: a?\n[Question]: other?\n[Query 1]: x?\n[Answer 1]: y": (
+        [("a?", "")],
+        "",
+        "",
+    ),
+    "[Query 1]: a?\nand more\n[Answer 1]: b\nand more\n\nbut not this\n[Final Content]: e": (
+        [("a?", "b and more")],
+        "e",
+        "",
+    ),
+    "[Query 1]: What is [Query 2] in SQL?\n[Answer 1]: see [3] and [Answer 1] above\n"
+    "[Final Content]: e": (
+        [("What is [Query 2] in SQL?", "see [3] and [Answer 1] above")],
+        "e",
+        "",
+    ),
+    "[Query 1] a? [Answer 1] b": ([("a? [Answer 1] b", "")], "", ""),
+}
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_a_malformed_chain_is_read_as_far_as_it_can_be(text):
+    chain = read_chain(text)
+    assert (pairs(chain), chain.final, chain.fault) == MALFORMED[text]
+    assert [node.unsolved for node in chain.nodes] == [not answer for _, answer in pairs(chain)]
+
+
+def damage(text, draw):
+    """A text with pieces deleted, repeated and moved, and cut off at any character."""
+    lines = text.split("\n")
+    for _ in range(draw.randrange(4)):
+        change, place = draw.randrange(3), draw.randrange(len(lines))
+        line = lines[place] if change else lines.pop(place)
+        lines.insert(draw.randrange(len(lines) + 1), line if draw.random() < 0.7 else "…")
+    joined = draw.choice(["\n", "\n\n", " "]).join(lines)
+    return joined[draw.randrange(9) : draw.randrange(len(joined) // 2, len(joined) + 1)]
+
+
+def test_whatever_is_written_what_was_read_stands_in_it():
+    draw = random.Random(0)
+    sources = [AROUND[name](TEXT) for name in AROUND]
+    for text in (damage(draw.choice(sources), draw) for _ in range(1000)):
+        chain = read_chain(text)
+        assert [node.number for node in chain.nodes] == list(range(1, len(chain.nodes) + 1))
+        assert all(node.query for node in chain.nodes)
+        said = [word for node in chain.nodes for word in f"{node.query} {node.answer}".split()]
+        assert all(word in text for word in said)
+        assert all(node.unsolved is not bool(node.answer) for node in chain.nodes)
+        assert chain.final in text
+        unsolved = any(node.unsolved for node in chain.nodes)
+        assert chain.fault or (chain.nodes and (chain.final or unsolved))
+
+
+def test_a_long_text_that_is_no_chain_is_read_at_once():
+    for text in ("*", " ", "\n", "[", "- ", "[Query ", "[1] ", "\n \n", "query:"):
+        started = time.perf_counter()
+        read_chain(text * 20_000)
+        assert time.perf_counter() - started < 5
+
+
+def test_the_released_program_reads_lines():
+    copied = "[Query 1]: a?\n[Unsolved Query]: a?\n[Query 2]: c?\n[Answer 2]: d\n[Final Content]: e"
+    chain = read_released_chain(copied, 2)
+    assert chain.nodes == (
+        Node("a?", "[Answer 2]: d", 2, 1),  # that of another query
+        Node("a?", "[Answer 2]: d", 2, 2, unsolved=True),
+        Node("c?", "[Answer 2]: d", 2, 3),
+    )
+    assert (chain.final, chain.fault) == ("e", "")
+    assert read_released_chain("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
+    assert read_released_chain("Query: a?\nNo.").nodes == ()
+
+
+def test_the_reply_to_tracing_is_marked_or_not():
+    for text in (
+        "[Final Content]: Toronto [1].",
+        "Toronto [1].",
+        "Sure.\n[Final Content] Toronto [1].",
+    ):
+        assert read_tracing(text) == Chain((), "Toronto [1].", "")
+    for text in ("", "[Query 1]: a?\n[Answer 1]: b"):
+        assert read_tracing(text) == Chain((), "", "no final content")
+
+
+@pytest.mark.parametrize(
+    ("final", "short", "long"),
+    [
+        (
+            "It is Rome [1]. So the final answer is Rome [1].",
+            "Rome",
+            "It is Rome. So the final answer is Rome.",
+        ),
+        ("So the answer is: **Rome**.", "Rome", "So the answer is: **Rome**."),
+        (
+            'So the final answer is "Rome".\n\nTell me more!',
+            "Rome",
+            'So the final answer is "Rome".\n\nTell me more!',
+        ),
+        ("Light [1, 2] bends [3][4].", "Light bends.", "Light bends."),
+        ("", "", ""),
+    ],
+)
+def test_the_answer_of_a_final_content(final, short, long):
+    chains = [Chain((), "first", "no query"), Chain((), final, ""), Chain((), "", "no query")]
+    assert conclude(chains[1:2]) == (short, final, "")
+    assert conclude(chains[1:2], long_form=True) == (long, final, "")
+    assert conclude([*chains, chains[2]])[1] == (final or "first")
+    assert conclude(chains)[2] == "reply 1: no query; reply 3: no query"
+
+
+def test_citations():
+    assert citations("A [1]. B [2][3], C [1, 4] in [sic] [2] [5].") == [
+        (1,),
+        (2, 3),
+        (1, 4),
+        (2, 5),
+    ]
+    assert citations("none") == []

@@ -1,0 +1,114 @@
+"""DSP, played by hand."""
+
+import inspect
+
+from playing import drawn, own_demonstrations, play, writers
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.program import LINE, Generate, Retrieve, Sample
+from ircotlib.systems.dsp import dsp
+from ircotlib.systems.dsp.examples import read_pairs
+
+QUESTION = Question("q", "Who leads Kenya's capital?", ("Ann",), (), "test")
+FIRST, SECOND = (
+    "Question: Sea of Cairo?\nAnswer: Red Sea",
+    "Question: Sea of the Nile?\nAnswer: Sea",
+)
+PROMPTS = writers("dsp", "demonstrate", "search", "predict", demonstrations=(FIRST, SECOND))
+PROMPTS |= writers("dsp", "search", "predict")
+NAIROBI = Paragraph("n", "Nairobi", "Nairobi is Kenya's capital.")
+NILE = Paragraph("s", "Nile", "The Nile flows into the sea.")
+ANN = Paragraph("a", "Ann", "Ann leads Nairobi.")
+END, STEPS = ("\n\n",), "Rationale: Let's think step by step."
+INTRO = "Write a search query that helps to answer the question.\n\n"
+OUTRO = "Answer the question with a short answer.\n\n"
+SHOWN = "Wikipedia Title: Nile\nThe Nile flows into the sea.\n\n"
+ASKED = "Question: Who leads Kenya's capital?\n"
+CAIRO = "Question: Sea of Cairo?\n"
+NILES = "Question: Sea of the Nile?\n"
+
+
+def test_it_demonstrates_searches_twice_and_predicts():
+    failed = ["It is.\nSearch Query: Cairo", (NILE,), "No.\nSearch Query: Sea", (NILE,)]
+    failed += ["So.\nAnswer: Red Sea"]  # no paragraph has it
+    done = ["A.\nSearch Query: Nile", (NILE,), "B.\nSearch Query: Nile sea", (NILE,)]
+    done += ["C.\nAnswer: the Sea"]
+    hops = [drawn("D.\nSearch Query: Kenya", "E.\nSearch Query: capital", scores=[-2.0, -1.0])]
+    hops += [(NILE, NAIROBI), (NAIROBI,), (), drawn("F.", "F is long.")]
+    hops += ["Ann", (ANN,), (ANN, NAIROBI)]
+    last = [drawn("G.\nAnswer: Bo", "H.\nAnswer: Ann.", "I.\nAnswer: ann")]
+    program = dsp(QUESTION, prompts=PROMPTS, annotated=1, queries=2, n=3, k=2)
+    requests, found = play(program, failed + done + hops + last)
+
+    plain = f"{NILES}Answer: Sea\n\n\n"
+    assert requests[:5] == [
+        Generate(f"{INTRO}{plain}{CAIRO}{STEPS}", END, 200),
+        Retrieve("Cairo", 2),
+        Generate(f"{INTRO}{plain}{SHOWN}{CAIRO}{STEPS}", END, 200),
+        Retrieve("Sea", 2),
+        Generate(f"{OUTRO}{plain}{SHOWN}Summary: No.\n{CAIRO}{STEPS}", END, 200),
+    ]
+    other = f"{CAIRO}Answer: Red Sea\n\n\n"
+    assert requests[5:10] == [
+        Generate(f"{INTRO}{other}{NILES}{STEPS}", END, 200),
+        Retrieve("Nile", 2),
+        Generate(f"{INTRO}{other}{SHOWN}{NILES}{STEPS}", END, 200),
+        Retrieve("Nile sea", 2),
+        Generate(f"{OUTRO}{other}{SHOWN}Summary: B.\n{NILES}{STEPS}", END, 200),
+    ]
+    one = f"{other}{NILES}{STEPS} A.\nSearch Query: Nile\n\n\n"
+    two = f"{other}{SHOWN}{NILES}{STEPS} B.\nSearch Query: Nile sea\n\n\n"
+    nairobi = "Wikipedia Title: Nairobi\nNairobi is Kenya's capital.\n\n"
+    again = f"{INTRO}{two}{nairobi}{SHOWN}{ASKED}{STEPS}"  # Nairobi first: two found it
+    assert requests[10:18] == [
+        Sample(f"{INTRO}{one}{ASKED}{STEPS}", 2, 0.7, END, 200),
+        Retrieve("capital", 15),  # the most probable first
+        Retrieve("Kenya", 15),
+        Retrieve(QUESTION.text, 15),
+        Sample(again, 2, 0.7, END, 200),
+        Generate(f"{again} F is long.\nSearch Query:", LINE, 200),
+        Retrieve("Ann", 15),
+        Retrieve(QUESTION.text, 15),
+    ]
+    three = f"{other}{SHOWN}Summary: B.\n{NILES}{STEPS} C.\nAnswer: the Sea\n\n\n"
+    ann = "Wikipedia Title: Ann\nAnn leads Nairobi.\n\n"
+    end = f"{OUTRO}{three}{ann}{nairobi}Summary: F is long.\n{ASKED}{STEPS}"
+    assert requests[18:] == [Sample(end, 3, 0.7, END, 200)]
+    assert (found.answer, found.reading, found.fault) == ("Ann.", "H.\nAnswer: Ann.", "")
+    assert found.paragraphs == (NAIROBI, NILE, ANN)
+    assert found.thoughts == ("E.\nSearch Query: capital", "F is long.\nSearch Query: Ann")
+
+
+def test_without_examples_and_without_an_answer():
+    prompts = writers("dsp", "demonstrate", "search", "predict")
+    replies = [drawn("", ""), "", (), (), drawn("Hm."), ""]
+    requests, found = play(dsp(QUESTION, prompts=prompts, hops=1, queries=2), replies)
+    assert requests[-1] == Generate(f"{OUTRO}{ASKED}{STEPS} Hm.\nAnswer:", LINE, 200)
+    assert (found.answer, found.paragraphs, found.fault) == ("", (), "no answer")
+
+
+def test_the_question_asked_is_no_example():
+    prompt = f"{FIRST}\n\n\n{SECOND}\n\n\nQuestion: New?\nAnswer:"
+    assert read_pairs(prompt, "Sea of Cairo?") == [("Sea of the Nile?", "Sea")]
+
+
+def test_as_many_examples_as_in_table_11():
+    counts = {"multihop": 16, "strategyqa": 8, "slotfilling": 8, "fever": 2, "eli5": 2}
+    shown = {family: own_demonstrations("dsp", "demonstrate", family) for family in counts}
+    assert {family: len(blocks) for family, blocks in shown.items()} == counts
+    pairs = read_pairs("\n\n\n".join(shown["multihop"]), "")
+    assert len(pairs) == 16 and pairs[1][1] == "Moby-Dick"
+
+
+def test_the_constants_are_the_programs():
+    defaults = inspect.signature(dsp).parameters
+    names = ("annotated", "hops", "queries", "depth", "k", "n", "temperature")
+    assert [defaults[name].default for name in names] == [3, 2, 10, 15, 5, 20, 0.7]
+
+
+def test_the_examples_as_they_are_shown():
+    shown = own_demonstrations("dsp", "demonstrate", "slotfilling")[-1:]
+    prompt = writers("dsp", "demonstrate", demonstrations=shown)["demonstrate"]
+    assert prompt(QUESTION) == (
+        f"Question: What is the place of birth of Albert Einstein?\nAnswer: Ulm\n\n\n{ASKED}Answer:"
+    )

@@ -1,0 +1,29 @@
+"""Trains the agent, the causal model that plays every system: python -m training.agent --out FOLDER
+
+It learns from transcripts: the systems' own programs, played on training worlds with the replies
+that it should give. A checkpoint is written every two minutes and at Ctrl-C; the same command
+resumes from it. At the end, the folder holds a plain model with its tokenizer, training.json (how
+it was made) and training.jsonl (the training curves).
+"""
+
+from ircotlib.files.options import new_parser, read_count, read_folder, read_number, read_rate
+
+
+def main() -> None:
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add("--steps", type=read_count, default=15_000, help="900 steps take about ten minutes")
+    add("--seed", type=read_number, default=0)
+    add("--peak", type=read_rate, default=1e-2, help="highest learning rate")
+    add("--threads", type=read_count, default=1, help="processor cores to use")
+    options = parser.parse_args()
+    from training.agent.learn import Recipe, train  # importing torch takes seconds
+    from training.checkpoint import run_command
+
+    recipe = Recipe(options.steps, options.seed, options.peak)
+    run_command(train, options.out, recipe, options.threads)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""Measures how well the agent plays, stage by stage and in closed loop."""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from tqdm import tqdm
+from transformers import AutoModelForCausalLM
+
+from ircot_laboratory.make import make_dataset
+from ircot_laboratory.teachers.library import Library
+from ircot_laboratory.teachers.mind import Mind
+from ircot_laboratory.world.encyclopedia import make_world
+from ircot_laboratory.world.records import Riddle
+from ircotlib.datasets.scoring import score
+from ircotlib.parameters import read_parameters
+from ircotlib.running.cache import Calls
+from ircotlib.running.folder import measure_of
+from ircotlib.running.scheduler import run
+from ircotlib.running.setup import open_bench, program_of
+from ircotlib.systems import System
+from training.agent.draws import (
+    STYLES,
+    draw_question,
+    famous_library,
+    play_turns,
+    taught_systems,
+)
+from training.agent.encode import encode_transcript, make_batch
+from training.agent.lessons import draw_lesson, known_facts
+from training.agent.sources import locate
+from training.agent.transcripts import Transcript, join_turns
+
+HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
+
+
+class Play(NamedTuple):
+    """A transcript of a system on a question of a data set."""
+
+    system: str
+    dataset: str
+    transcript: Transcript
+
+
+class Judged(NamedTuple):
+    """A turn of the agent; `right`: whether all of its tokens that the agent can know are right."""
+
+    system: str
+    stage: str
+    dataset: str
+    right: bool
+    tokens: int
+    right_tokens: int
+
+
+@cache
+def held_out_library() -> Library:
+    """A world of the size of training worlds, none of whose names occur in training."""
+    return Library(make_world(HELD_OUT, 1200))
+
+
+def draw_plays(count: int, seed: int = 0) -> list[Play]:
+    """The plays of `count` questions of a held-out world, systems and data sets taking turns, and
+    of a lesson for every 20 questions.
+    """
+    rng, library, systems = random.Random(f"evaluate {seed}"), held_out_library(), []
+    found = [Play("lesson", "", draw_lesson(rng)) for _ in range(count // 20)]
+    for number in range(count):
+        systems = systems or list(taught_systems().values())
+        dataset = STYLES[number % len(STYLES)]
+        riddle = draw_question(library, dataset, rng)
+        found += play_out(systems.pop(), riddle, library, rng)
+    return found
+
+
+def play_out(system: System, riddle: Riddle, library: Library, rng: random.Random) -> list[Play]:
+    """The transcripts of a system on a question with gold replies."""
+    mind = Mind(riddle, library, known_facts().get, rng)
+    turns = play_turns(system, mind)
+    return [Play(system.name, riddle.dataset, locate(one, mind)) for one in join_turns(turns)]
+
+
+def measured_plays(system: System, questions: int, seed: int = 0) -> Iterable[Play]:
+    """The plays of a system on questions of the default laboratory, its data sets taking turns."""
+    rng, library = random.Random(f"measure {system.name} {seed}"), famous_library()
+    for number in range(questions):
+        riddles = make_dataset(STYLES[number % len(STYLES)]).riddles
+        yield from play_out(system, riddles[number // len(STYLES)], library, rng)
+
+
+@torch.no_grad()
+def judge_plays(model, plays: Sequence[Play], rows: int = 8) -> list[Judged]:
+    """Judge each turn, given the gold text before it: greedy decoding writes the gold reply exactly
+    if each of its tokens is the most probable one.
+    """
+    judged, order = [], sorted(plays, key=lambda play: len(play.transcript.text))
+    for first in range(0, len(order), rows):
+        some = order[first : first + rows]
+        encoded = [encode_transcript(transcript) for *_, transcript in some]
+        batch = make_batch(encoded)
+        row, at, token = batch["written"].T
+        states = model.base_model(batch["input_ids"].to(model.device)).last_hidden_state
+        right = model.lm_head(states[row, at]).argmax(-1).cpu() == token
+        right |= batch["weights"] < 1
+        judged += _judge(some, right.tolist(), encoded)
+    return judged
+
+
+def _judge(plays: Sequence[Play], right: list[bool], encoded: Sequence) -> Iterable[Judged]:
+    place = 0
+    for (system, dataset, transcript), one in zip(plays, encoded, strict=True):
+        for span, count in zip(transcript.spans, one.counts, strict=True):
+            found = right[place : place + count]
+            place += count
+            if not span.sure:
+                continue
+            yield Judged(system, span.stage, dataset, all(found), count, sum(found))
+
+
+def summarise(judged: Sequence[Judged], by: str = "stage") -> dict[str, float]:
+    """The share of turns that are right, for each value of a field of Judged."""
+    groups = defaultdict(list)
+    for one in judged:
+        groups[getattr(one, by)].append(one.right)
+    return {name: round(sum(group) / len(group), 3) for name, group in sorted(groups.items())}
+
+
+def measure_agent(folder: Path, questions: int, closed: int) -> dict:
+    """Measure the agent in a folder on this many questions for each system, turn by turn, and on
+    `closed` questions of each data set in closed loop.
+    """
+    torch.set_num_threads(1)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    judged = measure_stages(model, questions)
+    found = {"questions": questions, "turns": len(judged)}
+    found |= {f"by {name}": summarise(judged, name) for name in ("stage", "system", "dataset")}
+    return found | {"closed": list(close_loop(folder, closed)) if closed else []}
+
+
+def measure_stages(model, questions: int) -> list[Judged]:
+    """Judge every turn of every system on questions of the default laboratory."""
+    judged = []
+    for system in tqdm(taught_systems().values(), desc="stages"):
+        judged += judge_plays(model, list(measured_plays(system, questions)))
+    return judged
+
+
+def close_loop(folder: Path, questions: int) -> Iterator[dict]:
+    """Run every system on `questions` test questions of each data set, with the agent's own replies
+    and real retrieval. Yields for each system and data set the share of predictions without a
+    fault, and the mean of the system's measure.
+    """
+    p = read_parameters("mini", {"agent": str(folder), "test": questions, "dev": 30}).for_agent()
+    for dataset in STYLES:
+        bench = open_bench(p, dataset, "evaluate_agent")
+        for system in taught_systems().values():
+            setting = {name: values[0] for name, values in bench.grid(system).items()}
+            programs = {q.id: program_of(bench, system, **setting)(q) for q in bench.test}
+            outcomes, _ = run(programs, bench.backends, Calls())
+            found = [outcomes[question.id].result for question in bench.test]
+            scored = [score(question, one) for question, one in zip(bench.test, found, strict=True)]
+            measure = measure_of(system, dataset)
+            parsed = sum(not one.fault for one in found) / len(found)
+            mean = sum(one[measure] for one in scored) / len(scored)
+            about = {"system": system.name, "dataset": dataset, "measure": measure}
+            yield about | {"parsed": round(parsed, 3), "mean": round(mean, 3)}

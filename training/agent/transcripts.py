@@ -1,0 +1,166 @@
+"""Joins turns into transcripts: turns whose prompts extend one growing text become one sequence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ircot_laboratory.teachers.play import Reply, Turn
+from ircot_laboratory.world.records import Fact
+
+
+class Span(NamedTuple):
+    """A part that the agent writes: text[start:end]. `ends`: whether it stops there; `sure`:
+    whether the agent can know this text (made-up names apart).
+    """
+
+    stage: str
+    start: int
+    end: int
+    ends: bool
+    sure: bool = True
+
+
+class Copied(NamedTuple):
+    """A name or value at `at` that already stands at `source`. `known`: the place there from which
+    a causal model can know it; in "X wrote it." this is the end of the sentence.
+    """
+
+    at: int
+    source: int
+    known: int
+    name: str
+
+
+class Stated(NamedTuple):
+    """A fact of a passage: the place from which it is known, and that of its value."""
+
+    known: int
+    value: int
+    fact: Fact
+
+
+class Decided(NamedTuple):
+    """A place just before which the agent must know what it writes about, and the fact: where a
+    value is written, or where a question, phrase or sentence about the fact begins.
+    """
+
+    at: int
+    fact: Fact
+
+
+class Inferred(NamedTuple):
+    """A fact that the agent must know at `at` without having written it, because its answer is the
+    subject of what it writes about there. `back`: how many facts before that one it stands.
+    """
+
+    at: int
+    fact: Fact
+    back: int
+
+
+class Compared(NamedTuple):
+    """Two values that are compared: the later one, the earlier one, and the outcome (places.py)."""
+
+    at: int
+    other: int
+    outcome: int
+
+
+class Concluded(NamedTuple):
+    """A place just before which the agent must know how two values compare, and the later value."""
+
+    at: int
+    source: int
+
+
+@dataclass
+class Transcript:
+    """A text, the spans that the agent writes, and where their words come from; all positions are
+    in characters.
+
+    `reply`: the last reply; `stopped`: the stop text that ended it. `made_up`: the start and end of
+    each made-up name where it is first written.
+    """
+
+    text: str
+    spans: list[Span] = field(default_factory=list)
+    stopped: str = ""
+    reply: Reply | None = None
+    copied: list[Copied] = field(default_factory=list)
+    stated: list[Stated] = field(default_factory=list)
+    decided: list[Decided] = field(default_factory=list)
+    inferred: list[Inferred] = field(default_factory=list)
+    compared: list[Compared] = field(default_factory=list)
+    concluded: list[Concluded] = field(default_factory=list)
+    made_up: list[tuple[int, int]] = field(default_factory=list)
+
+
+PLACES = {  # the lists of a transcript, and the fields of their members that are positions
+    "copied": ("at", "source", "known"),
+    "stated": ("known", "value"),
+    "decided": ("at",),
+    "inferred": ("at",),
+    "compared": ("at", "other"),
+    "concluded": ("at", "source"),
+}
+
+
+def join_turns(turns: Sequence[Turn]) -> list[Transcript]:
+    """The transcripts of a play: a turn whose prompt begins with an earlier transcript extends it;
+    any other begins a new one.
+    """
+    transcripts: list[Transcript] = []
+    for turn in turns:
+        grows = (t for t in reversed(transcripts) if turn.prompt.startswith(t.text))
+        before = next(grows, None)
+        if before is None:
+            before = Transcript(turn.prompt)
+            transcripts.append(before)
+        _write_turn(before, turn)
+    for transcript in transcripts:
+        _finish(transcript)
+    return transcripts
+
+
+def _write_turn(transcript: Transcript, turn: Turn) -> None:
+    if transcript.spans and turn.prompt.startswith(transcript.text + transcript.stopped):
+        last = transcript.spans[-1]
+        transcript.spans[-1] = last._replace(end=last.end + len(transcript.stopped))
+    whole = _after(turn.reply.text)
+    taken = whole[: whole.index(turn.taken) + len(turn.taken)]
+    text = turn.prompt + taken
+    ends = turn.reply.ends and not turn.stopped and taken == whole.rstrip()
+    transcript.spans.append(Span(turn.stage, len(turn.prompt), len(text), ends, turn.reply.sure))
+    transcript.text, transcript.stopped, transcript.reply = text, turn.stopped, turn.reply
+
+
+def _after(reply: str) -> str:
+    """A reply as it follows its prompt: after its own line break, otherwise after a space."""
+    return reply if reply.startswith("\n") else f" {reply}"
+
+
+def _finish(transcript: Transcript) -> None:
+    """Extend the last span to the whole reply, even if the program received only part of it."""
+    last = transcript.spans[-1]
+    transcript.text = transcript.text[: last.start] + _after(transcript.reply.text)
+    ends = transcript.reply.ends
+    transcript.spans[-1] = last._replace(end=len(transcript.text), ends=ends)
+
+
+def join(transcripts: Sequence[Transcript], between: str) -> Transcript:
+    """One transcript of several that do not depend on each other, with a text between them."""
+    whole = Transcript("")
+    for one in transcripts:
+        whole.text += between if whole.text else ""
+        at = len(whole.text)
+        whole.text += one.text
+        whole.spans += [s._replace(start=s.start + at, end=s.end + at) for s in one.spans]
+        whole.made_up += [(start + at, end + at) for start, end in one.made_up]
+        for name, places in PLACES.items():
+            moved = (_move(found, places, at) for found in getattr(one, name))
+            getattr(whole, name).extend(moved)
+    return whole
+
+
+def _move(found: NamedTuple, places: Sequence[str], by: int) -> NamedTuple:
+    return found._replace(**{name: getattr(found, name) + by for name in places})

@@ -1,0 +1,26 @@
+"""Trains the shipped extractive reader: python -m training.reader --out FOLDER.
+
+The reader is a small DPR reader (SearChain §3.2), trained from scratch on queries and paragraphs of
+training worlds, whose names never occur in held-out worlds. A checkpoint is written every two
+minutes and at Ctrl-C; the same command resumes from it. At the end, the folder holds a plain
+DPRReader with its tokenizer, reading.json (how it was made) and reading.jsonl (training curves).
+"""
+
+from ircotlib.files.options import new_parser, read_count, read_folder, read_number
+
+
+def main() -> None:
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add("--steps", type=read_count, default=2500)
+    add("--seed", type=read_number, default=0)
+    options = parser.parse_args()
+    from training.checkpoint import run_command  # importing torch takes seconds
+    from training.reader.learn import ReaderRecipe, train
+
+    run_command(train, options.out, ReaderRecipe(options.steps, options.seed))
+
+
+if __name__ == "__main__":
+    main()

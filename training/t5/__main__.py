@@ -1,0 +1,72 @@
+"""Trains a shipped model: python -m training.t5 --size base --out FOLDER.
+
+Every few hundred steps a new training world is drawn; its names never occur in held-out worlds. A
+checkpoint is written every two minutes and at Ctrl-C; the same command resumes from it. At the end,
+the folder holds a plain model with its tokenizer, training.json (how it was made) and
+training.jsonl (the training curves).
+With `--start`, training begins with the weights of a model of the same or a smaller size.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from ircotlib.files.options import (
+    new_parser,
+    read_count,
+    read_folder,
+    read_number,
+    read_rate,
+    refuse,
+)
+from training.t5.recipe import SIZES, Recipe
+
+
+def _parse() -> argparse.Namespace:
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add("--size", choices=[*SIZES, "causal"], default="base")
+    add("--steps", type=read_count, default=2600, help="fits the size base; larger sizes need more")
+    add("--start", type=Path, help="folder of a trained model of the same or a smaller size")
+    add("--seed", type=read_number, default=0)
+    peak = "highest learning rate; larger sizes need a lower one"
+    add("--peak", type=read_rate, default=1e-2, help=peak)
+    options = parser.parse_args()
+    if wrong := _find_wrong(options):
+        refuse(wrong)
+    return options
+
+
+def _find_wrong(options: argparse.Namespace) -> str:
+    """What is wrong with the options, or "" if nothing is."""
+    start = options.start
+    if start and options.size == "causal":
+        return "a causal model is trained from scratch: leave out --start"
+    return _find_wrong_start(start, SIZES[options.size]["d_model"]) if start else ""
+
+
+def _find_wrong_start(start: Path, width: int) -> str:
+    path = start / "config.json"
+    if not path.is_file():
+        return f"found no {path}, expected --start to be the folder of a trained T5"
+    config = json.loads(path.read_text())
+    kind, found = config.get("model_type"), config.get("d_model", 0)
+    if kind != "t5" or found > width:
+        size = f"{kind}, {found} wide" if found else kind
+        return f"found a {size} in --start {start}, expected a t5, at most {width} wide"
+    return ""
+
+
+def main() -> None:
+    options = _parse()
+    from training.checkpoint import run_command  # importing torch takes seconds
+    from training.t5.learn import train
+
+    is_grown, is_causal = options.start is not None, options.size == "causal"
+    recipe = Recipe(options.steps, options.seed, options.peak, is_grown, is_causal)
+    run_command(train, options.out, options.size, recipe, options.start)
+
+
+if __name__ == "__main__":
+    main()

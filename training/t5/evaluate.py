@@ -1,0 +1,86 @@
+"""Measures how well a shipped model reads: first sentences, answers and whole chains on a held-out
+world, with all needed paragraphs in the prompt.
+"""
+
+import random
+from collections.abc import Callable
+
+from ircot_laboratory.questions.questions import DATASETS, make_riddles
+from ircot_laboratory.world.encyclopedia import make_world
+from ircot_laboratory.world.records import Riddle, World
+from ircotlib.generation.decode import decode
+from ircotlib.prompting.prompt import FLAN_T5, Style
+from ircotlib.text import answer_from_chain
+from training.t5.draws import draw_context
+from training.t5.examples import Example, make_example
+
+Write = Callable[[list[str]], list[str]]  # from prompts to what a model writes after each
+
+
+def draw_reading_test(
+    world: World, dataset: str, paragraphs: int, questions: int, seed: int, style: Style = FLAN_T5
+) -> list[tuple[Riddle, Example]]:
+    """Questions with their prompts, which have about `paragraphs` paragraphs, all needed ones among
+    them, and no demonstrations; none of the chain is given.
+    """
+    rng, tests = random.Random(f"reading {dataset} {seed}"), []
+    for riddle in make_riddles(world, questions, dataset, seed):
+        context = draw_context(world, riddle, len(riddle.thoughts), paragraphs, rng, style)
+        tests.append((riddle, make_example(world, riddle, context, done=0, style=style)))
+    return tests
+
+
+def reading_accuracy(
+    write: Write,
+    paragraphs: int,
+    questions: int,
+    seed: int,
+    size: int = 1200,
+    style: Style = FLAN_T5,
+) -> dict[str, float]:
+    """The shares, 0 to 1, of first sentences, answers and whole chains that match the gold ones
+    exactly; answers also by kind of question.
+
+    `questions` is the number for each data set. They are about a held-out world of `size` pages;
+    `seed` decides both.
+    """
+    tests = []
+    for dataset in DATASETS:
+        world = make_world(seed, size, dataset)
+        tests += draw_reading_test(world, dataset, paragraphs, questions, seed, style)
+    texts = write([example.prompt for _, example in tests])
+    pairs = [(text, riddle) for text, (riddle, _) in zip(texts, tests, strict=True)]
+    answered = [answer_from_chain(text) == riddle.answer for text, riddle in pairs]
+    by_kind = {}
+    for right, (_, riddle) in zip(answered, pairs, strict=True):
+        by_kind.setdefault(riddle.kind, []).append(right)
+    return {
+        "first": _share([text.startswith(riddle.thoughts[0].text) for text, riddle in pairs]),
+        "answer": _share(answered),
+        "whole": _share([text == riddle.chain for text, riddle in pairs]),
+        **{kind: _share(rights) for kind, rights in by_kind.items()},
+    }
+
+
+def writer(model, tokenizer, rows: int = 40, longest: int = 90) -> Write:
+    """Greedy decoding with a model in training: `rows` prompts at a time, at most `longest` tokens
+    after each.
+    """
+
+    def ends(_: int, written: list[int]) -> bool:
+        return written[-1] == tokenizer.eos_token_id or len(written) == longest
+
+    def write(prompts: list[str]) -> list[str]:
+        texts, ids = [], tokenizer(prompts)["input_ids"]
+        for at in range(0, len(ids), rows):
+            written = sorted(decode(model, ids[at : at + rows], ends))  # by row
+            texts += tokenizer.batch_decode(
+                [tokens for _, tokens in written], skip_special_tokens=True
+            )
+        return texts
+
+    return write
+
+
+def _share(outcomes: list[bool]) -> float:
+    return round(sum(outcomes) / len(outcomes), 3)
