@@ -185,12 +185,13 @@ def _write_json(path: Path, content: dict | list) -> None:
 
 
 def _hash_generator() -> str:
-    """A hash of all programs and tables in this folder: a laboratory made by older ones is made
+    """A hash of all programs and tables that write a laboratory: one made by older ones is made
     again.
     """
-    content = blake2b(digest_size=8)
-    here = Path(__file__).parent
-    for path in sorted([*here.glob("*.py"), *here.glob("*.csv")]):
+    content, here = blake2b(digest_size=8), Path(__file__).parent
+    rooms = [here / room for room in ("world", "questions", "official")]
+    paths = [path for room in rooms for path in (*room.glob("*.py"), *room.glob("*.csv"))]
+    for path in sorted([*paths, here / "make.py"]):
         content.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
     return content.hexdigest()
 

@@ -266,7 +266,7 @@ def test_a_file_that_is_cut_off_is_refused_with_what_to_do(tmp_path, kept):
     whole = path.read_bytes()
     path.write_bytes(whole[: int(kept * len(whole)) if 0 < kept < 1 else kept])
     with pytest.raises(
-        ValueError, match="expected a sound call cache; run ircotlib recover"
+        ValueError, match="call cache; run ircotlib recover"
     ) as error:
         Calls(path)
     assert str(error.value).startswith(f"{path}: found damage (")
