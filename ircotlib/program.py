@@ -8,7 +8,7 @@ replies, and returns its result. It knows nothing of batches, caches or servers,
 import hashlib
 import json
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import NamedTuple
 
 from ircotlib.data import Paragraph
@@ -149,6 +149,15 @@ class Outcome:
     id: str
     result: object
     trace: tuple[Step, ...]
+
+
+def deepen(request: Request, depth: int) -> Request:
+    """The request that is answered and cached in place of this one: for a retrieval the same one
+    with `depth` paragraphs, which serves every smaller k because the best k come first; any other
+    request is returned unchanged.
+    """
+    shared = isinstance(request, Retrieve) and 1 <= request.k < depth
+    return replace(request, k=depth) if shared else request
 
 
 CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdict)

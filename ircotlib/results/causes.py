@@ -14,9 +14,9 @@ from ircot_laboratory.world.records import Fact, Riddle, World
 from ircot_laboratory.world.relations import RELATIONS, Relation
 from ircotlib.data import Node, Paragraph, read_jsonl
 from ircotlib.datasets import all_datasets
-from ircotlib.running.folder import COVER_EM, read_about
+from ircotlib.running.folder import read_about
 from ircotlib.running.predictions import parameters_of, read_scores
-from ircotlib.running.setup import open_dataset
+from ircotlib.running.setup import COVER_EM, open_dataset
 from ircotlib.systems import all_systems
 from ircotlib.systems.searchain.tree import recorded
 from ircotlib.text import normalise_answer, sentences

@@ -16,7 +16,8 @@ from ircotlib.results.claims_ircot import holm
 from ircotlib.results.statistics import p_value, resampled_means
 from ircotlib.results.tables_ircot import our_names
 from ircotlib.retrieval.names import VECTORS, retriever_name
-from ircotlib.running.folder import COVER_EM, read_about
+from ircotlib.running.folder import read_about
+from ircotlib.running.setup import COVER_EM
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 EXPERIMENT = "13_head_to_head"

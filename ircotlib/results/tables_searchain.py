@@ -17,8 +17,8 @@ from ircotlib.results.citations import accuracy_of_marks, judge_reference, read_
 from ircotlib.results.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
 from ircotlib.results.tables_ircot import as_markdown, our_names
 from ircotlib.running.experiment import replay
-from ircotlib.running.folder import COVER_EM, read_about
-from ircotlib.running.setup import Bench, open_dataset
+from ircotlib.running.folder import read_about
+from ircotlib.running.setup import COVER_EM, Bench, open_dataset
 from ircotlib.systems import System
 
 KEYS = ["dataset", "system", "metric"]

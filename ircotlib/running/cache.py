@@ -4,7 +4,6 @@ It stores replies, never results: after a change of a prompt, a model or an inde
 that the change affects are made again.
 """
 
-import dataclasses
 import json
 import sqlite3
 import sys
@@ -16,27 +15,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Self
 
-from ircotlib.program import Reply, Request, Retrieve
-
 SCHEMA = 2  # raised when the table changes; kept in the file as SQLite's user_version
 OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
 CHECKED = 100_000_000  # the largest file, in bytes, that is checked when it is opened: 0.3 seconds
 DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
-
-
-def deepen(request: Request, depth: int) -> Request:
-    """The request that is answered and cached in place of this one: for a retrieval the same one
-    with `depth` paragraphs, which serves every smaller k because the best k come first; any other
-    request is returned unchanged.
-    """
-    shared = isinstance(request, Retrieve) and 1 <= request.k < depth
-    return dataclasses.replace(request, k=depth) if shared else request
-
-
-def cut_to(request: Request, reply: Reply) -> Reply:
-    """The part of the reply to the deeper request that this request asked for (see `deepen`)."""
-    return reply[: request.k] if isinstance(request, Retrieve) else reply
-
 
 TABLE = """CREATE TABLE IF NOT EXISTS calls
 (key TEXT PRIMARY KEY, reply TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID"""

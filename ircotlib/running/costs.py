@@ -29,21 +29,26 @@ def most_cost(bench: Bench, system: System, generations: int) -> float | None:
     return None if price is None else generations * price.of(bench.window - written, written)
 
 
-def say_most(bench: Bench, system: System, questions: int) -> None:
+def announce_run(bench: Bench, system: System, questions: int) -> None:
     """Report what a run may cost at most; prints nothing for a model on this machine."""
     if bench.parameters.server and questions:
-        asked = [(system, questions * most_generations(bench, system))]
-        _say(bench, f"{bench.dataset}, {system.name}, {questions} questions", asked)
+        planned = [(system, questions * most_generations(bench, system))]
+        _announce(bench, f"{bench.dataset}, {system.name}, {questions} questions", planned)
 
 
-def say_plan(benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int) -> None:
+def announce_plan(
+    benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int
+) -> None:
     """Report what tuning and testing systems may cost at most; prints nothing for a model on this
     machine.
     """
     for bench in benches:
         if bench.parameters.server:
-            asked = [(system, _asked(bench, system, demonstration_sets)) for system in systems]
-            _say(bench, f"{bench.dataset}, {len(systems)} systems in all", asked)
+            planned = [
+                (system, _planned_generations(bench, system, demonstration_sets))
+                for system in systems
+            ]
+            _announce(bench, f"{bench.dataset}, {len(systems)} systems in all", planned)
 
 
 def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
@@ -71,17 +76,17 @@ def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
     return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
 
 
-def _asked(bench: Bench, system: System, demonstration_sets: int) -> int:
+def _planned_generations(bench: Bench, system: System, demonstration_sets: int) -> int:
     settings = prod(len(values) for values in bench.grid(system).values())
     tuned = settings * len(bench.dev) if settings > 1 else 0
     sets = demonstration_sets if bench.demonstrated and system.shows_sets else 1
     return (tuned + sets * len(bench.test)) * most_generations(bench, system)
 
 
-def _say(bench: Bench, what: str, asked: Sequence[tuple[System, int]]) -> None:
-    generations, costs = sum(n for _, n in asked), [most_cost(bench, *one) for one in asked]
+def _announce(bench: Bench, work: str, planned: Sequence[tuple[System, int]]) -> None:
+    generations, costs = sum(n for _, n in planned), [most_cost(bench, *each) for each in planned]
     most = in_dollars(None if None in costs else sum(costs))
     limit = bench.parameters.max_cost
     limits = "no max_cost is set" if limit is None else f"it stops at max_cost {limit} USD"
-    text = f"{what}: at most {generations:,} generations of {bench.parameters.model}, {most}"
+    text = f"{work}: at most {generations:,} generations of {bench.parameters.model}, {most}"
     print(f"{text}; cached calls cost nothing; {limits}", file=sys.stderr, flush=True)

@@ -14,22 +14,22 @@ from ircotlib.datasets.scoring import score
 from ircotlib.files.progress import show_progress
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
-from ircotlib.running.costs import run_cost, say_most, say_plan
+from ircotlib.running.costs import announce_plan, announce_run, run_cost
 from ircotlib.running.folder import (
     about_run,
     clear_runs,
     columns_of,
-    find_finished,
-    measure_of,
     read_about,
-    read_written,
     run_folder,
     write_about,
 )
 from ircotlib.running.predictions import row_of
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench, open_bench, program_of
+from ircotlib.running.setup import Bench, measure_of, open_bench, program_of
 from ircotlib.systems import RECALL, System, choose_systems
+
+# a title or a question in a table is text: a dollar sign in it does not begin a formula
+pd.set_option("display.html.use_mathjax", False)
 
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
@@ -38,13 +38,11 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
 
     `setting`: k, m and whatever else the program takes, and demonstration_set, 0 to 2. The folder
     has predictions.jsonl, scores.csv and, written last, run.json: all parameters, versions,
-    seconds, counts. A finished run that would come out the same is only read (`find_finished`).
+    seconds, counts. Run again, it is replayed from the call cache.
     """
     questions = {"dev": bench.dev, "test": bench.test}[part]
     build, folder = program_of(bench, system, **setting), run_folder(bench, system, part, setting)
-    if about := find_finished(bench, system, folder):
-        return read_written(folder).assign(**columns_of(about))
-    say_most(bench, system, len(questions))
+    announce_run(bench, system, len(questions))
     started = time.monotonic()
     label = f"{bench.dataset} {part} {system.name} {setting or ''}"
     with show_progress(label, len(questions)) as progress:
@@ -112,12 +110,11 @@ def compare_systems(
     """Tune each system on each bench's dev questions, then run its best setting on the test
     questions with every demonstration set (IRCoT §4.1).
 
-    Runs of an earlier call with the same systems and parameters are replaced, unless they would
-    come out the same (`run_system`). If no question has gold paragraphs, systems tuned by recall
-    are left out.
+    Runs of an earlier call with the same systems and parameters are replaced. If no question has
+    gold paragraphs, systems tuned by recall are left out.
     """
     scores, tuning, chosen = [], [], []
-    say_plan(benches, systems, demonstration_sets)
+    announce_plan(benches, systems, demonstration_sets)
     for system, bench in product(systems, benches):
         if system.tuned_by == RECALL and not any(question.gold for question in bench.test):
             continue

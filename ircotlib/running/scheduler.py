@@ -14,8 +14,20 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 
-from ircotlib.program import Generate, Outcome, Program, Reply, Request, Sample, Step, key, unknown
-from ircotlib.running.cache import Calls, cut_to, deepen
+from ircotlib.program import (
+    Generate,
+    Outcome,
+    Program,
+    Reply,
+    Request,
+    Retrieve,
+    Sample,
+    Step,
+    deepen,
+    key,
+    unknown,
+)
+from ircotlib.running.cache import Calls
 
 
 @dataclass(slots=True)
@@ -35,6 +47,13 @@ class Counts:
     batches: int = 0
     seconds: float = 0.0
 
+    def add(self, step: Step) -> None:
+        self.requests += 1
+        self.cached += step.cached
+        self.computed += not step.cached
+        self.prompt_tokens += step.prompt_tokens
+        self.tokens += step.tokens
+
 
 def run(
     programs: Mapping[str, Program],
@@ -47,10 +66,10 @@ def run(
 
     A backend has `answers`, the class of the requests it serves, or a tuple of classes;
     `fingerprint`, which changes whenever its replies could; `answer(requests)`, for requests of one
-    class, which yields pairs (place, reply) with a JSON string, or with the Exception of a request
+    class, which yields pairs (index, reply) with a JSON string, or with the Exception of a request
     that failed; and `decode(string)`, which makes what the program is sent. If it chooses its own
-    batches it has `take(requests)`, which returns the places of those to answer next. If its k best
-    paragraphs are always the first of more, it may have a `depth`: a retrieval of fewer is then
+    batches it has `take(requests)`, which returns the indices of those to answer next. If its k
+    best paragraphs are always the first of more, it may have a `depth`: a retrieval of fewer is
     answered and cached as one of `depth` paragraphs (`deepen`). A reply to Generate or Sample has
     "prompt_tokens" and "tokens". `progress(ended, total)` is called after every batch.
 
@@ -58,30 +77,37 @@ def run(
     after the other programs have ended; at once if a program or a whole backend fails. Raises
     TypeError for a request that no backend serves. All replies so far are in the cache.
     """
-    plays = [_Play(id, _checked(id, program)) for id, program in programs.items()]
-    served = _by_kind(backends)
+    for id, program in programs.items():
+        if not isinstance(program, Generator):
+            expected = f"expected a program, that is a generator, found {program!r}"
+            raise TypeError(f"question {id!r}: {expected}; call the system on the question")
+    plays, served = [_Play(id, program) for id, program in programs.items()], _by_kind(backends)
     with ExitStack() as at_the_end:
         for play in plays:
             at_the_end.callback(play.program.close)
         _play_all(plays, served, calls, progress or (lambda ended, total: None))
     if failed := [play for play in plays if play.failure is not None]:
-        what = f"{len(failed)} of {len(plays)} questions failed, this one with"
-        raise RuntimeError(_describe(what, failed, failed[0].failure)) from failed[0].failure
+        failure = f"{len(failed)} of {len(plays)} questions failed, this one with"
+        raise RuntimeError(_describe(failure, failed, failed[0].failure)) from failed[0].failure
     outcomes = {play.id: Outcome(play.id, play.result, tuple(play.trace)) for play in plays}
     return outcomes, {kind.__name__: asdict(service.counts) for kind, service in served.items()}
 
 
 @dataclass(slots=True)
 class _Play:
-    """A program in progress. `request`: the one whose reply it waits for; `asked`: the one sent to
-    the backend in its place (`deepen`).
+    """A program in progress.
+
+    | state    | request              | ended | result  | failure           |
+    | waits    | its reply is awaited | no    | None    | None              |
+    | finished | None                 | yes   | its own | None              |
+    | failed   | could not be served  | yes   | None    | why               |
     """
 
     id: str
     program: Program
     request: Request | None = None
-    asked: Request | None = None
-    key: str = ""
+    sent: Request | None = None  # to the backend in place of `request` (`deepen`)
+    key: str = ""  # of `sent`, in the cache
     trace: list[Step] = field(default_factory=list)
     ended: bool = False
     result: object = None
@@ -95,22 +121,22 @@ class _Service:
     backend: object
     counts: Counts = field(default_factory=Counts)
 
+    @property
+    def name(self) -> str:
+        return type(self.backend).__name__
+
 
 def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, progress) -> None:
     for play in plays:
         _advance(play, None)
     _replay(plays, served, calls)
-    progress(_ended(plays), len(plays))
-    while _ended(plays) < len(plays):
+    progress(sum(play.ended for play in plays), len(plays))
+    while not all(play.ended for play in plays):
         for kind, service in served.items():
             waiting = [play for play in plays if not play.ended and type(play.request) is kind]
             if waiting:
                 _replay(_answer_batch(service, waiting, calls), served, calls)
-                progress(_ended(plays), len(plays))
-
-
-def _ended(plays: list[_Play]) -> int:
-    return sum(play.ended for play in plays)
+                progress(sum(play.ended for play in plays), len(plays))
 
 
 def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> None:
@@ -118,8 +144,8 @@ def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> N
     while waiting := [play for play in plays if not play.ended]:
         for play in waiting:
             backend = _service_of(play, served).backend
-            play.asked = deepen(play.request, getattr(backend, "depth", 0))
-            play.key = key(play.asked, backend.fingerprint)
+            play.sent = deepen(play.request, getattr(backend, "depth", 0))
+            play.key = key(play.sent, backend.fingerprint)
         stored = calls.get_many({play.key for play in waiting})
         plays = [play for play in waiting if play.key in stored]
         for play in plays:
@@ -133,21 +159,18 @@ def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list
     batch, replies, started = waiting, {}, time.perf_counter()
     try:
         batch = _take(service.backend, waiting)
-        for place, reply in service.backend.answer([play.asked for play in batch]):
+        for index, reply in service.backend.answer([play.sent for play in batch]):
+            asked_by = batch[index]
             if not isinstance(reply, Exception):
-                reply = calls.put_many({batch[place].key: reply})[batch[place].key]
-            replies[batch[place].key] = reply
+                reply = calls.put_many({asked_by.key: reply})[asked_by.key]
+            replies[asked_by.key] = reply
         if missing := [play for play in batch if play.key not in replies]:
             raise ValueError(f"`answer` left out {len(missing)} of {len(batch)} requests")
     except Exception as error:
-        raise RuntimeError(_describe(f"{_name(service)} failed", batch, error)) from error
+        raise RuntimeError(_describe(f"{service.name} failed", batch, error)) from error
     service.counts.seconds += time.perf_counter() - started
     service.counts.batches += 1
-    return _hand_out(service, waiting, replies)
-
-
-def _hand_out(service: _Service, waiting: list[_Play], replies: dict) -> list[_Play]:
-    """Send the replies to all programs that wait for them; return the programs that continue."""
+    # all programs that wait for one of these replies continue
     answered, paid = [play for play in waiting if play.key in replies], set()
     for play in answered:
         reply = replies[play.key]
@@ -165,7 +188,7 @@ def _take(backend, waiting: list[_Play]) -> list[_Play]:
     different = list({play.key: play for play in waiting}.values())
     if not hasattr(backend, "take"):
         return different
-    taken = backend.take([play.asked for play in different])
+    taken = backend.take([play.sent for play in different])
     if not taken:
         raise ValueError(f"`take` gave none of {len(different)} requests, expected at least one")
     return [different[index] for index in taken]
@@ -174,23 +197,17 @@ def _take(backend, waiting: list[_Play]) -> list[_Play]:
 def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
     """Decode a stored reply, add the step and its cost to the trace, and advance the program."""
     try:
-        reply = cut_to(play.request, service.backend.decode(stored))
+        reply = service.backend.decode(stored)
+        if isinstance(play.request, Retrieve):
+            reply = reply[: play.request.k]  # of the deeper retrieval that was sent
         cost = json.loads(stored) if isinstance(play.request, Generate | Sample) else {}
         tokens = cost.get("prompt_tokens", 0), cost.get("tokens", 0)
     except Exception as error:
-        cannot = f"{_name(service)} cannot read the reply {stored[:200]!r}"
+        cannot = f"{service.name} cannot read the reply {stored[:200]!r}"
         raise RuntimeError(_describe(cannot, [play], error)) from error
     play.trace.append(Step(play.request, reply, cached, *tokens))
-    _add(service.counts, play.trace[-1])
+    service.counts.add(play.trace[-1])
     _advance(play, reply)
-
-
-def _add(counts: Counts, step: Step) -> None:
-    counts.requests += 1
-    counts.cached += step.cached
-    counts.computed += not step.cached
-    counts.prompt_tokens += step.prompt_tokens
-    counts.tokens += step.tokens
 
 
 def _advance(play: _Play, reply: Reply | None) -> None:
@@ -210,8 +227,8 @@ def _by_kind(backends: Sequence) -> dict[type, _Service]:
     for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
         for kind in backend.answers if isinstance(backend.answers, tuple) else (backend.answers,):
             if kind in served:
-                found = f"found two backends that serve {kind.__name__}, expected one"
-                raise ValueError(f"{found}; leave one of them out")
+                twice = f"found two backends that serve {kind.__name__}, expected one"
+                raise ValueError(f"{twice}; leave one of them out")
             served[kind] = _Service(backend)
     return served
 
@@ -221,27 +238,17 @@ def _service_of(play: _Play, served: dict[type, _Service]) -> _Service:
         raise TypeError(f"question {play.id!r}: {unknown(play.request)}")
     if type(play.request) not in served:
         names = ", ".join(kind.__name__ for kind in served) or "nothing"
-        found = f"question {play.id!r} asked {_short(play.request)}, but the backends serve {names}"
-        raise TypeError(f"{found}; add one whose `answers` is {type(play.request).__name__}")
+        unserved = f"question {play.id!r} asked {_short(play.request)}, but the backends serve"
+        remedy = f"add one whose `answers` is {type(play.request).__name__}"
+        raise TypeError(f"{unserved} {names}; {remedy}")
     return served[type(play.request)]
 
 
-def _checked(id: str, program: Program) -> Program:
-    if not isinstance(program, Generator):
-        expected = f"expected a program, that is a generator, found {program!r}"
-        raise TypeError(f"question {id!r}: {expected}; call the system on the question")
-    return program
-
-
-def _describe(what: str, plays: list[_Play], error: object) -> str:
+def _describe(failure: str, plays: list[_Play], error: object) -> str:
     others = f" (and {len(plays) - 1} others with it)" if len(plays) > 1 else ""
-    asked = "nothing yet" if plays[0].request is None else _short(plays[0].request)
+    request = "nothing yet" if plays[0].request is None else _short(plays[0].request)
     kept = "the replies until then are in the cache"
-    return f"question {plays[0].id!r}{others}: {what}: {error!r}; it asked {asked}; {kept}"
-
-
-def _name(service: _Service) -> str:
-    return type(service.backend).__name__
+    return f"question {plays[0].id!r}{others}: {failure}: {error!r}; it asked {request}; {kept}"
 
 
 def _short(request: Request) -> str:

@@ -23,10 +23,11 @@ from ircotlib.prompting.templates import read_template
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.running.backends import open_model, open_reading, open_retriever
 from ircotlib.running.cache import Calls
-from ircotlib.systems import IRCOT, TEMPLATES, System
+from ircotlib.systems import IRCOT, RECALL, SEARCHAIN, TEMPLATES, System
 from ircotlib.systems.main_passage import with_main_passage
 from ircotlib.systems.readers import READERS
 
+COVER_EM = "cover_em"  # the name of a score of data sets
 IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
 IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
 IDENTITY += ("extractor", "duplicates")
@@ -58,8 +59,8 @@ class Bench:
     @property
     def runs(self) -> Path:
         """The folder of this bench's runs."""
-        place = runs_folder(self.parameters, self.experiment, self.shown, self.grid_of)
-        return place / self.dataset
+        folder = runs_folder(self.parameters, self.experiment, self.shown, self.grid_of)
+        return folder / self.dataset
 
     @property
     def backends(self) -> list:
@@ -141,6 +142,19 @@ class Bench:
         return Prompt(chosen, self.model.count_tokens, template, limit, self.style.passage_last)
 
 
+def measure_of(system: System, dataset: str) -> str:
+    """The measure of a system on a data set: recall for systems that only retrieve; cover-EM for
+    systems of SearChain's study, if the data set has it (SearChain §4.1); else the data set's first
+    score.
+    """
+    scores = [*find_dataset(dataset).scores]
+    covered = system.study == SEARCHAIN and COVER_EM in scores
+    return RECALL if system.tuned_by == RECALL else COVER_EM if covered else scores[0]
+
+
+_open_calls = cache(Calls)  # one connection a process and file
+
+
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
     """All parameters that decide the outcome of a bench's runs, including grids."""
     extra = p.model_extra or {}
@@ -173,7 +187,7 @@ def open_bench(
     """Open all that an experiment on one data set needs (IRCoT §4); see Bench for the arguments."""
     opened = open_dataset(p, dataset)
     model = open_model(p) if with_model else None
-    calls = _calls(DATA / "calls.sqlite")
+    calls = _open_calls(DATA / "calls.sqlite")
     reading = open_reading(p.extractor, p.duplicates) if with_model else ()
     return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
 
@@ -210,11 +224,6 @@ def _opened(
     name = f"{Path(folder).resolve().name}-{dataset}"
     stored = write_corpus(data / "corpora" / name, paragraphs)
     return questions, open_retriever(stored, indexes / name, retriever)
-
-
-@cache
-def _calls(path: Path) -> Calls:
-    return Calls(path)
 
 
 def program_of(

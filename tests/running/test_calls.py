@@ -14,8 +14,8 @@ from threading import Timer
 import pytest
 
 from ircotlib.command.recover import recover
-from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve, key
-from ircotlib.running.cache import OWNER, SCHEMA, Calls, cut_to, deepen
+from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve, deepen, key
+from ircotlib.running.cache import OWNER, SCHEMA, Calls
 
 
 def test_keys_stay_what_they_were_when_fields_are_added():
@@ -59,10 +59,8 @@ def test_a_key_never_changes():
 def test_a_retrieval_is_remembered_as_one_of_more_paragraphs():
     asked = Retrieve("q", 2, ("a",), distinct=True)
     assert deepen(asked, 15) == Retrieve("q", 15, ("a",), distinct=True)
-    assert cut_to(asked, ("x", "y", "z")) == ("x", "y") and cut_to(asked, ("x",)) == ("x",)
     for same in (Retrieve("q", 15), Retrieve("q", 40), Retrieve("q", 0), Generate("p")):
         assert deepen(same, 15) is same and deepen(same, 0) is same
-    assert cut_to(Generate("p"), "text") == "text" and cut_to(NearestTitle("t"), ("x",)) == ("x",)
 
 
 @pytest.mark.parametrize("path", [None, ":memory:"])
@@ -265,9 +263,7 @@ def test_a_file_that_is_cut_off_is_refused_with_what_to_do(tmp_path, kept):
         calls.put_many(REPLIES)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(kept * len(whole)) if 0 < kept < 1 else kept])
-    with pytest.raises(
-        ValueError, match="call cache; run ircotlib recover"
-    ) as error:
+    with pytest.raises(ValueError, match="call cache; run ircotlib recover") as error:
         Calls(path)
     assert str(error.value).startswith(f"{path}: found damage (")
 

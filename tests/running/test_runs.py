@@ -24,7 +24,7 @@ from ircotlib.results.analysis import (
     summarise,
 )
 from ircotlib.running import experiment as runs
-from ircotlib.running import folder as finished
+from ircotlib.running import folder as folder_of_runs
 from ircotlib.running import setup as bench
 from ircotlib.running.experiment import answer, compare_systems, replay, run_system, tune
 from ircotlib.running.setup import change_model, open_bench, program_of, runs_folder
@@ -179,61 +179,6 @@ def test_a_run_leaves_its_folder_and_replays_from_the_cache(plain, tmp_path):
     )
 
 
-def test_a_finished_run_is_read_not_made_again(plain, monkeypatch):
-    def fail(*_):
-        raise AssertionError("was run again")
-
-    scores, (folder,) = run_system(plain, S["OneR QA"], k=3), (plain.runs / "test").iterdir()
-    first = {path.name: path.read_bytes() for path in folder.iterdir()}
-    monkeypatch.setattr(runs, "run", fail)
-    pd.testing.assert_frame_equal(run_system(plain, S["OneR QA"], k=3), scores)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
-    others = [replace(plain, test=plain.test[1:]), replace(plain, dev=plain.dev[1:])]
-    for other in others:
-        with pytest.raises(AssertionError, match="was run again"):
-            run_system(other, S["OneR QA"], k=3)
-    own = replace(S["OneR QA"], program=lambda question, **_: S["OneR QA"].program(question))
-    assert finished.find_finished(plain, S["OneR QA"], folder)
-    assert not finished.find_finished(plain, own, folder)  # a notebook's program may have changed
-
-
-@pytest.mark.parametrize("name", ["predictions.jsonl", "scores.csv", "run.json"])
-@pytest.mark.parametrize("change", ["shorter", "flipped", "missing"])
-def test_a_damaged_run_is_made_again(plain, name, change):
-    bench = few(plain)
-    scores, (folder,) = run_system(bench, S["OneR"], k=3), (bench.runs / "test").iterdir()
-    first, path = (folder / name).read_bytes(), folder / name
-    place = first.index(b"1")
-    damaged = {"shorter": first[:-9], "flipped": first[:place] + b"3" + first[place + 1 :]}
-    path.unlink() if change == "missing" else path.write_bytes(damaged[change])
-    assert not finished.find_finished(bench, S["OneR"], folder)
-    assert run_system(bench, S["OneR"], k=3).equals(scores)
-    assert name == "run.json" or path.read_bytes() == first
-
-
-@pytest.mark.parametrize(
-    ("hashed", "other"),
-    [("_hash_program", "other files"), ("_installed", {"torch": "0"})],
-)
-def test_a_run_of_another_program_or_version_is_made_again(plain, monkeypatch, hashed, other):
-    run_system(few(plain), S["OneR"], k=3)
-    (folder,) = (plain.runs / "test").iterdir()
-    assert finished.find_finished(few(plain), S["OneR"], folder)
-    monkeypatch.setattr(finished, hashed, lambda *_: other)
-    assert not finished.find_finished(few(plain), S["OneR"], folder)
-
-
-def test_the_program_is_its_files_its_prompts_and_the_demonstrations(tmp_path):
-    hash_program = finished._hash_program.__wrapped__
-    (tmp_path / "musique").mkdir()
-    (tmp_path / "musique" / "a.txt").write_text("Q: ?")
-    first = hash_program(str(tmp_path))
-    assert hash_program("") != first
-    assert first == hash_program(str(tmp_path)) != hash_program("prompts/laboratory")
-    (tmp_path / "musique" / "a.txt").write_text("Q: !")
-    assert hash_program(str(tmp_path)) != first
-
-
 def test_a_run_replayed_from_its_folder_shows_its_prompts(parameters):
     opened = few(open_bench(parameters.change(test=4), "iirc", "04_ircot"))
     run_system(opened, S["IRCoT QA"], "test", k=2, m=1, demonstration_set=2)
@@ -273,10 +218,10 @@ def test_a_damaged_run_is_told_and_made_anew(plain, content):
     (damaged,) = (plain.runs / "test").glob("OneR*")
     (damaged / "run.json").write_bytes(content)
     with pytest.raises(ValueError, match="run.json: found no .*run its notebook again") as error:
-        finished.read_about(damaged)
+        folder_of_runs.read_about(damaged)
     assert "\n" not in str(error.value)
-    finished.clear_runs(plain, S["OneR"], "test", [{"k": 3}])
-    assert [path.name for path in (plain.runs / "test").iterdir()] == ["NoR-QA"]
+    run_system(few(plain), S["OneR"], k=3)
+    assert folder_of_runs.read_about(damaged)["questions"] == 4
 
 
 def test_predictions_are_kept_whatever_a_server_replied(plain):

@@ -394,11 +394,8 @@ def start_playing(path):
         "-c",
         f"from test_scheduler import play_slowly; play_slowly({str(path)!r})",
     ]
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(
-            [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
-        )
-    }
+    folders = (str(Path(__file__).parents[up]) for up in range(3))
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(folders)}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 

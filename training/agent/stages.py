@@ -19,9 +19,8 @@ from ircot_laboratory.world.records import Riddle
 from ircotlib.datasets.scoring import score
 from ircotlib.parameters import read_parameters
 from ircotlib.running.cache import Calls
-from ircotlib.running.folder import measure_of
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_bench, program_of
+from ircotlib.running.setup import measure_of, open_bench, program_of
 from ircotlib.systems import System
 from training.agent.draws import (
     STYLES,

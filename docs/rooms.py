@@ -1,0 +1,102 @@
+"""Draws the rooms of the workbench and which of them import which, from the imports themselves.
+
+    python docs/rooms.py      writes docs/pictures/rooms.svg
+
+A room is a folder of a package, or a module beside these folders. A room stands above all that it
+imports. Arrows that follow from others are left out: if A imports B and B imports C, an arrow from
+A to C would only hide the rest.
+"""
+
+import ast
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURE = ROOT / "docs" / "pictures" / "rooms.svg"
+# a package whose rooms are not drawn one by one stands for all of them
+WHOLE = ("ircot_laboratory", "training", "bench")
+WIDTH, BOX, HEIGHT, FLOOR = 1000, 128, 30, 74  # in pixels
+COLORS = {"ircotlib": "#dce7f5", "ircot_laboratory": "#e3f1dc", "training": "#f3e6d3"}
+
+
+def room_of(path: Path, whole: tuple[str, ...] = ()) -> str:
+    """The room of a module, as "ircotlib.running"; the package alone if it is in `whole`."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return parts[0] if parts[0] in whole else ".".join(parts[:2])
+
+
+def read_arrows(whole: tuple[str, ...] = ()) -> dict[str, set[str]]:
+    """The rooms that each room imports, also inside functions, by the room's name."""
+    paths = [path for package in ("ircotlib", *WHOLE) for path in (ROOT / package).rglob("*.py")]
+    modules = {}
+    for path in paths:
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    arrows = defaultdict(set)
+    for path in paths:
+        room = room_of(path, whole)
+        if path.parent.parent == ROOT and path.stem.startswith("__"):
+            continue  # the front door of a package names everything
+        arrows[room]
+        for imported in _imports(path):
+            while imported and imported not in modules:
+                imported = imported.rpartition(".")[0]
+            if imported and (target := room_of(modules[imported], whole)) != room:
+                arrows[room].add(target)
+    return dict(arrows)
+
+
+def _imports(path: Path) -> list[str]:
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def draw(arrows: dict[str, set[str]]) -> str:
+    """The picture as SVG; rooms of equal height are in alphabetical order."""
+
+    @cache
+    def floor_of(room: str) -> int:
+        return max((1 + floor_of(target) for target in arrows[room]), default=0)
+
+    @cache
+    def reached(room: str) -> frozenset[str]:
+        return frozenset().union(*({t} | reached(t) for t in arrows[room]))
+
+    floors = defaultdict(list)
+    for room in sorted(arrows):
+        floors[floor_of(room)].append(room)
+    top, places = max(floors), {}
+    for floor, rooms in floors.items():
+        for number, room in enumerate(rooms, start=1):
+            x = WIDTH * number / (len(rooms) + 1) + (24 if floor % 2 else -24)
+            places[room] = round(x), (top - floor) * FLOOR + HEIGHT
+    lines, boxes = [], []
+    for room, targets in sorted(arrows.items()):
+        through = frozenset().union(*(reached(target) for target in targets))
+        (x, y), (package, _, name) = places[room], room.partition(".")
+        for target in sorted(targets - through):
+            end_x, end_y = places[target]
+            ends = f'x1="{x}" y1="{y + HEIGHT // 2}" x2="{end_x}" y2="{end_y - HEIGHT // 2 - 4}"'
+            lines.append(f'<line {ends} stroke="#888" marker-end="url(#tip)"/>')
+        corner = f'x="{x - BOX // 2}" y="{y - HEIGHT // 2}" width="{BOX}" height="{HEIGHT}"'
+        boxes.append(f'<rect {corner} rx="5" fill="{COLORS.get(package, "#eee")}" stroke="#666"/>')
+        folder = "/" if (ROOT / room.replace(".", "/")).is_dir() else ""
+        boxes.append(f'<text x="{x}" y="{y + 5}">{name or package}{folder}</text>')
+    size = f'viewBox="0 0 {WIDTH} {top * FLOOR + 2 * HEIGHT}"'
+    tip = '<marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7"'
+    tip += ' orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#888"/></marker>'
+    style = "text { font: 15px sans-serif; text-anchor: middle; }"
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<defs>{tip}</defs>'
+    head += f'\n<style>{style}</style>\n<rect width="100%" height="100%" fill="white"/>'
+    return "\n".join([head, *lines, *boxes, "</svg>"]) + "\n"
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(draw(read_arrows(WHOLE)), encoding="utf-8")
+    print(PICTURE.relative_to(ROOT))
