@@ -16,11 +16,7 @@ from ircotlib.systems import System
 
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
-ABOUT += (
-    "parameters",
-    "questions",
-    "files",
-)  # what it takes from run.json to read and replay a run
+ABOUT += ("parameters", "questions")  # what it takes from run.json to read and replay a run
 FILES = ("predictions.jsonl", "scores.csv")  # beside run.json
 AGAIN = "run its notebook again: cached calls cost nothing"
 
