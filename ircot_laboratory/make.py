@@ -1,8 +1,8 @@
 """Make a laboratory: an encyclopedia, written as nine data sets in their official raw formats, with
 demonstrations for those of IRCoT.
 
-    ircotlib laboratory FOLDER [--seed N] [--size N] [--questions N]
-    ircotlib laboratory --prompts
+ircotlib laboratory FOLDER --seed 7 --size 1200 --questions 200
+ircotlib laboratory --prompts
 
 The second command writes the demonstrations of the default laboratory into prompts/laboratory.
 """
@@ -210,7 +210,7 @@ def _is_whole(folder: Path, about: dict) -> bool:
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
-    parser = new_parser(__doc__)
+    parser = new_parser(__doc__, "ircotlib laboratory")
     add = parser.add_argument
     add("folder", nargs="?", type=read_folder, help="where the data sets are written")
     add("--seed", type=int, default=SEED, help="another seed makes another encyclopedia")

@@ -1,3 +1,102 @@
 """Multi-step question answering with retrieval: IRCoT, SearChain and their baselines, all on the
 same models and the same retriever.
+
+    from ircotlib import ask, read_parameters
+    print(*ask(read_parameters("mini"), "Who founded the Foreign Quarry label?"), sep="\\n\\n")
+
+This is the front door: what notebooks, docs and programs of one's own use. A name is looked up in
+its module when it is first used (PEP 562), so that `import ircotlib` imports nothing else.
 """
+
+from importlib import import_module
+
+_MODULES = {  # of each name
+    # records
+    "Paragraph": "data",
+    "Question": "data",
+    "Demonstration": "data",
+    "Prediction": "data",
+    # requests
+    "Retrieve": "program",
+    "NearestTitle": "program",
+    "Extract": "program",
+    "Duplicate": "program",
+    "Generate": "program",
+    "Sample": "program",
+    "Program": "program",
+    "Outcome": "program",
+    "Step": "program",
+    # systems and data sets
+    "System": "systems",
+    "all_systems": "systems",
+    "choose_systems": "systems",
+    "ANSWER": "systems",
+    "RECALL": "systems",
+    "IRCOT": "systems",
+    "SEARCHAIN": "systems",
+    "Dataset": "datasets",
+    "all_datasets": "datasets",
+    "find_dataset": "datasets",
+    "read_dataset": "datasets.files",
+    "write_own": "datasets.own",
+    "exact_match": "metrics",
+    "cover_em": "metrics",
+    "squad_f1": "metrics",
+    # settings
+    "Parameters": "parameters",
+    "read_parameters": "parameters",
+    "SCALE": "parameters",
+    "OOD": "parameters",
+    # running
+    "Bench": "running.setup",
+    "open_bench": "running.setup",
+    "open_benches": "running.setup",
+    "change_model": "running.setup",
+    "answer": "running.experiment",
+    "answer_all": "running.experiment",
+    "run_system": "running.experiment",
+    "tune": "running.experiment",
+    "compare_systems": "running.experiment",
+    "replay": "running.experiment",
+    "read_about": "running.folder",
+    "run_folder": "running.folder",
+    "read_predictions": "running.predictions",
+    # looking at questions
+    "ask": "explore.ask",
+    "find_systems": "explore.ask",
+    "own_question": "explore.ask",
+    "answer_as_markdown": "explore.show",
+    "question_as_markdown": "explore.show",
+    "trace_as_markdown": "explore.show",
+    "ask_box": "explore.show",
+    "browse_box": "explore.show",
+    "explore_box": "explore.box",
+    "show_question": "explore.questions",
+    # results
+    "find_runs": "results.analysis",
+    "read_runs": "results.analysis",
+    "read_reported": "results.analysis",
+    "summarise": "results.analysis",
+    "describe": "results.analysis",
+    "compare": "results.analysis",
+    "save_figure": "results.figures_ircot",
+    "save_table": "results.tables_ircot",
+    # judging by hand
+    "annotate_box": "annotate.box",
+    "references_box": "annotate.box",
+    # errors
+    "UserError": "errors",
+    "DataError": "errors",
+    "Unavailable": "errors",
+}
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,38 +1,67 @@
 """The workbench's commands.
 
 ircotlib figures      every figure and table, from the notebooks
-ircotlib ask          a question of your own, to all systems
+ircotlib ask          a question of your own, to any of the systems
+ircotlib systems      lists the systems: their papers, what is tuned, their prompts
 ircotlib fetch        downloads the official files that a profile needs
-ircotlib recover      saves what can be read of a damaged call cache
 ircotlib laboratory   makes another laboratory
-ircotlib systems      lists the systems, with their papers
+ircotlib recover      saves what can be read of a damaged call cache
 
 ircotlib COMMAND --help says more, with an example. `python -m ircotlib` is the same.
 """
 
+import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+
+from ircotlib.errors import UserError
+from ircotlib.files.options import say_error
 
 COMMANDS = {
     "figures": "ircotlib.command.figures",
+    "ask": "ircotlib.command.ask",
+    "systems": "ircotlib.command.systems",
     "fetch": "ircotlib.command.fetch",
-    "recover": "ircotlib.command.recover",
     "laboratory": "ircot_laboratory.make",
+    "recover": "ircotlib.command.recover",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that the first argument names; return its exit status."""
+    """Run the command that the first argument names. The exit status is 2 if what was asked for is
+    wrong (UserError), 1 after any other error, and 130 after an interrupt.
+    """
     command, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
     if command in ("-h", "--help"):
-        print(__doc__)
+        print(__doc__.strip())
         return 0
     if command not in COMMANDS:
         expected = f"expected one of {', '.join(COMMANDS)}"
-        print(f"error: found the command {command!r}, {expected}", file=sys.stderr)
-        return 2
-    return import_module(COMMANDS[command]).main(rest) or 0
+        return say_error(f"found the command {command!r}, {expected}", 2)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
+    try:
+        return import_module(COMMANDS[command]).main(rest) or 0
+    except UserError as error:
+        return say_error(error, 2)
+    except (ValueError, RuntimeError, OSError) as error:
+        return say_error(error, 1)
+    except KeyboardInterrupt:
+        print("\ninterrupted: what was done is kept; the same command resumes", file=sys.stderr)
+        stop_at_once()
+
+
+def stop_at_once() -> None:
+    """End this process and the kernels that it started, without waiting for their notebooks."""
+    import psutil
+
+    for kernel in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            kernel.kill()
+    sys.stderr.flush()
+    os._exit(130)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ircotlib.datasets import all_datasets
+from ircotlib.errors import UserError
 from ircotlib.files.paths import PROFILES
 from ircotlib.generation.budget import find_price
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
@@ -125,7 +126,7 @@ class Parameters(BaseModel):
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     # single notebooks
-    question: str = ""  # to ask in 00_tour, or by regenerate; "": one of the data set
+    question: str = ""  # which the box of 00_tour asks at first; "": the page's
     k: Count = 4  # paragraphs of each retrieval in 00_tour and 05_laboratory
     recall_k: Values = [5, 7, 9, 11, 13, 15]  # of 02_index (IRCoT §4.1)
     worlds: Worlds = [(0, 2400, 600), (7, 1200, 200)]  # of 05_laboratory: seed, pages, questions
@@ -202,7 +203,7 @@ class Parameters(BaseModel):
         return self.change(model=self.agent, style=AGENT.name, context_tokens=None)
 
     def command_line(self) -> str:
-        """The options of regenerate that give these parameters."""
+        """The options of `ircotlib figures` that give these parameters."""
         start = read_parameters(self.profile).model_dump()
         changed = {n: v for n, v in self.model_dump().items() if v != start.get(n)}
         sets = [shlex.quote(f"{name}={json.dumps(value)}") for name, value in changed.items()]
@@ -229,27 +230,27 @@ def parameter_names() -> list[str]:
 
 
 def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
-    """The parameters of a profile with some changes. Raises ValueError for a wrong one."""
+    """The parameters of a profile with some changes. Raises UserError for a wrong one."""
     path = PROFILES / f"{profile}.yaml"
     if not NAME.fullmatch(profile) or not path.is_file():
         known = sorted(path.stem for path in PROFILES.glob("*.yaml"))
-        raise ValueError(f"found the profile {profile!r}, expected one of {', '.join(known)}")
+        raise UserError(f"found the profile {profile!r}, expected one of {', '.join(known)}")
     values, changes = {"profile": profile} | _read_profile(path), changes or {}
     if changes.get("profile", profile) != profile:
         expected = f"expected --profile {changes['profile']}, or `profile` in the notebook"
-        raise ValueError(f"found the parameter 'profile' changed, {expected}")
+        raise UserError(f"found the parameter 'profile' changed, {expected}")
     served = SERVED | {"models": [changes.get("model", values["model"])]}
     return _check(values | (served if changes.get("server") else {}) | changes)
 
 
 def _read_profile(path: Path) -> dict:
-    """The parameters in a profile's file. Raises ValueError, in one line, if it is damaged."""
+    """The parameters in a profile's file. Raises UserError, in one line, if it is damaged."""
     try:
         values = yaml.load(path.read_text(encoding="utf-8"), YAML)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: found no YAML ({' '.join(str(error).split())})") from None
+        raise UserError(f"{path}: found no YAML ({' '.join(str(error).split())})") from None
     if not isinstance(values, dict) or "model" not in values:
-        raise ValueError(f"{path}: found no profile, expected lines as in profiles/mini.yaml")
+        raise UserError(f"{path}: found no profile, expected lines as in profiles/mini.yaml")
     return values
 
 
@@ -257,7 +258,7 @@ def _check(values: dict) -> Parameters:
     try:
         return Parameters(**values)
     except ValidationError as error:
-        raise ValueError("; ".join(map(describe, error.errors()))) from None
+        raise UserError("; ".join(map(describe, error.errors()))) from None
 
 
 def _list(names) -> str:

@@ -6,12 +6,13 @@ import sys
 
 import pytest
 
+import ircotlib
 from ircotlib.files.paths import ROOT
 
-CORE = "data text metrics program running.cache running.scheduler prompting.prompt".split()
-CORE += "prompting.demonstrations systems datasets".split()
+CORE = "data text metrics program errors running.cache running.scheduler prompting.prompt".split()
+CORE += "prompting.demonstrations systems datasets files.options __main__".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
-HEAVY = [*MODELS, "pandas", "matplotlib", "scipy", "tantivy", "IPython"]
+HEAVY = [*MODELS, "pandas", "matplotlib", "scipy", "tantivy", "IPython", "nbformat"]
 # programs that use torch, but import it only once their options are read
 TRAININGS = ["t5", "agent", "reader", "agent.evaluate"]
 BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "systems"]
@@ -45,11 +46,11 @@ def run(code: str, **environment: str) -> str:
             ["ircotlib.results.analysis", "ircotlib.results.figures_ircot", "ircotlib.explore.box"],
             MODELS,
         ),
-        (["ircotlib.command.figures"], [*MODELS, "pandas", "matplotlib"]),
+        (["ircotlib.command.figures"], [*MODELS, "pandas", "matplotlib", "nbformat"]),
         ([f"training.{name}" for name in TRAININGS], HEAVY),
         ([f"bench.{name}" for name in BENCHMARKS], MODELS),
     ],
-    ids=["core", "models", "tables", "regenerate", "trainings", "benchmarks"],
+    ids=["core", "models", "tables", "figures", "trainings", "benchmarks"],
 )
 def test_what_is_imported_is_light(modules, absent):
     code = f"import sys, {', '.join(modules)}; print([n for n in {absent} if n in sys.modules])"
@@ -59,3 +60,25 @@ def test_what_is_imported_is_light(modules, absent):
 def test_only_what_is_not_remembered_imports_a_model(tmp_path):
     assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "['torch', 'transformers']"
     assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "[]"
+
+
+def test_the_front_door_imports_nothing_until_a_name_is_used():
+    code = "import sys, ircotlib; print([n for n in sys.modules if n.startswith('ircotlib.')])"
+    assert run(code) == "[]"
+    code = (
+        "import sys; from ircotlib import Question; print([n for n in {HEAVY} if n in sys.modules])"
+    )
+    assert run(code.replace("{HEAVY}", str(HEAVY))) == "[]"
+
+
+def test_every_name_of_the_front_door_is_there():
+    for name in ircotlib.__all__:
+        assert getattr(ircotlib, name) is not None and name in dir(ircotlib)
+
+
+def test_the_front_door_hides_no_module_and_says_what_it_lacks():
+    assert run("from ircotlib import data, program; print(data.__name__)") == "ircotlib.data"
+    modules = {path.stem for path in (ROOT / "ircotlib").iterdir()}
+    assert not modules & {*ircotlib.__all__}
+    with pytest.raises(AttributeError, match="'ircotlib' has no attribute 'answers'"):
+        ircotlib.answers  # noqa: B018

@@ -11,9 +11,10 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ircotlib.command.checks import check_writable
-from ircotlib.datasets import find_dataset
+from ircotlib.datasets import Dataset, find_dataset
+from ircotlib.errors import UserError
 from ircotlib.files.download import download, unpack
-from ircotlib.files.options import heed_interrupts, new_parser, parse_changes, say_error
+from ircotlib.files.options import add_profile, new_parser, parse_changes
 from ircotlib.files.paths import DATA, DOWNLOADS, ROOT, resolve
 from ircotlib.parameters import Parameters, read_parameters
 
@@ -55,17 +56,18 @@ def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
     """The downloads that these parameters' data sets and corpora need and `data_dir` lacks."""
-    records = [find_dataset(name) for name in p.datasets]
-    full = [one.full.name for one in records if one.full and (p.corpus == "full" or _beside(one))]
+    corpora = {d.full.name for d in map(find_dataset, p.datasets) if _needs_corpus(d, p.corpus)}
     for row in table:
-        named = row.folder in (full if row.corpus == "full" else p.datasets)
-        if named and not _is_there(row, Path(resolve(p.data_dir))):
+        needed = row.folder in (corpora if row.corpus == "full" else p.datasets)
+        if needed and not _is_there(row, Path(resolve(p.data_dir))):
             yield row
 
 
-def _beside(dataset) -> bool:
-    """Whether a data set's pooled corpus is the papers': KILT's data sets except StrategyQA."""
-    return dataset.full.name == "kilt" and dataset.name != "strategyqa"
+def _needs_corpus(dataset: Dataset, corpus: str) -> bool:
+    """Whether a data set needs the papers' corpus. KILT's data sets have no other."""
+    if dataset.full is None:
+        return False
+    return corpus == "full" or (dataset.full.name == "kilt" and dataset.name != "strategyqa")
 
 
 def _is_there(row: Download, data_dir: Path) -> bool:
@@ -73,8 +75,10 @@ def _is_there(row: Download, data_dir: Path) -> bool:
     if row.corpus == "full" and (DATA / "corpora" / f"{row.folder}-full").is_dir():
         return True
     unpacked = data_dir / row.folder / row.files[0].removesuffix(".tar.bz2")
-    places = ((data_dir / row.folder / name, data_dir / name) for name in row.files)
-    return unpacked.exists() or all(any(map(Path.is_file, both)) for both in places)
+    folders = (data_dir / row.folder, data_dir)
+    return unpacked.exists() or all(
+        any((folder / name).is_file() for folder in folders) for name in row.files
+    )
 
 
 def fetch(row: Download, data_dir: Path) -> list[Path]:
@@ -95,40 +99,27 @@ def fetch(row: Download, data_dir: Path) -> list[Path]:
     return unpack(path, row.files, folder) if row.is_archive else [path]
 
 
-def _play(profile: str, changes: dict, list_only: bool) -> int:
-    p = read_parameters(profile, changes)
-    if not p.data_dir:
-        raise ValueError(f"found the profile {profile}, which generates its data, expected another")
-    data_dir = ROOT / p.data_dir
-    rows = list(missing(p, read_downloads()))
-    by_hand = [row for row in rows if not row.address]
-    if not Path(resolve(p.demonstrations)).is_dir():
-        print(f"by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot, into"
-              f" {p.demonstrations}")  # fmt: skip
-    for row in rows:
-        if list_only or row in by_hand:
-            how = "by hand: " if row in by_hand else ""
-            print(f"{how}{row}, into {data_dir / row.folder}", flush=True)
-        else:
-            print(*fetch(row, data_dir), sep="\n", flush=True)
-    if not rows:
-        print(f"{data_dir} has all files that {profile} needs")
-    return 1 if by_hand else 0
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = new_parser(__doc__)
-    parser.add_argument("--profile", default="sample", help="sample, paper or released (profiles/)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-        help="change a parameter: data_dir, datasets or corpus; may be repeated")  # fmt: skip
+    """Download what is missing, or list it. The status is 1 if files must be got by hand."""
+    parser = new_parser(__doc__, "ircotlib fetch")
+    add_profile(parser, "sample")
     parser.add_argument("--list", action="store_true", help="list what is missing, and stop")
     options = parser.parse_args(arguments)
-    heed_interrupts()
-    try:
-        return _play(options.profile, parse_changes(options.set), options.list)
-    except ValueError as error:
-        return say_error(error, 2)
-    except OSError as error:
-        return say_error(error, 1)
-    except KeyboardInterrupt:
-        return say_error("interrupted: what was downloaded is kept; the same command goes on", 130)
+    p = read_parameters(options.profile, parse_changes(options.set))
+    if not p.data_dir:
+        raise UserError(
+            f"found the profile {p.profile}, which generates its data, expected another"
+        )
+    if not Path(resolve(p.demonstrations)).is_dir():
+        prompts = "the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
+        print(f"by hand: {prompts}, into {p.demonstrations}")
+    data_dir, rows = ROOT / p.data_dir, list(missing(p, read_downloads()))
+    for row in rows:
+        if row.address and not options.list:
+            print(*fetch(row, data_dir), sep="\n", flush=True)
+        else:
+            by_hand = "" if row.address else "by hand: "
+            print(f"{by_hand}{row}, into {data_dir / row.folder}", flush=True)
+    if not rows:
+        print(f"{data_dir} has all files that {p.profile} needs")
+    return 0 if all(row.address for row in rows) else 1

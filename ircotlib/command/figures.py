@@ -1,11 +1,11 @@
 """Regenerates every figure and table: runs the notebooks with a profile's parameters.
 
 ircotlib figures                                   the mini profile
-ircotlib figures --profile sample --set data_dir=FOLDER --only 02_index
-ircotlib figures --save          the mini profile; keeps the executed notebooks
+ircotlib figures --only 04_ircot --set "ircot_k=[4]"
+ircotlib figures --profile sample --set data_dir=FOLDER --only ircot_fig04_f1
+ircotlib figures --save                            the mini profile; keeps the executed notebooks
 """
 
-import argparse
 import atexit
 import json
 import logging
@@ -15,35 +15,42 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from threading import local
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-import psutil
 from tqdm import tqdm
 
 from ircotlib.command.checks import check_places
-from ircotlib.files.options import heed_interrupts, new_parser, parse_changes, read_count, say_error
-from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, ROOT, write_whole
+from ircotlib.errors import UserError
+from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count
+from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
 from ircotlib.parameters import Parameters, read_parameters
 
-OWN_DATA = ("05_laboratory", "10_your_own")  # which generate their own data
-MEMORY = re.compile(
-    r"Kernel died|MemoryError|out of memory|can't allocate memory|bad_alloc|Cannot allocate"
-    "|map segment"
-)
+MEMORY = re.compile("Kernel died|MemoryError|out of memory|allocate memory|bad_alloc|map segment")
 FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
+LITTLE_MEMORY = "; perhaps memory was too small: try fewer --jobs, a smaller model or corpus"
+LITTLE_SPACE = f"; free some space below {DATA}, then run the same again: it resumes"
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
 KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
-LONGEST = "04_ircot", "13_head_to_head", "14_searchain_tables"
-OWN = local()  # the kernel of each thread
-LITTLE_MEMORY = "; perhaps memory was too small: try fewer --jobs, a smaller model or corpus"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+KEPT_METADATA = ("ircotlib", "kernelspec", "language_info")
+THREAD = local()  # .kernel: the kernel of each thread
 
 
-if TYPE_CHECKING:
-    import nbformat
+class About(NamedTuple):
+    """What a notebook's metadata say about it, under "ircotlib".
+
+    `makes`: its figures and tables; the files of other profiles than mini bear the profile's name,
+    in place of <profile> or at the end. `needs`: some of the parameters "data" (the official files,
+    if there are any), "model", "models" and "agent" (or, if there is none, the model). `runs`: the
+    notebooks whose runs it reads. `minutes`: how long it takes with the mini profile at first.
+    """
+
+    makes: list[str]
+    needs: list[str]
+    runs: list[str]
+    minutes: float
 
 
 def all_notebooks() -> list[str]:
@@ -51,54 +58,48 @@ def all_notebooks() -> list[str]:
     return sorted(path.stem for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 
 
+def about_notebook(notebook: str) -> About:
+    """Read what a notebook makes and needs from its metadata."""
+    content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
+    return About(**content["metadata"]["ircotlib"])
+
+
 def made_by(notebook: str, profile: str) -> list[Path]:
-    """The figures and tables that a notebook makes, read from what follows "Makes" at its top."""
-    makes = _top(notebook).split("**Makes**")[1].split("**needs**")[0]
-    suffix = "" if profile == "mini" else f"_{profile}"
-    names = []
-    for stem, endings in re.findall(r"`figures/([\w<>-]+)\.([\w{},]+)`", makes):
-        stem = stem.replace("<profile>", profile) if "<profile>" in stem else stem + suffix
-        names += [f"{stem}.{ending}" for ending in endings.strip("{}").split(",")]
-    return [FIGURES / name for name in names]
+    """The figures and tables that a notebook makes with a profile."""
+    names = about_notebook(notebook).makes
+    if profile != "mini":
+        names = [n if "<" in n else n.replace(".", f"_{profile}.") for n in names]
+    return [FIGURES / name.replace("<profile>", profile) for name in names]
 
 
-def reads_runs(notebook: str) -> bool:
-    """Whether a notebook needs the runs of others, and must come after them."""
-    return "the runs of `" in _top(notebook)
-
-
-@cache
-def _top(notebook: str) -> str:
-    """The text at the top of a notebook, in one line; cached."""
-    cells = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-    return " ".join("".join(cells[0]["source"]).split())
-
-
-def needs_model(notebook: str) -> bool:
-    """Whether a notebook needs a language model, read from what follows "needs" at its top."""
-    needs = _top(notebook).split("**needs**")[1]
-    return any(words in needs for words in (" a model", "models of several"))
+def choose_notebooks(only: list[str], makes: dict[str, list[Path]]) -> list[str]:
+    """The notebooks of these names, or that make the figures of these names; all for none."""
+    names = {notebook: {notebook, *(path.stem for path in makes[notebook])} for notebook in makes}
+    known = [*makes, *sorted(set().union(*names.values()) - {*makes})]
+    if unknown := [name for name in only if name not in known]:
+        expected = f"expected a notebook or a figure: {', '.join(known)}"
+        raise UserError(f"found --only {unknown[0]}, {expected}")
+    return [notebook for notebook in makes if not only or names[notebook] & {*only}]
 
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> float:
-    """Execute one notebook into `out`; return the seconds it took. Raises RuntimeError, in one
-    line, if a cell fails; the traceback is in `out`.
+    """Execute one notebook into `out`; return the seconds. Raises RuntimeError if a cell fails; the
+    traceback is in `out`.
     """
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
     started = time.monotonic()
     out.parent.mkdir(parents=True, exist_ok=True)
-    how = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
-    how |= {"stderr_file": sys.stderr} if p.server else {}  # shows what runs may and do cost
-    parameters = {"profile": p.profile, "changes": changes}
+    source, parameters = NOTEBOOKS / f"{notebook}.ipynb", {"profile": p.profile, "changes": changes}
+    options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
+    options["stderr_file"] = sys.stderr if p.server else None  # what runs may and do cost
     try:
-        how |= {"km": _kernel()}
-        papermill.execute_notebook(NOTEBOOKS / f"{notebook}.ipynb", out, parameters, **how)
+        papermill.execute_notebook(source, out, parameters, km=_kernel(), **options)
     except PapermillExecutionError as error:
-        place = f"notebook {notebook}, code cell {error.exec_count}"
+        cell = f"notebook {notebook}, code cell {error.exec_count}"
         reason = " ".join(f"{error.ename}: {error.evalue}".split())
-        raise RuntimeError(f"{place}: {reason}{_advice(reason)}; traceback in {out}") from error
+        raise RuntimeError(f"{cell}: {reason}{_advice(reason)}; traceback in {out}") from error
     except (OSError, RuntimeError) as error:  # RuntimeError: its process was killed
         found = f"notebook {notebook}: could not be run or kept: {error}"
         raise RuntimeError(f"{found}{_advice(str(error))}") from error
@@ -106,31 +107,29 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
 
 
 def _kernel():
-    """The manager of this thread's kernel, which runs one notebook after another: what the first
-    has imported and opened, the others need not. Names that the last one defined are removed. If
-    the kernel was killed, another takes its place.
+    """The manager of this thread's kernel, which is kept for speed: what one notebook has imported
+    and opened, the next need not; only its names are removed. A kernel that died is replaced.
     """
     from jupyter_client import AsyncKernelManager
     from jupyter_core.utils import run_sync
 
-    if not (hasattr(OWN, "kernel") and run_sync(OWN.kernel.is_alive)()):
-        # encrypts messages to the kernel; without it ipykernel warns
-        OWN.kernel = AsyncKernelManager(transport_encryption="required")
-        atexit.register(run_sync(OWN.kernel.shutdown_kernel), now=True)
-    else:
-        client = OWN.kernel.blocking_client()
+    if hasattr(THREAD, "kernel") and run_sync(THREAD.kernel.is_alive)():
+        client = THREAD.kernel.blocking_client()
         client.start_channels()
         client.execute("get_ipython().reset()", silent=True, reply=True, timeout=60)
         client.stop_channels()
-    return OWN.kernel
+    else:
+        # encrypts messages to the kernel; without it ipykernel warns
+        THREAD.kernel = AsyncKernelManager(transport_encryption="required")
+        atexit.register(run_sync(THREAD.kernel.shutdown_kernel), now=True)
+    return THREAD.kernel
 
 
 def _advice(reason: str) -> str:
     """What to do about an error of the machine."""
     if MEMORY.search(reason):
         return LITTLE_MEMORY
-    again = f"; free some space below {DATA}, then run the same again: it goes on"
-    return again if FULL.search(reason) else ""
+    return LITTLE_SPACE if FULL.search(reason) else ""
 
 
 def run_notebooks(
@@ -141,12 +140,13 @@ def run_notebooks(
     If several run at a time, the longest start first. Notebooks that read the runs of others start
     when these have ended. After one fails, no further notebook starts.
     """
+    about = {notebook: about_notebook(notebook) for notebook in notebooks}
     pool = ThreadPoolExecutor(jobs)
     try:
-        for last in (False, True):
-            turn = [notebook for notebook in notebooks if reads_runs(notebook) == last]
-            begun = sorted(turn, key=lambda name: jobs > 1 and name not in LONGEST)
-            running = {notebook: pool.submit(run, notebook) for notebook in begun}
+        for reads_runs in (False, True):
+            turn = [notebook for notebook in notebooks if bool(about[notebook].runs) == reads_runs]
+            order = sorted(turn, key=lambda n: -about[n].minutes) if jobs > 1 else turn
+            running = {notebook: pool.submit(run, notebook) for notebook in order}
             yield from ((notebook, running[notebook].result()) for notebook in turn)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -158,14 +158,18 @@ def regenerate(
     """Run notebooks, `jobs` at a time, and print the seconds each took; executed copies go to
     data/executed/PROFILE. `p`: the profile's parameters with the changes applied.
     """
-    check_places(p, **_looked_for(notebooks))
+    needs = {need for notebook in notebooks for need in about_notebook(notebook).needs}
+    model = "model" in needs or ("agent" in needs and not p.agent)
+    check_places(p, data="data" in needs, model=model, models="models" in needs)
     os.environ |= {"IRCOT_BATCH": "1"} | KEEP_MEMORY
-    logging.getLogger("papermill").setLevel(logging.ERROR)
-    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # its errors are raised too
+    for library in ("papermill", "traitlets"):  # whose errors are raised too
+        logging.getLogger(library).setLevel(logging.CRITICAL)
     executed = {name: DATA / "executed" / p.profile / f"{name}.ipynb" for name in notebooks}
-    done = run_notebooks(
-        notebooks, lambda name: run_notebook(name, p, changes, executed[name]), jobs
-    )
+
+    def run(notebook: str) -> float:
+        return run_notebook(notebook, p, changes, executed[notebook])
+
+    done = run_notebooks(notebooks, run, jobs)
     bar = tqdm(done, total=len(notebooks), unit="notebook", disable=not sys.stderr.isatty())
     for notebook, seconds in bar:
         bar.set_description(notebook)
@@ -176,117 +180,42 @@ def regenerate(
             save_executed(notebook, executed[notebook])
 
 
-def strip(notebook: "nbformat.NotebookNode") -> "nbformat.NotebookNode":
-    """Remove what changes from run to run: papermill's traces, times, widget state, progress
-    output, and machine-bound warnings.
-    """
-    kept = ("kernelspec", "language_info")
-    notebook.metadata = {n: notebook.metadata[n] for n in kept if n in notebook.metadata}
-    notebook.metadata.get("language_info", {}).pop("version", None)
-    cells = notebook.cells
-    notebook.cells = [c for c in cells if "injected-parameters" not in c.metadata.get("tags", [])]
-    for cell in notebook.cells:
-        cell.metadata = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
-        if cell.cell_type == "code":
-            cell.outputs = [output for output in cell.outputs if not _is_volatile(output)]
-    return notebook
-
-
-def _is_volatile(output: "nbformat.NotebookNode") -> bool:
-    widget = "application/vnd.jupyter.widget-view+json" in output.get("data", {})
-    return widget or (output.output_type == "stream" and output.name == "stderr")
-
-
 def save_executed(notebook: str, executed: Path) -> None:
     """Strip an executed notebook and put it in place of its source."""
     import nbformat  # takes two seconds to import
 
-    stripped = strip(nbformat.read(executed, as_version=4))
-    write_whole(NOTEBOOKS / f"{notebook}.ipynb", nbformat.writes(stripped) + "\n")
+    content = nbformat.read(executed, as_version=4)
+    strip(content)
+    write_whole(NOTEBOOKS / f"{notebook}.ipynb", nbformat.writes(content) + "\n")
 
 
-def _looked_for(notebooks: Sequence[str]) -> dict[str, bool]:
-    """The arguments of `check_places` for these notebooks."""
-    data = any(notebook not in OWN_DATA for notebook in notebooks)
-    model = any(map(needs_model, notebooks))
-    return {"data": data, "model": model, "models": "06_scale" in notebooks}
+def strip(notebook) -> None:
+    """Remove what changes from run to run: papermill's traces, times, widgets and warnings."""
+    kept = {name: notebook.metadata[name] for name in KEPT_METADATA if name in notebook.metadata}
+    notebook.metadata = kept
+    notebook.metadata.get("language_info", {}).pop("version", None)
+    tagged = [(cell, cell.metadata.get("tags", [])) for cell in notebook.cells]
+    notebook.cells = [cell for cell, tags in tagged if "injected-parameters" not in tags]
+    for cell, tags in tagged:
+        cell.metadata = {"tags": tags} if tags else {}
+        if cell.cell_type == "code":
+            shown = [out for out in cell.outputs if WIDGET not in out.get("data", {})]
+            cell.outputs = [out for out in shown if out.get("name") != "stderr"]
 
 
-def choose_notebooks(only: list[str], makes: dict[str, list[Path]]) -> list[str]:
-    """The notebooks of these names, or that make the figures of these names; all for none."""
-    for name in only:
-        if not any(_is_named(name, notebook, files) for notebook, files in makes.items()):
-            figures = sorted({path.stem for files in makes.values() for path in files})
-            known = f"{', '.join(makes)}, or a figure: {', '.join(figures)}"
-            raise ValueError(f"found --only {name}, expected one of {known}")
-    return [
-        n for n, files in makes.items() if not only or any(_is_named(o, n, files) for o in only)
-    ]
-
-
-def _is_named(name: str, notebook: str, files: list[Path]) -> bool:
-    return name == notebook or any(path.stem == name for path in files)
-
-
-def stop_at_once() -> None:
-    """End this process and the kernels that it started, without waiting for their notebooks."""
-    for kernel in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            kernel.kill()
-    sys.stderr.flush()
-    os._exit(130)
-
-
-def answer_question(p: Parameters) -> None:
-    """Print what the systems do with the question that the parameters ask, step by step."""
-    from ircotlib.explore.ask import ask, own_question
-
-    own_question(p.question, p.datasets[0])  # refused before any work
-    check_places(p, models=False)
-    for asked in ask(p, p.question):
-        print(f"{asked}\n", flush=True)
-
-
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = new_parser(__doc__)
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = new_parser(__doc__, "ircotlib figures")
     add = parser.add_argument
-    add("--profile", default="mini", help="mini, sample, paper or released (profiles/)")
+    add_profile(parser)
     add("--only", action="append", default=[], metavar="NAME", help="this notebook, or the one that"
         " makes this figure; may be repeated")  # fmt: skip
-    add("--set", action="append", default=[], metavar="NAME=VALUE", help="change a parameter"
-        " (docs/parameters.md); may be repeated")  # fmt: skip
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
     add("--jobs", type=read_count, default=1, help="notebooks at a time, each on a core or the GPU")
-    return parser.parse_args(arguments)
-
-
-def _play(options: argparse.Namespace) -> None:
+    options = parser.parse_args(arguments)
     changes = parse_changes(options.set)
     if options.save and (options.profile != "mini" or changes):
-        raise ValueError("found --save with another profile or --set, expected mini alone")
+        raise UserError("found --save with another profile or --set, expected mini alone")
     p = read_parameters(options.profile, changes)
     makes = {name: made_by(name, p.profile) for name in all_notebooks()}
-    notebooks = choose_notebooks(options.only, makes)
-    if "question" in changes and not options.only:
-        return answer_question(p)
-    regenerate(p, notebooks, changes, options.save, options.jobs)
-    print(
-        f"figures are in {FIGURES.relative_to(ROOT) if FIGURES.is_relative_to(ROOT) else FIGURES}"
-    )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse(arguments)
-    heed_interrupts()
-    try:
-        _play(options)
-    except ValueError as error:
-        return say_error(error, 2)
-    except (RuntimeError, OSError) as error:
-        return say_error(error, 1)
-    except KeyboardInterrupt:
-        print(
-            "\ninterrupted: all replies so far are kept; the same command goes on", file=sys.stderr
-        )
-        stop_at_once()
-    return 0
+    regenerate(p, choose_notebooks(options.only, makes), changes, options.save, options.jobs)
+    print(f"figures are in {FIGURES}")

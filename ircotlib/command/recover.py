@@ -1,14 +1,16 @@
 """Saves what can be read of a damaged call cache into a new one; nothing else may use it meanwhile.
 
-ircotlib recover FILE
+ircotlib recover data/calls.sqlite
 """
 
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
-from ircotlib.files.options import new_parser, refusing
+from ircotlib.errors import UserError
+from ircotlib.files.options import new_parser
 from ircotlib.running.cache import Calls, is_sound
 
 RANGE = "SELECT * FROM calls WHERE key >= ? AND key < ?"
@@ -16,16 +18,14 @@ RANGE = "SELECT * FROM calls WHERE key >= ? AND key < ?"
 
 def recover(path: Path) -> tuple[int, Path]:
     """Replace a damaged call cache by one with all its sound replies; return their number, and
-    where the damaged file is now (ours).
-
-    Raises FileNotFoundError if there is no such file, FileExistsError if an earlier damaged file is
-    still there.
+    where the damaged file is now (ours). Raises UserError if there is no such file, or an earlier
+    damaged one.
     """
     partial, damaged = (path.with_name(f"{path.name}.{end}") for end in ("partial", "damaged"))
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: found no such file, expected a call cache")
+        raise UserError(f"{path}: found no such file, expected a call cache")
     if damaged.exists():
-        raise FileExistsError(f"{damaged}: found an earlier damaged file; move it away first")
+        raise UserError(f"{damaged}: found an earlier damaged file; move it away first")
     partial.unlink(missing_ok=True)
     with Calls(partial) as calls:
         for replies in _read_sound(path):
@@ -39,21 +39,18 @@ def recover(path: Path) -> tuple[int, Path]:
 
 
 def _read_sound(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the sound replies of a file in 4,096 groups, by the first three digits of their keys,
-    so that a damaged place costs no more than the rest of its group.
+    """Yield the sound replies of a file in 4,096 groups, by the first three digits of their keys:
+    SQLite reads a table up to the first damaged page, so each such page costs no more than a group.
     """
-    connection = sqlite3.connect(path)
-    connection.text_factory = bytes
-    for number in range(16**3):
-        found = {}
-        try:
-            for row in connection.execute(RANGE, (f"{number:03x}", f"{number:03x}g")):
-                found |= _read_row(*row)
-        except sqlite3.DatabaseError:
-            pass  # keep what was read before the damaged place
-        if found:
-            yield found
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.text_factory = bytes
+        for number in range(16**3):
+            replies = {}
+            with suppress(sqlite3.DatabaseError):  # what was read before the damaged page is kept
+                for row in connection.execute(RANGE, (f"{number:03x}", f"{number:03x}g")):
+                    replies |= _read_row(*row)
+            if replies:
+                yield replies
 
 
 def _read_row(key: object, reply: object, *checksum: object) -> dict[str, str]:
@@ -69,9 +66,8 @@ def _read_row(key: object, reply: object, *checksum: object) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = new_parser(__doc__)
-    parser.add_argument("file", type=Path)
+    parser = new_parser(__doc__, "ircotlib recover")
+    parser.add_argument("file", type=Path, help="the call cache")
     path = parser.parse_args(arguments).file
-    with refusing():
-        count, damaged = recover(path)
+    count, damaged = recover(path)
     print(f"{path}: kept {count:,} replies; the damaged file is {damaged}")

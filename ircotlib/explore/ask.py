@@ -1,4 +1,4 @@
-"""Asks the systems a question of your own and shows every step: in 00_tour, on the command line and
+"""Asks systems a question of your own and shows every step: on the command line, in notebooks and
 from Python.
 """
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ircotlib.data import Question
+from ircotlib.errors import UserError
 from ircotlib.parameters import Parameters
 from ircotlib.program import (
     Duplicate,
@@ -21,9 +22,10 @@ from ircotlib.program import (
 )
 from ircotlib.running.experiment import answer
 from ircotlib.running.setup import open_bench
-from ircotlib.systems import ANSWER, choose_systems
+from ircotlib.systems import IRCOT, System, all_systems, choose_systems
 
 MOST = 1_000  # characters of a question
+ASKED = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # if no system is named
 
 
 class Asked(NamedTuple):
@@ -33,34 +35,41 @@ class Asked(NamedTuple):
     outcome: Outcome
 
     def __str__(self) -> str:
-        said = _plain(self.outcome.result.answer) or "nothing"
-        return f"{trace_as_text(self.outcome.trace)}\n{self.system} answers: {said}"
+        steps = trace_as_text(self.outcome.trace)
+        answer = _plain(self.outcome.result.answer) or "nothing"
+        return f"{self.system}\n{steps}\n{self.system} answers: {answer}"
 
 
 def own_question(text: str, dataset: str) -> Question:
     """A question record for a typed text; after 1,000 characters it is cut off, which stderr says.
 
-    Raises ValueError for an empty text.
+    Raises UserError for an empty text.
     """
     text = " ".join(text.split())
     if not text:
-        raise ValueError("found no question, expected one, such as: Who was the mother of …?")
+        raise UserError("found no question, expected one, such as: Who was the mother of …?")
     if len(text) > MOST:
         kept = f"the question is cut after {MOST:,} of its {len(text):,} characters"
         print(kept, file=sys.stderr, flush=True)
     return Question("own", text[:MOST].strip(), ("?",), (), dataset)
 
 
-def ask(p: Parameters, text: str) -> Iterator[Asked]:
-    """Ask the systems that `p` names, or all of IRCoT's that answer, a question about the corpus of
-    MuSiQue, or of the first data set if that is not among them.
+def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Asked]:
+    """Ask systems, by their papers' names in any case, a question about the corpus of MuSiQue, or
+    of the first data set if that is not among them; without names the parameters' systems, or
+    ASKED. SearChain's study is played by the agent, if the parameters name one.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = own_question(text, dataset)
-    bench = open_bench(p, dataset, "00_tour")
-    for system in choose_systems(p.systems):
-        if system.tuned_by == ANSWER:
-            yield Asked(system.name, answer(bench, system, question, k=p.k, m=1))
+    for system in find_systems(systems or p.systems):
+        bench = open_bench(p if system.study == IRCOT else p.for_agent(), dataset, "00_tour")
+        yield Asked(system.name, answer(bench, system, question, k=p.k, m=1))
+
+
+def find_systems(names: Sequence[str] = ()) -> list[System]:
+    """The systems of these names, in any case, or those ASKED. Raises UserError for another."""
+    exact = {name.lower(): name for name in all_systems()}
+    return choose_systems([exact.get(name.lower(), name) for name in names or ASKED])
 
 
 def trace_as_text(trace: Sequence[Step]) -> str:

@@ -62,11 +62,20 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
 
 
 def answer(bench: Bench, system: System, question: Question, **setting) -> Outcome:
-    """Answer one question. Of the setting, only parameters in the system's grid are used."""
+    """Answer one question; see `answer_all`."""
+    return answer_all(bench, system, [question], **setting)[question.id]
+
+
+def answer_all(
+    bench: Bench, system: System, questions: Sequence[Question], **setting
+) -> dict[str, Outcome]:
+    """Answer questions in one batch; return the outcomes by question id. Of the setting, only
+    parameters in the system's grid are used. No run is kept.
+    """
     grid = bench.grid(system)
     known = {name: value for name, value in setting.items() if name in grid}
-    program = program_of(bench, system, **known)(question)
-    return run({question.id: program}, bench.backends, bench.calls)[0][question.id]
+    build = program_of(bench, system, **known)
+    return run({q.id: build(q) for q in questions}, bench.backends, bench.calls)[0]
 
 
 def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:

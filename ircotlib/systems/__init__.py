@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ircotlib.errors import UserError
 from ircotlib.files.paths import import_modules
 from ircotlib.program import Program
 
@@ -100,12 +101,12 @@ def all_systems() -> dict[str, System]:
 
 
 def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System]:
-    """The systems of these names, or all of a study if none is given. Raises ValueError for an
+    """The systems of these names, or all of a study if none is given. Raises UserError for an
     unknown name.
     """
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:
-        raise ValueError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")
+        raise UserError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")
     if names:
         return [system for name, system in systems.items() if name in names]
     return [system for system in systems.values() if system.study == study]

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from ircotlib.__main__ import main
 from ircotlib.command import fetch
 from ircotlib.datasets import all_datasets
 from ircotlib.files import download as download_module
@@ -62,12 +63,11 @@ def publisher(monkeypatch):
 
 def test_a_file_that_is_cut_twice_is_gone_on_with_and_checked(publisher, tmp_path):
     publisher.files["/a.json"], publisher.cuts = DATA, [4_000_000, 1_234_567]
-    download(f"{publisher.url}/a.json", tmp_path / "a.json", len(DATA), SHA)
-    assert (tmp_path / "a.json").read_bytes() == DATA
-    assert publisher.asked == ["", "bytes=4000000-", "bytes=5234567-"]
+    for _ in range(2):  # what is there is not asked for
+        download(f"{publisher.url}/a.json", tmp_path / "a.json", len(DATA), SHA)
+        assert (tmp_path / "a.json").read_bytes() == DATA
+        assert publisher.asked == ["", "bytes=4000000-", "bytes=5234567-"]
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-    download(f"{publisher.url}/a.json", tmp_path / "a.json", len(DATA), SHA)
-    assert len(publisher.asked) == 3, "what is there is not asked for"
 
 
 def test_what_a_killed_command_left_is_gone_on_with(publisher, tmp_path):
@@ -77,48 +77,43 @@ def test_what_a_killed_command_left_is_gone_on_with(publisher, tmp_path):
     assert (tmp_path / "a.json").read_bytes() == DATA and publisher.asked == ["bytes=7000000-"]
 
 
-def test_a_server_without_ranges_sends_all_of_it_again(publisher, tmp_path):
-    publisher.files["/a.json"], publisher.ranges, publisher.cuts = DATA, False, [5_000]
-    download(f"{publisher.url}/a.json", tmp_path / "a.json", len(DATA), SHA)
-    assert (tmp_path / "a.json").read_bytes() == DATA
-
-
-def test_a_partial_file_that_is_too_long_is_got_anew(publisher, tmp_path):
-    publisher.files["/a.json"] = DATA
-    (tmp_path / "a.json.partial").write_bytes(DATA + b"more")
+@pytest.mark.parametrize(
+    ("ranges", "cuts", "partial"), [(False, [5_000], None), (True, [], DATA + b"more")]
+)
+def test_without_ranges_or_after_too_much_all_of_it_is_sent_again(
+    publisher, tmp_path, ranges, cuts, partial
+):
+    publisher.files["/a.json"], publisher.ranges, publisher.cuts = DATA, ranges, cuts
+    if partial:
+        (tmp_path / "a.json.partial").write_bytes(partial)
     download(f"{publisher.url}/a.json", tmp_path / "a.json", 0, SHA)
     assert (tmp_path / "a.json").read_bytes() == DATA
 
 
 def test_a_server_that_always_cuts_is_one_line_and_keeps_what_came(publisher, tmp_path):
     publisher.files["/a.json"], publisher.cuts = DATA, [10] * 9
-    with pytest.raises(ConnectionError, match="ended after 50 of 10,240,000 bytes; the same comm"):
+    with pytest.raises(ConnectionError, match="after 50 of 10,240,000 bytes"):
         download(f"{publisher.url}/a.json", tmp_path / "a.json")
     assert (tmp_path / "a.json.partial").read_bytes() == DATA[:50]
     assert not (tmp_path / "a.json").exists()
 
 
 @pytest.mark.parametrize(
-    ("status", "error", "message"),
-    [
-        (404, ValueError, "status 404, expected a file"),
-        (403, ValueError, "status 403, expected a file"),
-        (503, ConnectionError, "status 503; the same command goes on"),
-    ],
+    ("status", "error", "tries"), [(404, ValueError, 1), (503, ConnectionError, 5)]
 )
-def test_a_status_is_one_line(publisher, tmp_path, status, error, message):
+def test_a_status_is_one_line(publisher, tmp_path, status, error, tries):
     publisher.status = status
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=f"status {status}"):
         download(f"{publisher.url}/a.json", tmp_path / "a.json")
-    assert len(publisher.asked) == (5 if status == 503 else 1)
+    assert len(publisher.asked) == tries
     assert not list(tmp_path.iterdir())
 
 
 def test_another_size_or_checksum_is_refused_before_it_is_taken(publisher, tmp_path):
     publisher.files["/a.json"] = b"<html>please log in</html>"
-    with pytest.raises(ValueError, match="has 26 bytes, expected 5,000: another version, or a pa"):
+    with pytest.raises(ValueError, match="26 bytes, expected 5,000"):
         download(f"{publisher.url}/a.json", tmp_path / "a.json", 5_000)
-    with pytest.raises(ValueError, match="found sha256 .*damaged, or another version; it is kept"):
+    with pytest.raises(ValueError, match="sha256"):
         download(f"{publisher.url}/a.json", tmp_path / "a.json", 0, SHA)
     assert not (tmp_path / "a.json").exists() and not (tmp_path / "a.json.partial").exists()
 
@@ -127,13 +122,13 @@ def test_a_disk_that_is_too_small_is_told_before_the_first_byte(publisher, tmp_p
     publisher.files["/a.json"] = DATA
     usage = type("Usage", (), {"free": 1000})
     monkeypatch.setattr(download_module.shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(OSError, match="10,240,000 more bytes are needed, and 1,000 are free"):
+    with pytest.raises(OSError, match="10,240,000 .* 1,000"):
         download(f"{publisher.url}/a.json", tmp_path / "a.json")
 
 
 def test_no_network_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(download_module, "FIRST_PAUSE", 0.01)
-    with pytest.raises(ConnectionError, match="http://127.0.0.1:9/a does not answer .*refused.*go"):
+    with pytest.raises(ConnectionError, match="http://127.0.0.1:9/a does not answer"):
         download("http://127.0.0.1:9/a", tmp_path / "a")
 
 
@@ -168,10 +163,10 @@ def test_only_the_named_files_leave_an_archive_and_none_leaves_its_folder(pack, 
 @pytest.mark.parametrize("pack", [zipped, tarred])
 def test_a_damaged_archive_or_one_without_the_files_is_one_line(pack, tmp_path):
     (tmp_path / "a").write_bytes(pack({"dev.json": DATA})[:3000])
-    with pytest.raises(ValueError, match="a: damaged .*delete it and get it again"):
+    with pytest.raises(ValueError, match="a: damaged"):
         unpack(tmp_path / "a", ["dev.json"], tmp_path)
     (tmp_path / "a").write_bytes(pack({"x": b""}))
-    with pytest.raises(ValueError, match="a: found no dev.json, expected them in it"):
+    with pytest.raises(ValueError, match="a: found no dev.json"):
         unpack(tmp_path / "a", ["dev.json"], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
@@ -186,8 +181,8 @@ def command(publisher, tmp_path, monkeypatch):
     def run(rows: str, *arguments: str) -> int:
         (tmp_path / "table.csv").write_text(TABLE + rows.replace("URL", publisher.url))
         monkeypatch.setattr(fetch, "read_downloads", lambda: read(tmp_path / "table.csv"))
-        data = f"data_dir={tmp_path / 'raw'}"
-        return fetch.main(["--set", data, "--set", "demonstrations=prompts/own", *arguments])
+        changes = [f"--set=data_dir={tmp_path / 'raw'}", "--set=demonstrations=prompts/own"]
+        return main(["fetch", *changes, *arguments])
 
     read = fetch.read_downloads
     (tmp_path / "raw").mkdir()
@@ -206,8 +201,7 @@ def test_the_command_gets_what_has_an_address_and_names_the_page_of_the_rest(
     publisher.files["/ids.zip?dl=1"] = zipped({"ids/dev.json": b"[2]", "ids/other.json": b"[]"})
     assert command(rows, "--list") == 1 and not list((tmp_path / "raw").iterdir())
     assert command(rows) == 1
-    said = capsys.readouterr().out
-    assert "by hand: musique: musique_ans_v1.0_dev.jsonl (size unknown) https://page, into" in said
+    assert "by hand: musique: musique_ans_v1.0_dev.jsonl" in capsys.readouterr().out
     made = {path.name: path.read_bytes() for path in (tmp_path / "raw").rglob("*.json")}
     assert made == {"hotpot_dev_distractor_v1.json": b"[1]", "dev.json": b"[2]"}
     asked = len(publisher.asked)
@@ -216,26 +210,10 @@ def test_the_command_gets_what_has_an_address_and_names_the_page_of_the_rest(
     assert "has all files that sample needs" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("rows", "arguments", "status", "message"),
-    [
-        ("hotpotqa,,a,URL/a,,,the page\n", [], 2, "status 404, expected a file; or get it by hand"),
-        (MUSIQUE, ["--profile", "mini", "--set", "seed=x"], 2, "seed: found 'x', expected a whole"),
-        (MUSIQUE, ["--profile", "maxi"], 2, "found the profile 'maxi'"),
-    ],
-)
-def test_a_fault_of_the_command_is_one_line(command, capsys, rows, arguments, status, message):
-    assert command(rows, *arguments) == status
-    said = capsys.readouterr().err
-    assert message in said and said.count("\n") == 1
-
-
-def test_generated_data_are_not_fetched(capsys):
-    assert fetch.main(["--profile", "mini"]) == 2
-    assert (
-        "found the profile mini, which generates its data, expected another"
-        in capsys.readouterr().err
-    )
+def test_a_file_that_the_publisher_has_no_more_is_one_line_with_its_page(command, capsys):
+    assert command("hotpotqa,,a,URL/a,,,the page\n") == 1
+    error = capsys.readouterr().err
+    assert "status 404" in error and "the page" in error and error.count("\n") == 1
 
 
 def test_a_full_disk_is_one_line(command, capsys, monkeypatch):
@@ -244,8 +222,8 @@ def test_a_full_disk_is_one_line(command, capsys, monkeypatch):
 
     monkeypatch.setattr(fetch, "fetch", full)
     assert command("hotpotqa,,a,URL/a,,,p\n") == 1
-    said = capsys.readouterr().err
-    assert "No space left on device" in said and said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "No space left on device" in error and error.count("\n") == 1
 
 
 def test_the_table_names_the_files_that_the_data_sets_read():

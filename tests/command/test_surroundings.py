@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from ircotlib.annotate.judgements import judge_sentence, read_judgements
-from ircotlib.command import figures as executed
-from ircotlib.command.figures import LITTLE_MEMORY, _advice
+from ircotlib.command import figures
+from ircotlib.command.figures import LITTLE_MEMORY, LITTLE_SPACE, _advice
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.explore import ask, show
 from ircotlib.files.paths import write_folder, write_whole
@@ -50,11 +50,11 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path):
 
 
 def test_a_kept_notebook_survives_an_executed_one_that_is_damaged(tmp_path, monkeypatch):
-    monkeypatch.setattr(executed, "NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(figures, "NOTEBOOKS", tmp_path)
     (tmp_path / "00_a.ipynb").write_text("kept")
     (tmp_path / "executed.ipynb").write_text('{"cells": [')
     with pytest.raises(ValueError):
-        executed.save_executed("00_a", tmp_path / "executed.ipynb")
+        figures.save_executed("00_a", tmp_path / "executed.ipynb")
     assert (tmp_path / "00_a.ipynb").read_text() == "kept"
 
 
@@ -73,33 +73,20 @@ def test_a_call_cache_on_a_full_disk_keeps_what_it_has(tmp_path):
     [
         ("MemoryError: ", LITTLE_MEMORY),
         ("RuntimeError: DefaultCPUAllocator: can't allocate memory", LITTLE_MEMORY),
+        ("OSError: [Errno 12] Cannot allocate memory", LITTLE_MEMORY),
         ("OutOfMemoryError: CUDA out of memory. Tried", LITTLE_MEMORY),
-        ("OSError: [Errno 28] No space left on device", "; free some space below "),
-        ("OperationalError: database or disk is full", "; free some space below "),
+        ("OSError: [Errno 28] No space left on device", LITTLE_SPACE),
+        ("OperationalError: database or disk is full", LITTLE_SPACE),
         ("ValueError: found 5", ""),
     ],
 )
 def test_what_the_machine_lacks_is_told_with_what_to_do(reason, advice):
-    assert _advice(reason).startswith(advice) and bool(_advice(reason)) == bool(advice)
+    assert _advice(reason) == advice
 
 
 @pytest.mark.parametrize(
     "folder",
-    [
-        "A b",
-        "x*,y",
-        "-wild-*",
-        "_all",
-        "..",
-        ".",
-        "a/b",
-        "日本",
-        "x" * 300,
-        "#a",
-        "a:b",
-        "a\\b",
-        "",
-    ],
+    ["A b", "x*,y", "-wild-*", "_all", "..", ".", "a/b", "日本", "x" * 300, "#a", "a\\b", ""],
 )
 def test_the_name_of_an_index_is_safe_for_any_folder(folder):
     name = index_name(folder)
@@ -115,10 +102,8 @@ def test_folders_with_other_names_have_other_indices_and_plain_ones_keep_theirs(
 
 
 def test_nothing_that_models_and_pages_say_becomes_markup():
-    paragraph, question = (
-        Paragraph("p", EVIL, EVIL),
-        Question(EVIL, EVIL, (EVIL,), ("p",), "x", EVIL),
-    )
+    paragraph = Paragraph("p", EVIL, EVIL)
+    question = Question(EVIL, EVIL, (EVIL,), ("p",), "x", EVIL)
     trace = (Step(Retrieve(EVIL, 1), (paragraph,), False), Step(Generate(EVIL), EVIL, False))
     outcome = Outcome("q", Prediction(EVIL, (paragraph,)), trace)
     texts = [
@@ -145,7 +130,7 @@ def test_an_id_ends_no_code_span():
 def test_a_terminal_is_not_steered():
     step = Step(Generate("p"), "a\x1b[2J\x07\nb\u202e", False)
     text = str(ask.Asked("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,))))
-    assert text == "1. generate → a [2J  b\nS answers: ]0;x y"
+    assert text == "S\n1. generate → a [2J  b\nS answers: ]0;x y"
 
 
 def test_a_name_with_dollars_can_be_drawn(tmp_path):

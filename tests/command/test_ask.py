@@ -1,0 +1,95 @@
+"""The commands `ask` and `systems`: which systems are asked and with which model; what is shown."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ircotlib import UserError, all_systems, ask, find_systems, own_question, read_parameters
+from ircotlib.__main__ import main
+from ircotlib.explore.ask import ASKED
+from ircotlib.files.paths import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory) -> str:
+    """What `ircotlib ask` prints about the README's question in a new data folder."""
+    data = tmp_path_factory.mktemp("ask") / "data"
+    [question] = {line.split('"')[1] for line in README.splitlines() if "ircotlib ask" in line}
+    environment = os.environ | {"IRCOT_DATA": str(data), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "ircotlib", "ask", question]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_each_system_shows_its_steps_and_then_its_answer(asked):
+    blocks = [block.splitlines() for block in asked.strip().split("\n\n")]
+    assert [lines[0] for lines in blocks] == list(ASKED)
+    for name, *steps, answer in blocks:
+        assert answer.startswith(f"{name} answers: ")
+        assert [step.split(".")[0] for step in steps] == [str(n + 1) for n in range(len(steps))]
+    assert "[Query 1]" in blocks[-1][1]  # the agent plays SearChain, in its format
+
+
+def test_the_steps_in_the_readme_are_those_of_ircot(asked):
+    shown = README.split("ircotlib ask")[1].split("\n\n")[1]
+    lines = [line.strip() for line in shown.splitlines()]
+    assert lines[-1].startswith("IRCoT QA answers: ") and len(lines) > 4
+    steps = asked[asked.index("\nIRCoT QA\n") : asked.index("\nSearChain\n")]
+    for part in (part.strip() for line in lines for part in line.split("…")):
+        assert part in steps
+
+
+def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("ircotlib.running.setup.DATA", tmp_path / "data")
+    paragraphs = [{"title": title, "text": f"{title} is old."} for title in ("Ann", "Bob")]
+    row = {"id": "1", "question": "Who?", "answers": ["Ann"], "paragraphs": paragraphs}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(row) + "\n")
+    changes = [f"data_dir={tmp_path}", "datasets=[own]", "model=data/models/mini-base", "dev=0"]
+    options = [f"--set={change}" for change in [*changes, "distractors=[]"]]
+    assert main(["ask", "Who: is 'Ann' #1?", "--system", "oner qa", *options]) == 0
+    name, retrieved, *_, answer = capsys.readouterr().out.strip().split("\n")
+    assert (name, retrieved) == ("OneR QA", "1. retrieve 4 with “Who: is 'Ann' #1?” → Ann")
+    assert answer.startswith("OneR QA answers: ")
+
+
+def test_systems_are_named_in_any_case_by_option_by_parameters_or_by_default():
+    names = [system.name for system in find_systems(["searchain", "ONER QA", "oneR qa"])]
+    assert names == ["OneR QA", "SearChain"]
+    assert [system.name for system in find_systems()] == list(ASKED)
+    with pytest.raises(UserError, match="'SearChains', expected some of NoR QA"):
+        find_systems(["SearChains"])
+    with pytest.raises(UserError, match="'x'"):
+        list(ask(read_parameters("mini"), "Who?", ["x"]))
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\n\t"])
+def test_an_empty_question_is_refused(text):
+    with pytest.raises(UserError, match="no question"):
+        own_question(text, "musique")
+
+
+def test_a_long_question_is_cut_with_a_word(capsys):
+    question = own_question("Who is the father of " + "the father of " * 500, "musique")
+    assert len(question.text) <= 1000
+    assert "cut after 1,000 of its 7,020 characters" in capsys.readouterr().err
+
+
+def test_the_list_has_every_system_with_its_source_grid_and_stages(capsys):
+    assert main(["systems"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    starts = [head.index(column) for column in head.split()]
+    rows = [
+        [line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
+        for line in lines
+    ]
+    assert [row[0] for row in rows] == list(all_systems())
+    assert all(source not in ("", "-") for _, _, source, _, _ in rows)
+    cells = {row[0]: row[1:] for row in rows}
+    assert cells["IRCoT QA"] == [
+        "IRCoT", "IRCoT §3.2", "ircot_k=2,4,6,8 distractors=1,2,3", "cot"]  # fmt: skip
+    assert cells["Self-Ask"][0] == "SearChain" and cells["Self-Ask"][2:] == ["-", "ask,read"]
