@@ -16,10 +16,10 @@ from jupyter_core.utils import run_sync
 
 from ircotlib.command.figures import (
     KEEP_MEMORY,
-    OWN,
+    THREAD,
+    about_notebook,
     all_notebooks,
     made_by,
-    reads_runs,
     run_notebook,
 )
 from ircotlib.files.paths import FIGURES, NOTEBOOKS, ROOT
@@ -67,7 +67,7 @@ def executed(tmp_path_factory):
         for name, changes in PART.items():
             out = folder / f"data/executed/mini/{name}.ipynb"
             run_notebook(name, read_parameters("mini", changes), changes, out)
-        run_sync(OWN.kernel.shutdown_kernel)(now=True)
+        run_sync(THREAD.kernel.shutdown_kernel)(now=True)
     return folder
 
 
@@ -153,7 +153,7 @@ def test_notebooks_are_kept_executed_and_clean(path):
         "changes",
     ]
     marked = [cell for cell in code if "NBVAL_CHECK_OUTPUT" in cell.source]
-    assert reads_runs(path.stem) or any(cell.outputs for cell in marked)
+    assert about_notebook(path.stem).runs or any(cell.outputs for cell in marked)
     text = json.dumps(notebook)
     assert str(ROOT) not in text and "/home/" not in text
     assert path.stat().st_size < 600_000

@@ -174,42 +174,23 @@ def test_a_cell_that_fails_is_one_line_with_its_notebook_and_message(tmp_path):
 
 def test_one_interrupt_ends_it_at_once_and_its_kernels_too(tmp_path):
     env = os.environ | {"PYTHONPATH": str(ROOT), "IRCOT_DATA": str(tmp_path / "data")}
-    command = [*COMMAND, "--only", "04_ircot", "--set", "dev=0", "--set", "oner_k=[5]"]
-    command += ["--set", "ircot_k=[2]", "--set", "distractors=[1]", "--set", "test=30"]
-    how = {"stderr": subprocess.PIPE, "text": True, "env": env, "start_new_session": True}
+    changes = ("dev=0", "oner_k=[5]", "ircot_k=[2]", "distractors=[1]", "test=30")
+    command = [*COMMAND, "--only", "04_ircot", *(f"--set={change}" for change in changes)]
     heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # else ignored in background
-    process = subprocess.Popen(command, preexec_fn=heeded, **how)
-    try:
-        wait_for(lambda: any((tmp_path / "data").glob("runs/*/*/*/*/*/predictions.jsonl")), 120)
-        kernels = children_of(process.pid)
-        assert kernels
-        started = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
-    finally:
-        process.kill()
-    assert process.returncode == 130 and time.monotonic() - started < 5
-    assert errors.strip().startswith("interrupted: ") and errors.strip().count("\n") == 0
-    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in kernels), 15)
-
-
-def wait_for(condition, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
+    process = subprocess.Popen(
+        command, preexec_fn=heeded, stderr=subprocess.PIPE, text=True, env=env,
+        start_new_session=True)  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not any((tmp_path / "data").glob("runs/*/*/*/*/*/predictions.jsonl")):
+        assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)
-
-
-def children_of(pid: int) -> list[str]:
-    """The child processes of a process; the test is skipped if there is no /proc."""
-    tasks = f"/proc/{pid}/task"
-    if not os.path.isdir(tasks):
-        pytest.skip("needs /proc to see the kernels")
-    found = []
-    for task in os.listdir(tasks):
-        with open(f"{tasks}/{task}/children") as file:
-            found += file.read().split()
-    return found
+    kernels = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    _, errors = process.communicate(timeout=20)
+    assert kernels and process.returncode == 130 and time.monotonic() - started < 5
+    assert errors.strip().startswith("interrupted: ") and errors.strip().count("\n") == 0
+    assert not psutil.wait_procs(kernels, timeout=15)[1]
 
 
 def test_strip_keeps_results_and_drops_the_volatile():
