@@ -1,4 +1,5 @@
-"""Asks systems a question about the encyclopedia, and shows every step and the answers.
+"""Asks systems a question about the corpus, by default the laboratory's encyclopedia, and shows
+every step and the answers.
 
 ircotlib ask "Who founded the Foreign Quarry label?"
 ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system ReAct
@@ -9,7 +10,7 @@ ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system
 from collections.abc import Sequence
 
 from ircotlib.command.checks import check_places
-from ircotlib.explore.ask import ASKED, ask, find_systems, own_question
+from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.files.options import add_profile, new_parser, parse_changes
 from ircotlib.parameters import read_parameters
 
@@ -17,13 +18,11 @@ from ircotlib.parameters import read_parameters
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib ask")
     parser.add_argument("question", help="in quotes")
-    system = f"ask this system; may be repeated; without it {', '.join(ASKED)}"
+    system = f"ask this system (default: {', '.join(DEFAULT)}); may be repeated"
     parser.add_argument("--system", action="append", default=[], metavar="NAME", help=system)
     add_profile(parser)
     options = parser.parse_args(arguments)
     p = read_parameters(options.profile, parse_changes(options.set))
-    own_question(options.question, p.datasets[0])  # refused before any work, as are the systems
-    find_systems(options.system)
     check_places(p, models=False)
     for answered in ask(p, options.question, options.system):
         print(f"{answered}\n", flush=True)

@@ -64,8 +64,8 @@ def check_writable(folder: Path, variable: str) -> None:
             file.write(bytes(1 << 16))
             file.flush()
     except OSError as error:
-        found = f"{folder}: cannot be written to ({error.strerror or error})"
-        raise UserError(f"{found}; free it, or set {variable} to another folder") from None
+        reason = f"cannot be written to ({error.strerror or error})"
+        raise UserError(f"{folder}: {reason}; free it, or set {variable} to another") from None
 
 
 def _check_folder(name: str, value: str) -> None:

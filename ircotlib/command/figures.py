@@ -101,8 +101,8 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
         reason = " ".join(f"{error.ename}: {error.evalue}".split())
         raise RuntimeError(f"{cell}: {reason}{_advice(reason)}; traceback in {out}") from error
     except (OSError, RuntimeError) as error:  # RuntimeError: its process was killed
-        found = f"notebook {notebook}: could not be run or kept: {error}"
-        raise RuntimeError(f"{found}{_advice(str(error))}") from error
+        failure = f"notebook {notebook}: could not be run or kept: {error}"
+        raise RuntimeError(f"{failure}{_advice(str(error))}") from error
     return time.monotonic() - started
 
 
@@ -199,8 +199,8 @@ def strip(notebook) -> None:
     for cell, tags in tagged:
         cell.metadata = {"tags": tags} if tags else {}
         if cell.cell_type == "code":
-            shown = [out for out in cell.outputs if WIDGET not in out.get("data", {})]
-            cell.outputs = [out for out in shown if out.get("name") != "stderr"]
+            plain = [out for out in cell.outputs if WIDGET not in out.get("data", {})]
+            cell.outputs = [out for out in plain if out.get("name") != "stderr"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -218,4 +218,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     p = read_parameters(options.profile, changes)
     makes = {name: made_by(name, p.profile) for name in all_notebooks()}
     regenerate(p, choose_notebooks(options.only, makes), changes, options.save, options.jobs)
-    print(f"figures are in {FIGURES}")

@@ -25,7 +25,7 @@ from ircotlib.running.setup import open_bench
 from ircotlib.systems import IRCOT, System, all_systems, choose_systems
 
 MOST = 1_000  # characters of a question
-ASKED = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # if no system is named
+DEFAULT = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # the systems that are asked
 
 
 class Asked(NamedTuple):
@@ -47,7 +47,7 @@ def own_question(text: str, dataset: str) -> Question:
     """
     text = " ".join(text.split())
     if not text:
-        raise UserError("found no question, expected one, such as: Who was the mother of …?")
+        raise UserError("found no question, expected one, such as: Who founded …?")
     if len(text) > MOST:
         kept = f"the question is cut after {MOST:,} of its {len(text):,} characters"
         print(kept, file=sys.stderr, flush=True)
@@ -56,20 +56,21 @@ def own_question(text: str, dataset: str) -> Question:
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Asked]:
     """Ask systems, by their papers' names in any case, a question about the corpus of MuSiQue, or
-    of the first data set if that is not among them; without names the parameters' systems, or
-    ASKED. SearChain's study is played by the agent, if the parameters name one.
+    of the first data set if that is not among them; without names, the parameters' systems, or
+    those of DEFAULT. The agent, if the parameters name one, plays the systems of SearChain's study.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = own_question(text, dataset)
+    m = p.distractors[0] if p.distractors else 0
     for system in find_systems(systems or p.systems):
         bench = open_bench(p if system.study == IRCOT else p.for_agent(), dataset, "00_tour")
-        yield Asked(system.name, answer(bench, system, question, k=p.k, m=1))
+        yield Asked(system.name, answer(bench, system, question, k=p.k, m=m))
 
 
 def find_systems(names: Sequence[str] = ()) -> list[System]:
-    """The systems of these names, in any case, or those ASKED. Raises UserError for another."""
+    """The systems of these names, in any case, or of DEFAULT. Raises UserError for others."""
     exact = {name.lower(): name for name in all_systems()}
-    return choose_systems([exact.get(name.lower(), name) for name in names or ASKED])
+    return choose_systems([exact.get(name.lower(), name) for name in names or DEFAULT])
 
 
 def trace_as_text(trace: Sequence[Step]) -> str:

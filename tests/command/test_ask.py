@@ -9,7 +9,7 @@ import pytest
 
 from ircotlib import UserError, all_systems, ask, find_systems, own_question, read_parameters
 from ircotlib.__main__ import main
-from ircotlib.explore.ask import ASKED
+from ircotlib.explore.ask import DEFAULT
 from ircotlib.files.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def asked(tmp_path_factory) -> str:
 
 def test_each_system_shows_its_steps_and_then_its_answer(asked):
     blocks = [block.splitlines() for block in asked.strip().split("\n\n")]
-    assert [lines[0] for lines in blocks] == list(ASKED)
+    assert [lines[0] for lines in blocks] == list(DEFAULT)
     for name, *steps, answer in blocks:
         assert answer.startswith(f"{name} answers: ")
         assert [step.split(".")[0] for step in steps] == [str(n + 1) for n in range(len(steps))]
@@ -60,7 +60,7 @@ def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
 def test_systems_are_named_in_any_case_by_option_by_parameters_or_by_default():
     names = [system.name for system in find_systems(["searchain", "ONER QA", "oneR qa"])]
     assert names == ["OneR QA", "SearChain"]
-    assert [system.name for system in find_systems()] == list(ASKED)
+    assert [system.name for system in find_systems()] == list(DEFAULT)
     with pytest.raises(UserError, match="'SearChains', expected some of NoR QA"):
         find_systems(["SearChains"])
     with pytest.raises(UserError, match="'x'"):
