@@ -6,6 +6,7 @@ import tarfile
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,18 +21,14 @@ DATA = bytes(range(256)) * 40_000  # ten megabytes
 SHA = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
 
 
-class Publisher:
-    """What the server does. `cuts`: the bytes after which the next transfers are broken off."""
-
-    def __init__(self):
-        self.files, self.cuts, self.asked, self.status, self.ranges = {}, [], [], 200, True
-
-
 @pytest.fixture
 def publisher(monkeypatch):
+    """A server and what it does. `cuts`: the bytes after which the next transfers are broken off.
+    `asked`: the ranges that were asked for.
+    """
     monkeypatch.setattr(download_module, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(download_module, "TIMEOUT", 1.0)
-    about = Publisher()
+    about = SimpleNamespace(files={}, cuts=[], asked=[], status=200, ranges=True)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -39,9 +36,8 @@ def publisher(monkeypatch):
             about.asked.append(asked)
             if about.status != 200 or self.path not in about.files:
                 return self.send_error(about.status if about.status != 200 else 404)
-            whole, start = about.files[self.path], 0
-            if asked and about.ranges:
-                start = int(asked.removeprefix("bytes=").removesuffix("-"))
+            whole = about.files[self.path]
+            start = int(asked[len("bytes=") : -1]) if asked and about.ranges else 0
             if start and start >= len(whole):
                 return self.send_error(416)
             self.send_response(206 if start else 200)
@@ -60,33 +56,26 @@ def publisher(monkeypatch):
         server.shutdown()
 
 
-def test_a_file_that_is_cut_twice_is_gone_on_with_and_checked(publisher, tmp_path):
-    publisher.files["/a.json"], publisher.cuts = DATA, [4_000_000, 1_234_567]
-    for _ in range(2):  # what is there is not asked for
-        download(f"{publisher.url}/a.json", tmp_path / "a.json", len(DATA), SHA)
-        assert (tmp_path / "a.json").read_bytes() == DATA
-        assert publisher.asked == ["", "bytes=4000000-", "bytes=5234567-"]
-    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-
-
-def test_what_a_killed_command_left_is_gone_on_with(publisher, tmp_path):
-    publisher.files["/a.json"] = DATA
-    (tmp_path / "a.json.partial").write_bytes(DATA[:7_000_000])
-    download(f"{publisher.url}/a.json", tmp_path / "a.json")
-    assert (tmp_path / "a.json").read_bytes() == DATA and publisher.asked == ["bytes=7000000-"]
-
-
 @pytest.mark.parametrize(
-    ("ranges", "cuts", "partial"), [(False, [5_000], None), (True, [], DATA + b"more")]
+    ("cuts", "partial", "ranges", "asked"),
+    [
+        ([4_000_000, 1_234_567], b"", True, ["", "bytes=4000000-", "bytes=5234567-"]),
+        ([], DATA[:7_000_000], True, ["bytes=7000000-"]),  # a killed command left it
+        ([5_000], b"", False, ["", "bytes=5000-"]),
+        ([], DATA + b"more", True, ["bytes=10240004-", ""]),
+    ],
+    ids=["cut twice", "killed", "without ranges", "too long"],
 )
-def test_without_ranges_or_after_too_much_all_of_it_is_sent_again(
-    publisher, tmp_path, ranges, cuts, partial
+def test_a_transfer_that_broke_off_is_resumed_and_checked(
+    publisher, tmp_path, cuts, partial, ranges, asked
 ):
     publisher.files["/a.json"], publisher.ranges, publisher.cuts = DATA, ranges, cuts
     if partial:
         (tmp_path / "a.json.partial").write_bytes(partial)
-    download(f"{publisher.url}/a.json", tmp_path / "a.json", 0, SHA)
-    assert (tmp_path / "a.json").read_bytes() == DATA
+    for _ in range(2):  # what is there is not asked for
+        download(f"{publisher.url}/a.json", tmp_path / "a.json", len(DATA), SHA)
+        assert (tmp_path / "a.json").read_bytes() == DATA and publisher.asked == asked
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
 def test_a_server_that_always_cuts_is_one_line_and_keeps_what_came(publisher, tmp_path):
@@ -132,16 +121,14 @@ def test_no_network_is_one_line(tmp_path, monkeypatch):
 
 
 def zipped(files: dict) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
+    with zipfile.ZipFile(out := io.BytesIO(), "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return out.getvalue()
 
 
 def tarred(files: dict) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+    with tarfile.open(fileobj=(out := io.BytesIO()), mode="w:gz") as archive:
         for name, content in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(content)
