@@ -25,7 +25,6 @@ from ircotlib.command.figures import (
     strip,
 )
 from ircotlib.errors import UserError
-from ircotlib.files.options import parse_change
 from ircotlib.files.paths import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.demonstrations import prompt_path
@@ -138,27 +137,6 @@ def test_a_notebook_is_chosen_by_its_name_or_by_a_figure_that_it_makes():
         choose_notebooks(["fig9"], makes)
 
 
-@pytest.mark.parametrize(
-    ("text", "change"),
-    [
-        ("test=40", ("test", 40)),
-        ("oner_k=[5, 7]", ("oner_k", [5, 7])),
-        ("model=google/flan-t5-base", ("model", "google/flan-t5-base")),
-        ("server=http://127.0.0.1:8000", ("server", "http://127.0.0.1:8000")),
-        ("corpus=full", ("corpus", "full")),  # no path, though there is a folder of that name
-        ("data_dir=full", ("data_dir", "FOLDER/full")),
-        ("data_dir=FOLDER/full/..", ("data_dir", "FOLDER")),
-        ("model=ROOT/data", ("model", "data")),
-    ],
-)
-def test_changes_are_yaml_and_only_places_are_paths(tmp_path, monkeypatch, text, change):
-    (tmp_path / "full").mkdir()
-    monkeypatch.chdir(tmp_path)
-    name, value = parse_change(text.replace("FOLDER", str(tmp_path)).replace("ROOT", str(ROOT)))
-    changed = value.replace(str(tmp_path), "FOLDER") if isinstance(value, str) else value
-    assert (name, changed) == change
-
-
 def test_a_cell_that_fails_is_one_line_with_its_notebook_and_message(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
@@ -181,13 +159,16 @@ def test_one_interrupt_ends_it_at_once_and_its_kernels_too(tmp_path):
         command, preexec_fn=heeded, stderr=subprocess.PIPE, text=True, env=env,
         start_new_session=True)  # fmt: skip
     deadline = time.monotonic() + 120
-    while not any((tmp_path / "data").glob("runs/*/*/*/*/*/predictions.jsonl")):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.1)
-    kernels = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(signal.SIGINT)
-    started = time.monotonic()
-    _, errors = process.communicate(timeout=20)
+    try:
+        while not any((tmp_path / "data").glob("runs/*/*/*/*/*/predictions.jsonl")):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        kernels = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
     assert kernels and process.returncode == 130 and time.monotonic() - started < 5
     assert errors.strip().startswith("interrupted: ") and errors.strip().count("\n") == 0
     assert not psutil.wait_procs(kernels, timeout=15)[1]

@@ -1,5 +1,5 @@
 """Wrong options of the trainings and benchmarks: one line and status 2, before any work. Those of
-`ircotlib` are in test_command_lines.
+`ircotlib` are in test_command_lines. Changes of parameters.
 """
 
 import runpy
@@ -9,10 +9,9 @@ import time
 import pytest
 
 from ircotlib.errors import Unavailable
-from ircotlib.files.options import say_error
+from ircotlib.files.options import parse_change, say_error
 from ircotlib.files.paths import ROOT
 
-pytest.importorskip("torch")
 SERVED = ["--model", "m", "--server", "http://127.0.0.1:1"]
 OUT = ["--out", "TMP/out"]
 # program, arguments, words of the error: at least one of each kind of option
@@ -43,6 +42,7 @@ WRONG = [
     ("program", "arguments", "words"), WRONG, ids=[f"{name} {' '.join(a)}" for name, a, _ in WRONG]
 )
 def test_wrong_options_are_one_line(program, arguments, words, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("torch")
     (tmp_path / "file").write_text("x")
     given = [argument.replace("TMP", str(tmp_path)) for argument in arguments]
     monkeypatch.setattr(sys, "argv", [program, *given])
@@ -76,3 +76,24 @@ def test_every_program_with_options_is_tried():
 def test_an_error_is_one_line_with_its_kind_if_that_is_pythons(capsys, error, line):
     assert say_error(error, 1) == 1
     assert capsys.readouterr().err == f"error: {line}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("test=40", ("test", 40)),
+        ("oner_k=[5, 7]", ("oner_k", [5, 7])),
+        ("model=google/flan-t5-base", ("model", "google/flan-t5-base")),
+        ("server=http://127.0.0.1:8000", ("server", "http://127.0.0.1:8000")),
+        ("corpus=full", ("corpus", "full")),  # no path, though there is a folder of that name
+        ("data_dir=full", ("data_dir", "FOLDER/full")),
+        ("data_dir=FOLDER/full/..", ("data_dir", "FOLDER")),
+        ("model=ROOT/data", ("model", "data")),
+    ],
+)
+def test_changes_are_yaml_and_only_places_are_paths(tmp_path, monkeypatch, text, change):
+    (tmp_path / "full").mkdir()
+    monkeypatch.chdir(tmp_path)
+    name, value = parse_change(text.replace("FOLDER", str(tmp_path)).replace("ROOT", str(ROOT)))
+    changed = value.replace(str(tmp_path), "FOLDER") if isinstance(value, str) else value
+    assert (name, changed) == change
