@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # those that take twenty seconds or more, the slowest first
 SLOW = (
-    "notebooks any_model training elastic_cluster readme elastic ask checkpoint figures models"
+    "notebooks any_model training elastic_cluster readme elastic checkpoint regenerate models"
     " imports elastic_load server annotate elastic_laboratory elastic_client laboratory causal"
 ).split()
 

@@ -24,7 +24,7 @@ from ircotlib.running.experiment import answer
 from ircotlib.running.setup import open_bench
 from ircotlib.systems import IRCOT, System, all_systems, choose_systems
 
-MOST = 1_000  # characters of a question
+LONGEST = 1_000  # characters of a question
 DEFAULT = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # the systems that are asked
 
 
@@ -48,10 +48,10 @@ def own_question(text: str, dataset: str) -> Question:
     text = " ".join(text.split())
     if not text:
         raise UserError("found no question, expected one, such as: Who founded …?")
-    if len(text) > MOST:
-        kept = f"the question is cut after {MOST:,} of its {len(text):,} characters"
-        print(kept, file=sys.stderr, flush=True)
-    return Question("own", text[:MOST].strip(), ("?",), (), dataset)
+    if len(text) > LONGEST:
+        cut = f"the question is cut after {LONGEST:,} of its {len(text):,} characters"
+        print(cut, file=sys.stderr, flush=True)
+    return Question("own", text[:LONGEST].strip(), ("?",), (), dataset)
 
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Asked]:
