@@ -1,5 +1,6 @@
 """Wrong command lines and surroundings: one line, before any notebook starts (docs/faults.md)."""
 
+import shlex
 import socket
 import time
 
@@ -46,88 +47,70 @@ def listening():
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-# a change, and words of its error: the parameter, and what was found or looked for
-WRONG = [
-    # how changes are written (their values: test_parameters, test_urls)
-    ("seed", "found --set 'seed'"),
-    ("seed=x", "seed: found 'x'"),
-    ("test=2024-99-99", "found --set 'test=2024-99-99'"),
-    ("ircot_k=[2", "found --set 'ircot_k=[2'"),
-    ("model=!!python/object/apply:os.system [id]", "found --set 'model=!!python"),
-    ("profile=../../../c/escape", "the parameter 'profile'"),
-    ("server=http://u:p@h", "server: found an address with a user or a password"),
-    ("retriever=http://host", "retriever: found the address 'http://host'"),
-    # what is named and not there
-    ("data_dir=/nonexistent", "data_dir: found no folder /nonexistent"),
-    ("data_dir=TMP/file", "data_dir: found no folder TMP/file"),
-    ("data_dir=TMP/empty", "no questions of hotpotqa: looked for hotpot_dev_distractor_v1.json"),
-    ("corpus=full", "corpus: found full and no data_dir"),
-    ("demonstrations=TMP/empty", "no prompt file TMP/empty/hotpotqa/gold_with_1_distractors_"),
-    ("distractors=[9]", "no prompt file "),
-    ("model=no/such/model", "model: found no folder no/such/model"),
-    ("model=TMP/empty", "model: found no config.json in TMP/empty"),
-    ("models=[/nonexistent]", "models: found no folder /nonexistent"),
-    ("agent=/nonexistent", "agent: found no folder /nonexistent"),
-    ("extractor=/nonexistent", "extractor: found no folder /nonexistent"),
-    ("duplicates=/nonexistent", "duplicates: found no folder /nonexistent"),
-    ("retriever=dense:/nonexistent", "retriever: found no folder /nonexistent"),
-]
+# a command line, and words of its error: the parameter, and what was found or looked for
+WRONG = """
+figure | 'figure', expected one of figures, ask, systems
+figures --jobs 0 | --jobs: found '0'
+figures --seed 1 | --seed
+figures --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_tour
+figures --profile ../../escape | the profile '../../escape'
+figures --save --profile sample | --save
+figures --save --set test=4 | --save
+figures --set seed | found --set 'seed'
+figures --set seed=x | seed: found 'x'
+figures --set test=2024-99-99 | found --set 'test=2024-99-99'
+figures --set ircot_k=[2 | found --set 'ircot_k=[2'
+figures --set 'model=!!python/object/apply:os.system [id]' | found --set 'model=!!python
+figures --set profile=../../../c/escape | the parameter 'profile'
+figures --set server=http://u:p@h | server: found an address with a user or a password
+figures --set retriever=http://host | retriever: found the address 'http://host'
+figures --set data_dir=/nonexistent | data_dir: found no folder /nonexistent
+figures --set data_dir=TMP/file | data_dir: found no folder TMP/file
+figures --set data_dir=TMP/empty | no questions of hotpotqa: looked for hotpot_dev_
+figures --set data_dir=TMP/empty --set datasets=[eli5] --set corpus=full | no questions of eli5
+figures --set corpus=full | corpus: found full and no data_dir
+figures --set demonstrations=TMP/empty | no prompt file TMP/empty/hotpotqa/gold_with_1_distractors_
+figures --set distractors=[9] | no prompt file
+figures --set model=no/such/model | model: found no folder no/such/model
+figures --set model=TMP/empty | model: found no config.json in TMP/empty
+figures --set models=[/nonexistent] | models: found no folder /nonexistent
+figures --set agent=/nonexistent | agent: found no folder /nonexistent
+figures --set extractor=/nonexistent | extractor: found no folder /nonexistent
+figures --set duplicates=/nonexistent | duplicates: found no folder /nonexistent
+figures --set retriever=dense:/nonexistent | retriever: found no folder /nonexistent
+ask | question
+ask Who? --system SearChains | the system 'SearChains'
+ask Who? --set model=TMP/empty | no config.json in TMP/empty
+ask ' ' | found no question
+systems x | unrecognized
+fetch --profile maxi | the profile 'maxi'
+fetch --profile mini | the profile mini
+recover | file
+recover TMP/none | TMP/none: found no such file
+recover TMP | TMP: found no such file
+laboratory | a folder or --prompts
+laboratory TMP/a --prompts | a folder or --prompts
+laboratory TMP/file | 'TMP/file', expected a folder
+laboratory TMP/a --size 60 | for 60 pages, expected at most 120
+laboratory TMP | TMP holds files that are no laboratory
+"""
+LINES = [line.split(" | ") for line in WRONG.strip().splitlines()]
 
 
-@pytest.mark.parametrize(("change", "words"), WRONG, ids=[change for change, _ in WRONG])
-def test_a_wrong_change_is_one_line_before_any_notebook(figures_of, tmp_path, change, words):
-    status, error = figures_of(change)
+@pytest.mark.parametrize(("line", "words"), LINES, ids=[line for line, _ in LINES])
+def test_a_wrong_command_line_is_one_line_before_any_work(command, tmp_path, line, words):
+    status, error = command(*shlex.split(line))
     assert (status, error.count("\n")) == (2, 1) and words in error
     assert error.startswith("error: ") and not (tmp_path / "data").exists()
-
-
-FULL = "--set=corpus=full"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["figure"], "'figure', expected one of figures, ask, systems"),
-        (["figures", "--jobs", "0"], "--jobs: found '0'"),
-        (["figures", "--seed", "1"], "--seed"),
-        (["figures", "--only", "98_nothing"], "98_nothing, expected a notebook or a figure: 00_to"),
-        (["figures", "--profile", "../../escape"], "the profile '../../escape'"),
-        (["figures", FULL, "--set=data_dir=TMP/empty", "--set=datasets=[eli5]"], "of eli5"),
-        (["figures", "--save", "--profile", "sample"], "--save"),
-        (["figures", "--save", "--set", "test=4"], "--save"),
-        (["ask"], "question"),
-        (["ask", "Who?", "--system", "SearChains"], "the system 'SearChains'"),
-        (["ask", "Who?", "--set", "model=TMP/empty"], "no config.json in TMP/empty"),
-        (["ask", " "], "found no question"),
-        (["systems", "x"], "x"),
-        (["fetch", "--profile", "maxi"], "the profile 'maxi'"),
-        (["fetch", "--profile", "mini"], "the profile mini"),
-        (["recover"], "file"),
-        (["recover", "TMP/none"], "TMP/none: found no such file"),
-        (["recover", "TMP"], "TMP: found no such file"),
-        (["laboratory"], "a folder or --prompts"),
-        (["laboratory", "TMP/a", "--prompts"], "a folder or --prompts"),
-        (["laboratory", "TMP/file"], "'TMP/file', expected a folder"),
-        (["laboratory", "TMP/a", "--size", "60"], "for 60 pages, expected at most 120"),
-        (["laboratory", "TMP"], "TMP holds files that are no laboratory"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_a_wrong_command_line_is_one_line(command, arguments, words):
-    status, error = command(*arguments)
-    assert (status, error.count("\n")) == (2, 1) and words in error
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_names_it_and_shows_an_example(command, capsys, name):
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
-    (
-        usage,
-        *_,
-    ) = text = capsys.readouterr().out.splitlines()
-    assert ended.value.code == 0 and usage.startswith(f"usage: ircotlib {name} ")
-    assert any(line.startswith(f"ircotlib {name}") for line in text)
+    lines = capsys.readouterr().out.splitlines()
+    assert ended.value.code == 0 and lines[0].startswith(f"usage: ircotlib {name} ")
+    assert any(line.startswith(f"ircotlib {name}") for line in lines)
     assert main(["--help"]) == main([]) == 0
     assert f"\nircotlib {name} " in capsys.readouterr().out
 
