@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -61,15 +61,16 @@ def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS
     Each line is one write, so that lines of several windows never mix. Raises ValueError for an
     unknown verdict, OSError if the disk is full.
     """
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    dated = [Judgement(**asdict(one) | {"time": one.time or now}) for one in judgements]
-    for one in dated:
-        if one.verdict not in (*VERDICTS, None):
+    now, lines = datetime.now(UTC).isoformat(timespec="seconds"), {}
+    dated = [replace(judgement, time=judgement.time or now) for judgement in judgements]
+    for judgement in dated:
+        if judgement.verdict not in (*VERDICTS, None):
             expected = f"{', '.join(VERDICTS)}, or None to take one back"
-            raise ValueError(f"found the verdict {one.verdict!r}, expected {expected}")
-    for annotator in dict.fromkeys(one.annotator for one in dated):
-        lines = [json.dumps(asdict(one)) for one in dated if one.annotator == annotator]
-        _append(file_of(annotator, folder), lines)
+            raise ValueError(f"found the verdict {judgement.verdict!r}, expected {expected}")
+        path = file_of(judgement.annotator, folder)
+        lines.setdefault(path, []).append(json.dumps(asdict(judgement)))
+    for path in lines:
+        _append(path, lines[path])
     return dated
 
 
@@ -108,7 +109,7 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
     A line that is not a judgement, such as one cut off when a process was killed, is left out with
     a warning.
     """
-    standing, path = [], file_of(annotator, folder)
+    path, standing = file_of(annotator, folder), []
     lines = path.read_bytes().split(b"\n") if path.exists() else []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -121,8 +122,11 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
             continue
         if judgement.verdict is not None:
             standing.append(judgement)
-        elif taken := _last(standing, (judgement.item, judgement.sentence)):
-            standing.remove(taken)
+            continue
+        for taken in reversed(standing):
+            if (taken.item, taken.sentence) == (judgement.item, judgement.sentence):
+                standing.remove(taken)
+                break
     return standing
 
 
@@ -133,11 +137,6 @@ def _read(line: bytes) -> Judgement:
     if not named or judgement.verdict not in (*VERDICTS, None):
         raise ValueError(f"found {judgement}, expected a judgement")
     return judgement
-
-
-def _last(judgements: Sequence[Judgement], place: tuple[str, int]) -> Judgement | None:
-    found = (one for one in reversed(judgements) if (one.item, one.sentence) == place)
-    return next(found, None)
 
 
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
@@ -151,28 +150,25 @@ def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
     return standing[-1]
 
 
-def verdicts(judgements: Iterable[Judgement]) -> Verdicts:
-    """The verdict of the last judgement of each sentence."""
-    return {(one.item, one.sentence): one.verdict for one in judgements}
-
-
 def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The current verdicts of an annotator."""
-    return verdicts(read_judgements(annotator, folder))
+    """The current verdicts of an annotator: the last judgement of each sentence counts."""
+    judgements = read_judgements(annotator, folder)
+    return {(judgement.item, judgement.sentence): judgement.verdict for judgement in judgements}
 
 
-def let_judge(
-    items: Sequence[Item], says: Callable[[str, Question], str], folder: Path = ANNOTATIONS
+def judge_all(
+    items: Sequence[Item], judge: Callable[[str, Question], str], folder: Path = ANNOTATIONS
 ) -> Verdicts:
     """Let a program judge all sentences that state facts, as the annotator "judge", and return its
     verdicts. Only verdicts that are new or changed are written.
     """
-    facts = [(item, n) for item in items for n in range(item.facts)]
-    said = {(item.id, n): says(item.sentences[n], item.question) for item, n in facts}
-    before = read_verdicts(JUDGE, folder)
-    new = [(place, verdict) for place, verdict in said.items() if before.get(place) != verdict]
-    write_judgements([Judgement(JUDGE, *place, verdict) for place, verdict in new], folder)
-    return said
+    before, verdicts = read_verdicts(JUDGE, folder), {}
+    for item in items:
+        for n, sentence in enumerate(item.sentences[: item.facts]):
+            verdicts[item.id, n] = judge(sentence, item.question)
+    new = [(key, verdict) for key, verdict in verdicts.items() if before.get(key) != verdict]
+    write_judgements([Judgement(JUDGE, *key, verdict) for key, verdict in new], folder)
+    return verdicts
 
 
 class Progress(NamedTuple):
@@ -192,8 +188,11 @@ def progress(items: Sequence[Item], judged: Verdicts) -> Progress:
 
 
 def first_open(items: Sequence[Item], judged: Verdicts) -> tuple[int, int] | None:
-    """Where to continue: the place of the first item with a sentence that is not judged yet, and
+    """Where to continue: the number of the first item with a sentence that is not judged yet, and
     the number of that sentence; None if all are judged.
     """
-    places = ((i, n) for i, item in enumerate(items) for n in range(item.facts))
-    return next((place for place in places if (items[place[0]].id, place[1]) not in judged), None)
+    for i, item in enumerate(items):
+        for n in range(item.facts):
+            if (item.id, n) not in judged:
+                return i, n
+    return None

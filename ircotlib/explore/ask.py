@@ -3,27 +3,18 @@ from Python.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ircotlib.data import Question
+from ircotlib.explore.trace import plain, trace_as_text
 from ircotlib.parameters import Parameters
-from ircotlib.program import (
-    Duplicate,
-    Extract,
-    Generate,
-    NearestTitle,
-    Outcome,
-    Retrieve,
-    Sample,
-    Step,
-    unknown,
-)
+from ircotlib.program import Outcome
 from ircotlib.running.experiment import answer
 from ircotlib.running.setup import open_bench
 from ircotlib.systems import ANSWER, choose_systems
 
-MOST = 1_000  # characters of a question
+LONGEST = 1_000  # characters of a question
 
 
 class Asked(NamedTuple):
@@ -33,8 +24,8 @@ class Asked(NamedTuple):
     outcome: Outcome
 
     def __str__(self) -> str:
-        said = _plain(self.outcome.result.answer) or "nothing"
-        return f"{trace_as_text(self.outcome.trace)}\n{self.system} answers: {said}"
+        answer = plain(self.outcome.result.answer) or "nothing"
+        return f"{trace_as_text(self.outcome.trace)}\n{self.system} answers: {answer}"
 
 
 def own_question(text: str, dataset: str) -> Question:
@@ -45,10 +36,10 @@ def own_question(text: str, dataset: str) -> Question:
     text = " ".join(text.split())
     if not text:
         raise ValueError("found no question, expected one, such as: Who was the mother of …?")
-    if len(text) > MOST:
-        kept = f"the question is cut after {MOST:,} of its {len(text):,} characters"
-        print(kept, file=sys.stderr, flush=True)
-    return Question("own", text[:MOST].strip(), ("?",), (), dataset)
+    if len(text) > LONGEST:
+        cut = f"the question is cut after {LONGEST:,} of its {len(text):,} characters"
+        print(cut, file=sys.stderr, flush=True)
+    return Question("own", text[:LONGEST].strip(), ("?",), (), dataset)
 
 
 def ask(p: Parameters, text: str) -> Iterator[Asked]:
@@ -61,37 +52,3 @@ def ask(p: Parameters, text: str) -> Iterator[Asked]:
     for system in choose_systems(p.systems):
         if system.tuned_by == ANSWER:
             yield Asked(system.name, answer(bench, system, question, k=p.k, m=1))
-
-
-def trace_as_text(trace: Sequence[Step]) -> str:
-    """The steps of a trace, one per line, without prompts."""
-    return "\n".join(f"{number}. {_line(step)}" for number, step in enumerate(trace, start=1))
-
-
-def _line(step: Step) -> str:
-    request, reply = step.request, step.reply
-    match request:
-        case Retrieve():
-            what = f"retrieve {request.k} with “{request.query}”"
-            found = " · ".join(paragraph.title for paragraph in reply)
-        case NearestTitle():
-            what = f"find the page titled most like “{request.title}”"
-            found = " · ".join(reply)
-        case Extract():
-            what = f"read “{request.paragraph.title}” for “{request.query}”"
-            found = f"{reply.text} ({reply.confidence:.2f})" if reply.text else ""
-        case Duplicate():
-            what = f"compare with {len(request.earlier)} earlier queries “{request.query}”"
-            found = f"{reply:.2f}"
-        case Generate():
-            what, found = "generate", reply
-        case Sample():
-            what, found = f"draw {request.n}", " | ".join(one.text for one in reply)
-        case _:
-            raise unknown(request)
-    return f"{_plain(what)} → {_plain(found) or 'nothing'}"
-
-
-def _plain(text: str) -> str:
-    """A text in one line, without control characters."""
-    return "".join(one if one.isprintable() else " " for one in text).strip()
