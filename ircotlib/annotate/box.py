@@ -54,9 +54,8 @@ class AnnotateBox(VBox):
     """The box. It keeps only the annotator's position; all judgements are read from the file."""
 
     def __init__(self, items: Sequence[Item], annotator: str = "", folder: Path = ANNOTATIONS):
-        self.items, self.folder = items, folder
+        self.items, self.folder, self.at, self.judged = items, folder, 0, {}
         self.sentences = [(i, n) for i, item in enumerate(items) for n in range(item.facts)]
-        self.at, self.judged = 0, {}
         self.name = Text(annotator, description="Your name", placeholder="ada, then Enter")
         self.name.continuous_update = False
         self.note = Text(description="Note", placeholder="optional, kept with the next click")
@@ -95,8 +94,8 @@ class AnnotateBox(VBox):
         self.judged = judgements.read_verdicts(self.name.value, self.folder) if self.named else {}
 
     def _go_on(self) -> None:
-        sentence = judgements.first_open(self.items, self.judged)
-        self.at = self.sentences.index(sentence) if sentence else 0
+        keys = [(self.items[i].id, n) for i, n in self.sentences]
+        self.at = next((at for at, key in enumerate(keys) if key not in self.judged), 0)
 
     def _hear(self, _, message: dict, buffers) -> None:
         """Act on a key, unless another sentence has been shown since it was pressed."""
@@ -126,15 +125,15 @@ class AnnotateBox(VBox):
         self.note.value = ""
         self._read()
         if self.at + 1 < len(self.sentences):
-            self._move("ArrowRight")
+            self.at += 1
         else:
             self._go_on()  # to the first sentence that was skipped
 
     def _undo(self) -> None:
         taken = judgements.undo(self.name.value, self.folder)
-        for position, (i, n) in enumerate(self.sentences):
+        for at, (i, n) in enumerate(self.sentences):
             if taken and (self.items[i].id, n) == (taken.item, taken.sentence):
-                self.at = position
+                self.at = at
 
     def _move(self, key: str) -> None:
         """Go to another sentence or, up and down, to the first sentence of another chain."""
@@ -147,12 +146,12 @@ class AnnotateBox(VBox):
 
     def show(self, problem: str = "") -> None:
         """Show the current sentence, and the annotator's progress or what failed."""
-        done = judgements.progress(self.items, self.judged)
-        status = f"{done.sentences} of {done.of_sentences} sentences, {done.chains} of"
-        status += f" {done.of_chains} chains"
-        status += ": all done, thank you" * (0 < done.sentences == done.of_sentences)
+        left = [sum((i.id, n) not in self.judged for n in range(i.facts)) for i in self.items]
+        done, total = len(self.sentences) - sum(left), len(self.sentences)
+        status = f"{done} of {total} sentences, {left.count(0)} of {len(left)} chains"
+        status += ": all done, thank you" * (0 < done == total)
         unnamed = "" if self.named else "type your name first: letters, digits, - and _"
-        self.bar.value, self.status.value = done.sentences, problem or unnamed or status
+        self.bar.value, self.status.value = done, problem or unnamed or status
         for key, button in self.buttons.items():
             button.disabled = not self.named and key not in STEPS
         page = "<p>There is nothing to judge.</p>"

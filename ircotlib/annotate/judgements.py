@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from ircotlib.data import Question
 from ircotlib.files.paths import DATA
@@ -50,19 +49,17 @@ def judge_sentence(
     folder: Path = ANNOTATIONS,
 ) -> Judgement:
     """Append a judgement to the annotator's file; it is on the disk when this returns."""
-    judgement = Judgement(annotator, item, sentence, verdict, note)
-    return write_judgements([judgement], folder)[0]
+    return write_judgements([Judgement(annotator, item, sentence, verdict, note)], folder)[0]
 
 
 def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS) -> list:
-    """Append judgements to the files of their annotators, and return them; those without a time are
-    dated now.
+    """Append judgements to the files of their annotators, dated now, and return them.
 
     Each line is one write, so that lines of several windows never mix. Raises ValueError for an
     unknown verdict, OSError if the disk is full.
     """
     now, lines = datetime.now(UTC).isoformat(timespec="seconds"), {}
-    dated = [replace(judgement, time=judgement.time or now) for judgement in judgements]
+    dated = [replace(judgement, time=now) for judgement in judgements]
     for judgement in dated:
         if judgement.verdict not in (*VERDICTS, None):
             expected = f"{', '.join(VERDICTS)}, or None to take one back"
@@ -120,13 +117,11 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
             found = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
             warnings.warn(f"{found}; the line is left out", stacklevel=2)
             continue
+        sentence = judgement.item, judgement.sentence
         if judgement.verdict is not None:
             standing.append(judgement)
-            continue
-        for taken in reversed(standing):
-            if (taken.item, taken.sentence) == (judgement.item, judgement.sentence):
-                standing.remove(taken)
-                break
+        elif same := [n for n, j in enumerate(standing) if (j.item, j.sentence) == sentence]:
+            del standing[same[-1]]
     return standing
 
 
@@ -169,30 +164,3 @@ def judge_all(
     new = [(key, verdict) for key, verdict in verdicts.items() if before.get(key) != verdict]
     write_judgements([Judgement(JUDGE, *key, verdict) for key, verdict in new], folder)
     return verdicts
-
-
-class Progress(NamedTuple):
-    """How many sentences are judged, of how many; the same for complete chains."""
-
-    sentences: int
-    of_sentences: int
-    chains: int
-    of_chains: int
-
-
-def progress(items: Sequence[Item], judged: Verdicts) -> Progress:
-    """How far an annotator has got."""
-    left = [sum((item.id, n) not in judged for n in range(item.facts)) for item in items]
-    total = sum(item.facts for item in items)
-    return Progress(total - sum(left), total, left.count(0), len(items))
-
-
-def first_open(items: Sequence[Item], judged: Verdicts) -> tuple[int, int] | None:
-    """Where to continue: the number of the first item with a sentence that is not judged yet, and
-    the number of that sentence; None if all are judged.
-    """
-    for i, item in enumerate(items):
-        for n in range(item.facts):
-            if (item.id, n) not in judged:
-                return i, n
-    return None

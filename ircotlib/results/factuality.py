@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
@@ -63,25 +64,21 @@ def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
     The chain is the reader's, or, if the reader wrote none, that of the retrieval. Systems without
     a chain and systems that only retrieve are left out.
     """
-    items = [item for folder in find_runs(p, experiment) for item in _read_run(p, folder)]
+    items = []
+    for folder in find_runs(p, experiment):
+        about = read_about(folder)
+        system = all_systems().get(about["system"])
+        first = not about["setting"].get("demonstration_set")
+        if system is None or system.tuned_by != ANSWER or not first:
+            continue
+        for question, row, corpus in draw_questions(p, folder):
+            if chain := chain_of(row["reading"], row["thoughts"], p.reader):
+                id, texts = name_item(question, system.name, chain), tuple(sentences(chain))
+                find = partial(find_paragraph, question=question, corpus=corpus)
+                paragraphs = tuple(map(find, row["paragraphs"])), tuple(map(find, question.gold))
+                items.append(Item(id, about["dataset"], system.name, question, texts, *paragraphs))
     random.Random(f"order {p.seed}").shuffle(items)
     return items
-
-
-def _read_run(p: Parameters, folder: Path) -> Iterator[Item]:
-    about = read_about(folder)
-    system = all_systems().get(about["system"])
-    first = not about["setting"].get("demonstration_set")
-    if system is None or system.tuned_by != ANSWER or not first:
-        return
-    for question, row, corpus in draw_questions(p, folder):
-        if chain := chain_of(row["reading"], row["thoughts"], p.reader):
-            id, texts = name_item(question, system.name, chain), tuple(sentences(chain))
-            retrieved, gold = (
-                tuple(find_paragraph(id, question, corpus) for id in ids)
-                for ids in (row["paragraphs"], question.gold)
-            )
-            yield Item(id, about["dataset"], system.name, question, texts, retrieved, gold)
 
 
 def draw_questions(p: Parameters, folder: Path) -> Iterator[tuple[Question, dict, Corpus]]:

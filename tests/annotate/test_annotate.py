@@ -16,10 +16,8 @@ from ircotlib.annotate.judgements import (
     Judgement,
     all_annotators,
     file_of,
-    first_open,
     judge_all,
     judge_sentence,
-    progress,
     read_judgements,
     read_verdicts,
     undo,
@@ -100,6 +98,9 @@ def test_chains_of_a_run_are_read_with_their_paragraphs_in_random_order(
     assert [chain.id for chain in by_run] != [chain.id for chain in items]
     annotate_box.annotate_box(p, "ada", tmp_path / "annotations")
     assert displayed[1].items == items and displayed[1].name.value == "ada"
+    monkeypatch.setenv("IRCOT_BATCH", "1")
+    annotate_box.annotate_box(p)
+    assert len(displayed) == 2
 
 
 # What is kept, and what counts
@@ -128,10 +129,9 @@ def test_a_name_that_is_no_files_is_refused(name, tmp_path):
 
 
 def test_an_unknown_verdict_is_refused_and_nothing_written(tmp_path):
+    judgements = [Judgement("ada", "a", n, verdict) for n, verdict in enumerate(("true", "yes"))]
     with pytest.raises(ValueError, match="'yes'"):
-        write_judgements(
-            [Judgement("ada", "a", n, v) for n, v in enumerate(("true", "yes"))], tmp_path
-        )
+        write_judgements(judgements, tmp_path)
     assert all_annotators(tmp_path) == []
 
 
@@ -191,24 +191,15 @@ def test_a_kill_in_the_middle_of_a_line_costs_that_line_only(tmp_path):
         assert read_verdicts("ada", tmp_path) == {("a", 0): "true", ("a", 2): "unsure"}
 
 
-def test_progress_and_where_to_go_on():
-    assert progress(ITEMS, {}) == (0, 3, 1, 3) and first_open(ITEMS, {}) == (0, 0)
-    verdicts = {("a", 0): "true", ("c", 0): "false", ("other", 0): "true"}
-    assert progress(ITEMS, verdicts) == (2, 3, 2, 3) and first_open(ITEMS, verdicts) == (0, 1)
-    assert first_open(ITEMS, verdicts | {("a", 1): "true"}) is None
-
-
 def test_a_program_judges_and_repeats_nothing(tmp_path):
     verdicts = {("a", 0): "true", ("a", 1): "true", ("c", 0): "false"}
-    assert (
-        judge_all(ITEMS, lambda text, _: "false" if "Leo" in text else "true", tmp_path) == verdicts
-    )
+    judge = {"Leo Ash was born in Aldton.": "false"}
+    assert judge_all(ITEMS, lambda text, _: judge.get(text, "true"), tmp_path) == verdicts
     before = file_of("judge", tmp_path).read_text()
-    again = verdicts | {("c", 0): "true"}
-    assert judge_all(ITEMS, lambda text, _: "true", tmp_path) == again
+    again = judge_all(ITEMS, lambda text, _: "true", tmp_path)
+    assert again == read_verdicts("judge", tmp_path) == verdicts | {("c", 0): "true"}
     after = file_of("judge", tmp_path).read_text()
     assert after.startswith(before) and len(after.splitlines()) == 4
-    assert read_verdicts("judge", tmp_path) == again
 
 
 # Several annotators
@@ -269,8 +260,10 @@ def test_a_chain_has_an_error_if_one_sentence_is_false():
     del verdicts[items[0].id, 1], verdicts[items[9].id, 1]  # already false; not judged
     verdicts[items[8].id, 0] = "unsure"
     table = list_judged(items, verdicts)
-    assert len(table) == 9 and table["error"].sum() == 6 and table["unsure"].sum() == 1
-    assert (table["factual"] == 1 - table["error"]).all()
+    assert list(table[["error", "factual", "unsure"]].sum()) == [6, 3, 1]
+    assert count_errors(ITEMS, {}).empty
+    assert compare_chains(list_judged(ITEMS, {})).empty
+    assert len(draw_factual_errors(count_errors(ITEMS, {}), "errors", "%").axes) == 1
 
 
 def test_figure_7_has_shares_and_the_papers_reductions():
@@ -289,13 +282,6 @@ def test_figure_7_has_shares_and_the_papers_reductions():
     axes = draw_factual_errors(table[table["metric"] == SHARE], "errors", "%").axes
     assert [axis.get_title() for axis in axes] == ["judged by: ada, 10 chains a bar"]
     assert len(axes[0].patches) == 3
-
-
-def test_nobody_has_judged_yet():
-    table = count_errors(ITEMS, {})
-    assert len(table) == 0 and "judged_by" in table
-    assert len(draw_factual_errors(table, "errors", "%").axes) == 1
-    assert len(compare_chains(list_judged(ITEMS, {}))) == 0
 
 
 # The box
@@ -323,12 +309,6 @@ def press(box, *keys):
 
 def position(box):
     return box.sentences[box.at]
-
-
-def test_the_box_is_silent_in_batch(displayed, monkeypatch):
-    monkeypatch.setenv("IRCOT_BATCH", "1")
-    annotate_box.annotate_box(read_parameters("mini"))
-    assert displayed == []
 
 
 def test_judging_by_clicks_resuming_and_undoing(open_box, tmp_path):
@@ -370,6 +350,9 @@ def test_after_the_last_sentence_comes_what_was_passed_over(open_box):
     assert position(box) == (0, 1) and "thank you" not in box.status.value
     press(box, "f")
     assert box.status.value == "3 of 3 sentences, 3 of 3 chains: all done, thank you"
+    box = annotate_box.AnnotateBox([], "ada", box.folder)
+    press(box, "t", "ArrowUp")
+    assert box.status.value == "0 of 0 sentences, 0 of 0 chains"
 
 
 def test_a_judgement_that_cannot_be_written_is_said(open_box, tmp_path):
@@ -428,9 +411,3 @@ def test_words_in_common_are_marked_and_small_ones_are_not():
     assert words == {"b", "ada", "s", "city", "aldton"}
     marked = "<mark>ALDTON</mark> is a &lt;<mark>b</mark>&gt;<mark>city</mark> &amp; more"
     assert annotate_box.mark("ALDTON is a <b>city & more", words) == marked
-
-
-def test_a_box_without_items_shows_nothing_to_judge(tmp_path):
-    box = annotate_box.AnnotateBox([], "ada", tmp_path)
-    press(box, "t")
-    assert box.status.value == "0 of 0 sentences, 0 of 0 chains" and not list(tmp_path.iterdir())

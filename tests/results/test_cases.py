@@ -42,16 +42,16 @@ def test_only_what_ircot_qa_alone_answers_with_all_that_is_needed_is_shown():
 
 
 def test_the_most_telling_case_comes_first():
-    questions = {
-        "one who errs late": answered("f", oner=(0.25, 0)),
-        "more recall gained": answered("h", oner=(0.3, 0)),
-        "more of the score gained": answered("e", chain="One."),
-        "the longer chain": answered("d", oner=(0.5, 0.2), chain="One. Two. Three."),
-        "the smaller id": answered("b", oner=(0.5, 0.2)),
-        "the larger id": answered("c", oner=(0.5, 0.2)),
-        "one who errs at once": answered("a", oner=(0, 0)),
-    }
-    assert ranked(*reversed(questions.values())) == list("fhedbca")
+    questions = [
+        answered("f", oner=(0.25, 0)),  # OneR QA errs late
+        answered("h", oner=(0.3, 0)),  # more recall gained
+        answered("e", chain="One."),  # more of the score gained
+        answered("d", oner=(0.5, 0.2), chain="One. Two. Three."),  # the longer chain
+        answered("b", oner=(0.5, 0.2)),  # the smaller id
+        answered("c", oner=(0.5, 0.2)),
+        answered("a", oner=(0, 0)),  # OneR QA errs at once
+    ]
+    assert ranked(*reversed(questions)) == list("fhedbca")
 
 
 @pytest.fixture(scope="module")

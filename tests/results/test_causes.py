@@ -91,6 +91,7 @@ BY_GOLD = [
     ("misread", CHAIN, "yes", ()),
     ("wrong conclusion", CHAIN, SPANS[0], ()),
     ("misread", CHAIN, SPANS[1], ()),
+    ("misread", {"reading": "It is Oslo."}, "Oz", None),  # no gold paragraph, so none is missed
 ]
 
 
@@ -99,13 +100,9 @@ def test_without_facts_gold_answers_and_paragraphs_tell_the_cause(cause, fields,
     row = line(**fields)
     found = [PAGE] if row["trace"] else []
     tried = read_attempt(row, found, unmarked=not row.get("direct"))
-    question = Question("q", TEXT, ("Somewhere", gold), ("1", *missed), "musique")
+    needed = () if missed is None else ("1", *missed)
+    question = Question("q", TEXT, ("Somewhere", gold), needed, "musique")
     assert cause_of(tried, weigh_gold(tried, question)) == cause
-
-
-def test_without_gold_paragraphs_nothing_is_missed():
-    tried = attempt("It is Oslo.")
-    assert cause_of(tried, weigh_gold(tried, Question("q", TEXT, ("x",), (), "own"))) == "misread"
 
 
 def test_attempts_are_read_from_chains_transcripts_and_nodes():
