@@ -1,5 +1,5 @@
-"""The box of 09_explorer, a thin widget over `questions`: runs, filters, questions, and a view of
-one question.
+"""The boxes: to explore runs question by question (09_explorer), a thin widget over `questions`,
+and to ask a question (00_tour, 12_baselines).
 """
 
 import os
@@ -133,3 +133,26 @@ def _measure(folder: Path) -> str | None:
 
 def _label(row: Mapping) -> str:
     return f"{row.get('outcome') or row['cause'] or 'right'}: {row['question']}"
+
+
+def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = "") -> None:
+    """Show a box that passes a typed question and a chosen system to `ask`, and shows the Markdown
+    that it returns. In a batch run it shows nothing.
+    """
+    if os.environ.get("IRCOT_BATCH"):
+        return
+    question = Text(text, description="question", layout={"width": "70%"})
+    system = Dropdown(options=systems, description="system")
+    button = Button(description="Ask", button_style="primary")
+    output = Output()
+
+    def answer(_) -> None:
+        output.clear_output()
+        with output:
+            try:
+                display(Markdown(ask(question.value, system.value)))
+            except ValueError as error:  # an empty question
+                display(Markdown(escape(str(error))))
+
+    button.on_click(answer)
+    display(VBox([question, HBox([system, button]), output]))

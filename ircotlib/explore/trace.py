@@ -1,13 +1,16 @@
-"""Traces in words: what a program asked for and what it was sent, as text and as Markdown."""
+"""Traces in words, as text and as Markdown: what a program asked for and what it was sent; and
+questions with their answers.
+"""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from ircotlib.data import Question
+from ircotlib.data import Paragraph, Question
 from ircotlib.program import (
     Duplicate,
     Extract,
     Generate,
     NearestTitle,
+    Outcome,
     Retrieve,
     Sample,
     Step,
@@ -75,6 +78,19 @@ def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:
             text = " · ".join(map(escape, reply))
         parts.append(f"&nbsp;&nbsp;→ {text or 'nothing'}")
     return "\n\n".join(parts)
+
+
+def answer_as_markdown(system: str, outcome: Outcome, question: Question) -> str:
+    """What a system did with a question, and its answer, as Markdown."""
+    answer = escape(outcome.result.answer) or "nothing"
+    trace = trace_as_markdown(outcome.trace, question)
+    return f"{trace}\n\n**{escape(system)} answers: {answer}**"
+
+
+def question_as_markdown(question: Question, gold: Iterable[Paragraph]) -> str:
+    """A question with its first answer and its gold paragraphs, as Markdown."""
+    head = f"**{escape(question.text)}** → {escape(question.answers[0])} ({escape(question.kind)})"
+    return "\n".join([f"{head}\n", *(f"- **{escape(p.title)}.** {escape(p.text)}" for p in gold)])
 
 
 def _fold_prompt(step: Step) -> str:

@@ -9,7 +9,7 @@ from ircot_laboratory import show as laboratory_show
 from ircot_laboratory.questions.questions import make_riddles
 from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.data import Paragraph, Question
-from ircotlib.explore import show
+from ircotlib.explore import box
 from ircotlib.explore.trace import trace_as_markdown, trace_as_text
 from ircotlib.program import (
     SENTENCE,
@@ -122,7 +122,7 @@ def displayed(monkeypatch):
     """What the boxes display: themselves, then their answers."""
     parts = []
     monkeypatch.delenv("IRCOT_BATCH", raising=False)
-    for module in (show, laboratory_show):
+    for module in (box, laboratory_show):
         monkeypatch.setattr(module, "display", parts.append)
     return parts
 
@@ -132,13 +132,13 @@ def test_the_boxes_show_what_is_picked_or_typed_and_are_silent_in_batch(displaye
     name, _ = displayed[0].children
     name.value = "Leo Ashby"
     assert displayed[1].data == "about Leo Ashby"
-    show.ask_box("{} asked of {}".format, ["IRCoT QA", "NoR QA"], "first?")
+    box.ask_box("{} asked of {}".format, ["IRCoT QA", "NoR QA"], "first?")
     text, row, _ = displayed[2].children
     system, button = row.children
     text.value, system.value = "second?", "NoR QA"
     button.click()
     assert displayed[3].data == "second? asked of NoR QA"
     monkeypatch.setenv("IRCOT_BATCH", "1")
-    show.ask_box("{} asked of {}".format, ["NoR QA"])
+    box.ask_box("{} asked of {}".format, ["NoR QA"])
     laboratory_show.browse_box(["Leo Ashby"], str)
     assert len(displayed) == 4
