@@ -1,10 +1,13 @@
 """Gold chains with one error inserted, to measure the judge: the false sentence is known."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ircot_laboratory.judge.facts import judge, value_of
+import pandas as pd
+
+from ircot_laboratory.judge.facts import judge
+from ircot_laboratory.judge.reading import value_of
 from ircot_laboratory.make import Made
 from ircot_laboratory.questions.questions import DATASETS
 from ircot_laboratory.questions.wording import ANSWER, COUNT, NOBODY, SAME_THOUGHTS, word_thought
@@ -25,7 +28,7 @@ class Checked(NamedTuple):
     chain: int
     sentence: str
     true: bool
-    said: str
+    verdict: str
 
 
 def check_judge(made: Made, count: int = 100, seed: int = 0) -> list[Checked]:
@@ -36,23 +39,39 @@ def check_judge(made: Made, count: int = 100, seed: int = 0) -> list[Checked]:
     checked = []
     for number, riddle in enumerate(rng.sample(riddles, count)):
         way = WAYS[number % len(WAYS)]
-        place, text = corrupt(riddle, world, way, rng)
+        index, text = corrupt(riddle, world, way, rng)
         for n, thought in enumerate(riddle.thoughts):
-            sentence = text if n == place else thought.text
-            said = judge(sentence, riddle.text, (riddle.answer,), world.entities)
-            checked.append(Checked(way, number, sentence, n != place, said))
+            sentence = text if n == index else thought.text
+            verdict = judge(sentence, riddle.text, (riddle.answer,), world.entities)
+            checked.append(Checked(way, number, sentence, n != index, verdict))
     return checked
 
 
+def rate_judge(checked: Mapping[str, Sequence[Checked]]) -> pd.DataFrame:
+    """How often the judge is right, in percent, one row per data set: on all sentences, on the
+    false ones, and on whole chains. "unsure" is never right.
+    """
+    rows = []
+    for dataset, sentences in checked.items():
+        table = pd.DataFrame(sentences)
+        truth = table["true"].map({True: "true", False: "false"})
+        table["right"] = 100.0 * (table["verdict"] == truth)
+        row = {"dataset": dataset, "chains": table["chain"].nunique(), "sentences": len(table)}
+        row |= {"false": int((~table["true"]).sum()), "right, %": table["right"].mean()}
+        row |= {"right of the false, %": table[~table["true"]]["right"].mean()}
+        rows.append(row | {"chains right, %": table.groupby("chain")["right"].min().mean()})
+    return pd.DataFrame(rows).round(1)
+
+
 def corrupt(riddle: Riddle, world: World, way: str, rng: random.Random) -> tuple[int | None, str]:
-    """Make one sentence of a gold chain false; return its place and its new text (None and "" for
+    """Make one sentence of a gold chain false; return its index and its new text (None and "" for
     the way "nothing").
 
     Where a way is not possible, the value of a fact is swapped.
     """
     facts = [(n, thought.fact) for n, thought in enumerate(riddle.thoughts) if thought.fact]
     last = len(riddle.thoughts) - 1
-    place, fact = rng.choice(facts)
+    index, fact = rng.choice(facts)
     if way == "nothing":
         return None, ""
     if way == "answer":
@@ -61,7 +80,7 @@ def corrupt(riddle: Riddle, world: World, way: str, rng: random.Random) -> tuple
     if way == "conclusion" and (text := _false_conclusion(riddle, world, rng)):
         return last - 1, text
     made = {"subject": _swap_subject, "relation": _swap_relation}.get(way, _swap_value)
-    return place, made(riddle, world, fact, rng) or _swap_value(riddle, world, fact, rng)
+    return index, made(riddle, world, fact, rng) or _swap_value(riddle, world, fact, rng)
 
 
 def _other_value(world: World, fact: Fact, rng: random.Random, without: Iterable[str]) -> str:

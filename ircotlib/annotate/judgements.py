@@ -10,10 +10,9 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from ircotlib.data import Question
 from ircotlib.files.paths import DATA
@@ -50,26 +49,25 @@ def judge_sentence(
     folder: Path = ANNOTATIONS,
 ) -> Judgement:
     """Append a judgement to the annotator's file; it is on the disk when this returns."""
-    judgement = Judgement(annotator, item, sentence, verdict, note)
-    return write_judgements([judgement], folder)[0]
+    return write_judgements([Judgement(annotator, item, sentence, verdict, note)], folder)[0]
 
 
 def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS) -> list:
-    """Append judgements to the files of their annotators, and return them; those without a time are
-    dated now.
+    """Append judgements to the files of their annotators, dated now, and return them.
 
     Each line is one write, so that lines of several windows never mix. Raises ValueError for an
     unknown verdict, OSError if the disk is full.
     """
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    dated = [Judgement(**asdict(one) | {"time": one.time or now}) for one in judgements]
-    for one in dated:
-        if one.verdict not in (*VERDICTS, None):
+    now, lines = datetime.now(UTC).isoformat(timespec="seconds"), {}
+    dated = [replace(judgement, time=now) for judgement in judgements]
+    for judgement in dated:
+        if judgement.verdict not in (*VERDICTS, None):
             expected = f"{', '.join(VERDICTS)}, or None to take one back"
-            raise ValueError(f"found the verdict {one.verdict!r}, expected {expected}")
-    for annotator in dict.fromkeys(one.annotator for one in dated):
-        lines = [json.dumps(asdict(one)) for one in dated if one.annotator == annotator]
-        _append(file_of(annotator, folder), lines)
+            raise ValueError(f"found the verdict {judgement.verdict!r}, expected {expected}")
+        path = file_of(judgement.annotator, folder)
+        lines.setdefault(path, []).append(json.dumps(asdict(judgement)))
+    for path in lines:
+        _append(path, lines[path])
     return dated
 
 
@@ -108,7 +106,7 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
     A line that is not a judgement, such as one cut off when a process was killed, is left out with
     a warning.
     """
-    standing, path = [], file_of(annotator, folder)
+    path, standing = file_of(annotator, folder), []
     lines = path.read_bytes().split(b"\n") if path.exists() else []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -119,10 +117,11 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
             found = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
             warnings.warn(f"{found}; the line is left out", stacklevel=2)
             continue
+        sentence = judgement.item, judgement.sentence
         if judgement.verdict is not None:
             standing.append(judgement)
-        elif taken := _last(standing, (judgement.item, judgement.sentence)):
-            standing.remove(taken)
+        elif same := [n for n, j in enumerate(standing) if (j.item, j.sentence) == sentence]:
+            del standing[same[-1]]
     return standing
 
 
@@ -133,11 +132,6 @@ def _read(line: bytes) -> Judgement:
     if not named or judgement.verdict not in (*VERDICTS, None):
         raise ValueError(f"found {judgement}, expected a judgement")
     return judgement
-
-
-def _last(judgements: Sequence[Judgement], place: tuple[str, int]) -> Judgement | None:
-    found = (one for one in reversed(judgements) if (one.item, one.sentence) == place)
-    return next(found, None)
 
 
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
@@ -151,49 +145,22 @@ def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
     return standing[-1]
 
 
-def verdicts(judgements: Iterable[Judgement]) -> Verdicts:
-    """The verdict of the last judgement of each sentence."""
-    return {(one.item, one.sentence): one.verdict for one in judgements}
-
-
 def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The current verdicts of an annotator."""
-    return verdicts(read_judgements(annotator, folder))
+    """The current verdicts of an annotator: the last judgement of each sentence counts."""
+    judgements = read_judgements(annotator, folder)
+    return {(judgement.item, judgement.sentence): judgement.verdict for judgement in judgements}
 
 
-def let_judge(
-    items: Sequence[Item], says: Callable[[str, Question], str], folder: Path = ANNOTATIONS
+def judge_all(
+    items: Sequence[Item], judge: Callable[[str, Question], str], folder: Path = ANNOTATIONS
 ) -> Verdicts:
     """Let a program judge all sentences that state facts, as the annotator "judge", and return its
     verdicts. Only verdicts that are new or changed are written.
     """
-    facts = [(item, n) for item in items for n in range(item.facts)]
-    said = {(item.id, n): says(item.sentences[n], item.question) for item, n in facts}
-    before = read_verdicts(JUDGE, folder)
-    new = [(place, verdict) for place, verdict in said.items() if before.get(place) != verdict]
-    write_judgements([Judgement(JUDGE, *place, verdict) for place, verdict in new], folder)
-    return said
-
-
-class Progress(NamedTuple):
-    """How many sentences are judged, of how many; the same for complete chains."""
-
-    sentences: int
-    of_sentences: int
-    chains: int
-    of_chains: int
-
-
-def progress(items: Sequence[Item], judged: Verdicts) -> Progress:
-    """How far an annotator has got."""
-    left = [sum((item.id, n) not in judged for n in range(item.facts)) for item in items]
-    total = sum(item.facts for item in items)
-    return Progress(total - sum(left), total, left.count(0), len(items))
-
-
-def first_open(items: Sequence[Item], judged: Verdicts) -> tuple[int, int] | None:
-    """Where to continue: the place of the first item with a sentence that is not judged yet, and
-    the number of that sentence; None if all are judged.
-    """
-    places = ((i, n) for i, item in enumerate(items) for n in range(item.facts))
-    return next((place for place in places if (items[place[0]].id, place[1]) not in judged), None)
+    before, verdicts = read_verdicts(JUDGE, folder), {}
+    for item in items:
+        for n, sentence in enumerate(item.sentences[: item.facts]):
+            verdicts[item.id, n] = judge(sentence, item.question)
+    new = [(key, verdict) for key, verdict in verdicts.items() if before.get(key) != verdict]
+    write_judgements([Judgement(JUDGE, *key, verdict) for key, verdict in new], folder)
+    return verdicts

@@ -3,23 +3,14 @@ from Python.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ircotlib.data import Question
 from ircotlib.errors import UserError
+from ircotlib.explore.trace import plain, trace_as_text
 from ircotlib.parameters import Parameters
-from ircotlib.program import (
-    Duplicate,
-    Extract,
-    Generate,
-    NearestTitle,
-    Outcome,
-    Retrieve,
-    Sample,
-    Step,
-    unknown,
-)
+from ircotlib.program import Outcome
 from ircotlib.running.experiment import answer
 from ircotlib.running.setup import open_bench
 from ircotlib.systems import IRCOT, System, all_systems, choose_systems
@@ -36,7 +27,7 @@ class Asked(NamedTuple):
 
     def __str__(self) -> str:
         steps = trace_as_text(self.outcome.trace)
-        answer = _plain(self.outcome.result.answer) or "nothing"
+        answer = plain(self.outcome.result.answer) or "nothing"
         return f"{self.system}\n{steps}\n{self.system} answers: {answer}"
 
 
@@ -71,37 +62,3 @@ def find_systems(names: Sequence[str] = ()) -> list[System]:
     """The systems of these names, in any case, or of DEFAULT. Raises UserError for others."""
     exact = {name.lower(): name for name in all_systems()}
     return choose_systems([exact.get(name.lower(), name) for name in names or DEFAULT])
-
-
-def trace_as_text(trace: Sequence[Step]) -> str:
-    """The steps of a trace, one per line, without prompts."""
-    return "\n".join(f"{number}. {_line(step)}" for number, step in enumerate(trace, start=1))
-
-
-def _line(step: Step) -> str:
-    request, reply = step.request, step.reply
-    match request:
-        case Retrieve():
-            what = f"retrieve {request.k} with “{request.query}”"
-            found = " · ".join(paragraph.title for paragraph in reply)
-        case NearestTitle():
-            what = f"find the page titled most like “{request.title}”"
-            found = " · ".join(reply)
-        case Extract():
-            what = f"read “{request.paragraph.title}” for “{request.query}”"
-            found = f"{reply.text} ({reply.confidence:.2f})" if reply.text else ""
-        case Duplicate():
-            what = f"compare with {len(request.earlier)} earlier queries “{request.query}”"
-            found = f"{reply:.2f}"
-        case Generate():
-            what, found = "generate", reply
-        case Sample():
-            what, found = f"draw {request.n}", " | ".join(one.text for one in reply)
-        case _:
-            raise unknown(request)
-    return f"{_plain(what)} → {_plain(found) or 'nothing'}"
-
-
-def _plain(text: str) -> str:
-    """A text in one line, without control characters."""
-    return "".join(one if one.isprintable() else " " for one in text).strip()

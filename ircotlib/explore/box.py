@@ -1,5 +1,5 @@
-"""The box of 09_explorer, a thin widget over `explore`: runs, filters, questions, and a view of one
-question.
+"""The boxes: to explore runs question by question (09_explorer), a thin widget over `questions`,
+and to ask a question (00_tour, 12_baselines).
 """
 
 import os
@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import pandas as pd
 from IPython.display import Markdown, display
 from ipywidgets import HTML, Button, Dropdown, HBox, Output, Select, Text, VBox
 
 from ircotlib.explore.questions import choose_questions, compare_runs, outcomes_of, show_question
+from ircotlib.results.causes import find_causes
 from ircotlib.running.folder import read_about
-from ircotlib.running.predictions import read_predictions
 from ircotlib.text import escape
 
 WIDE = {"width": "95%"}
@@ -32,7 +31,7 @@ def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
         return
     if not folders:
         raise ValueError("found no run to look at, expected one: run 04_ircot first")
-    display(_Box([*map(Path, folders)], Path(start or folders[0])).whole)
+    display(_Box([*map(Path, folders)], Path(start or folders[0])).widget)
 
 
 class _Box:
@@ -51,28 +50,30 @@ class _Box:
         following.on_click(lambda _: self.step(1))
         filters = HBox([self.outcome, self.kind, self.text], layout={"flex_flow": "row wrap"})
         buttons = HBox([previous, following], layout={"margin": "0 0 0 90px"})
-        shown = [self.run, self.beside, filters, self.questions, buttons, self.output]
-        self.whole = VBox([*shown, HTML(STYLE)])
-        self.whole.add_class("ircot-explore")
-        _offer(self.run, [(_name(folder), folder) for folder in folders], self.choose)
+        parts = [self.run, self.beside, filters, self.questions, buttons, self.output]
+        self.widget = VBox([*parts, HTML(STYLE)])
+        self.widget.add_class("ircot-explore")
+        named = [(" / ".join(folder.parts[-4:]), folder) for folder in folders]
+        _offer(self.run, named, self.choose)
         if self.run.value == start:
             self.choose()
         self.run.value = start
 
     def choose(self, _=None) -> None:
         """After a run is chosen: offer other runs of its data set, part and measure to compare."""
-        chosen = self.run.value
-        like = [one for one in self.folders if one.parts[-3:-1] == chosen.parts[-3:-1]]
-        measure = _measure(chosen)
-        others = [(_name(one), one) for one in like if one != chosen and _measure(one) == measure]
-        _offer(self.beside, [("nothing", None), *others], self.read)
+        chosen, offered = self.run.value, [("nothing", None)]
+        for folder in self.folders:
+            alike = folder != chosen and folder.parts[-3:-1] == chosen.parts[-3:-1]
+            if alike and _measure(folder) == _measure(chosen):
+                offered.append((" / ".join(folder.parts[-4:]), folder))
+        _offer(self.beside, offered, self.read)
         self.read()
 
     def read(self, _=None) -> None:
         """After the runs are chosen: read them, and offer the filters for their questions."""
-        self.table = None
+        self.table, run, beside = None, self.run.value, self.beside.value
         try:
-            self.table = _read(self.run.value, self.beside.value)
+            self.table = compare_runs(run, beside) if beside else find_causes(run)
         except (OSError, ValueError) as error:
             _offer(self.questions, [], self.view)
             self.questions.description = ""
@@ -86,11 +87,10 @@ class _Box:
         """After a filter is chosen: list the questions that pass it."""
         if self.table is None:
             return
-        passed = choose_questions(
-            self.table, self.outcome.value, self.kind.value, self.text.value
-        ).to_dict("records")
-        self.questions.description = f"{len(passed)} of {len(self.table)}"
-        _offer(self.questions, [(_label(row), row["id"]) for row in passed], self.view)
+        filters = self.outcome.value, self.kind.value, self.text.value
+        rows = choose_questions(self.table, *filters).to_dict("records")
+        self.questions.description = f"{len(rows)} of {len(self.table)}"
+        _offer(self.questions, [(_label(row), row["id"]) for row in rows], self.view)
         self.view()
 
     def view(self, _=None) -> None:
@@ -123,10 +123,6 @@ def _offer(widget, options: Sequence[tuple[str, object]], on_choice: Callable) -
     widget.observe(on_choice, "value")
 
 
-def _read(folder: Path, other: Path | None) -> pd.DataFrame:
-    return read_predictions(folder) if other is None else compare_runs(folder, other)
-
-
 def _measure(folder: Path) -> str | None:
     """The measure of a run; None if its folder does not say."""
     try:
@@ -135,10 +131,28 @@ def _measure(folder: Path) -> str | None:
         return None
 
 
-def _name(folder: Path) -> str:
-    """The name of a run in the box: experiment, data set, part, system and setting."""
-    return " / ".join(folder.parts[-4:])
-
-
 def _label(row: Mapping) -> str:
     return f"{row.get('outcome') or row['cause'] or 'right'}: {row['question']}"
+
+
+def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = "") -> None:
+    """Show a box that passes a typed question and a chosen system to `ask`, and shows the Markdown
+    that it returns. In a batch run it shows nothing.
+    """
+    if os.environ.get("IRCOT_BATCH"):
+        return
+    question = Text(text, description="question", layout={"width": "70%"})
+    system = Dropdown(options=systems, description="system")
+    button = Button(description="Ask", button_style="primary")
+    output = Output()
+
+    def answer(_) -> None:
+        output.clear_output()
+        with output:
+            try:
+                display(Markdown(ask(question.value, system.value)))
+            except ValueError as error:  # an empty question
+                display(Markdown(escape(str(error))))
+
+    button.on_click(answer)
+    display(VBox([question, HBox([system, button]), output]))

@@ -1,5 +1,5 @@
 """Inspects runs question by question: what was retrieved, written and answered, where two runs
-differ, and why answers are wrong. `explore_box` is the widget on top of these functions.
+differ, and why answers are wrong. `explore_box` is the widget over these functions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.data import Question
-from ircotlib.explore.show import trace_as_markdown
+from ircotlib.explore.trace import trace_as_markdown
 from ircotlib.files.paths import DATA
-from ircotlib.results.causes import count_causes
+from ircotlib.results.causes import CAUSES, find_causes
 from ircotlib.running.experiment import replay
 from ircotlib.running.folder import read_about
-from ircotlib.running.predictions import CAUSES, parameters_of, read_predictions
+from ircotlib.running.predictions import parameters_of
 from ircotlib.running.setup import open_dataset
 from ircotlib.systems import RECALL
 from ircotlib.text import escape, normalise_answer
@@ -22,9 +22,9 @@ from ircotlib.text import escape, normalise_answer
 CELL = 'width="50%" style="text-align: left; vertical-align: top"'
 
 
-def find_folders(place: Path = DATA / "runs") -> list[Path]:
+def find_folders(folder: Path = DATA / "runs") -> list[Path]:
     """The folders of all finished runs below a folder, sorted."""
-    return sorted(path.parent for path in Path(place).rglob("run.json"))
+    return sorted(path.parent for path in Path(folder).rglob("run.json"))
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
@@ -42,20 +42,6 @@ def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def census(folders: Iterable[Path]) -> pd.DataFrame:
-    """Count the causes of wrong answers (`predictions.cause_of`): one row per data set, system and
-    cause, with `n`, the number of `answers` (one per question and demonstration set), and `share`
-    in percent.
-
-    Runs that only return paragraphs are left out. Raises ValueError if no others are given.
-    """
-    runs = pd.concat(map(read_predictions, folders), ignore_index=True)
-    runs = runs[runs["metric"] != RECALL]
-    if runs.empty:
-        raise ValueError("found only runs that return paragraphs, expected one that answers")
-    return count_causes(runs, CAUSES)
-
-
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     """The questions that two runs share, one row each, with the answers, scores and causes of both.
 
@@ -63,26 +49,28 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     scored". `disagree`: whether the answers differ or, for runs that only return paragraphs, the
     gold paragraphs found. Raises ValueError if the runs have no question or measure in common.
     """
-    a, b = (read_predictions(folder).set_index("id") for folder in (folder_a, folder_b))
-    judged = [(run["dataset"].iloc[0], run["metric"].iloc[0]) for run in (a, b)]
+    a, b = (find_causes(folder).set_index("id") for folder in (folder_a, folder_b))
+    measured = [f"{run['metric'].iloc[0]} on {run['dataset'].iloc[0]}" for run in (a, b)]
     shared = [id for id in a.index if id in b.index]
-    if judged[0] != judged[1] or not shared:
-        found = " and ".join(f"{metric} on {dataset}" for dataset, metric in judged)
+    if measured[0] != measured[1] or not shared:
+        found = " and ".join(measured)
         raise ValueError(f"found {found}, expected two runs with questions and measure in common")
-    metric, table = judged[0][1], a.loc[shared, ["question", "kind", "answers", "metric"]]
-    said = []
-    for letter, run in (("a", a.loc[shared]), ("b", b.loc[shared])):
-        named = {"answer": run["answer"], "score": run[metric], "cause": run["cause"]}
-        table = table.assign(**{f"{name}_{letter}": values for name, values in named.items()})
-        said.append(run["gold_found"] if metric == RECALL else run["answer"].map(normalise_answer))
+    a, b, metric = a.loc[shared], b.loc[shared], a["metric"].iloc[0]
+    table = a[["question", "kind", "answers", "metric"]].copy()
+    for letter, run in (("a", a), ("b", b)):
+        for name, column in (("answer", "answer"), ("score", metric), ("cause", "cause")):
+            table[f"{name}_{letter}"] = run[column]
     difference = table["score_a"] - table["score_b"]
     signs = [difference > 0, difference < 0, difference == 0]
     table["outcome"] = np.select(signs, ["win", "loss", "tie"], "not scored")
-    return table.assign(disagree=said[0] != said[1]).reset_index()
+    if metric == RECALL:
+        return table.assign(disagree=a["gold_found"] != b["gold_found"]).reset_index()
+    differ = a["answer"].map(normalise_answer) != b["answer"].map(normalise_answer)
+    return table.assign(disagree=differ).reset_index()
 
 
 def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series]:
-    """The outcomes by which rows of `read_predictions` or `compare_runs` can be chosen; for each,
+    """The outcomes by which rows of `find_causes` or `compare_runs` can be chosen; for each,
     whether a row has it.
     """
     every = pd.Series(True, table.index)
@@ -90,24 +78,24 @@ def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series]:
         causes = {cause: table["cause"] == cause for cause in CAUSES}
         wrong = table["cause"] != ""
         return {"all": every, "right answers": ~wrong, "wrong answers": wrong} | causes
+    names = {"wins": "win", "losses": "loss", "ties": "tie"}
+    outcomes = {name: table["outcome"] == outcome for name, outcome in names.items()}
     wrong = (table[["cause_a", "cause_b"]] != "").any(axis=1)
-    kept = {"wins": "win", "losses": "loss", "ties": "tie"}
-    kept = {name: table["outcome"] == outcome for name, outcome in kept.items()}
-    return {"all": every} | kept | {"disagreements": table["disagree"], "wrong answers": wrong}
+    return {"all": every} | outcomes | {"disagreements": table["disagree"], "wrong answers": wrong}
 
 
 def choose_questions(
     table: pd.DataFrame, outcome: str = "all", kind: str = "", text: str = ""
 ) -> pd.DataFrame:
-    """The rows of `read_predictions` or `compare_runs` that have an outcome (`outcomes_of`), a kind
-    of question ("": any), and a text in the question or the answers, in any case.
+    """The rows of `find_causes` or `compare_runs` that have an outcome (`outcomes_of`), a kind of
+    question ("": any), and a text in the question or the answers, in any case.
     """
     outcomes = outcomes_of(table)
     if outcome not in outcomes:
         raise ValueError(f"found the outcome {outcome!r}, expected one of {', '.join(outcomes)}")
     kept = outcomes[outcome] & (table["kind"].eq(kind) if kind else True)
-    said = [name for name in table if name in ("question", "answer", "answer_a", "answer_b")]
-    texts = table[said].agg(" ".join, axis=1) + table["answers"].map(lambda a: " " + " ".join(a))
+    columns = [name for name in table if name in ("question", "answer", "answer_a", "answer_b")]
+    texts = table[columns].agg(" ".join, axis=1) + " " + table["answers"].map(" ".join)
     return table[kept & texts.str.casefold().str.contains(text.strip().casefold(), regex=False)]
 
 
@@ -117,25 +105,24 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
 
     `other`: a second run with this question, shown in a second column.
     """
-    folders = [Path(each) for each in (folder, other) if each is not None]
-    rows = [_find_row(each, id) for each in folders]
-    shown = [_show_run(each, row) for each, row in zip(folders, rows, strict=True)]
+    folders = [Path(folder), *([] if other is None else [Path(other)])]
+    rows = [_find_row(folder, id) for folder in folders]
+    texts = [_show_run(folder, row) for folder, row in zip(folders, rows, strict=True)]
     if other is not None:
-        cells = "".join(f"<td {CELL}>\n\n{text}\n\n</td>" for text in shown)
-        shown = [f"<table><tr>{cells}</tr></table>"]
-    return "\n\n".join([_show_asked(folders[0], rows[0]), *shown])
+        cells = "".join(f"<td {CELL}>\n\n{text}\n\n</td>" for text in texts)
+        texts = [f"<table><tr>{cells}</tr></table>"]
+    return "\n\n".join([_show_gold(folders[0], rows[0]), *texts])
 
 
 def _find_row(folder: Path, id: str) -> dict:
-    table = read_predictions(folder)
-    found = table[table["id"] == id]
-    if found.empty:
-        expected = f"expected one of its {len(table)}, such as {table['id'].iloc[0]!r}"
+    rows = find_causes(folder).set_index("id", drop=False)
+    if id not in rows.index:
+        expected = f"expected one of its {len(rows)}, such as {rows.index[0]!r}"
         raise ValueError(f"{folder}: found no question {id!r}, {expected}")
-    return found.iloc[0].to_dict()
+    return rows.loc[id].to_dict()
 
 
-def _show_asked(folder: Path, row: Mapping) -> str:
+def _show_gold(folder: Path, row: Mapping) -> str:
     """A question with its gold answers and the text of its gold paragraphs."""
     about = read_about(folder)
     corpus = open_dataset(parameters_of(about), about["dataset"])[2].corpus
@@ -157,10 +144,11 @@ def _show_run(folder: Path, row: Mapping) -> str:
     gold = (*row["gold_found"], *row["gold_missed"])
     question = Question(row["id"], row["question"], row["answers"], gold, row["dataset"])
     outcome = replay(folder, [row["id"]])[row["id"]]
-    measured = f"{row['metric']} {row[row['metric']]:.2f}"
-    found = f"{len(row['gold_found'])} of {len(gold)} gold paragraphs"
-    judged = " · ".join(filter(None, (measured, found, row["cause"])))
-    head = f"#### {escape(folder.name)}\n\nanswer: **{escape(row['answer']) or 'none'}** · {judged}"
+    measured = [f"{row['metric']} {row[row['metric']]:.2f}"]
+    measured += [f"{len(row['gold_found'])} of {len(gold)} gold paragraphs"]
+    measured += [row["cause"]] if row["cause"] else []
+    head = f"#### {escape(folder.name)}\n\nanswer: **{escape(row['answer']) or 'none'}** · "
+    head += " · ".join(measured)
     if outcome.result.answer != row["answer"]:
         head += f"\n\nReplayed, it answers **{escape(outcome.result.answer)}**: the call cache has "
         head += "lost this run, and another version of the program or a model answers now."

@@ -1,12 +1,12 @@
-"""IRCoT's Tables 2 and 5: chains of thought of three systems for the same question, side by side.
-The questions are chosen from the runs by a rule (`rank_cases`), not by hand.
+"""The questions that best show what a paper says: IRCoT's Tables 2 and 5, with the chains of three
+systems side by side, and questions that retrieval rescues or misleads in SearChain. They are chosen
+from the runs by rules (ours), not by hand.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from ircotlib.data import Node, read_jsonl
 from ircotlib.datasets import all_datasets
 from ircotlib.files.paths import REPORTED_CASES
 from ircotlib.parameters import Parameters
@@ -20,126 +20,23 @@ from ircotlib.running.setup import open_dataset
 from ircotlib.text import escape, sentences
 
 COMPARED = ("NoR QA", "OneR QA", "IRCoT QA")  # in the order of the paper's columns
-PLACES = {"Table 2": 0, "Table 5": 1}  # the rank of the question shown (`rank_cases`), from 0
+RANKS = {"Table 2": 0, "Table 5": 1}  # of the question shown, from 0
 LEFT_OUT = "iirc"  # the paper shows the other three data sets
 GOLD = " ★"
 COLUMNS = ["dataset", "id", "question", "gold answer", "gold paragraphs", "system", "retrieved"]
 COLUMNS += ["chain", "answer", "recall", "score", "paper's question", "paper's answer"]
 
 
-def read_said(p: Parameters, experiment: str = "04_ircot") -> pd.DataFrame:
-    """What the three systems answered to each test question with the first demonstration set: the
-    rows of `read_predictions`, each with its trace; without IIRC.
+def rank_cases(
+    right: pd.DataFrame, winner: str, losers: Sequence[str], order: Callable[[str], tuple]
+) -> list[str]:
+    """The ids of the questions that one system answers right and the others wrong, sorted by
+    `order`. `right`: whether each system (column) answers each question (row, by id) right.
     """
-    p = p.change(datasets=[name for name in p.datasets if name != LEFT_OUT] or p.datasets)
-    tables = []
-    for folder in find_runs(p, experiment):
-        about = read_about(folder)
-        first = not about["setting"].get("demonstration_set")
-        if about["system"] in COMPARED and first and about["dataset"] != LEFT_OUT:
-            traces = {row["id"]: row["trace"] for row in read_jsonl(folder / "predictions.jsonl")}
-            table = read_predictions(folder)
-            tables.append(table.assign(trace=table["id"].map(traces)))
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-
-
-def rank_cases(said: pd.DataFrame) -> list[str]:
-    """The ids of the questions of one data set that best show what the paper's captions say, the
-    best first (the rule is ours).
-
-    Only questions qualify that IRCoT QA answers right, with all gold paragraphs found, and the
-    other two answer wrong. They are ranked by: whether OneR QA found at least one gold paragraph,
-    so that its error comes late; the gain in recall over OneR QA; the gain in score; the length of
-    IRCoT QA's chain in sentences; the id.
-    """
-    if not set(COMPARED) <= set(said.get("system", ())):
+    if not {winner, *losers} <= set(right):
         return []
-    nor, oner, ircot = (said[said["system"] == name].set_index("id") for name in COMPARED)
-    told = ircot[ircot["right"] & (ircot["recall"] == 1)].index
-    told = [id for id in told if not (nor["right"].get(id, True) or oner["right"].get(id, True))]
-    score = ircot["metric"].iloc[0] if len(ircot) else ""
-
-    def least_first(id: str) -> tuple:
-        gains = (ircot.at[id, name] - oner.at[id, name] for name in ("recall", score))
-        return not oner.at[id, "gold_found"], *(-gain for gain in gains), -_length(ircot, id), id
-
-    return sorted(told, key=least_first)
-
-
-def _length(said: pd.DataFrame, id: str) -> int:
-    row = said.loc[id]
-    return len(sentences(chain_of(row["reading"], row["thoughts"], row["reader"])))
-
-
-def show_cases(said: pd.DataFrame, p: Parameters, source: str) -> pd.DataFrame:
-    """IRCoT's Table 2 or 5 (`source`), with one question per data set and one row per system.
-
-    A row has what the system retrieved (each query with the titles it found, gold ones with a
-    star), its chain of thought, its answer, its recall and score in percent, what the paper's case
-    is about, and the answer given there.
-    """
-    rows = []
-    for dataset in (name for name in p.datasets if len(said) and name in set(said["dataset"])):
-        of_one = said[said["dataset"] == dataset]
-        corpus = open_dataset(p, dataset)[2].corpus
-        for id in rank_cases(of_one)[PLACES[source] :][:1]:
-            row = of_one[of_one["id"] == id].set_index("system")
-            gold = row.at[COMPARED[-1], "gold_found"]
-            rows += [_row(row.loc[name], gold, corpus) | {"system": name} for name in COMPARED]
-    theirs = pd.read_csv(REPORTED_CASES).query("source == @source").drop(columns="source")
-    table = pd.DataFrame(rows, columns=COLUMNS[:-2]).astype({"dataset": object, "system": object})
-    return table.merge(theirs, on=["dataset", "system"], how="left").reindex(columns=COLUMNS)
-
-
-def _row(said: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:
-    """The row of one system for a question."""
-    row = {name: said[name] for name in ("dataset", "id", "question", "answer")}
-    row |= {"gold answer": said["answers"][0], "gold paragraphs": _titles(gold, (), corpus)}
-    row |= {"retrieved": "\n".join(_retrievals(said, gold, corpus))}
-    row |= {"chain": chain_of(said["reading"], said["thoughts"], said["reader"])}
-    measures = {"recall": said["recall"], "score": said[said["metric"]]}
-    return row | {name: round(100 * value, 1) for name, value in measures.items()}
-
-
-def _retrievals(said: pd.Series, gold: Sequence[str], corpus: Corpus) -> Iterator[str]:
-    """One line per retrieval: the query and the titles found."""
-    for step in said["trace"]:
-        if "retrieve" in step:
-            asked = step["retrieve"]
-            query = "the question" if asked == said["question"] else f"“{asked}”"
-            yield f"{query} → {_titles(step['found'], gold, corpus) or 'nothing'}"
-
-
-def _titles(ids: Sequence[str], gold: Sequence[str], corpus: Corpus) -> str:
-    return " · ".join(corpus.find(id).title + GOLD * (id in gold) for id in ids)
-
-
-def cases_as_markdown(table: pd.DataFrame) -> str:
-    """The cases one below the other, each with a table of the systems' chains and answers."""
-    cases = table.fillna("").groupby(["dataset", "id"], sort=False)
-    return "\n\n".join(map(_case, (rows for _, rows in cases))) or "No question shows it."
-
-
-def _case(rows: pd.DataFrame) -> str:
-    first, title = rows.iloc[0], all_datasets()[rows["dataset"].iloc[0]].title
-    lines = [f"### {title}: {escape(first['question'])}", _about(first)]
-    shown = rows[["system", "retrieved", "chain", "answer", "recall", "score", "paper's answer"]]
-    shown = shown.assign(chain=shown["chain"].map(lambda chain: "\n".join(sentences(chain))))
-    for name in ("retrieved", "chain", "answer", "paper's answer"):
-        shown[name] = shown[name].map(_lines)
-    return "\n\n".join([*lines, as_markdown(shown.astype({"recall": float, "score": float}))])
-
-
-def _about(row: Mapping) -> str:
-    id = " ".join(row["id"].replace("`", "").split())
-    about = f"`{id}` · gold answer: **{escape(row['gold answer'])}**"
-    about += f" · gold paragraphs: {escape(row['gold paragraphs'])}"
-    paper = row["paper's question"]
-    return about + (f" · the paper's question is about: {escape(paper)}" if paper else "")
-
-
-def _lines(text: str) -> str:
-    return "<br>".join(map(escape, text.split("\n"))) or "–"
+    wins = right[winner] & ~right[[*losers]].any(axis=1)
+    return sorted(right.index[wins], key=order)
 
 
 def find_cases(
@@ -155,29 +52,119 @@ def find_cases(
     many of the other systems, `of` in all, answer right.
     """
     rows = []
-    for dataset in dict.fromkeys(name for name, _ in runs):
-        right = right_of_all(runs, dataset)
-        if not {whole, without} <= set(right):
-            continue
-        nodes, others = runs[dataset, whole]["nodes"], right.drop(columns=[whole, without])
-        cases = {
-            "rescued": right[whole] & ~right[without],
-            "misled": right[without] & ~right[whole],
-        }
-        for case, chosen in cases.items():
-            order = [_order(nodes[id], others.loc[id], id) for id in right.index[chosen]]
-            for _, count, _, id in sorted(order)[:1]:
-                row = {"dataset": dataset, "case": case, "id": id, "others": count}
-                rows.append(row | {"of": len(others.columns), "nodes": nodes[id]})
+    for dataset in (name for name, system in runs if system == whole):
+        of_dataset = {system: run for (name, system), run in runs.items() if name == dataset}
+        right = pd.DataFrame({system: run["right"] for system, run in of_dataset.items()})
+        count = right.drop(columns=[whole, without], errors="ignore").sum(axis=1).astype(int)
+        nodes = of_dataset[whole]["nodes"]
+
+        def order(id: str, nodes=nodes, count=count) -> tuple:
+            helped = sum(bool(node.feedback) for node in nodes[id])
+            return -helped, count[id], len(nodes[id]), id
+
+        for case, pair in (("rescued", (whole, without)), ("misled", (without, whole))):
+            for id in rank_cases(right, pair[0], pair[1:], order)[:1]:
+                row = {"dataset": dataset, "case": case, "id": id, "others": count[id]}
+                rows.append(row | {"of": len(right.columns) - 2, "nodes": nodes[id]})
     return pd.DataFrame(rows, columns=["dataset", "case", "id", "others", "of", "nodes"])
 
 
-def right_of_all(runs: Mapping[tuple[str, str], pd.DataFrame], dataset: str) -> pd.DataFrame:
-    """Whether each system (column) answers each question (row) of a data set right."""
-    of_one = {system: run["right"] for (name, system), run in runs.items() if name == dataset}
-    return pd.DataFrame(of_one)
+def read_compared(p: Parameters, experiment: str = "04_ircot") -> pd.DataFrame:
+    """What the three systems of IRCoT's Tables 2 and 5 answered to each test question with the
+    first demonstration set: the rows of `read_predictions`, without IIRC.
+    """
+    p = p.change(datasets=[name for name in p.datasets if name != LEFT_OUT] or p.datasets)
+    tables = []
+    for folder in find_runs(p, experiment):
+        about = read_about(folder)
+        first = not about["setting"].get("demonstration_set")
+        if about["system"] in COMPARED and first and about["dataset"] != LEFT_OUT:
+            tables.append(read_predictions(folder))
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _order(nodes: Sequence[Node], others: pd.Series, id: str) -> tuple[int, int, int, str]:
-    helped = sum(bool(node.feedback) for node in nodes)
-    return -helped, int(others.sum()), len(nodes), id
+def rank_late_errors(rows: pd.DataFrame) -> list[str]:
+    """The ids of the questions of one data set that best show what the captions of IRCoT's Tables 2
+    and 5 say, the best first (the rule is ours).
+
+    Only questions qualify that IRCoT QA answers right, with all gold paragraphs found, and the
+    other two answer wrong. They are ranked by: whether OneR QA found at least one gold paragraph,
+    so that its error comes late; the gain in recall over OneR QA; the gain in score; the length of
+    IRCoT QA's chain in sentences; the id.
+    """
+    if not set(COMPARED) <= set(rows.get("system", ())):
+        return []
+    *others, winner = COMPARED
+    oner, ircot = (rows[rows["system"] == name].set_index("id") for name in COMPARED[1:])
+    right = rows.pivot(index="id", columns="system", values="right").dropna().astype(bool)
+    right[winner] &= ircot["recall"].reindex(right.index) == 1
+    score = ircot["metric"].iloc[0]
+
+    def order(id: str) -> tuple:
+        gains = (ircot.at[id, name] - oner.at[id, name] for name in ("recall", score))
+        row = ircot.loc[id]
+        length = len(sentences(chain_of(row["reading"], row["thoughts"], row["reader"])))
+        return not oner.at[id, "gold_found"], *(-gain for gain in gains), -length, id
+
+    return rank_cases(right, winner, others, order)
+
+
+def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFrame:
+    """IRCoT's Table 2 or 5 (`source`), with one question per data set and one row per system.
+
+    A row has what the system retrieved (each query with the titles it found, gold ones with a
+    star), its chain of thought, its answer, its recall and score in percent, what the paper's case
+    is about, and the answer given there. `compared`: from `read_compared`.
+    """
+    rows = []
+    for dataset in (name for name in p.datasets if name in set(compared.get("dataset", ()))):
+        of_dataset = compared[compared["dataset"] == dataset]
+        corpus = open_dataset(p, dataset)[2].corpus
+        for id in rank_late_errors(of_dataset)[RANKS[source] :][:1]:
+            by_system = of_dataset[of_dataset["id"] == id].set_index("system", drop=False)
+            gold = by_system.at[COMPARED[-1], "gold_found"]
+            rows += [_row(by_system.loc[name], gold, corpus) for name in COMPARED]
+    papers = pd.read_csv(REPORTED_CASES).query("source == @source").drop(columns="source")
+    table = pd.DataFrame(rows, columns=COLUMNS[:-2]).astype({"dataset": object, "system": object})
+    return table.merge(papers, on=["dataset", "system"], how="left").reindex(columns=COLUMNS)
+
+
+def _row(row: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:
+    """The row of one system for a question."""
+
+    def titles(ids: Sequence[str], star: str = GOLD) -> str:
+        return " · ".join(corpus.find(id).title + star * (id in gold) for id in ids)
+
+    retrieved = []
+    for step in (step for step in row["trace"] if "retrieve" in step):
+        query = step["retrieve"]
+        query = "the question" if query == row["question"] else f"“{query}”"
+        retrieved.append(f"{query} → {titles(step['found']) or 'nothing'}")
+    kept = {name: row[name] for name in ("dataset", "id", "question", "answer", "system")}
+    kept |= {"gold answer": row["answers"][0], "gold paragraphs": titles(gold, "")}
+    kept |= {"retrieved": "\n".join(retrieved)}
+    kept |= {"chain": chain_of(row["reading"], row["thoughts"], row["reader"])}
+    measures = {"recall": row["recall"], "score": row[row["metric"]]}
+    return kept | {name: round(100 * value, 1) for name, value in measures.items()}
+
+
+def cases_as_markdown(table: pd.DataFrame) -> str:
+    """The cases one below the other, each with a table of the systems' chains and answers."""
+    cases = table.fillna("").groupby(["dataset", "id"], sort=False)
+    return "\n\n".join(_case_as_markdown(rows) for _, rows in cases) or "No question shows it."
+
+
+def _case_as_markdown(rows: pd.DataFrame) -> str:
+    first = rows.iloc[0]
+    head = f"### {all_datasets()[first['dataset']].title}: {escape(first['question'])}"
+    about = f"`{' '.join(first['id'].replace('`', '').split())}`"
+    about += f" · gold answer: **{escape(first['gold answer'])}**"
+    about += f" · gold paragraphs: {escape(first['gold paragraphs'])}"
+    if paper := first["paper's question"]:
+        about += f" · the paper's question is about: {escape(paper)}"
+    rows = rows[["system", "retrieved", "chain", "answer", "recall", "score", "paper's answer"]]
+    rows = rows.assign(chain=rows["chain"].map(lambda chain: "\n".join(sentences(chain))))
+    for name in ("retrieved", "chain", "answer", "paper's answer"):
+        rows[name] = ["<br>".join(map(escape, text.split("\n"))) or "–" for text in rows[name]]
+    table = as_markdown(rows.astype({"recall": float, "score": float}))
+    return "\n\n".join([head, about, table])

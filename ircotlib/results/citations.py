@@ -4,19 +4,19 @@
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
-from ircot_laboratory.judge.facts import Entities, read_facts, value_of
-from ircotlib.data import Node, Question, read_jsonl
+from ircotlib.data import Node, Question
 from ircotlib.parameters import Parameters
 from ircotlib.results.analysis import find_runs
-from ircotlib.results.factuality import Item, name_item
+from ircotlib.results.facts import Facts
+from ircotlib.results.factuality import Item, draw_questions, name_item
+from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import read_about
-from ircotlib.running.setup import open_dataset
+from ircotlib.running.predictions import find_paragraph
 from ircotlib.systems.searchain.chain import CITATION, citations
 
 MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
@@ -29,73 +29,57 @@ def read_references(p: Parameters, experiment: str = "11_searchain") -> list[Ite
     Each is cut into fragments that end with their marks. These are judged; text after the last mark
     is not. `retrieved` has the passages, with their marks in their titles.
     """
-    folders = find_runs(p, experiment)
-    items = [item for folder in folders for item in _read_run(p, folder)]
+    items = []
+    for folder in find_runs(p, experiment):
+        system = read_about(folder)["system"]
+        for question, row, corpus in draw_questions(p, folder):
+            nodes = [Node(**fields) for fields in row["nodes"]]
+            items.append(make_item(system, question, row["reading"], nodes, corpus))
+    items = [item for item in items if item is not None]
     random.Random(f"order {p.seed}").shuffle(items)
     return items
 
 
-def _read_run(p: Parameters, folder: Path) -> Iterator[Item]:
-    about = read_about(folder)
-    _, test, retriever = open_dataset(p, about["dataset"])
-    drawn = random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test)))
-    rows = {row["id"]: row for row in read_jsonl(folder / "predictions.jsonl")}
-    for question in drawn:
-        row = rows[question.id]
-        nodes = [Node(**node) for node in row["nodes"]]
-        if item := make_item(about["system"], question, row["reading"], nodes, retriever.corpus):
-            yield item
-
-
 def make_item(
-    system: str, question: Question, final: str, nodes: Sequence[Node], corpus
+    system: str, question: Question, final: str, nodes: Sequence[Node], corpus: Corpus
 ) -> Item | None:
     """A final content with the passages that its marks may refer to; None if it has no mark."""
     passages = {node.mark: node.passage for node in nodes if node.mark and node.passage}
-    marked, rest = fragments(final, passages)
-    if not marked:
+    fragments, rest = cut_after_marks(final, passages)
+    if not fragments:
         return None
-    main = question.passage
-    shown = []
+    marked = []
     for mark, id in sorted(passages.items()):
-        passage = main if main and main.id == id else corpus.find(id)
-        shown.append(replace(passage, title=f"[{mark}] {passage.title}"))
-    gold = tuple(corpus.find(id) for id in question.gold)
-    texts = (*marked, rest) if rest else tuple(marked)
+        passage = find_paragraph(id, question, corpus)
+        marked.append(replace(passage, title=f"[{mark}] {passage.title}"))
+    texts = (*fragments, rest) if rest else tuple(fragments)
+    gold, count = tuple(corpus.find(id) for id in question.gold), len(fragments)
     id = name_item(question, system, f"references: {final}")
-    return Item(id, question.dataset, system, question, texts, tuple(shown), gold, len(marked))
+    return Item(id, question.dataset, system, question, texts, tuple(marked), gold, count)
 
 
-def fragments(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
-    """Split a final content after each group of marks; return the parts, and the text after the
-    last mark. Marks that belong to no passage do not end a part.
+def cut_after_marks(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
+    """Split a final content after each group of marks; return the fragments, and the text after the
+    last mark. Marks that belong to no passage do not end a fragment.
     """
-    parts, begun = [], 0
-    for found in MARKS.finditer(final):
-        if not passages.keys().isdisjoint(map(int, re.findall(r"\d+", found[0]))):
-            parts.append(final[begun : found.end()].strip())
-            begun = found.end()
-    return parts, final[begun:].strip()
+    fragments, begin = [], 0
+    for marks in MARKS.finditer(final):
+        if not passages.keys().isdisjoint(map(int, re.findall(r"\d+", marks[0]))):
+            fragments.append(final[begin : marks.end()].strip())
+            begin = marks.end()
+    return fragments, final[begin:].strip()
 
 
-def judge_reference(item: Item, number: int, entities: Entities) -> str:
-    """The verdict on a fragment's marks by a judge that knows the laboratory's facts: "true" if the
-    fragment states a fact and the page of that fact is marked, "unsure" if no fact can be read in
-    it, else "false".
+def judge_reference(item: Item, number: int, facts: Facts) -> str:
+    """The verdict on a fragment's marks by a judge that knows the facts: "true" if the fragment
+    states a fact and the page of that fact is marked, "unsure" if no fact can be read in it, else
+    "false".
     """
     fragment = item.sentences[number]
-    said = MARKS.sub("", fragment).strip().rstrip(".,;:") + "."
-    readings = read_facts(said)
     marks = {f"[{mark}]" for group in citations(fragment) for mark in group}
-    pages = {
-        title
-        for mark, _, title in (p.title.partition(" ") for p in item.retrieved)
-        if mark in marks
-    }
-    right = [one for one in readings if value_of(one.subject, one.relation, entities) == one.value]
-    if not readings:
-        return "unsure"
-    return "true" if any(one.subject in pages for one in right) else "false"
+    titles = [paragraph.title.partition(" ") for paragraph in item.retrieved]
+    statement = MARKS.sub("", fragment).strip().rstrip(".,;:") + "."
+    return facts.judge_reference(statement, {title for mark, _, title in titles if mark in marks})
 
 
 def accuracy_of_marks(
@@ -106,15 +90,14 @@ def accuracy_of_marks(
 
     An unsure mark counts as not in the right place (ours: the paper does not say).
     """
-    rows = [
-        {"dataset": item.dataset, "system": item.system, "judged_by": who, "said": verdicts[place]}
-        for who, verdicts in judged.items()
-        for item in items
-        for place in ((item.id, number) for number in range(item.facts))
-        if place in verdicts
-    ]
-    table = pd.DataFrame(rows, columns=["dataset", "system", "judged_by", "said"])
-    table = table.assign(AMP=table["said"] == "true", unsure=table["said"] == "unsure")
+    rows = []
+    for annotator, verdicts in judged.items():
+        for item in items:
+            named = {"dataset": item.dataset, "system": item.system, "judged_by": annotator}
+            of_item = [verdicts.get((item.id, number)) for number in range(item.facts)]
+            rows += [named | {"verdict": verdict} for verdict in of_item if verdict is not None]
+    table = pd.DataFrame(rows, columns=["dataset", "system", "judged_by", "verdict"])
+    table = table.assign(AMP=table["verdict"] == "true", unsure=table["verdict"] == "unsure")
     groups = table.groupby(["dataset", "system", "judged_by"], sort=False)
-    counted = {"AMP": ("AMP", "mean"), "marks": ("said", "size"), "unsure": ("unsure", "sum")}
+    counted = {"AMP": ("AMP", "mean"), "marks": ("verdict", "size"), "unsure": ("unsure", "sum")}
     return groups.agg(**counted).reset_index()

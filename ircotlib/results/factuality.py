@@ -6,17 +6,19 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
 import pandas as pd
 
-from ircot_laboratory.judge.corruption import Checked
 from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import all_datasets
 from ircotlib.parameters import Parameters
 from ircotlib.results.analysis import compare, find_runs, read_reported, summarise
+from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import read_about
+from ircotlib.running.predictions import find_paragraph
 from ircotlib.running.setup import open_dataset
 from ircotlib.systems import ANSWER, all_systems
 from ircotlib.text import gives_answer, sentences
@@ -62,33 +64,31 @@ def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
     The chain is the reader's, or, if the reader wrote none, that of the retrieval. Systems without
     a chain and systems that only retrieve are left out.
     """
-    items = [item for folder in find_runs(p, experiment) for item in _read_run(p, folder)]
+    items = []
+    for folder in find_runs(p, experiment):
+        about = read_about(folder)
+        system = all_systems().get(about["system"])
+        first = not about["setting"].get("demonstration_set")
+        if system is None or system.tuned_by != ANSWER or not first:
+            continue
+        for question, row, corpus in draw_questions(p, folder):
+            if chain := chain_of(row["reading"], row["thoughts"], p.reader):
+                id, texts = name_item(question, system.name, chain), tuple(sentences(chain))
+                find = partial(find_paragraph, question=question, corpus=corpus)
+                paragraphs = tuple(map(find, row["paragraphs"])), tuple(map(find, question.gold))
+                items.append(Item(id, about["dataset"], system.name, question, texts, *paragraphs))
     random.Random(f"order {p.seed}").shuffle(items)
     return items
 
 
-def _read_run(p: Parameters, folder: Path) -> Iterator[Item]:
-    about = read_about(folder)
-    system = all_systems().get(about["system"])
-    first = not about["setting"].get("demonstration_set")
-    if system is None or system.tuned_by != ANSWER or not first:
-        return
-    _, test, retriever = open_dataset(p, about["dataset"])
-    drawn = random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test)))
+def draw_questions(p: Parameters, folder: Path) -> Iterator[tuple[Question, dict, Corpus]]:
+    """Draw `p.judged` questions of a run, the same for every run of a data set; yield each with its
+    line of predictions.jsonl and the corpus.
+    """
+    _, test, retriever = open_dataset(p, read_about(folder)["dataset"])
     rows = {row["id"]: row for row in read_jsonl(folder / "predictions.jsonl")}
-    for question in drawn:
-        row = rows[question.id]
-        if chain := chain_of(row["reading"], row["thoughts"], p.reader):
-            main = {question.passage.id: question.passage} if question.passage else {}
-            found = (row["paragraphs"], question.gold)
-            yield Item(
-                name_item(question, system.name, chain),
-                about["dataset"],
-                system.name,
-                question,
-                tuple(sentences(chain)),
-                *(tuple(main.get(id) or retriever.corpus.find(id) for id in ids) for ids in found),
-            )
+    for question in random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test))):
+        yield question, rows[question.id], retriever.corpus
 
 
 def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
@@ -104,7 +104,7 @@ def name_item(question: Question, system: str, chain: str) -> str:
     return blake2b(named.encode(), digest_size=6).hexdigest()
 
 
-def chains(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) -> pd.DataFrame:
+def list_judged(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) -> pd.DataFrame:
     """One row per judged chain: `error` is 1 if a sentence is false, `factual` is 1 if none is,
     `unsure` is 1 if none is false and at least one is unsure.
 
@@ -112,21 +112,21 @@ def chains(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) -> pd
     """
     rows = []
     for item in items:
-        said = [verdicts.get((item.id, n)) for n in range(item.facts)]
-        error = "false" in said
-        if error or None not in said:
+        of_item = [verdicts.get((item.id, n)) for n in range(item.facts)]
+        error = "false" in of_item
+        if error or None not in of_item:
             row = {"dataset": item.dataset, "system": item.system, "id": item.question.id}
             row |= {"error": float(error), "factual": float(not error)}
-            rows.append(row | {"unsure": float(not error and "unsure" in said)})
+            rows.append(row | {"unsure": float(not error and "unsure" in of_item)})
     table = pd.DataFrame(rows, columns=["dataset", "system", "id", "error", "factual", "unsure"])
-    places = {"dataset": list(all_datasets()), "system": list(all_systems())}
-    in_order = {"key": lambda names: names.map(places[names.name].index), "kind": "stable"}
-    return table.sort_values(["dataset", "system"], ignore_index=True, **in_order)
+    order = {"dataset": list(all_datasets()), "system": list(all_systems())}
+    by_order = {"key": lambda names: names.map(order[names.name].index), "kind": "stable"}
+    return table.sort_values(["dataset", "system"], ignore_index=True, **by_order)
 
 
-def claims(judged: pd.DataFrame) -> pd.DataFrame:
+def compare_chains(judged: pd.DataFrame) -> pd.DataFrame:
     """Test the paper's order, IRCoT QA before OneR QA before NoR QA, by a paired bootstrap of the
-    share of chains without an error, in points (`analysis.compare`). `judged`: from `chains`.
+    share of chains without an error, in points (`analysis.compare`). `judged`: from `list_judged`.
     """
     return compare(judged.assign(metric="factual", demonstration_set=0))
 
@@ -142,50 +142,29 @@ def count_errors(
     IRCoT QA have an error than of OneR QA. Differs from the paper: it gives the number of chains,
     out of 40.
     """
-    ids = {item.id for item in items}
-    who = [name for name, verdicts in judged.items() if ids & {id for id, _ in verdicts}]
-    found = {name: chains(items, judged[name]) for name in who}
-    tables = [_shares(table, name) for name, table in found.items() if len(table)]
-    table = pd.concat(tables) if tables else pd.DataFrame(columns=COLUMNS)
-    names = {SHARE: "factual_error", REDUCTION: "factual_error_reduction"}
-    reported = pd.concat(read_reported(metric=name).assign(metric=m) for m, name in names.items())
+    ids, tables = {item.id for item in items}, [pd.DataFrame(columns=COLUMNS)]
+    for annotator, verdicts in judged.items():
+        if not ids.isdisjoint(id for id, _ in verdicts):
+            tables.append(_count_of_one(list_judged(items, verdicts)).assign(judged_by=annotator))
+    ours = pd.concat([table for table in tables if len(table)] or tables)
+    names = {"factual_error": SHARE, "factual_error_reduction": REDUCTION}
+    papers = pd.concat([read_reported(metric=name).assign(metric=names[name]) for name in names])
     keys = ["dataset", "system", "metric"]
-    reported = reported[[*keys, "value"]].rename(columns={"value": "reported"})
-    beside = table.drop(columns="reported", errors="ignore").merge(reported, on=keys, how="left")
-    return beside.reindex(columns=COLUMNS).astype({"n": int})
+    papers = papers[[*keys, "value"]].rename(columns={"value": "reported"})
+    table = ours.drop(columns="reported", errors="ignore").merge(papers, on=keys, how="left")
+    return table.reindex(columns=COLUMNS).astype({"n": int})
 
 
-def _shares(found: pd.DataFrame, who: str) -> pd.DataFrame:
-    """The rows of one annotator."""
+def _count_of_one(chains: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one annotator: the share of chains with an error, and the reductions."""
+    if chains.empty:
+        return pd.DataFrame()
     by = ["dataset", "system"]
-    table = summarise(found.assign(metric="error", demonstration_set=0), by)
-    unsure = 100 * found.groupby(by)["unsure"].mean().rename("unsure")
+    table = summarise(chains.assign(metric="error", demonstration_set=0), by)
+    unsure = 100 * chains.groupby(by)["unsure"].mean().rename("unsure")
     shares = table.assign(metric=SHARE).join(unsure, on=by)
-    return pd.concat([shares, _reductions(shares)]).assign(judged_by=who)
-
-
-def _reductions(shares: pd.DataFrame) -> pd.DataFrame:
-    """By how many percent fewer chains of the first system of PAIR have an error than of the
-    second.
-    """
     ours, others = (shares[shares["system"] == name].set_index("dataset") for name in PAIR)
     fewer = (100 * (1 - ours["mean"] / others["mean"].where(others["mean"] > 0))).dropna().round(2)
     rows = {"system": PAIR[0], "metric": REDUCTION, "n": ours["n"].reindex(fewer.index)}
-    return fewer.rename("mean").to_frame().assign(**rows).reset_index()
-
-
-def rate_judge(checked: Mapping[str, Sequence[Checked]]) -> pd.DataFrame:
-    """How often the laboratory's judge is right, in percent, one row per data set: on all
-    sentences, on the false ones, and on whole chains.
-    """
-    rows = []
-    for dataset, judged in checked.items():
-        table = pd.DataFrame(judged)
-        table["right"] = 100.0 * (
-            table["said"] == table["true"].map({True: "true", False: "false"})
-        )
-        row = {"dataset": dataset, "chains": table["chain"].nunique(), "sentences": len(table)}
-        row |= {"false": int((~table["true"]).sum()), "right, %": table["right"].mean()}
-        row |= {"right of the false, %": table[~table["true"]]["right"].mean()}
-        rows.append(row | {"chains right, %": table.groupby("chain")["right"].min().mean()})
-    return pd.DataFrame(rows).round(1)
+    reductions = fewer.rename("mean").to_frame().assign(**rows).reset_index()
+    return pd.concat([shares, reductions])

@@ -10,7 +10,8 @@ from ircotlib.files.paths import FIGURES
 from ircotlib.results.drawing import color_of, draw_bars, finish, subplots, title_of
 
 BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
-CAUSES = ("#9aa5b1", "#c9b458", "#e08e45", "#a63d57")  # of the causes, in their order
+# of the causes, in their order
+CAUSES = ("#9aa5b1", "#a63d57", "#e08e45", "#c9b458", "#5a6fa8", "#7fb08a", "#c9a6c9")
 SCALE = {
     "build, CPU": "seconds",
     "build, peak memory": "MB",
@@ -195,7 +196,8 @@ def draw_census(table: pd.DataFrame, title: str) -> plt.Figure:
     """Draw the shares of wrong answers by cause, one panel per data set, one stacked bar per
     system.
 
-    `table`: from `explore.census`; the causes are stacked in their order, the first at the bottom.
+    `table`: from `causes.count_causes`; the causes are stacked in their order, the first at
+    the bottom.
     """
     datasets = list(dict.fromkeys(table["dataset"]))
     size = (1 + 3.2 * len(datasets), 3.8)

@@ -62,7 +62,7 @@ def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str) -> None:
 def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:
     """Draw the shares of wrong answers by cause, one stacked bar per system, over all data sets.
 
-    `table`: from `census.count_causes`; the causes are stacked in their order.
+    `table`: from `causes.count_causes`; the causes are stacked in their order.
     """
     sums = table.groupby(["system", "cause"], sort=False, observed=True)[["n", "answers"]].sum()
     shares = (100 * sums["n"] / sums["answers"]).unstack("cause")[::-1]

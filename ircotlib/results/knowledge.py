@@ -9,12 +9,11 @@ from itertools import product
 
 import pandas as pd
 
-from ircot_laboratory.make import make_laboratory
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.files import find_questions
+from ircotlib.datasets.files import data_folder, find_questions
 from ircotlib.datasets.musique import Part, read_parts
-from ircotlib.files.paths import DATA, ROOT
+from ircotlib.files.paths import ROOT
 from ircotlib.files.progress import show_progress
 from ircotlib.metrics import cover_em
 from ircotlib.program import LINE, Generate, Program
@@ -24,53 +23,53 @@ from ircotlib.systems import System, choose_systems
 from ircotlib.systems.readers import WritePrompt
 
 DATASET = "musique"
-PARTS = "/part "  # in the id of a part, before its number
 Parts = Mapping[str, tuple[Part, ...]]
 
 
 def find_parts(bench: Bench) -> Parts:
     """The parts of a bench's test questions, by question id, from the official file."""
-    folder = bench.parameters.data_dir or make_laboratory(DATA / "laboratory")
-    found = read_parts(find_questions(find_dataset(DATASET), ROOT / folder))
-    return {question.id: found[question.id] for question in bench.test}
+    folder = ROOT / data_folder(bench.parameters.data_dir)
+    parts = read_parts(find_questions(find_dataset(DATASET), folder))
+    return {question.id: parts[question.id] for question in bench.test}
 
 
-def name_parts(parts: Parts) -> dict[str, list[str]]:
+def part_ids(parts: Parts) -> dict[str, list[str]]:
     """The ids of the parts of each question, by question id, as `ask_parts` uses them."""
-    return {id: [f"{id}{PARTS}{n}" for n in range(len(of_one))] for id, of_one in parts.items()}
+    return {id: [f"{id}/part {n}" for n in range(len(of_one))] for id, of_one in parts.items()}
 
 
 def ask_parts(bench: Bench, system: System, parts: Parts) -> pd.DataFrame:
-    """Ask a system each part as a question of its own; returns the table of `ask_each`."""
-    by_id, asked = {question.id: question for question in bench.test}, []
-    for id, names in name_parts(parts).items():
-        for name, part in zip(names, parts[id], strict=True):
-            fields = {"id": name, "text": part.question, "answers": (part.answer,)}
-            asked.append(replace(by_id[id], **fields))
-    return ask_each(bench, system, asked)
+    """Ask a system each part as a question of its own; returns the table of `ask_questions`."""
+    by_id, questions = {question.id: question for question in bench.test}, []
+    for id, ids in part_ids(parts).items():
+        for part_id, part in zip(ids, parts[id], strict=True):
+            fields = {"id": part_id, "text": part.question, "answers": (part.answer,)}
+            questions.append(replace(by_id[id], **fields))
+    return ask_questions(bench, system, questions)
 
 
-def ask_each(bench: Bench, system: System, questions: Iterable[Question]) -> pd.DataFrame:
+def ask_questions(bench: Bench, system: System, questions: Iterable[Question]) -> pd.DataFrame:
     """Ask a system some questions; returns a table by id: `score`, the cover-EM of the answer, 0 or
     1, and `right`, whether it is 1.
     """
     build = program_of(bench, system)
-    return _score(bench, [(question, build(question)) for question in questions])
+    return _run(bench, [(question, build(question)) for question in questions])
 
 
-def _score(bench: Bench, asked: Sequence[tuple[Question, Program]]) -> pd.DataFrame:
-    programs = {question.id: program for question, program in asked}
+def _run(bench: Bench, pairs: Sequence[tuple[Question, Program]]) -> pd.DataFrame:
+    """Run the program of each question; returns the table of `ask_questions`."""
+    programs = {question.id: program for question, program in pairs}
     with show_progress(f"{bench.dataset} parts", len(programs)) as progress:
         outcomes, _ = run(programs, bench.backends, bench.calls, progress)
-    scores = {q.id: cover_em(outcomes[q.id].result.answer, q.answers) for q, _ in asked}
+    scores = {q.id: cover_em(outcomes[q.id].result.answer, q.answers) for q, _ in pairs}
     table = pd.DataFrame({"score": pd.Series(scores, dtype=float)})
     return table.assign(right=table["score"] == 1)
 
 
-def answer_after(
+def answer_given_parts(
     question: Question,
     parts: Sequence[Part],
-    answered: bool,
+    with_answers: bool,
     *,
     prompts: Mapping[str, WritePrompt],
     max_tokens: int = 256,
@@ -80,39 +79,40 @@ def answer_after(
 
     The form is that of Least-to-Most's last step (ours: the paper does not show its prompt).
     """
-    said = [part.answer if answered else "" for part in parts]
+    answers = [part.answer if with_answers else "" for part in parts]
     texts = [*(part.question for part in parts), question.text]
-    pairs = zip(said, texts[1:], strict=True)
+    pairs = zip(answers, texts[1:], strict=True)
     so_far = "".join(f"{answer}\nQ: {following}\nA: " for answer, following in pairs)
     prompt = prompts["solve"](replace(question, text=texts[0]), thoughts=(so_far,))
     return Prediction((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
 
 
-def compare_forms(bench: Bench, parts: Parts, asked: pd.DataFrame) -> pd.DataFrame:
+def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.DataFrame:
     """One row per question, panel and i: whether the question is answered right when the model must
-    know the last i parts by heart (SearChain Figure 10). `asked`: from `ask_parts`.
+    know the last i parts by heart (SearChain Figure 10). `of_parts`: from `ask_parts`.
 
     In panel "a" the other parts are in the prompt with their answers, and only questions are asked
     whose last i parts the model answers right (S_i). In panel "b" they are in the prompt without
     answers, and only questions are asked whose parts it all answers right (S_all).
     """
     [system] = choose_systems(["Least-to-Most"])
-    write = {stage: bench.prompt(stage, system=system) for stage in system.stages}
-    ask, names = partial(answer_after, prompts=write, **bench.tokens(system)), name_parts(parts)
-    rows, programs = {}, []
+    prompts = {stage: bench.prompt(stage, system=system) for stage in system.stages}
+    ask = partial(answer_given_parts, prompts=prompts, **bench.tokens(system))
+    ids, rows, pairs = part_ids(parts), [], []
     for question in bench.test:
-        of_one, known = parts[question.id], list(asked["right"][names[question.id]])
+        of_one, known = parts[question.id], list(of_parts["right"][ids[question.id]])
         for panel, i in product("ab", range(1, len(of_one) + 1)):
             if all(known[-i:] if panel == "a" else known):
-                one = replace(question, id=f"{question.id} {panel}{i}")
-                programs.append((one, ask(one, of_one[: len(of_one) - i], panel == "a")))
-                rows[one.id] = question.id, panel, len(of_one), i
-    scored = _score(bench, programs)
-    table = pd.DataFrame(list(rows.values()), columns=["id", "panel", "hops", "i"])
-    return table.assign(right=scored["right"].to_numpy())
+                variant = replace(question, id=f"{question.id} {panel}{i}")
+                pairs.append((variant, ask(variant, of_one[: len(of_one) - i], panel == "a")))
+                rows.append((question.id, panel, len(of_one), i))
+    table = pd.DataFrame(rows, columns=["id", "panel", "hops", "i"])
+    return table.assign(right=_run(bench, pairs)["right"].to_numpy())
 
 
-def by_form(forms: pd.DataFrame) -> pd.DataFrame:
-    """The accuracy, 0 to 1, and the number of questions, by panel, number of hops and i."""
-    groups = forms.groupby(["panel", "hops", "i"])["right"]
+def accuracy_by_form(table: pd.DataFrame) -> pd.DataFrame:
+    """The accuracy, 0 to 1, and the number of questions, by panel, number of hops and i. `table`:
+    from `compare_forms`.
+    """
+    groups = table.groupby(["panel", "hops", "i"])["right"]
     return groups.agg(accuracy="mean", n="size").round(3).reset_index()

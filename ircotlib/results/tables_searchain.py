@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from ircot_laboratory.judge.facts import Entities
 from ircotlib.data import read_jsonl
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.metrics import cover_em
@@ -14,6 +13,7 @@ from ircotlib.parameters import Parameters
 from ircotlib.results import measures
 from ircotlib.results.analysis import find_runs, read_reported
 from ircotlib.results.citations import accuracy_of_marks, judge_reference, read_references
+from ircotlib.results.facts import find_facts
 from ircotlib.results.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
 from ircotlib.results.tables_ircot import as_markdown, our_names
 from ircotlib.running.experiment import replay
@@ -122,19 +122,20 @@ def table_4(runs: Run) -> pd.DataFrame:
     return beside(found, "Table 4")
 
 
-def table_5(runs: Run, p: Parameters, entities: Mapping[str, Entities]) -> pd.DataFrame:
-    """References: how many items of knowledge are marked (SKC), and the share of marks in the right
-    place (AMP) by a judge that knows the facts, on the data sets of Table 2 (ours). `entities`: of
-    each data set's world, empty for data from outside the laboratory.
+def table_5(runs: Run, p: Parameters) -> pd.DataFrame:
+    """References: how many items of knowledge are marked (SKC), and, where the facts are known, the
+    share of marks in the right place (AMP) by a judge that knows them, on the data sets of Table 2
+    (ours).
     """
     datasets = _printed("Table 2", runs)
     marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
     found = _rows("unspecified", WHOLE, {"skc": measures.references_marked(marked)}, len(marked))
-    if entities:
+    facts = {dataset: find_facts(p, dataset) for dataset in datasets}
+    if all(facts.values()):
         p = p.change(datasets=datasets, judged=len(marked))
         items = [one for one in read_references(p, EXPERIMENT) if one.system == WHOLE]
         said = {
-            (item.id, n): judge_reference(item, n, entities[item.dataset])
+            (item.id, n): judge_reference(item, n, facts[item.dataset])
             for item in items
             for n in range(item.facts)
         }
@@ -162,7 +163,7 @@ def table_6(p: Parameters, table: pd.DataFrame, datasets: Sequence[str]) -> pd.D
 
 def table_7(whole: pd.DataFrame, asked: pd.DataFrame, names: Mapping) -> pd.DataFrame:
     """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right.
-    `whole`, `asked`: its results on questions and on parts; `names`: the parts' ids (`forms`).
+    `whole`, `asked`: its results on questions and on parts; `names`: the parts' ids (`part_ids`).
     """
     found = []
     for row in measures.accuracy_where_parts_known(whole, asked, names).itertuples():

@@ -2,5 +2,5 @@
 each run in a folder; tuning, comparing and replaying.
 
 Imports: data, datasets, extraction, files, generation, parameters, program, prompting, retrieval,
-systems, text, ircot_laboratory.
+systems, text.
 """

@@ -1,13 +1,12 @@
-"""The predictions of a run, with their questions and scores, and why answers are wrong."""
+"""The predictions of a run: their file, and the table of them with their questions and scores."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import Question, read_jsonl
+from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import (
     Duplicate,
@@ -20,32 +19,32 @@ from ircotlib.program import (
     Step,
     unknown,
 )
+from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import AGAIN, columns_of, read_about
 from ircotlib.running.setup import open_dataset
-from ircotlib.text import normalise_answer
 
-CAUSES = ("not retrieved", "not parsed / empty", "wrong conclusion", "retrieved, misread")
-SAID = ("answer", "paragraphs", "thoughts", "reading")  # read from predictions.jsonl
+WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")  # by `row_of`, as they are
 
 
 def read_predictions(folder: Path) -> pd.DataFrame:
-    """The questions of a run, one row each: question, gold `answers`, `answer`, `thoughts`,
-    `reading`, the ids of paragraphs `collected`, `gold_found` and `gold_missed`, the scores of
-    scores.csv, whether the answer is `right`, the `cause` if it is not (`cause_of`), and the
-    columns that describe the run (`columns_of`).
+    """The questions of a run, one row each: question, gold `answers`, the ids of paragraphs
+    `collected`, `gold_found` and `gold_missed`, the fields WRITTEN of its line of
+    predictions.jsonl, the scores of scores.csv, whether the answer is `right`, and the columns that
+    describe the run (`columns_of`).
 
     Raises ValueError, in one line, for a folder that is incomplete or was made from other data.
     """
     about, folder = read_about(folder), Path(folder)
-    said, scores = read_lines(folder, about), read_scores(folder, about)
-    questions, ran = _read_questions(folder, about, said), columns_of(about)
-    if missing := [id for id in said if id not in scores]:
+    lines = read_lines(folder, about, ("paragraphs", *WRITTEN))
+    scores, run = read_scores(folder, about), columns_of(about)
+    questions = _read_questions(folder, about, lines)
+    if missing := [id for id in lines if id not in scores]:
         found = f"found no row of the question {missing[0]!r}, which predictions.jsonl has"
-        raise ValueError(f"{folder / 'scores.csv'}: {found}, expected {len(said)} rows; {AGAIN}")
-    return pd.DataFrame([_row(questions[id], said[id], scores[id], ran) for id in said])
+        raise ValueError(f"{folder / 'scores.csv'}: {found}, expected {len(lines)} rows; {AGAIN}")
+    return pd.DataFrame([_row(questions[id], lines[id], scores[id], run) for id in lines])
 
 
-def read_lines(folder: Path, about: Mapping, names: Sequence[str] = SAID) -> dict[str, dict]:
+def read_lines(folder: Path, about: Mapping, names: Sequence[str]) -> dict[str, dict]:
     """The fields `names` of each line of a run's predictions.jsonl, by question id. Raises
     ValueError, in one line, if the file is missing, damaged or incomplete.
     """
@@ -98,60 +97,26 @@ def _read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[st
     return questions
 
 
-def _row(question: Question, said: Mapping, scores: dict, ran: Mapping) -> dict:
-    found = set(said["paragraphs"])
-    row = {"id": question.id, "question": question.text, "kind": question.kind}
-    row |= {"answers": question.answers, "answer": said["answer"]}
-    row |= {"thoughts": tuple(said["thoughts"]), "reading": said["reading"]}
-    row |= {"collected": tuple(said["paragraphs"])}
-    row |= {"gold_found": tuple(id for id in question.gold if id in found)}
-    row |= {"gold_missed": tuple(id for id in question.gold if id not in found)}
-    row |= scores | {"kind": question.kind} | ran | {"right": not scores[ran["metric"]] < 1}
-    return row | {"cause": cause_of(row)}
+def _row(question: Question, line: Mapping, scores: dict, run: Mapping) -> dict:
+    collected = tuple(line["paragraphs"])
+    row = {"id": question.id, "question": question.text, "answers": question.answers}
+    row |= {name: line[name] for name in WRITTEN} | {"collected": collected}
+    row |= {"gold_found": tuple(id for id in question.gold if id in collected)}
+    row |= {"gold_missed": tuple(id for id in question.gold if id not in collected)}
+    return row | scores | {"kind": question.kind} | run | {"right": not scores[run["metric"]] < 1}
 
 
-def cause_of(row: Mapping) -> str:
-    """Why the answer of a row of `read_predictions` is wrong, that is, why its measure is below 1:
-    the first of four rules that applies, in the order in which a system works (ours). "" for a
-    right answer.
-
-    - "not retrieved": a gold paragraph is missing from those collected. This holds for every error
-      of a system that retrieves nothing, and for none on a question without gold paragraphs.
-    - "not parsed / empty": the answer is empty, or it is the whole text that was written, because
-      that text names no answer. The latter does not apply to a direct reader, which writes nothing
-      but the answer.
-    - "wrong conclusion": the words of a gold answer are in the chain (thoughts and reading), after
-      the scorer's normalisation, but the final answer is another. Comparisons are often of this
-      kind, because their chains name both candidates.
-    - "retrieved, misread": the chain holds no gold answer, though all gold paragraphs were there.
+def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:
+    """A paragraph of a prediction: the question's main passage, which the corpus may lack, or one
+    of the corpus.
     """
-    if row["right"]:
-        return ""
-    if row["gold_missed"]:
-        return "not retrieved"
-    written = row["reading"] or " ".join(row["thoughts"])
-    direct = bool(row["reading"]) and row["reader"] == "direct"
-    if not normalise_answer(row["answer"]) or (row["answer"] == written and not direct):
-        return "not parsed / empty"
-    chain = " ".join([*row["thoughts"], row["reading"]])
-    concluded = any(_stands_in(answer, chain) for answer in row["answers"])
-    return "wrong conclusion" if concluded else "retrieved, misread"
-
-
-def _stands_in(answer: str, chain: str) -> bool:
-    """Whether a chain has the words of an answer, or of each span of a JSON list (IIRC)."""
-    try:
-        spans = json.loads(answer)
-    except (ValueError, RecursionError):
-        spans = answer
-    spans = spans if isinstance(spans, list) else [answer]
-    words = f" {normalise_answer(chain)} "
-    return all(f" {normalise_answer(str(span))} " in words for span in spans)
+    main = question.passage
+    return main if main and main.id == id else corpus.find(id)
 
 
 def row_of(id: str, outcome: Outcome) -> dict:
     """One line of predictions.jsonl: the system's prediction, and its trace without prompts."""
-    row = {one.name: getattr(outcome.result, one.name) for one in fields(outcome.result)}
+    row = {field.name: getattr(outcome.result, field.name) for field in fields(outcome.result)}
     row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
     row["nodes"] = [asdict(node) for node in outcome.result.nodes]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
@@ -163,8 +128,8 @@ def _line(step: Step) -> dict:
     match step.request:
         case Retrieve(query, k, titles):
             within = {} if titles is None else {"titles": titles}
-            found = [paragraph.id for paragraph in step.reply]
-            return {"retrieve": query, "k": k, **within, "found": found}
+            ids = [paragraph.id for paragraph in step.reply]
+            return {"retrieve": query, "k": k, **within, "found": ids}
         case NearestTitle(title):
             return {"nearest title": title, "found": step.reply}
         case Extract(query, paragraph):

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from ircot_laboratory.make import make_laboratory
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.files import data_folder, read_dataset
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import MAIN, Parameters
@@ -217,7 +216,7 @@ def _opened(
     data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
 ) -> tuple[list[Question], object]:
     """Questions and retriever, opened once per process."""
-    folder, indexes = data_dir or make_laboratory(data / "laboratory"), data / "indexes"
+    folder, indexes = data_folder(data_dir, data), data / "indexes"
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
         return questions, open_retriever(paragraphs, indexes / paragraphs.folder.name, retriever)

@@ -7,20 +7,17 @@ import os
 import subprocess
 import sys
 
-import pandas as pd
 import pytest
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.annotate import box as annotate_box
-from ircotlib.annotate.agreement import agreement, as_table, disagreements, read_all, settle
+from ircotlib.annotate.agreement import agreement, disagreements, read_all, settle
 from ircotlib.annotate.judgements import (
     Judgement,
     all_annotators,
     file_of,
-    first_open,
+    judge_all,
     judge_sentence,
-    let_judge,
-    progress,
     read_judgements,
     read_verdicts,
     undo,
@@ -34,13 +31,13 @@ from ircotlib.results.factuality import (
     SHARE,
     Item,
     chain_of,
-    chains,
-    claims,
+    compare_chains,
     count_errors,
+    list_judged,
     read_items,
 )
 from ircotlib.results.figures_ircot import draw_factual_errors
-from ircotlib.running import setup as bench
+from ircotlib.running import setup
 from ircotlib.running.experiment import compare_systems
 from ircotlib.running.setup import open_benches
 from ircotlib.systems import choose_systems
@@ -64,22 +61,18 @@ ITEMS = [
 # What is judged
 
 
-def test_facts_are_the_sentences_before_the_answer():
-    assert [one.facts for one in ITEMS] == [2, 0, 1]
-    assert item("d", "So the answer is: x.", "And more.").facts == 0
-    assert item("e").facts == 0
-
-
-def test_a_chain_is_the_readers_else_that_of_the_retrieval():
+def test_facts_are_the_sentences_before_the_answer_of_the_readers_chain_or_the_retrievals():
+    chains = [*ITEMS, item("d", "So the answer is: x.", "And more."), item("e")]
+    assert [chain.facts for chain in chains] == [2, 0, 1, 0, 0]
     assert chain_of("A. B.", ["C."], "cot") == "A. B."
     assert chain_of("yes", ["C.", "D."], "direct") == "C. D."
     assert chain_of("", ["C."], "cot") == "C." and chain_of("yes", [], "direct") == ""
 
 
 def test_chains_of_a_run_are_read_with_their_paragraphs_in_random_order(
-    tmp_path, monkeypatch, shown
+    tmp_path, monkeypatch, displayed
 ):
-    monkeypatch.setattr(bench, "DATA", tmp_path)
+    monkeypatch.setattr(setup, "DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
     changes = {"data_dir": str(folder), "dev": 0, "test": 6, "judged": 4, "distractors": [1]}
     changes |= {"oner_k": [3], "ircot_k": [2], "model": "data/models/mini-base", "max_steps": 4}
@@ -87,71 +80,58 @@ def test_chains_of_a_run_are_read_with_their_paragraphs_in_random_order(
     with pytest.raises(FileNotFoundError, match="--only 04_ircot"):
         read_items(p)
     annotate_box.annotate_box(p)
-    assert "<p>found no test runs" in shown[0].data and "--only 04_ircot" in shown[0].data
+    assert "--only 04_ircot" in displayed[0].data
     names = ["NoR QA", "OneR", "OneR QA", "IRCoT", "IRCoT QA"]
-    benches = open_benches(p, "04_ircot")
-    compare_systems(benches, choose_systems(names), demonstration_sets=2)
-    items = read_items(p)
-    assert len(items) == len({one.id for one in items}) == 2 * 3 * 4
-    asked = {(one.dataset, one.system): set() for one in items}
-    for one in items:
-        asked[one.dataset, one.system].add(one.question.id)
-        assert one.sentences and {found.id for found in one.gold} == set(one.question.gold)
-        if one.system == "NoR QA":
-            assert list(one.retrieved) == [one.question.passage] * (one.dataset == "iirc")
-        else:
-            assert one.retrieved
-            assert one.question.passage in (None, one.retrieved[0])
-    assert len(asked) == 6 and {len(ids) for ids in asked.values()} == {4}
-    assert asked["iirc", "NoR QA"] == asked["iirc", "OneR QA"] == asked["iirc", "IRCoT QA"]
-    assert [one.id for one in read_items(p)] == [one.id for one in items]
+    compare_systems(open_benches(p, "04_ircot"), choose_systems(names), demonstration_sets=2)
+    items, questions = read_items(p), {}
+    assert len(items) == len({chain.id for chain in items}) == 2 * 3 * 4
+    for chain in items:
+        questions.setdefault((chain.dataset, chain.system), set()).add(chain.question.id)
+        assert chain.sentences and {p.id for p in chain.gold} == set(chain.question.gold)
+        main = [chain.question.passage] * (chain.dataset == "iirc")
+        assert [*chain.retrieved[: len(main)]] == main
+        assert chain.retrieved if chain.system != "NoR QA" else len(chain.retrieved) == len(main)
+    assert len(questions) == 6 and {len(ids) for ids in questions.values()} == {4}
+    assert questions["iirc", "NoR QA"] == questions["iirc", "OneR QA"]
+    assert [chain.id for chain in read_items(p)] == [chain.id for chain in items]
+    by_run = sorted(items, key=lambda chain: (chain.dataset, chain.system))
+    assert [chain.id for chain in by_run] != [chain.id for chain in items]
     annotate_box.annotate_box(p, "ada", tmp_path / "annotations")
-    assert shown[1].items == items and shown[1].name.value == "ada"
-    by_run = sorted(items, key=lambda one: (one.dataset, one.system))
-    assert [one.id for one in by_run] != [one.id for one in items]
+    assert displayed[1].items == items and displayed[1].name.value == "ada"
+    monkeypatch.setenv("IRCOT_BATCH", "1")
+    annotate_box.annotate_box(p)
+    assert len(displayed) == 2
 
 
 # What is kept, and what counts
 
 
 def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
-    for verdict in ("true", "false"):
-        judge_sentence("ada", "a", 0, verdict, folder=tmp_path)
-    judge_sentence("ada", "a", 1, "unsure", "which?", folder=tmp_path)
-    assert read_verdicts("ada", tmp_path) == {("a", 0): "false", ("a", 1): "unsure"}
-    assert undo("ada", tmp_path).note == "which?"
-    assert read_verdicts("ada", tmp_path) == {("a", 0): "false"}
-    assert undo("ada", tmp_path).verdict == "false"
-    assert read_verdicts("ada", tmp_path) == {("a", 0): "true"}
-    assert undo("ada", tmp_path).verdict == "true"
-    assert undo("ada", tmp_path) is None and read_verdicts("ada", tmp_path) == {}
-    lines = file_of("ada", tmp_path).read_text().splitlines()
-    assert len(lines) == 6 and all(json.loads(line)["time"].endswith("+00:00") for line in lines)
-
-
-def test_undo_takes_back_the_last_click_whatever_was_corrected_between(tmp_path):
     for n, verdict in ((0, "true"), (1, "true"), (0, "false")):
         judge_sentence("ada", "a", n, verdict, folder=tmp_path)
-    assert undo("ada", tmp_path) == read_first(tmp_path, 2)
+    judge_sentence("ada", "a", 2, "unsure", "which?", folder=tmp_path)
+    kept = {("a", 0): "false", ("a", 1): "true", ("a", 2): "unsure"}
+    assert read_verdicts("ada", tmp_path) == kept
+    assert undo("ada", tmp_path).note == "which?"
+    assert undo("ada", tmp_path).verdict == "false"  # the last click, not the last sentence
     assert read_verdicts("ada", tmp_path) == {("a", 0): "true", ("a", 1): "true"}
-    assert undo("ada", tmp_path).sentence == 1
-
-
-def read_first(folder, number: int) -> Judgement:
-    return Judgement(**json.loads(file_of("ada", folder).read_text().splitlines()[number]))
+    assert [undo("ada", tmp_path).sentence for _ in range(2)] == [1, 0]
+    assert undo("ada", tmp_path) is None and read_verdicts("ada", tmp_path) == {}
+    lines = file_of("ada", tmp_path).read_text().splitlines()
+    assert len(lines) == 8 and all(json.loads(line)["time"].endswith("+00:00") for line in lines)
 
 
 @pytest.mark.parametrize("name", ["", "../ada", "a b", "ada.jsonl", "<b>", "-x"])
 def test_a_name_that_is_no_files_is_refused(name, tmp_path):
-    with pytest.raises(ValueError, match="expected letters, digits"):
+    with pytest.raises(ValueError, match="the annotator's name"):
         judge_sentence(name, "a", 0, "true", folder=tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_an_unknown_verdict_is_refused_and_nothing_written(tmp_path):
-    good, bad = Judgement("ada", "a", 0, "true"), Judgement("ada", "a", 1, "yes")
-    with pytest.raises(ValueError, match="found the verdict 'yes', expected true, false, unsure"):
-        write_judgements([good, bad], tmp_path)
+    judgements = [Judgement("ada", "a", n, verdict) for n, verdict in enumerate(("true", "yes"))]
+    with pytest.raises(ValueError, match="'yes'"):
+        write_judgements(judgements, tmp_path)
     assert all_annotators(tmp_path) == []
 
 
@@ -160,10 +140,9 @@ def test_a_half_written_line_is_left_out_and_spoils_nothing(cut, tmp_path):
     for n in range(3):
         judge_sentence("ada", "a", n, "true", "ä\n", folder=tmp_path)
     path = file_of("ada", tmp_path)
-    whole = path.read_bytes()
-    last = whole.splitlines()[-1]
-    path.write_bytes(whole[: len(whole) - len(last) - 1] + last[:cut])
-    with pytest.warns(UserWarning, match="line 3: found .*, expected a judgement"):
+    *whole, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole) + last[:-1][:cut])
+    with pytest.warns(UserWarning, match="line 3"):
         assert list(read_verdicts("ada", tmp_path)) == [("a", 0), ("a", 1)]
     judge_sentence("ada", "b", 7, "false", folder=tmp_path)
     with pytest.warns(UserWarning, match="line 3"):
@@ -184,10 +163,10 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path):
     for writer in writers:
         writer.join(120)
     assert [writer.exitcode for writer in writers] == [0, 0]
-    found = [(one.item, one.sentence) for one in read_judgements("ada", tmp_path)]
-    assert len(found) == 1000 and set(found) == {(id, n) for id in "ab" for n in range(500)}
+    kept = [(judgement.item, judgement.sentence) for judgement in read_judgements("ada", tmp_path)]
+    assert len(kept) == 1000
     for id in "ab":  # in the order in which each annotator wrote
-        assert [n for name, n in found if name == id] == list(range(500))
+        assert [n for name, n in kept if name == id] == list(range(500))
 
 
 KILLED = """
@@ -212,29 +191,23 @@ def test_a_kill_in_the_middle_of_a_line_costs_that_line_only(tmp_path):
         assert read_verdicts("ada", tmp_path) == {("a", 0): "true", ("a", 2): "unsure"}
 
 
-def test_progress_and_where_to_go_on():
-    assert progress(ITEMS, {}) == (0, 3, 1, 3) and first_open(ITEMS, {}) == (0, 0)
-    judged = {("a", 0): "true", ("c", 0): "false", ("other", 0): "true"}
-    assert progress(ITEMS, judged) == (2, 3, 2, 3) and first_open(ITEMS, judged) == (0, 1)
-    assert first_open(ITEMS, judged | {("a", 1): "true"}) is None
-
-
 def test_a_program_judges_and_repeats_nothing(tmp_path):
-    said = let_judge(ITEMS, lambda text, question: "false" if "Leo" in text else "true", tmp_path)
-    assert said == {("a", 0): "true", ("a", 1): "true", ("c", 0): "false"}
-    path = file_of("judge", tmp_path)
-    before = path.read_text()
-    assert let_judge(ITEMS, lambda text, question: said[("a", 0)], tmp_path)[("c", 0)] == "true"
-    assert path.read_text().startswith(before) and len(path.read_text().splitlines()) == 4
-    assert read_verdicts("judge", tmp_path)[("c", 0)] == "true"
+    verdicts = {("a", 0): "true", ("a", 1): "true", ("c", 0): "false"}
+    judge = {"Leo Ash was born in Aldton.": "false"}
+    assert judge_all(ITEMS, lambda text, _: judge.get(text, "true"), tmp_path) == verdicts
+    before = file_of("judge", tmp_path).read_text()
+    again = judge_all(ITEMS, lambda text, _: "true", tmp_path)
+    assert again == read_verdicts("judge", tmp_path) == verdicts | {("c", 0): "true"}
+    after = file_of("judge", tmp_path).read_text()
+    assert after.startswith(before) and len(after.splitlines()) == 4
 
 
 # Several annotators
 
 
-def judged(pairs: dict[tuple[str, str], int]) -> tuple[dict, dict]:
-    said = [pair for pair, count in pairs.items() for _ in range(count)]
-    return tuple({("a", n): pair[who] for n, pair in enumerate(said)} for who in (0, 1))
+def two_verdicts(pairs: dict[tuple[str, str], int]) -> tuple[dict, dict]:
+    each = [pair for pair, count in pairs.items() for _ in range(count)]
+    return tuple({("a", n): pair[who] for n, pair in enumerate(each)} for who in (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -246,58 +219,31 @@ def judged(pairs: dict[tuple[str, str], int]) -> tuple[dict, dict]:
         ({("t", "t"): 20, ("t", "f"): 5, ("f", "t"): 10, ("f", "f"): 15}, 0.4),
         ({("t", "t"): 3, ("f", "f"): 2, ("u", "u"): 1}, 1.0),
         ({("t", "f"): 2, ("f", "t"): 2}, -1.0),
+        ({("t", "t"): 4}, math.nan),  # nothing to tell apart
     ],
 )
 def test_kappa_is_that_of_published_examples(pairs, kappa):
-    found = agreement(*judged(pairs))
-    assert found.kappa == pytest.approx(kappa, abs=5e-5) and found.n == sum(pairs.values())
-
-
-def test_kappa_needs_something_to_tell_apart():
-    assert math.isnan(agreement(*judged({("t", "t"): 4})).kappa)
-    nothing = agreement({("a", 0): "true"}, {("b", 0): "true"})
-    assert math.isnan(nothing.kappa) and nothing.n == 0
+    result = agreement(*two_verdicts(pairs))
+    assert result.kappa == pytest.approx(kappa, abs=5e-5, nan_ok=True)
+    assert result.n == sum(pairs.values())
+    assert math.isnan(agreement({("a", 0): "true"}, {("b", 0): "true"}).kappa)
 
 
 def test_the_adjudicators_word_counts(tmp_path):
     ada = {("a", 0): "true", ("a", 1): "true"}
     leo = {("a", 0): "true", ("a", 1): "false", ("c", 0): "unsure"}
-    assert settle({"ada": ada, "leo": leo}) == {("a", 0): "true", ("c", 0): "unsure"}
-    (row,) = disagreements(ITEMS, {"ada": ada, "leo": leo}).to_dict("records")
-    assert row == {
-        "item": "a",
-        "question": ITEMS[0].question.text,
-        "sentence": 1,
-        "text": "It is <script>new</script>.",
-        "ada": "true",
-        "leo": "false",
-    }
     word = {("a", 1): "false", ("a", 0): "false"}
-    assert settle({"ada": ada, "leo": leo, "adjudicator": word}) == {
-        ("a", 0): "false",
-        ("a", 1): "false",
-        ("c", 0): "unsure",
-    }
-    assert len(disagreements(ITEMS, {"ada": ada, "leo": leo, "adjudicator": word})) == 0
-    for who, said in {"ada": ada, "leo": leo, "judge": ada}.items():
-        write_judgements([Judgement(who, *place, v) for place, v in said.items()], tmp_path)
-    together = settle({"ada": ada, "leo": leo})
+    together = {("a", 0): "true", ("c", 0): "unsure"}
+    assert settle({"ada": ada, "leo": leo}) == together
+    (row,) = disagreements(ITEMS, {"ada": ada, "leo": leo}).to_dict("records")
+    named = {"item": "a", "question": ITEMS[0].question.text, "sentence": 1}
+    text = "It is <script>new</script>."
+    assert row == named | {"text": text, "ada": "true", "leo": "false"}
+    judged = {"ada": ada, "leo": leo, "adjudicator": word}
+    assert settle(judged) == word | {("c", 0): "unsure"} and disagreements(ITEMS, judged).empty
+    for who, verdicts in {"ada": ada, "leo": leo, "judge": ada}.items():
+        write_judgements([Judgement(who, *key, v) for key, v in verdicts.items()], tmp_path)
     assert read_all(tmp_path) == {"ada": ada, "judge": ada, "leo": leo, "ada + leo": together}
-
-
-def test_export_has_a_row_a_sentence_and_annotator(tmp_path):
-    judge_sentence("ada", "a", 0, "false", folder=tmp_path)
-    judge_sentence("ada", "a", 0, "true", 'says "so", <b>', folder=tmp_path)
-    judge_sentence("ada", "gone", 0, "true", folder=tmp_path)
-    judge_sentence("leo", "c", 0, "false", folder=tmp_path)
-    table = as_table(ITEMS, all_annotators(tmp_path), tmp_path)
-    table.to_csv(tmp_path / "all.csv", index=False)
-    again = pd.read_csv(tmp_path / "all.csv", keep_default_na=False, dtype=str)
-    assert list(again["annotator"]) == ["ada", "leo"] and list(again["system"]) == [
-        "OneR QA",
-        "IRCoT QA",
-    ]
-    assert again["note"][0] == 'says "so", <b>' and list(again["verdict"]) == ["true", "false"]
 
 
 # Figure 7
@@ -305,42 +251,37 @@ def test_export_has_a_row_a_sentence_and_annotator(tmp_path):
 
 def many(system: str, wrong: int, of: int = 10) -> tuple[list[Item], dict]:
     items = [item(f"{system}{n}", "X.", "Y.", system=system, question=f"q{n}") for n in range(of)]
-    said = {(one.id, place): "true" for one in items for place in (0, 1)}
-    return items, said | {(one.id, n % 2): "false" for n, one in enumerate(items[:wrong])}
+    verdicts = {(chain.id, n): "true" for chain in items for n in (0, 1)}
+    return items, verdicts | {(c.id, n % 2): "false" for n, c in enumerate(items[:wrong])}
 
 
 def test_a_chain_has_an_error_if_one_sentence_is_false():
-    items, said = many("OneR QA", 6)
-    del said[items[0].id, 1], said[items[9].id, 1]  # already false; not judged
-    said[items[8].id, 0] = "unsure"
-    found = chains(items, said)
-    assert len(found) == 9 and found["error"].sum() == 6 and found["unsure"].sum() == 1
-    assert (found["factual"] == 1 - found["error"]).all()
+    items, verdicts = many("OneR QA", 6)
+    del verdicts[items[0].id, 1], verdicts[items[9].id, 1]  # already false; not judged
+    verdicts[items[8].id, 0] = "unsure"
+    table = list_judged(items, verdicts)
+    assert list(table[["error", "factual", "unsure"]].sum()) == [6, 3, 1]
+    assert count_errors(ITEMS, {}).empty
+    assert compare_chains(list_judged(ITEMS, {})).empty
+    assert len(draw_factual_errors(count_errors(ITEMS, {}), "errors", "%").axes) == 1
 
 
 def test_figure_7_has_shares_and_the_papers_reductions():
     parts = [many("OneR QA", 6), many("IRCoT QA", 3), many("NoR QA", 9)]
-    items = [one for part, _ in parts for one in part]
-    said = {place: verdict for _, part in parts for place, verdict in part.items()}
-    table = count_errors(items, {"ada": said, "leo": {("elsewhere", 0): "true"}})
+    items = [chain for chains, _ in parts for chain in chains]
+    verdicts = {key: verdict for _, each in parts for key, verdict in each.items()}
+    table = count_errors(items, {"ada": verdicts, "leo": {("elsewhere", 0): "true"}})
     shares = table[table["metric"] == SHARE].set_index("system")
     assert list(shares.index) == ["NoR QA", "OneR QA", "IRCoT QA"]
     assert list(shares["mean"]) == [90, 60, 30] and set(shares["n"]) == {10}
     assert (shares["low"] < shares["mean"]).all() and (shares["mean"] < shares["high"]).all()
     (fewer,) = table[table["metric"] == REDUCTION].to_dict("records")
-    assert fewer["mean"] == 50 and fewer["reported"] == 50 and fewer["judged_by"] == "ada"
-    verdicts = claims(chains(items, said)).set_index("claim")["verdict"]
-    assert verdicts["IRCoT QA > NoR QA"] == "holds"
-    figure = draw_factual_errors(table[table["metric"] == SHARE], "errors", "%")
-    assert [axis.get_title() for axis in figure.axes] == ["judged by: ada, 10 chains a bar"]
-    assert len(figure.axes[0].patches) == 3
-
-
-def test_nobody_has_judged_yet():
-    table = count_errors(ITEMS, {})
-    assert len(table) == 0 and "judged_by" in table
-    assert len(draw_factual_errors(table, "errors", "%").axes) == 1
-    assert len(claims(chains(ITEMS, {}))) == 0
+    assert (fewer["mean"], fewer["reported"], fewer["judged_by"]) == (50, 50, "ada")
+    compared = compare_chains(list_judged(items, verdicts)).set_index("claim")["verdict"]
+    assert compared["IRCoT QA > NoR QA"] == "holds"
+    axes = draw_factual_errors(table[table["metric"] == SHARE], "errors", "%").axes
+    assert [axis.get_title() for axis in axes] == ["judged by: ada, 10 chains a bar"]
+    assert len(axes[0].patches) == 3
 
 
 # The box
@@ -353,78 +294,76 @@ def open_box(tmp_path):
 
 
 @pytest.fixture
-def shown(monkeypatch):
-    """What a notebook shows."""
-    texts = []
+def displayed(monkeypatch):
+    """What a notebook displays."""
+    parts = []
     monkeypatch.delenv("IRCOT_BATCH", raising=False)
-    monkeypatch.setattr(annotate_box, "display", texts.append)
-    return texts
+    monkeypatch.setattr(annotate_box, "display", parts.append)
+    return parts
 
 
-def test_the_box_is_silent_in_batch(shown, monkeypatch):
-    monkeypatch.setenv("IRCOT_BATCH", "1")
-    annotate_box.annotate_box(read_parameters("mini"))
-    assert shown == []
+def press(box, *keys):
+    for key in keys:
+        box.buttons[key].click()
+
+
+def position(box):
+    return box.sentences[box.at]
 
 
 def test_judging_by_clicks_resuming_and_undoing(open_box, tmp_path):
     box = open_box()
-    box.buttons["t"].click()
-    box.buttons["z"].click()
-    assert not list(tmp_path.iterdir()) and "type your name" in box.told.value
+    press(box, "t", "z")
+    assert not list(tmp_path.iterdir()) and "type your name" in box.status.value
+    assert [key for key, button in box.buttons.items() if button.disabled] == ["t", "f", "u", "z"]
     box.name.value = "ada"
-    assert box.told.value == "0 of 3 sentences, 1 of 3 chains"
+    assert box.status.value == "0 of 3 sentences, 1 of 3 chains"
+    assert not any(button.disabled for button in box.buttons.values())
     box.note.value = " first "
-    box.buttons["t"].click()
+    press(box, "t")
     assert (box.at, box.note.value, box.bar.value, box.bar.max) == (1, "", 1, 3)
     assert "Chain 1 of 3, sentence 2 of 2" in box.page.page
-    box.buttons["f"].click()
-    assert box.told.value == "2 of 3 sentences, 2 of 3 chains" and box.places[box.at] == (2, 0)
+    press(box, "f")
+    assert box.status.value == "2 of 3 sentences, 2 of 3 chains" and position(box) == (2, 0)
     again = open_box("ada")
-    assert again.places[again.at] == (2, 0) and again.bar.value == 2
-    again.buttons["z"].click()
+    assert position(again) == (2, 0) and again.bar.value == 2
+    press(again, "z")
     assert again.at == 1 and read_verdicts("ada", tmp_path) == {("a", 0): "true"}
-    again.buttons["u"].click()
+    press(again, "u")
     assert read_verdicts("ada", tmp_path)[("a", 1)] == "unsure"
-    assert [one.note for one in read_judgements("ada", tmp_path)] == ["first", ""]
+    assert [judgement.note for judgement in read_judgements("ada", tmp_path)] == ["first", ""]
 
 
 def test_the_box_moves_by_sentences_and_chains(open_box):
-    box, places = open_box("ada"), []
-    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):
-        box.buttons[key].click()
-        places.append(box.places[box.at])
-    assert places == [(0, 1), (2, 0), (2, 0), (0, 1), (0, 0), (2, 0)]
-    box.buttons["ArrowUp"].click()
-    box.buttons["ArrowUp"].click()
-    assert box.at == 0
+    box, positions = open_box("ada"), []
+    keys = "Right Right Right Left Up Down Up Up Right Down".split()
+    for key in keys:
+        press(box, f"Arrow{key}")
+        positions.append(position(box))
+    walked = [(0, 1), (2, 0), (2, 0), (0, 1), (0, 0), (2, 0), (0, 0), (0, 0), (0, 1), (2, 0)]
+    assert positions == walked
 
 
 def test_after_the_last_sentence_comes_what_was_passed_over(open_box):
     box = open_box("ada")
-    for key in ("t", "ArrowRight", "t"):
-        box.buttons[key].click()
-    assert box.places[box.at] == (0, 1) and "thank you" not in box.told.value
-    box.buttons["f"].click()
-    assert box.told.value == "3 of 3 sentences, 3 of 3 chains: all done, thank you"
-
-
-def test_without_a_name_only_the_moves_are_offered(open_box):
-    box = open_box()
-    assert [key for key, button in box.buttons.items() if button.disabled] == ["t", "f", "u", "z"]
-    box.name.value = "ada"
-    assert not any(button.disabled for button in box.buttons.values())
+    press(box, "t", "ArrowRight", "t")
+    assert position(box) == (0, 1) and "thank you" not in box.status.value
+    press(box, "f")
+    assert box.status.value == "3 of 3 sentences, 3 of 3 chains: all done, thank you"
+    box = annotate_box.AnnotateBox([], "ada", box.folder)
+    press(box, "t", "ArrowUp")
+    assert box.status.value == "0 of 0 sentences, 0 of 0 chains"
 
 
 def test_a_judgement_that_cannot_be_written_is_said(open_box, tmp_path):
     box = open_box("ada")
     file_of("ada", tmp_path).mkdir()  # no file can be opened there
     box.note.value = "a note"
-    box.buttons["t"].click()
-    assert box.told.value.startswith("NOT KEPT: ") and "ada.jsonl" in box.told.value
+    press(box, "t")
+    assert box.status.value.startswith("NOT KEPT: ") and "ada.jsonl" in box.status.value
     assert box.at == 0 and box.note.value == "a note"
     file_of("ada", tmp_path).rmdir()
-    box.buttons["t"].click()
+    press(box, "t")
     assert box.at == 1 and read_judgements("ada", tmp_path)[0].note == "a note"
 
 
@@ -438,27 +377,21 @@ def test_keys_do_what_the_buttons_do(open_box, tmp_path):
     assert set(box.page.listens) == set(box.buttons)
 
 
-def test_another_name_is_another_file(open_box, tmp_path):
-    box = open_box("ada")
-    box.buttons["t"].click()
+def test_another_name_is_another_file_and_two_boxes_see_what_the_other_wrote(open_box, tmp_path):
+    box, other = open_box("ada"), open_box("ada")
+    press(box, "t")
+    press(other, "ArrowRight", "f")
+    assert other.bar.value == 2 and len(read_judgements("ada", tmp_path)) == 2
     box.name.value = "leo"
     assert box.at == 0 and box.bar.value == 0
     box.name.value = "../leo"
-    box.buttons["t"].click()
-    assert all_annotators(tmp_path) == ["ada"] and "type your name" in box.told.value
-
-
-def test_two_boxes_see_what_the_other_wrote(open_box, tmp_path):
-    one, other = open_box("ada"), open_box("ada")
-    one.buttons["t"].click()
-    other.buttons["ArrowRight"].click()
-    other.buttons["f"].click()
-    assert other.bar.value == 2 and len(read_judgements("ada", tmp_path)) == 2
+    press(box, "t")
+    assert all_annotators(tmp_path) == ["ada"] and "type your name" in box.status.value
 
 
 def test_the_page_shows_all_and_escapes_what_was_written(open_box):
     box = open_box("ada")
-    box.buttons["t"].click()
+    press(box, "t")
     page = box.page.page
     assert "&lt;script&gt;" in page and "<script" not in page and "<b>It" not in page
     assert "Who directed &lt;i&gt;Silent&lt;/i&gt; Lantern?" in page
@@ -469,21 +402,12 @@ def test_the_page_shows_all_and_escapes_what_was_written(open_box):
     assert now in page and answer in page
     assert page.count("directed Silent Lantern. &lt;") == 2  # retrieved, and gold
     assert "OneR" not in page and "IRCoT" not in page  # who wrote it is hidden
-    box.buttons["z"].click()
+    press(box, "z")
     assert "<mark>directed</mark> <mark>Silent</mark> <mark>Lantern</mark>" in box.page.page
 
 
 def test_words_in_common_are_marked_and_small_ones_are_not():
     words = annotate_box.words_of("The <b> of Ada's city is Aldton.")
     assert words == {"b", "ada", "s", "city", "aldton"}
-    marked = annotate_box.mark("ALDTON is a <b>city</b> & more", words)
-    assert marked == (
-        "<mark>ALDTON</mark> is a &lt;<mark>b</mark>&gt;<mark>city</mark>&lt;/<mark>b</mark>&gt;"
-        " &amp; more"
-    )
-
-
-def test_a_box_without_items_shows_nothing_to_judge(tmp_path):
-    box = annotate_box.AnnotateBox([], "ada", tmp_path)
-    box.buttons["t"].click()
-    assert box.told.value == "0 of 0 sentences, 0 of 0 chains" and not list(tmp_path.iterdir())
+    marked = "<mark>ALDTON</mark> is a &lt;<mark>b</mark>&gt;<mark>city</mark> &amp; more"
+    assert annotate_box.mark("ALDTON is a <b>city & more", words) == marked

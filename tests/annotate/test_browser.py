@@ -26,7 +26,7 @@ from papermill import execute_notebook
 
 from ircotlib.annotate.judgements import read_verdicts
 from ircotlib.files.paths import NOTEBOOKS, ROOT
-from ircotlib.running.predictions import CAUSES
+from ircotlib.results.causes import CAUSES
 from ircotlib.systems import all_systems
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -3,16 +3,13 @@
 import pandas as pd
 import pytest
 
-from ircot_laboratory.world.records import Entity
-from ircotlib.data import Node, Paragraph, Question
+from ircotlib.data import Node
 from ircotlib.parameters import read_parameters
 from ircotlib.results import tables_searchain as tables
 from ircotlib.results.analysis import read_reported
 from ircotlib.results.cases import find_cases
-from ircotlib.results.citations import judge_reference
 from ircotlib.results.claims_ircot import holm
 from ircotlib.results.claims_searchain import COLUMNS, count_verdicts, judge_searchain
-from ircotlib.results.factuality import Item
 from ircotlib.results.figures_searchain import draw_by_dataset, draw_causes, draw_forms, draw_front
 from ircotlib.systems import choose_systems
 
@@ -110,30 +107,10 @@ def test_steps_of_reasoning():
     assert (row["paper"], row["ours"]) == (35.04, 50)
 
 
-CITY = Entity("Ada Moss", "person", "x", {"birthplace": "Varn"})
-
-
-@pytest.mark.parametrize(
-    ("fragment", "said"),
-    [
-        ("Ada Moss was born in Varn [1].", "true"),
-        ("Ada Moss was born in Varn [2].", "false"),  # another page
-        ("Ada Moss was born in Varn [1, 2].", "true"),
-        ("Ada Moss was born in Lund [1].", "false"),
-        ("So it is well [1].", "unsure"),
-    ],
-)
-def test_a_mark_is_in_its_place_if_its_page_states_the_fragment(fragment, said):
-    question = Question("q", "Who?", ("a",), (), "hotpotqa")
-    pages = Paragraph("1", "[1] Ada Moss", ""), Paragraph("2", "[2] Varn", "")
-    item = Item("i", "hotpotqa", "SearChain", question, (fragment,), pages, (), 1)
-    assert judge_reference(item, 0, {"Ada Moss": CITY}) == said
-
-
-def test_references_are_counted_without_worlds():
-    p = read_parameters("mini", {"datasets": ["musique"]})
+def test_references_are_counted_without_facts():
+    p = read_parameters("mini", {"datasets": ["musique"], "data_dir": "elsewhere"})
     marked = {**RUNS, ("musique", "SearChain"): run([1], [node(1)], reading="A [1]. B [1]. C.")}
-    table = tables.table_5(marked, p, {})
+    table = tables.table_5(marked, p)
     kept(table, "Table 5")
     assert cell(table, system="SearChain", metric="skc")["ours"] == 2
     assert pd.isna(cell(table, system="SearChain", metric="amp")["ours"])

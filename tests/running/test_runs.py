@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ircot_laboratory import make
 from ircot_laboratory.make import make_laboratory
 from ircotlib.data import Prediction, read_jsonl
 from ircotlib.parameters import OOD, SCALE, read_parameters
@@ -65,7 +66,7 @@ def few(opened, count=4):
 
 def test_without_a_folder_the_laboratory_is_opened(tmp_path, parameters, monkeypatch, laboratory):
     made = []
-    monkeypatch.setattr(bench, "make_laboratory", lambda at: made.append(at) or laboratory)
+    monkeypatch.setattr(make, "make_laboratory", lambda at: made.append(at) or laboratory)
     opened = open_bench(parameters.change(data_dir=""), "musique", "04_ircot", with_model=False)
     assert made == [tmp_path / "laboratory"]
     assert (len(opened.dev), len(opened.test), opened.test[0].dataset) == (12, 28, "musique")

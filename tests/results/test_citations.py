@@ -1,5 +1,5 @@
-"""References: final contents cut into fragments to judge, those of a run read from its folder, and
-the box that shows them.
+"""References: final contents cut into fragments to judge, those of a run read from its folder, the
+box that shows them, and the judge of the laboratory.
 """
 
 import json
@@ -7,46 +7,72 @@ from dataclasses import asdict
 
 import pytest
 
+from ircot_laboratory.judge.facts import judge_reference as judge_statement
 from ircot_laboratory.make import make_laboratory
+from ircot_laboratory.world.records import Entity
 from ircotlib.annotate import box as annotate_box
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.parameters import read_parameters
-from ircotlib.results.citations import accuracy_of_marks, fragments, make_item, read_references
-from ircotlib.running import setup as bench
+from ircotlib.results.citations import (
+    accuracy_of_marks,
+    cut_after_marks,
+    judge_reference,
+    make_item,
+    read_references,
+)
+from ircotlib.results.factuality import Item
+from ircotlib.running import setup
 from ircotlib.running.experiment import run_system
 from ircotlib.running.folder import run_folder
 from ircotlib.running.setup import open_bench
 from ircotlib.systems import all_systems
 
-FINAL = (
-    "Edvard Grieg was born in Norway [1]. Its capital, Oslo [2][3], is old. So the answer is Oslo."
-)
+BORN, CAPITAL = "Edvard Grieg was born in Norway [1].", "Its capital, Oslo [2][3],"
+REST = "is old. So the answer is Oslo."
+UNKNOWN = "Grieg [7] was born in Norway [1]."  # a mark of a passage that is not there
 PASSAGES = {1: "p", 2: "q", 3: "r"}
 
 
 @pytest.mark.parametrize(
     ("final", "marked", "rest"),
     [
-        (
-            FINAL,
-            ["Edvard Grieg was born in Norway [1].", "Its capital, Oslo [2][3],"],
-            "is old. So the answer is Oslo.",
-        ),
+        (f"{BORN} {CAPITAL} {REST}", [BORN, CAPITAL], REST),
         ("It is so [1, 2]. It is Oslo [3].", ["It is so [1, 2].", "It is Oslo [3]."], ""),
-        # a mark of a passage that is not there does not count
-        ("Grieg [7] was born in Norway [1].", ["Grieg [7] was born in Norway [1]."], ""),
+        (UNKNOWN, [UNKNOWN], ""),
         ("Grieg was Norwegian [7].", [], "Grieg was Norwegian [7]."),
-        ("So the answer is Oslo.", [], "So the answer is Oslo."),
+        (REST, [], REST),
         ("", [], ""),
     ],
-)  # fmt: skip
+)
 def test_a_final_content_is_cut_after_its_marks(final, marked, rest):
-    assert fragments(final, PASSAGES) == (marked, rest)
+    assert cut_after_marks(final, PASSAGES) == (marked, rest)
+
+
+@pytest.mark.parametrize(
+    ("fragment", "verdict"),
+    [
+        ("Ada Moss was born in Varn [1].", "true"),
+        ("Ada Moss was born in Varn [2].", "false"),  # another page
+        ("Ada Moss was born in Varn [1, 2].", "true"),
+        ("Ada Moss was born in Lund [1].", "false"),
+        ("So it is well [1].", "unsure"),
+    ],
+)
+def test_a_mark_is_in_its_place_if_its_page_states_the_fragment(fragment, verdict):
+    class Facts:
+        def judge_reference(self, statement, titles):
+            born = {"Ada Moss": Entity("Ada Moss", "person", "x", {"birthplace": "Varn"})}
+            return judge_statement(statement, titles, born)
+
+    question = Question("q", "Who?", ("a",), (), "hotpotqa")
+    pages = Paragraph("1", "[1] Ada Moss", ""), Paragraph("2", "[2] Varn", "")
+    item = Item("i", "hotpotqa", "SearChain", question, (fragment,), pages, (), 1)
+    assert judge_reference(item, 0, Facts()) == verdict
 
 
 @pytest.fixture
 def parameters(tmp_path, monkeypatch):
-    monkeypatch.setattr(bench, "DATA", tmp_path)
+    monkeypatch.setattr(setup, "DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
     changes = {"data_dir": str(folder), "dev": 0, "test": 4, "judged": 3, "distractors": []}
     changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": 400}
@@ -62,10 +88,10 @@ def marked_run(parameters):
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(rows) == 4 and not any("[1]" in row["reading"] for row in rows)
     for row, question in zip(rows[:-1], opened.test, strict=False):
-        ids = question.gold
-        nodes = [Node(f"Query {n}?", "x", 1, n, passage=id, mark=n) for n, id in enumerate(ids, 1)]
+        ids = enumerate(question.gold, 1)
+        nodes = [Node(f"Query {n}?", "x", 1, n, passage=id, mark=n) for n, id in ids]
         row |= {"reading": "It is so [1]. And so [2]. So the answer is x."}
-        row["nodes"] = [asdict(node) for node in nodes]
+        row |= {"nodes": [asdict(node) for node in nodes]}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return opened
 
@@ -84,36 +110,32 @@ def test_references_of_a_run_are_read_with_their_passages(parameters, marked_run
 
 
 def test_the_box_shows_them(parameters, marked_run, monkeypatch, tmp_path):
-    shown = []
-    monkeypatch.setattr(annotate_box, "display", shown.append)
+    displayed = []
+    monkeypatch.setattr(annotate_box, "display", displayed.append)
     monkeypatch.delenv("IRCOT_BATCH", raising=False)
     annotate_box.references_box(parameters, "ada", tmp_path)
-    [box] = shown
+    [box] = displayed
     assert box.items == read_references(parameters) and box.bar.max == 2 * len(box.items)
     # the number is a word that fragment and passage share
     assert "It is so [1]." in box.page.page and "<b>[<mark>1</mark>] " in box.page.page
     for key in "tfu":
         box.press(key)
-    found = accuracy_of_marks(box.items, {"ada": box.judged})
-    assert found.to_dict("records") == [
-        {"dataset": "hotpotqa", "system": "SearChain", "judged_by": "ada"}
-        | {"AMP": pytest.approx(1 / 3), "marks": 3, "unsure": 1}
-    ]
-    missing = parameters.change(seed=1)
-    annotate_box.references_box(missing, "ada", tmp_path)
-    assert "--only 11_searchain" in shown[1].data
+    [row] = accuracy_of_marks(box.items, {"ada": box.judged}).to_dict("records")
+    named = {"dataset": "hotpotqa", "system": "SearChain", "judged_by": "ada"}
+    assert row == named | {"AMP": pytest.approx(1 / 3), "marks": 3, "unsure": 1}
+    annotate_box.references_box(parameters.change(seed=1), "ada", tmp_path)
+    assert "--only 11_searchain" in displayed[1].data
     monkeypatch.setenv("IRCOT_BATCH", "1")
     annotate_box.references_box(parameters, "ada", tmp_path)
-    assert len(shown) == 2
+    assert len(displayed) == 2
 
 
 def test_nobody_has_judged():
-    question = Question("q", "Where?", ("Oslo",), (), "hotpotqa")
-
     class Corpus:
         def find(self, id):
             return Paragraph(id, id.upper(), "text")
 
+    question = Question("q", "Where?", ("Oslo",), (), "hotpotqa")
     nodes = [Node("Where?", "Oslo", 1, 1, passage="p", mark=1)]
     item = make_item("SearChain", question, "Oslo [1].", nodes, Corpus())
     assert item.sentences == ("Oslo [1].",) and item.facts == 1

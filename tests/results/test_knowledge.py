@@ -9,8 +9,13 @@ from playing import play
 from ircotlib.data import Question
 from ircotlib.datasets.musique import Part, read_parts
 from ircotlib.program import LINE, Generate, Outcome
-from ircotlib.results import knowledge as forms
-from ircotlib.results.knowledge import answer_after, by_form, compare_forms, name_parts
+from ircotlib.results import knowledge
+from ircotlib.results.knowledge import (
+    accuracy_by_form,
+    answer_given_parts,
+    compare_forms,
+    part_ids,
+)
 
 QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", "2hop")
 OF_Q = Part("Who directed F?", "Ada"), Part("Where was Ada born?", "Varn")
@@ -23,9 +28,8 @@ def test_the_answers_before_a_part_are_filled_in(tmp_path):
         {"question": "Who founded #2, not #1?", "answer": "Bel"},
     ]
     row = {"id": "q", "answerable": True, "question_decomposition": steps}
-    other = {"id": "r", "answerable": False}
+    other = {"id": "r", "answerable": False, "question_decomposition": []}
     path = tmp_path / "dev.jsonl"
-    other |= {"question_decomposition": []}
     path.write_text(f"{json.dumps(row)}\n{json.dumps(other)}\n")
     last = Part("Who founded Varn, not Ada?", "Bel")
     assert read_parts(path) == {"q": (*OF_Q, last)}
@@ -39,17 +43,18 @@ def write(question, thoughts):
 
 
 @pytest.mark.parametrize(
-    ("given", "answered", "prompt"),
+    ("given", "answered", "before"),
     [
-        (OF_Q[:1], True, "Q: Who directed F?\nA: Ada\nQ: Where was the director of F born?\nA: "),
-        (OF_Q[:1], False, "Q: Who directed F?\nA: \nQ: Where was the director of F born?\nA: "),
-        ((), True, "Q: Where was the director of F born?\nA: "),
+        (OF_Q[:1], True, "Q: Who directed F?\nA: Ada\n"),
+        (OF_Q[:1], False, "Q: Who directed F?\nA: \n"),
+        ((), True, ""),
     ],
 )
-def test_a_question_below_its_parts(given, answered, prompt):
-    program = answer_after(QUESTION, given, answered, prompts={"solve": write}, max_tokens=9)
+def test_a_question_below_its_parts(given, answered, before):
+    program = answer_given_parts(QUESTION, given, answered, prompts={"solve": write}, max_tokens=9)
     requests, result = play(program, ["Varn"])
-    assert requests == [Generate(prompt, LINE, 9)] and result.answer == "Varn"
+    assert requests == [Generate(f"{before}Q: {QUESTION.text}\nA: ", LINE, 9)]
+    assert result.answer == "Varn"
 
 
 def test_only_what_is_known_is_asked(monkeypatch):
@@ -60,7 +65,7 @@ def test_only_what_is_known_is_asked(monkeypatch):
     bench.tokens = lambda system: {"max_tokens": 5}
     bench.dataset, bench.backends, bench.calls = "musique", (), None
     parts = {"q": OF_Q, "r": OF_Q}
-    names = name_parts(parts)
+    names = part_ids(parts)
     right = {names["q"][0]: False} | dict.fromkeys([names["q"][1], *names["r"]], True)
 
     def run(programs, backends, calls, progress):
@@ -68,11 +73,10 @@ def test_only_what_is_known_is_asked(monkeypatch):
         made = {id: type("P", (), {"answer": answer}) for id, answer in answers.items()}
         return {id: Outcome(id, made[id], ()) for id in programs}, {}
 
-    monkeypatch.setattr(forms, "run", run)
+    monkeypatch.setattr(knowledge, "run", run)
     table = compare_forms(bench, parts, pd.DataFrame({"right": pd.Series(right)}))
-    found = [tuple(row) for row in table[["id", "panel", "i", "right"]].to_numpy()]
-    asked_of_r = [("r", panel, i, False) for panel in "ab" for i in (1, 2)]
-    assert found == [("q", "a", 1, True), *asked_of_r]
-    counted = by_form(table).set_index(["panel", "i"])
+    rows = [tuple(row) for row in table[["id", "panel", "i", "right"]].to_numpy()]
+    assert rows == [("q", "a", 1, True), *(("r", x, i, False) for x in "ab" for i in (1, 2))]
+    counted = accuracy_by_form(table).set_index(["panel", "i"])
     assert tuple(counted.loc[("a", 1), ["accuracy", "n"]]) == (0.5, 2)
     assert compare_forms(bench, {"q": (), "r": ()}, pd.DataFrame({"right": []})).empty

@@ -1,0 +1,170 @@
+"""Conclusions of chains ("Thus, …", "So the answer is …"): each wording with the function that
+decides whether it is true. The claims of FEVER ("Thus, it is …") are not among them.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ircot_laboratory.judge.reading import WORDS, Entities, compile_template, value_of
+from ircot_laboratory.questions.explanations import EXPLANATIONS, MEETING_THOUGHT
+from ircot_laboratory.questions.slots import COUNTRIES, SLOT_THOUGHT
+from ircot_laboratory.questions.verdicts import PLACE, SAME, TIME
+from ircot_laboratory.questions.wording import (
+    AGE,
+    ANSWER,
+    BRIDGE,
+    COMPARISONS,
+    COUNT,
+    EVENTS,
+    INFERENCE,
+    RELATIVES,
+    SAME_THOUGHTS,
+    WHEN,
+)
+from ircot_laboratory.world.encyclopedia import MEMBERS
+from ircotlib.text import normalise_answer
+
+RELATION_OF = {event: relation for relation, event in EVENTS.items()}
+AGE_QUESTION = re.compile(rf"How old was .+ when (?P<work>.+) (?P<event>{WORDS['event']})\?")
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A conclusion to be judged: the words in the fields of its wording, the question and its gold
+    answers, and the world it is about.
+    """
+
+    words: Mapping[str, str]
+    question: str
+    answers: Sequence[str]
+    entities: Entities
+
+    def value(self, subject: str | None, relation: str) -> str | None:
+        return value_of(subject, relation, self.entities)
+
+    def year(self, subject: str | None, relation: str) -> int | None:
+        year = self.value(subject, relation)
+        return int(year) if year else None
+
+
+# whether a conclusion is true; None: it cannot be told, as when it does not belong to the question
+Decide = Callable[[Conclusion], bool | None]
+
+
+def _answers(said: Conclusion) -> bool:
+    return normalise_answer(said.words["answer"]) in map(normalise_answer, said.answers)
+
+
+def _is_first_or_last(
+    said: Conclusion, names: Sequence[str], years: Sequence[int | None]
+) -> bool | None:
+    """Whether x is the one of two names with the earlier or later year."""
+    if None in years or years[0] == years[1]:
+        return None
+    later = any(said.words["when"] == last for _, last in WHEN.values())
+    return sorted(zip(years, names, strict=True))[later][1] == said.words["x"]
+
+
+def _compares(said: Conclusion, relation: str, question: re.Pattern) -> bool | None:
+    """Of the two entities that the question names: which came first or last."""
+    if not (match := question.fullmatch(said.question)):
+        return None
+    names = match["a"], match["b"]
+    return _is_first_or_last(said, names, [said.year(name, relation) for name in names])
+
+
+def _compares_makers(said: Conclusion) -> bool | None:
+    """Of the two works that the question names: whose maker was born first or last."""
+    if not (match := compile_template(BRIDGE.question).fullmatch(said.question)):
+        return None
+    names = match["a"], match["b"]
+    makers = [said.value(name, said.words["role"]) for name in names]
+    return _is_first_or_last(said, names, [said.year(maker, "birth") for maker in makers])
+
+
+def _are_alike(said: Conclusion, relation: str, wanted: bool) -> bool | None:
+    """Whether a and b have the same value of a relation, or (`wanted` is False) have not."""
+    a, b = (said.value(said.words[name], relation) for name in "ab")
+    return None if None in (a, b) else (a == b) == wanted
+
+
+def _born_before(said: Conclusion, wanted: bool) -> bool | None:
+    """Whether x was born before the year of an event of b, or was not."""
+    dated = said.year(said.words["b"], RELATION_OF[said.words["event"]])
+    born = said.year(said.words["x"], "birth")
+    return None if None in (born, dated) else (born < dated) == wanted
+
+
+def _of_country(said: Conclusion, relation: str, field: str) -> bool | None:
+    """Whether people in the city a use or speak what the field names."""
+    country = said.value(said.words["a"], "country")
+    return said.value(country, relation) == said.words[field] if country else None
+
+
+def _in_country(said: Conclusion) -> bool | None:
+    """Whether x is the country of a city that is related to the subject (slots.COUNTRIES)."""
+    relations = [name for name, slot in COUNTRIES.items() if slot == said.words["slot"]]
+    cities = [said.value(said.words["a"], relation) for relation in relations]
+    countries = [said.value(city, "country") for city in cities if city]
+    return said.words["x"] in countries if countries else None
+
+
+def _is_relative(said: Conclusion) -> bool | None:
+    """Whether x is the grandfather, the father-in-law, … of a."""
+    for (first, second), role in RELATIVES.items():
+        if role == said.words["role"]:
+            return said.value(said.value(said.words["a"], first), second) == said.words["x"]
+    return None
+
+
+def _is_age(said: Conclusion) -> bool | None:
+    """Whether x was n years old in the year of the event that the question names."""
+    match = AGE_QUESTION.fullmatch(said.question)
+    year = said.year(match["work"], RELATION_OF[match["event"]]) if match else None
+    if year is None:
+        return None
+    born = said.year(said.words["x"], "birth")
+    return born is not None and year - born == int(said.words["n"])
+
+
+def _are_born_there(said: Conclusion) -> bool | None:
+    """Whether all persons named were born in a place, or this many of the members that the question
+    asks about.
+    """
+    those, city = said.words["those"], said.words["place"]
+    if not (number := re.fullmatch(r"(\d+) of them", those)):
+        names = re.split(r", | and ", those)
+        return all(said.value(name, "birthplace") == city for name in names)
+    if not (match := compile_template(COUNT.question).fullmatch(said.question)):
+        return None
+    members = [said.value(match["a"], role) for role in MEMBERS]
+    return [said.value(name, "birthplace") for name in members].count(city) == int(number[1])
+
+
+def _conclusions() -> dict[re.Pattern, Decide]:
+    """Each wording of a conclusion with what decides whether it is true."""
+    decide: dict[str, Decide] = {ANSWER: _answers, BRIDGE.thought: _compares_makers}
+    for relation, wording in (row for rows in COMPARISONS.values() for row in rows.items()):
+        question = compile_template(wording.question)
+        decide[wording.thought] = partial(_compares, relation=relation, question=question)
+    for were in ("was", "were"):
+        decide[COUNT.thought.replace("{were}", were)] = _are_born_there
+    decide |= {INFERENCE.thought: _is_relative, AGE.thought: _is_age, SLOT_THOUGHT: _in_country}
+    decide[MEETING_THOUGHT] = partial(_are_alike, relation="school", wanted=True)
+    for verdict, wanted in (("yes", True), ("no", False)):  # StrategyQA's, and HotpotQA's
+        decide[SAME_THOUGHTS[verdict]] = partial(_are_alike, relation="country", wanted=wanted)
+        for relation, row in SAME.items():
+            decide[row[verdict]] = partial(_are_alike, relation=relation, wanted=wanted)
+        decide[TIME[verdict]] = partial(_born_before, wanted=wanted)
+        for relation, row in PLACE.items():
+            decide[row[verdict]] = partial(_of_country, relation=relation, field="o")
+    for row in EXPLANATIONS:  # ELI5's questions that ask why
+        if row["conclusion"]:
+            relation = row["facts"].split(".")[-1]
+            decide[row["conclusion"]] = partial(_of_country, relation=relation, field="x")
+    return {compile_template(thought): function for thought, function in decide.items()}
+
+
+CONCLUSIONS = _conclusions()

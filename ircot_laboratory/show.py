@@ -1,0 +1,51 @@
+"""Shows the laboratory: its questions and pages as Markdown, and a box to browse them."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+import ipywidgets
+from IPython.display import Markdown, display
+
+from ircot_laboratory.questions.contexts import gold_passages
+from ircot_laboratory.world.records import Riddle, World
+from ircotlib.text import escape
+
+
+def riddle_as_markdown(riddle: Riddle, world: World) -> str:
+    """A question of the laboratory as Markdown, with its answer, its gold chain, and the paragraphs
+    that state its facts.
+    """
+    head = f"**{escape(riddle.text)}** → {escape(riddle.answer)} ({riddle.dataset}, {riddle.kind})"
+    chain = [f"{n}. {escape(thought.text)}" for n, thought in enumerate(riddle.thoughts, start=1)]
+    gold = [f"- **{escape(p.title)}.** {escape(p.text)}" for p in gold_passages(world, riddle)]
+    return "\n\n".join([head, "\n".join(chain), "\n".join(gold)])
+
+
+def page_as_markdown(title: str, worlds: Mapping[str, World]) -> str:
+    """A page of the laboratory as Markdown, in each data set's version; a bar separates the
+    paragraphs of a page.
+    """
+    texts = {
+        dataset: " | ".join(escape(passage.text) for passage in world.pages[title])
+        for dataset, world in worlds.items()
+    }
+    return "\n".join(f"- *{dataset}*: {text}" for dataset, text in texts.items())
+
+
+def browse_box(names: Sequence[str], describe: Callable[[str], str]) -> None:
+    """Show a box in which to type or pick one of many names, and the Markdown that `describe`
+    returns for it. In a batch run it shows nothing.
+    """
+    if os.environ.get("IRCOT_BATCH"):
+        return
+    options = {"placeholder": "type a part of a name", "layout": {"width": "70%"}}
+    name = ipywidgets.Combobox(options=list(names), ensure_option=True, **options)
+    output = ipywidgets.Output()
+
+    def show(change: dict) -> None:
+        output.clear_output()
+        with output:
+            display(Markdown(describe(change["new"])))
+
+    name.observe(show, names="value")
+    display(ipywidgets.VBox([name, output]))

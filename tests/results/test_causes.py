@@ -1,0 +1,153 @@
+"""Why answers are wrong: every cause, on a question of two facts written by hand, by its facts and
+by its gold paragraphs.
+"""
+
+import pandas as pd
+import pytest
+
+from ircot_laboratory.judge.causes import weigh
+from ircot_laboratory.world.records import Entity, Fact, Riddle, Thought, World
+from ircotlib.data import Paragraph, Question
+from ircotlib.results.causes import CAUSES, cause_of, count_causes, read_attempt, weigh_gold
+from ircotlib.results.facts import Attempt
+
+FILM = Entity("Silent Harbor", "film", "drama", {"director": "Ada Moss", "release": "1950"})
+PERSON = Entity("Ada Moss", "person", "x", {"birthplace": "Varn", "birth": "1910"})
+WORLD = World({entity.name: entity for entity in (FILM, PERSON)}, {})
+FACTS = Fact("Silent Harbor", "director"), Fact("Ada Moss", "birthplace")
+TEXT = "Where was the director of Silent Harbor born?"
+RIDDLE = Riddle("hotpotqa", "bridge", TEXT, "Varn", tuple(Thought("", f) for f in FACTS))
+PAGE = Paragraph("1", "Silent Harbor", "Silent Harbor was directed by Ada Moss.")
+NEXT = Paragraph("2", "Ada Moss", "Ada Moss was born in Varn.")
+SILENT = Paragraph("2", "Ada Moss", "Ada Moss is a cook.")
+FIRST, BORN = "Silent Harbor was directed by Ada Moss.", "Ada Moss was born in Lund."
+ASKS = "Where was Ada Moss born?"
+
+
+def attempt(*steps, answer="Lund", queries=(TEXT,), found=(PAGE,), parsed=True):
+    return Attempt(steps, "\n".join([*steps, answer]), queries, found, parsed)
+
+
+BY_FACTS = {
+    "nothing could be read": (attempt(answer="", parsed=False), "not parsed"),
+    "both facts, another answer": (attempt(FIRST, NEXT.text), "wrong conclusion"),
+    "stops after one step": (attempt(FIRST, answer="Ada Moss"), "wrong decomposition"),
+    "asks for another fact": (attempt(FIRST, "Ada Moss was married to Bel."), CAUSES[3]),
+    "asks of the wrong film": (attempt("Who directed Red Hill?"), "wrong decomposition"),
+    "the second page is missing": (attempt(FIRST, BORN), "not retrieved"),
+    "searched for by its name": (attempt(FIRST, queries=("Ada Moss",)), "not retrieved"),
+    "its page was there": (attempt(FIRST, BORN, found=(PAGE, NEXT)), "misread"),
+    "its page states it not": (attempt(FIRST, BORN, found=(PAGE, SILENT)), "not retrieved"),
+    "never searched": (attempt(FIRST, BORN, queries=(), found=()), "made up"),
+    "searched for the first alone": (attempt(FIRST, BORN, queries=(FIRST,)), "made up"),
+    "a noun phrase in another": (attempt(f"{TEXT} Lund", FIRST), "not retrieved"),
+    "an answer alone, from memory": (attempt(queries=(), found=()), "made up"),
+    "an answer alone, a page missing": (attempt(), "not retrieved"),
+    "an answer alone, both pages": (attempt(found=(PAGE, NEXT)), "misread"),
+}
+
+
+@pytest.mark.parametrize(("tried", "cause"), BY_FACTS.values(), ids=BY_FACTS)
+def test_the_first_rule_that_applies_tells_the_cause(tried, cause):
+    assert cause_of(tried, weigh(tried, RIDDLE, WORLD)) == cause
+
+
+def test_retrieval_misleads_where_the_model_knew():
+    for tried, cause in (
+        (attempt(FIRST, BORN), "misled by retrieval"),
+        (attempt(FIRST, BORN, queries=(), found=()), "made up"),
+    ):
+        assert cause_of(tried, weigh(tried, RIDDLE, WORLD), knew=True) == cause
+    assert {cause for _, cause in BY_FACTS.values()} | {"misled by retrieval"} == set(CAUSES)
+
+
+def test_what_the_main_passage_gives_need_not_be_written():
+    given = Riddle("iirc", "count", TEXT, "Varn", (Thought("", FACTS[1]),), given=FACTS[:1])
+    tried = attempt(BORN, found=(PAGE, NEXT))
+    assert cause_of(tried, weigh(tried, given, WORLD)) == "misread"
+
+
+def line(**fields):
+    nothing = {"answer": "Rome", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
+    return nothing | {"fault": "", "trace": [{"retrieve": TEXT}]} | fields
+
+
+CHAIN = {"thoughts": ["Ada lives in Old Kirk."], "reading": "It is Rome. So the answer is: Rome."}
+SPANS = ['["Rome", "Old Kirk"]', '["Rome", "Oslo"]']
+WHOLE = {"answer": "It is in Old Kirk", "reading": "It is in Old Kirk"}
+BY_GOLD = [
+    ("made up", {"trace": [], "reading": "It is Oslo. So the answer is: Rome."}, "12", ()),
+    ("not retrieved", {"reading": "It is Oslo."}, "Oz", ("g",)),
+    ("misread", {"reading": "It is Oslo."}, "Oz", ()),
+    ("not parsed", {"answer": " The. "}, "Kirk", ("g",)),
+    ("not parsed", WHOLE, "Kirk", ()),
+    ("not parsed", {"answer": "One. Two.", "thoughts": ["One.", "Two."]}, "Kirk", ()),
+    ("misread", {"reading": "Rome", "direct": True}, "Kirk", ()),
+    ("not retrieved", WHOLE | {"direct": True}, "Oslo", ("g",)),
+    ("wrong conclusion", CHAIN, "Kirk", ()),
+    ("wrong conclusion", CHAIN, "Kirk", ("g",)),
+    ("wrong conclusion", {"reading": "KIRK! It is: Rome"}, "Kirk", ()),
+    ("misread", CHAIN | {"thoughts": ["It is Kirkville."]}, "Kirk", ()),
+    ("misread", CHAIN, "yes", ()),
+    ("wrong conclusion", CHAIN, SPANS[0], ()),
+    ("misread", CHAIN, SPANS[1], ()),
+    ("misread", {"reading": "It is Oslo."}, "Oz", None),  # no gold paragraph, so none is missed
+]
+
+
+@pytest.mark.parametrize(("cause", "fields", "gold", "missed"), BY_GOLD)
+def test_without_facts_gold_answers_and_paragraphs_tell_the_cause(cause, fields, gold, missed):
+    row = line(**fields)
+    found = [PAGE] if row["trace"] else []
+    tried = read_attempt(row, found, unmarked=not row.get("direct"))
+    needed = () if missed is None else ("1", *missed)
+    question = Question("q", TEXT, ("Somewhere", gold), needed, "musique")
+    assert cause_of(tried, weigh_gold(tried, question)) == cause
+
+
+def test_attempts_are_read_from_chains_transcripts_and_nodes():
+    chain = read_attempt(line(answer="Lund", reading=f"{FIRST} {BORN} The answer is Lund."))
+    assert chain.steps == (FIRST, BORN) and chain.parsed and "answer is Lund" in chain.text
+    trace = [{"retrieve": "Ada Moss", "k": 1, "found": ["2"]}, {"generate": "x"}]
+    lines = ["Thought 1: I search Ada Moss.", "Action 1: Search[Ada Moss]"]
+    lines += ["Observation 1: Ada Moss was born in Varn.", "Action 2: Finish[Lund]"]
+    acted = read_attempt(line(thoughts=lines, trace=trace), [NEXT])
+    assert acted.steps == ("I search Ada Moss.", "Search[Ada Moss]")
+    assert acted.queries == ("Ada Moss",) and acted.paragraphs == (NEXT,)
+    assert "Varn" not in acted.text
+    called = f"{FIRST} [WikiSearch(Ada Moss)→ Ada Moss was born in Varn.] {BORN}"
+    assert "Varn" not in read_attempt(line(reading=called)).text
+    node = {"query": ASKS, "answer": "Varn", "round": 1, "number": 1, "mark": 1}
+    node |= {"passage": "2", "found": "Lund", "feedback": "verification"}
+    nodes = [node, node | {"mark": 0, "query": "Who?"}]
+    chained = read_attempt(line(nodes=nodes, thoughts=[NEXT.text], reading=BORN))
+    assert chained.steps == (f"{ASKS} Lund", BORN) and "Varn" not in chained.text
+
+
+@pytest.mark.parametrize(
+    ("parsed", "fields"),
+    [
+        (False, {"answer": BORN, "reading": BORN, "fault": "no answer in the chain"}),
+        (False, {"answer": BORN, "thoughts": [FIRST, BORN], "reading": f"Thought 2: {BORN}"}),
+        (True, {"answer": "Lund", "reading": f"{BORN} The answer is Lund.", "fault": "in 1 of 5"}),
+        (True, {"answer": "Lund", "reading": "Lund", "fault": ""}),
+        (False, {"answer": ""}),
+    ],
+)
+def test_an_answer_that_is_all_that_was_written_could_not_be_read(parsed, fields):
+    assert read_attempt(line(**{"fault": "no answer"} | fields)).parsed == parsed
+
+
+def test_causes_are_counted_of_all_answers_in_the_order_of_the_records():
+    causes = {"IRCoT QA": ("", "made up", "made up", "misread"), "NoR QA": ("made up",)}
+    runs = [pd.DataFrame({"cause": each, "system": name}) for name, each in causes.items()]
+    named = {"profile": "mini", "dataset": "hotpotqa", "model": "m", "metric": "f1"}
+    runs = [run.assign(**named) for run in runs]
+    returns_paragraphs = runs[0].assign(system="OneR", metric="recall")
+    table = count_causes([*runs, returns_paragraphs])
+    assert list(table["cause"]) == [*CAUSES, *CAUSES]
+    assert list(table["answers"]) == [1] * 7 + [4] * 7 and set(table["system"][:7]) == {"NoR QA"}
+    assert list(table["n"]) == [0] * 6 + [1] + [0] * 5 + [1, 2]
+    assert list(table["share"])[-2:] == [25, 50]
+    with pytest.raises(ValueError, match="only runs that return paragraphs"):
+        count_causes([returns_paragraphs])

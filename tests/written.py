@@ -1,0 +1,25 @@
+"""Run folders written by hand."""
+
+import json
+
+import pandas as pd
+
+NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
+NOTHING |= {"fault": "", "trace": []}
+
+
+def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=()):
+    """Write a run on the first questions of a bench: fields of predictions.jsonl, recall and F1."""
+    folder.mkdir(parents=True)
+    about = {"experiment": "by_hand", "dataset": opened.dataset, "part": "test", "system": system}
+    about |= {"setting": dict(setting), "metric": "f1", "shown": None, "grid_of": ""}
+    about |= {"parameters": opened.parameters.model_dump(mode="json"), "questions": len(lines)}
+    (folder / "run.json").write_text(json.dumps(about))
+    questions = opened.test[: len(lines)]
+    rows = [{"id": q.id} | NOTHING | line for q, line in zip(questions, lines, strict=True)]
+    (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = pd.DataFrame(scores, columns=["recall", "f1"])
+    table.insert(0, "kind", [question.kind for question in questions])
+    table.insert(0, "id", [question.id for question in questions])
+    table.to_csv(folder / "scores.csv", index=False)
+    return folder
