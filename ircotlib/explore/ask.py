@@ -3,7 +3,7 @@ from Python.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ircotlib.data import Question
