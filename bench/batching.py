@@ -17,7 +17,7 @@ import pandas as pd
 
 from ircotlib.data import Prediction, Question
 from ircotlib.files.options import new_parser
-from ircotlib.generation.local import LocalModel, open_model
+from ircotlib.generation.local import LocalModel
 from ircotlib.generation.prefixes import Prefixes
 from ircotlib.parameters import read_parameters
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
@@ -86,7 +86,7 @@ def measure(bench: Bench, program: str, build: Build, ways: dict) -> pd.DataFram
 
 def forgetful(name: str) -> LocalModel:
     """A model whose prefix cache is emptied after each batch."""
-    model = open_model(name)
+    model = LocalModel(name)
     answer, limit = model.answer, model.prefixes.limit
 
     def answer_and_forget(requests):
@@ -103,7 +103,7 @@ def measure_batching() -> pd.DataFrame:
     p = read_parameters("mini", {"model": name, "dev": 0, "test": questions})
     bench = open_bench(p, DATASET, "bench")
     build = program_of(bench, all_systems()[SYSTEM], k=K, m=M)
-    make_model = partial(open_model, name)
+    make_model = partial(LocalModel, name)
     ways = {"full batches": (make_model, questions), "one at a time": (make_model, 1)}
     return measure(bench, SYSTEM, build, ways)
 
@@ -121,9 +121,9 @@ def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
         "a growing transcript": lambda question: transcript(question, prompt=prompt),
     }
     ways = {
-        "nothing read twice": (partial(open_model, name), questions),
+        "nothing read twice": (partial(LocalModel, name), questions),
         "what a batch shares read once": (partial(forgetful, name), questions),
-        "every prompt read whole": (partial(open_model, name, kept_tokens=0), questions),
+        "every prompt read whole": (partial(LocalModel, name, kept_tokens=0), questions),
     }
     return [measure(bench, program, build, ways) for program, build in programs.items()]
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.data import Paragraph
-from ircotlib.extraction.reader import Reader, open_reader
+from ircotlib.extraction.extractor import Extractor
 from ircotlib.files.options import new_parser
 from ircotlib.files.paths import MODELS
 from ircotlib.program import Extract, Extracted
@@ -33,7 +33,7 @@ FOUND = {True: "BM25's first, gold", False: "BM25's first, another"}
 COLUMNS = ["pairs", "measure", "threshold", "value", "n"]
 
 
-def read(reader: Reader, pairs: Sequence[tuple[str, Paragraph]]) -> list[Extracted]:
+def read(reader: Extractor, pairs: Sequence[tuple[str, Paragraph]]) -> list[Extracted]:
     """What the reader extracts for each pair of query and paragraph, in their order."""
     requests = [Extract(query, paragraph) for query, paragraph in pairs]
     return [reader.decode(reply) for _, reply in sorted(reader.answer(requests))]
@@ -60,7 +60,7 @@ def search(book: Encyclopedia, examples: Sequence[Example]) -> list[tuple[str, P
     return [(one.query, first, first.text == one.passage.text) for one, first in firsts]
 
 
-def measure(reader: Reader, books: Sequence[Encyclopedia], facts: int) -> pd.DataFrame:
+def measure(reader: Extractor, books: Sequence[Encyclopedia], facts: int) -> pd.DataFrame:
     """A table with COLUMNS; values are shares, 0 to 1: of the answers found in gold paragraphs; how
     well each threshold of confidence separates paragraphs; and how many paragraphs of each kind are
     above CONFIDENCE.
@@ -78,7 +78,7 @@ def measure(reader: Reader, books: Sequence[Encyclopedia], facts: int) -> pd.Dat
 
 
 def measure_search(
-    reader: Reader, books: Sequence[Encyclopedia], examples: Sequence[Example]
+    reader: Extractor, books: Sequence[Encyclopedia], examples: Sequence[Example]
 ) -> list[tuple]:
     """The same measures for the first paragraph that BM25 finds, which SearChain reads."""
     asked = [one for one in examples if one.kind == GOLD]
@@ -137,7 +137,7 @@ def draw(table: pd.DataFrame):
 
 
 def main(folder: Path = MODELS / "mini-reader") -> None:
-    table = measure(open_reader(folder), open_books(SEED, SIZE), FACTS)
+    table = measure(Extractor(folder), open_books(SEED, SIZE), FACTS)
     table["value"] = (100 * table["value"]).round(2)
     print(table[~table["measure"].isin(["precision", "recall", "F1"])].to_string(index=False))
     save_figure(draw(table), table, "reader_confidence")

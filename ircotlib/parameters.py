@@ -53,7 +53,7 @@ def _different(values: list) -> list:
 
 
 def _addresses(server: str) -> str:
-    from ircotlib.generation.addresses import read_addresses
+    from ircotlib.generation.endpoints import read_addresses
 
     return ",".join(read_addresses(server)) if server else ""
 

@@ -22,19 +22,18 @@ def read_spans(
     model: DPRReader, batch: Sequence[tuple[list[int], int]], longest: int
 ) -> Iterator[tuple[tuple[int, int] | None, float]]:
     """Yield the best span and the relevance logit for each row of a batch. A row: its token ids and
-    the place of the first token of its text. A span: its first and last token, counted from that
-    place; None if there is no text.
+    the index of the first token of its text. A span: its first and last token, counted from there;
+    None if there is no text.
     """
     if not batch:
         return
     rows = [torch.tensor(ids) for ids, _ in batch]
-    inputs = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(model.device)
+    inputs = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(model.device)  # B, T
     lengths = torch.tensor([len(ids) for ids, _ in batch], device=model.device)
     mask = (torch.arange(inputs.shape[1], device=model.device) < lengths[:, None]).long()
     out = model(input_ids=inputs, attention_mask=mask, return_dict=True)
-    starts, ends, confidence = (
-        one.float().cpu() for one in (out.start_logits, out.end_logits, out.relevance_logits)
-    )
+    starts, ends = out.start_logits.float().cpu(), out.end_logits.float().cpu()  # B, T
+    confidence = out.relevance_logits.float().cpu()  # B
     for row, (ids, first) in enumerate(batch):
         text = slice(first, len(ids))
         yield best_span(starts[row, text], ends[row, text], longest), confidence[row].item()

@@ -5,13 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Event
-from typing import NamedTuple
 
-
-class _Ended(NamedTuple):
-    """The end of one iterator, and the error that ended it, if any."""
-
-    error: BaseException | None = None
+ENDED = object()  # an iterator has no more items
 
 
 def cut_batches(
@@ -21,28 +16,28 @@ def cut_batches(
     counts: Sequence[int] | None = None,
     order: Iterable[int] | None = None,
 ) -> list[list[int]]:
-    """The places of all lengths, in batches: as many in each as `rows` and `tokens`, padding
+    """The indices of all lengths, in batches: as many in each as `rows` and `tokens`, padding
     included, allow, and at least one. `counts`: the rows that each takes; None: one each.
-    `order`: the order of the places; None: the shortest first.
+    `order`: the order of the indices; None: the shortest first.
     """
     batches, filled, longest = [], 0, 0
-    for place in sorted(range(len(lengths)), key=lengths.__getitem__) if order is None else order:
-        count = 1 if counts is None else counts[place]
-        filled, longest = filled + count, max(longest, lengths[place])
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__) if order is None else order:
+        count = 1 if counts is None else counts[index]
+        filled, longest = filled + count, max(longest, lengths[index])
         if not batches or filled > rows or filled * longest > tokens:
             batches.append([])
-            filled, longest = count, lengths[place]
-        batches[-1].append(place)
+            filled, longest = count, lengths[index]
+        batches[-1].append(index)
     return batches
 
 
 def close_up(goes_on: Sequence[bool]) -> list[int]:
-    """The places of the rows that go on, in a new order: those at the end take the places of rows
+    """The indices of the rows that go on, in a new order: those at the end take the places of rows
     that have ended, so that few rows move.
     """
     kept = sum(goes_on)
-    last = [place for place in range(kept, len(goes_on)) if goes_on[place]]
-    return [place if goes_on[place] else last.pop() for place in range(kept)]
+    last = [row for row in range(kept, len(goes_on)) if goes_on[row]]
+    return [row if goes_on[row] else last.pop() for row in range(kept)]
 
 
 def count_cores() -> int:
@@ -53,42 +48,32 @@ def count_cores() -> int:
 def side_by_side(works: Iterable[Iterator], threads: int) -> Iterator:
     """Run iterators in parallel, at most `threads` at once, and yield their items as they come.
 
-    An error in one of them is raised here. After an error, and when the caller stops early, the
-    others stop after their current item.
+    After an error in one of them, and when the caller stops early, the others stop after their
+    current item; then the error is raised here.
     """
     works = list(works)
     if threads == 1 or len(works) < 2:
         for work in works:
             yield from work
         return
-    found, stopped = SimpleQueue(), Event()
-    with ThreadPoolExecutor(threads, "batch") as pool:
-        for work in works:
-            pool.submit(_play, work, found, stopped)
+    items, stopped = SimpleQueue(), Event()
+
+    def play(work: Iterator) -> None:
         try:
-            yield from _until_all_ended(found, len(works))
+            while not stopped.is_set() and (item := next(work, ENDED)) is not ENDED:
+                items.put(item)
+        except BaseException:
+            stopped.set()
+            raise
+        finally:
+            items.put(ENDED)
+
+    with ThreadPoolExecutor(threads, "batch") as pool:
+        jobs = [pool.submit(play, work) for work in works]
+        try:
+            for _ in jobs:
+                yield from iter(items.get, ENDED)  # until one of them has ended
         finally:
             stopped.set()
-
-
-def _play(work: Iterator, found: SimpleQueue, stopped: Event) -> None:
-    error = None
-    try:
-        for item in () if stopped.is_set() else work:
-            found.put(item)
-            if stopped.is_set():
-                break
-    except BaseException as raised:
-        error = raised
-    found.put(_Ended(error))
-
-
-def _until_all_ended(found: SimpleQueue, count: int) -> Iterator:
-    while count:
-        item = found.get()
-        if not isinstance(item, _Ended):
-            yield item
-        elif item.error is not None:
-            raise item.error
-        else:
-            count -= 1
+        for job in jobs:
+            job.result()  # raises its error

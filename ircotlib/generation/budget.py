@@ -1,4 +1,4 @@
-"""What a process spends on models behind servers, and the limit at which it stops."""
+"""Prices of models behind servers, what a process spends, and the limit at which it stops."""
 
 import csv
 from collections.abc import Sequence
@@ -78,9 +78,11 @@ class Budget:
         """
         cost = self.price.of(*most) if self.price else 0.0
         with self._changed:
-            self._changed.wait_for(lambda: not self._allows(cost) or self._allows_now(cost))
+            self._changed.wait_for(
+                lambda: not self._allows(cost) or self._allows(cost + self._in_flight)
+            )
             if not self._allows(cost):
-                raise BudgetSpent(self._say())
+                raise BudgetSpent(self._describe())
             self.requests += 1
             self._in_flight += cost
         return cost
@@ -100,16 +102,13 @@ class Budget:
         enough = self.max_requests is None or self.requests < self.max_requests
         return enough and (self.max_cost is None or self.spent + cost <= self.max_cost)
 
-    def _allows_now(self, cost: float) -> bool:
-        return self._allows(cost + self._in_flight)
-
-    def _say(self) -> str:
-        most = [] if self.max_cost is None else [f"max_cost {self.max_cost} USD"]
-        most += [] if self.max_requests is None else [f"max_requests {self.max_requests}"]
+    def _describe(self) -> str:
+        limits = [] if self.max_cost is None else [f"max_cost {self.max_cost} USD"]
+        limits += [] if self.max_requests is None else [f"max_requests {self.max_requests}"]
         spent = in_dollars(self.spent if self.price else None)
         return (
             f"spent {spent} with {self.requests} requests, {self.used.prompt_tokens} tokens read "
-            f"and {self.used.tokens} written; the next might exceed {' or '.join(most)}. All "
+            f"and {self.used.tokens} written; the next might exceed {' or '.join(limits)}. All "
             "replies are kept: run the same command again for a new budget of this size, or raise "
             "it"
         )

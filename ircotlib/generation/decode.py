@@ -31,58 +31,63 @@ def decode(
     prompts: Sequence[Sequence[int]],
     ends: Callable[[int, list[int]], bool],
     choose: Callable[[list[int], torch.Tensor], list[int]] = most_probable,
-    places: Sequence[int] | None = None,
+    sources: Sequence[int] | None = None,
     prefixes: Prefixes | None = None,
 ) -> Iterator[tuple[int, list[int]]]:
     """Continue prompts token by token; when `ends(row, tokens so far)` is true, yield the row and
     its tokens.
 
-    `prompts`: token ids. `places`: the prompt of each row; None: one row per prompt.
-    `choose(rows, logits)`: the next token of each row; logits: rows x vocabulary. `prefixes`: the
+    `prompts`: token ids. `sources`: the prompt of each row; None: one row per prompt.
+    `choose(rows, logits)`: the next token of each row; logits: (rows, vocabulary). `prefixes`: the
     prefix cache, for causal models that `can_reuse` it; it is extended. The other prompts in a
     batch change a text only where two tokens are so nearly equally probable that rounding decides:
     rarely in float32, more often in bfloat16.
     """
-    places = list(range(len(prompts)) if places is None else places)
-    live, written = list(range(len(places))), [[] for _ in places]
     if model.config.is_encoder_decoder:
         decoder = _seq2seq(model, prompts)
     else:
         decoder = causal(model, prompts, Prefixes(0) if prefixes is None else prefixes)
+    # at each step: the rows that go on, and of each of them the row of the logits for its text
+    sources = list(range(len(prompts)) if sources is None else sources)
+    live, written = list(range(len(sources))), [[] for _ in sources]
     logits = next(decoder)
     while True:
-        for row, token in zip(live, choose(live, logits[places]), strict=True):
+        for row, token in zip(live, choose(live, logits[sources]), strict=True):
             written[row].append(token)
         ended = {row for row in live if ends(row, written[row])}
         yield from ((row, written[row]) for row in sorted(ended))
+        # rows that ended leave: if all were computed to the end, IRCoT would take 1.5 times as long
         going = close_up([row not in ended for row in live])
-        places, live = [places[at] for at in going], [live[at] for at in going]
+        sources, live = [sources[index] for index in going], [live[index] for index in going]
         if not live:
             return
-        logits = decoder.send((places, [written[row][-1] for row in live]))
-        places = list(range(len(live)))
+        logits = decoder.send((sources, [written[row][-1] for row in live]))
+        sources = list(range(len(live)))
 
 
 def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
     """As causal.causal, for models with an encoder, which reads the prompts."""
-    ids, mask = _padded(model, prompts)
-    encoded = _encoded(model, ids, mask)
-    ids = torch.full_like(ids[:, :1], _start_token(model))
-    cache = None
+    rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
+    ids = pad_sequence(rows, batch_first=True).to(model.device)  # B, T
+    mask = pad_sequence([torch.ones_like(row) for row in rows], True).to(model.device)
+    encoded = _encoded(model, ids, mask)  # B, T, width
+    start = model.generation_config.decoder_start_token_id
+    start = model.config.decoder_start_token_id if start is None else start
+    ids, cache = torch.full_like(ids[:, :1], start), None
     while True:
         source = {"encoder_outputs": BaseModelOutput(encoded), "attention_mask": mask}
         output = model(**source, decoder_input_ids=ids, past_key_values=cache, use_cache=True)
         cache = output.past_key_values
-        places, tokens = yield output.logits[:, -1]
-        if places != list(range(len(ids))):
-            encoded, mask = encoded[places], mask[places]
-            cache.batch_select_indices(torch.tensor(places, device=ids.device))
+        kept, tokens = yield output.logits[:, -1]
+        if kept != list(range(len(ids))):
+            encoded, mask = encoded[kept], mask[kept]
+            cache.batch_select_indices(torch.tensor(kept, device=ids.device))
         ids = torch.tensor(tokens, device=ids.device)[:, None]
 
 
 def _encoded(model, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The encoder's states, rows x longest x width; on a CPU computed a few rows at a time, so that
-    the activations of a layer stay in the processor's cache.
+    """The encoder's states, (B, T, width); on a CPU computed a few rows at a time, so that the
+    activations of a layer stay in the processor's cache.
     """
     encoder, lengths = model.get_encoder(), mask.sum(-1).tolist()
     tokens = ENCODED if ids.device.type == "cpu" else ids.numel()
@@ -90,36 +95,23 @@ def _encoded(model, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     for rows in cut_batches(lengths, len(lengths), tokens):
         longest = max(lengths[row] for row in rows)
         part = {"input_ids": ids[rows, :longest], "attention_mask": mask[rows, :longest]}
-        found = encoder(**part).last_hidden_state
-        states = found.new_zeros(*ids.shape, found.shape[-1]) if states is None else states
-        states[rows, :longest] = found
+        encoded = encoder(**part).last_hidden_state
+        states = encoded.new_zeros(*ids.shape, encoded.shape[-1]) if states is None else states
+        states[rows, :longest] = encoded
     return states
-
-
-def _padded(model, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and mask, each rows x longest prompt; the padding is masked."""
-    rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
-    ids = pad_sequence(rows, batch_first=True)
-    mask = pad_sequence([torch.ones_like(row) for row in rows], True)
-    return ids.to(model.device), mask.to(model.device)
-
-
-def _start_token(model) -> int:
-    start = model.generation_config.decoder_start_token_id
-    return model.config.decoder_start_token_id if start is None else start
 
 
 def keep_bias(encoder) -> None:
     """Make a T5's encoder compute its position bias only once: it depends only on distances, so the
-    bias of a shorter text is a corner of that of a longer one.
+    bias of a shorter text is a corner of that of a longer one (1.03 times as fast).
     """
     attention = encoder.block[0].layer[0].SelfAttention
     make, kept = attention.compute_bias, []
 
-    def corner(queries: int, keys: int, **how) -> torch.Tensor:
+    def corner(queries: int, keys: int, **options) -> torch.Tensor:
         bias = kept[0] if kept else None  # another thread may replace it at any time
         if bias is None or bias.shape[-1] < keys:
-            bias = make(keys, keys, **how).contiguous()
+            bias = make(keys, keys, **options).contiguous()
             kept[:] = [bias]
         return bias[:, :, :queries, :keys]
 
@@ -129,11 +121,12 @@ def keep_bias(encoder) -> None:
 def row_by_row_attention(
     module, query, key, value, lengths, *, scaling=None, position_bias=None, **_
 ) -> tuple[torch.Tensor, None]:
-    """Attention of a T5 encoder, computed row by row and without padding.
+    """Attention of a T5 encoder, computed row by row and without padding: 1.4 times as fast, with
+    `_encoded` 2.2 times. query, key, value: (B, H, T, D); the result: (B, T, H, D).
 
-    The result is that of "sdpa", which adds bias and mask in every layer, in a matrix of rows x
-    heads x longest x longest; in a small model on a CPU, that takes more time than everything else.
-    The bias alone is one matrix for all rows. `lengths`: tokens in each row; None: no padding.
+    The result is that of "sdpa", which adds bias and mask in every layer, in a matrix (B, H, T, T);
+    in a small model on a CPU, that takes more time than everything else. The bias alone is one
+    matrix (1, H, T, T) for all rows. `lengths`: tokens in each row; None: no padding.
     """
     if position_bias.stride(-1) != 1:  # otherwise attention takes twice as long
         position_bias = position_bias.contiguous()
@@ -146,10 +139,10 @@ def row_by_row_attention(
     for row, length in enumerate(lengths.tolist()):
         own = slice(row, row + 1), slice(None), slice(length)
         bias = position_bias[:, :, :length, :length]
-        found = scaled_dot_product_attention(
+        attended = scaled_dot_product_attention(
             query[own], key[own], value[own], attn_mask=bias, scale=scaling
         )
-        states[row, :length] = found[0].transpose(0, 1)
+        states[row, :length] = attended[0].transpose(0, 1)
     return states, None
 
 

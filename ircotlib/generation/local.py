@@ -5,25 +5,21 @@ torch and transformers are imported only when a reply must be computed.
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
-from pathlib import Path
 
-from ircotlib.files.paths import resolve
+from ircotlib.files.models import CONFIG, TOKENIZER, find_folder, hash_files
 from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
-from ircotlib.generation.folder import (
-    CONFIG,
-    TOKENIZER,
+from ircotlib.generation.config import (
     count_parameters,
-    find_folder,
-    hash_files,
     is_encoder_decoder,
     read_limit,
     read_vocabulary,
 )
 from ircotlib.generation.prefixes import Prefixes
 from ircotlib.generation.replies import (
-    Asked,
+    Request,
     Written,
     check,
     check_prompt,
@@ -32,8 +28,8 @@ from ircotlib.generation.replies import (
     write_reply,
 )
 from ircotlib.generation.tokens import Tokens
-from ircotlib.program import LINE, Generate, Sample, Sampled, Stop
-from ircotlib.text import SENTENCES, STOP_CHARACTERS, cut, stop_end
+from ircotlib.program import Generate, Sample, Sampled
+from ircotlib.text import cut, stop_end
 
 # raised when a change here, in decode.py, in draws.py or of sentence_end makes the same model reply
 # differently; the second is for models whose sentences end only when the next token is known
@@ -41,66 +37,46 @@ DECODER_VERSION, LOOKING_AHEAD = 1, 2
 DTYPES = ("float32", "bfloat16", "float16")
 
 
-def open_model(
-    name_or_path: str | Path,
-    *,
-    device: str | None = None,
-    dtype: str = "float32",
-    batch_tokens: int = 32_768,
-    batch_rows: int = 128,
-    kept_tokens: int = 32_768,
-    revision: str | None = None,
-) -> "LocalModel":
-    """Open a T5 or a causal model: a folder written by save_pretrained (also relative to the
-    repository), or a name on the Hugging Face hub (downloaded once).
-
-    `device`: None is the GPU if there is one. `dtype`: float32, bfloat16 or float16. `revision`:
-    branch, tag or commit on the hub. `batch_tokens`, `batch_rows`: the size of a batch, in prompt
-    tokens, padding included, and in prompts; a longer prompt is read alone. The defaults suit small
-    models on a CPU. On a GPU, raise both until it is busy, and lower `batch_tokens` if its memory
-    runs out. With a small T5 on a CPU, each core answers its own batch. `kept_tokens`: the size of
-    a causal model's prefix cache; it takes as much memory as a batch of that many tokens. The
-    weights are read at the first request that is not in the call cache. Raises FileNotFoundError if
-    there is no such model, and ValueError for an unknown dtype or damaged files.
-    """
-    if dtype not in DTYPES:
-        raise ValueError(f"found dtype {dtype!r}, expected one of {', '.join(DTYPES)}")
-    needed = CONFIG, TOKENIZER  # without the second, transformers guesses the tokenizer's class
-    folder = find_folder(resolve(str(name_or_path)), revision, needed=needed)
-    sizes = batch_tokens, batch_rows, kept_tokens
-    return LocalModel(str(name_or_path), folder, device, dtype, *sizes)
-
-
+@dataclass(eq=False, kw_only=True)
 class LocalModel:
-    """A model on this machine that answers Generate and Sample; `open_model` makes it.
+    """A T5 or a causal model on this machine, a backend of Generate and Sample.
 
-    `name`: as given to `open_model`. `device`, `batch_tokens`, `batch_rows` and `kept_tokens` are
-    not part of the fingerprint.
+    `name`: a folder written by save_pretrained (also relative to the repository), or a name on the
+    Hugging Face hub (downloaded once). `revision`: branch, tag or commit there. `dtype`: float32,
+    bfloat16 or float16. `device`: None is the GPU if there is one. `batch_tokens`, `batch_rows`:
+    the size of a batch, in prompt tokens, padding included, and in prompts; a longer prompt is read
+    alone. The defaults suit small models on a CPU. On a GPU, raise both until it is busy, and lower
+    `batch_tokens` if its memory runs out. With a small T5 on a CPU, each core answers its own
+    batch. `kept_tokens`: the size of a causal model's prefix cache; it takes as much memory as a
+    batch of that many tokens. The fingerprint depends on the files and the dtype only.
+
+    The weights are read at the first request that is not in the call cache. Raises
+    FileNotFoundError if there is no such model, and ValueError for an unknown dtype or damaged
+    files.
     """
 
     answers = Generate, Sample
+    name: str = field(kw_only=False)
+    device: str | None = None
+    dtype: str = "float32"
+    batch_tokens: int = 32_768
+    batch_rows: int = 128
+    kept_tokens: int = 32_768
+    revision: str | None = None
 
-    def __init__(
-        self,
-        name: str,
-        folder: Path,
-        device: str | None,
-        dtype: str,
-        batch_tokens: int,
-        batch_rows: int,
-        kept_tokens: int,
-    ):
-        self.name, self.folder, self.device, self.dtype = name, folder, device, dtype
-        self.batch_tokens, self.batch_rows = batch_tokens, batch_rows
-        self.prefixes = Prefixes(kept_tokens)
-        self.is_encoder_decoder = is_encoder_decoder(folder)
-        self.tokens = Tokens(folder)
+    def __post_init__(self):
+        self.name = str(self.name)
+        if self.dtype not in DTYPES:
+            raise ValueError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
+        needed = CONFIG, TOKENIZER  # without the second, transformers guesses the tokenizer's class
+        self.folder = find_folder(self.name, self.revision, needed=needed)
+        self.prefixes = Prefixes(self.kept_tokens)
+        self.is_encoder_decoder = is_encoder_decoder(self.folder)
+        self.tokens = Tokens(self.folder)
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
-        self.fingerprint = hash_files(folder, version, dtype)
-        self._counted: dict[bytes, int] = {}  # the lengths of texts, by their hashes
+        self.fingerprint = hash_files(self.folder, version, self.dtype)
+        self._lengths: dict[bytes, int] = {}  # in tokens, of texts, by their hashes
         self._prompts: dict[object, list[int]] = {}  # the tokens of waiting prompts
-        # any token may begin with a space, which its text alone need not have
-        self._shown = cache(lambda token: frozenset(self.tokens.decode([token]) + " "))
 
     @cached_property
     def model(self):
@@ -133,9 +109,9 @@ class LocalModel:
         prompt.
         """
         content = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
-        if content not in self._counted:
-            self._counted[content] = len(self.tokens.encode(text, special=False))
-        return self._counted[content]
+        if content not in self._lengths:
+            self._lengths[content] = len(self.tokens.encode(text, special=False))
+        return self._lengths[content]
 
     @cached_property
     def threads(self) -> int:
@@ -146,14 +122,14 @@ class LocalModel:
 
         return count_cores() if self.is_encoder_decoder and is_small(self.model) else 1
 
-    def take(self, requests: Sequence[Asked]) -> list[int]:
-        """The places of the next batches, one batch per thread: the prompts with the fewest tokens
+    def take(self, requests: Sequence[Request]) -> list[int]:
+        """The indices of the next batches, one batch per thread: the prompts with the fewest tokens
         to read.
         """
-        return [place for batch in self._cut(requests)[: self.threads] for place in batch]
+        return [index for batch in self._cut(requests)[: self.threads] for index in batch]
 
-    def answer(self, requests: Sequence[Asked]) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the place of each request and its reply as soon as that is complete; all requests
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | ValueError]]:
+        """Yield the index of each request and its reply as soon as that is complete; all requests
         are of one class.
 
         A reply is JSON: text, prompt_tokens and tokens (all that were computed, including those
@@ -165,112 +141,89 @@ class LocalModel:
         max_tokens, n or temperature makes no sense.
         """
         self.limit  # noqa: B018  an unreadable configuration is raised, as it is no request's fault
-        faults = {place: self._fault(request) for place, request in enumerate(requests)}
-        yield from ((place, fault) for place, fault in faults.items() if fault)
-        waiting = [place for place, fault in faults.items() if not fault]
+        faults = {index: self._fault(request) for index, request in enumerate(requests)}
+        yield from ((index, fault) for index, fault in faults.items() if fault)
+        waiting = [index for index, fault in faults.items() if not fault]
         while waiting:
-            batches = self._cut([requests[place] for place in waiting])[: self.threads]
+            batches = self._cut([requests[index] for index in waiting])[: self.threads]
             batches = [{waiting[at]: requests[waiting[at]] for at in batch} for batch in batches]
             yield from side_by_side(map(self._answer_batch, batches), self.threads)
-            waiting = [place for place in waiting if not any(place in batch for batch in batches)]
-
-    def _cut(self, requests: Sequence[Asked]) -> list[list[int]]:
-        """The places of requests in batches, those with the fewest tokens to read first. A prompt
-        with n samples counts as n rows, and no batch is larger than one thread's share of them.
-        """
-        lengths = [self._lengths(request) for request in requests]
-        counts = [max(1, count_rows(request)) for request in requests]
-        rows = min(self.batch_rows, -(-sum(counts) // self.threads))
-        order = sorted(range(len(requests)), key=lengths.__getitem__)
-        return cut_batches([whole for _, whole in lengths], rows, self.batch_tokens, counts, order)
+            waiting = [index for index in waiting if not any(index in batch for batch in batches)]
 
     def decode(self, reply: str) -> str | tuple[Sampled, ...]:
         """The text of a reply, stripped; for a Sample, its samples in order."""
         return read_reply(reply)
 
-    def _answer_batch(self, batch: dict[int, Asked]) -> Iterator[tuple[int, str]]:
-        """Yield the place and the reply of each request in a batch."""
+    def _cut(self, requests: Sequence[Request]) -> list[list[int]]:
+        """The indices of requests in batches, those with the fewest tokens to read first. A prompt
+        with n samples counts as n rows, and no batch is larger than one thread's share of them.
+        """
+        unread, whole = [], []  # zeros for a prompt with a fault, which `answer` then reports
+        for request in requests:
+            try:
+                prompt = self._encode(request)
+            except ValueError:
+                prompt = []
+            whole.append(len(prompt))
+            unread.append(len(prompt) - self.prefixes.known(prompt))
+        counts = [max(1, count_rows(request)) for request in requests]
+        rows = min(self.batch_rows, -(-sum(counts) // self.threads))
+        order = sorted(range(len(requests)), key=lambda index: (unread[index], whole[index]))
+        return cut_batches(whole, rows, self.batch_tokens, counts, order)
+
+    def _answer_batch(self, batch: dict[int, Request]) -> Iterator[tuple[int, str]]:
+        """Yield the index and the reply of each request in a batch."""
         from ircotlib.generation.decode import decode, most_probable
         from ircotlib.generation.draws import draws_of
 
-        at, requests = list(batch), list(batch.values())
-        prompts = [self._encoded(request) for request in requests]
+        indices, requests = list(batch), list(batch.values())
+        prompts = [self._encode(request) for request in requests]
         for request in requests:
             self._prompts.pop(request.prompt, None)
-        places = [place for place, one in enumerate(requests) for _ in range(count_rows(one))]
-        rows, ended = [requests[place] for place in places], [[] for _ in requests]
+        # of each row, one for every text: the position of its request
+        sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
         draws = draws_of(requests) if isinstance(requests[0], Sample) else None
-        choose = draws or most_probable
-        how = self._ends(rows), choose, places, self.prefixes
-        for row, tokens in decode(self.model, prompts, *how):
-            place, text = places[row], cut(self.tokens.decode(tokens), rows[row].stop)
+        ends = self._ends([requests[at] for at in sources])
+        texts = decode(self.model, prompts, ends, draws or most_probable, sources, self.prefixes)
+        written: list[dict[int, Written]] = [{} for _ in requests]  # by row
+        for row, tokens in texts:
+            at = sources[row]
+            text = cut(self.tokens.decode(tokens), requests[at].stop)
             mean = draws and draws.log_probabilities[row] / len(tokens)
-            ended[place].append((row, Written(text, mean, len(tokens))))
-            if len(ended[place]) == count_rows(rows[row]):
-                written = [one for _, one in sorted(ended[place])]
-                yield at[place], write_reply(rows[row], len(prompts[place]), written)
+            written[at][row] = Written(text, mean, len(tokens))
+            if len(written[at]) == count_rows(requests[at]):
+                rows = [one for _, one in sorted(written[at].items())]
+                yield indices[at], write_reply(requests[at], len(prompts[at]), rows)
 
-    def _ends(self, requests: Sequence[Asked]) -> Callable[[int, list[int]], bool]:
+    def _ends(self, requests: Sequence[Request]) -> Callable[[int, list[int]], bool]:
         """Whether a row has ended, asked once after each of its tokens."""
-        begun, last = set(), {request.stop: _last_characters(request.stop) for request in requests}
+        last = self.model.generation_config.eos_token_id
+        last = self.tokenizer.eos_token_id if last is None else last
+        last = last if isinstance(last, list) else [last]
 
         def ends(row: int, written: list[int]) -> bool:
             request = requests[row]
-            if written[-1] in self._end_tokens or len(written) >= request.max_tokens:
+            if written[-1] in last or len(written) >= request.max_tokens:
                 return True
-            # the text is decoded only after a token that may complete a stop
-            if row not in begun and last[request.stop].isdisjoint(self._shown(written[-1])):
-                return False
-            if request.stop in SENTENCES:  # whose end a later token may decide
-                begun.add(row)
-            return self._stops(written, request.stop)
+            text, by_word = self.tokens.decode(written), self.tokens.by_word
+            return stop_end(text, request.stop, complete=False, by_word=by_word) is not None
 
         return ends
 
-    def _stops(self, written: list[int], stop: str | tuple[str, ...]) -> bool:
-        text = self.tokens.decode(written)
-        return stop_end(text, stop, complete=False, by_word=self.tokens.by_word) is not None
-
-    @cached_property
-    def _end_tokens(self) -> frozenset[int]:
-        end = self.model.generation_config.eos_token_id
-        end = self.tokenizer.eos_token_id if end is None else end
-        return frozenset(end if isinstance(end, list) else [end])
-
-    def _encoded(self, request: Asked) -> list[int]:
+    def _encode(self, request: Request) -> list[int]:
+        """The tokens of a prompt, kept until it is answered."""
         if request.prompt not in self._prompts:
             self._prompts[request.prompt] = self.tokens.encode_prompt(request.prompt)
         return self._prompts[request.prompt]
 
-    def _lengths(self, request: Asked) -> tuple[int, int]:
-        """The number of tokens of a prompt that must still be read, and of all its tokens; zeros if
-        the prompt has a fault, which `answer` then reports.
-        """
-        try:
-            prompt = self._encoded(request)
-        except ValueError:
-            return 0, 0
-        return len(prompt) - self.prefixes.known(prompt), len(prompt)
-
-    def _fault(self, request: Asked) -> ValueError | None:
+    def _fault(self, request: Request) -> ValueError | None:
         """The reason why this request cannot be answered, if there is one."""
+        most = inf if self.limit is None else self.limit
         try:
-            self._check(request)
+            check(request)
+            most -= 0 if self.is_encoder_decoder else request.max_tokens
+            tokens = self._encode(request)
+            check_prompt(self.name, request, tokens, read_vocabulary(self.folder), most)
         except ValueError as fault:
             self._prompts.pop(request.prompt, None)
             return fault
-
-    def _check(self, request: Asked) -> None:
-        check(request)
-        written = 0 if self.is_encoder_decoder else request.max_tokens
-        most = inf if self.limit is None else self.limit - written
-        known = read_vocabulary(self.folder)
-        check_prompt(self.name, request, self._encoded(request), known, most)
-
-
-def _last_characters(stop: Stop) -> frozenset[str]:
-    """Characters of which the token that completes a stop has one; the replacement character stands
-    for a part of any other.
-    """
-    marks = STOP_CHARACTERS if stop in SENTENCES else "\n" if stop == LINE else stop or ()
-    return frozenset(mark[-1] for mark in marks) | {"\ufffd"}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ircotlib.program import Generate, Sample, Sampled
 from ircotlib.text import check_stop
 
-Asked = Generate | Sample
+Request = Generate | Sample
 
 
 class Written(NamedTuple):
@@ -21,16 +21,16 @@ class Written(NamedTuple):
     tokens: int
 
 
-def count_rows(request: Asked) -> int:
+def count_rows(request: Request) -> int:
     """How many texts a request asks for."""
     return request.n if isinstance(request, Sample) else 1
 
 
-def check(request: Asked) -> None:
+def check(request: Request) -> None:
     """Raise ValueError unless stop, max_tokens, n and temperature make sense; TypeError for any
     other request.
     """
-    if not isinstance(request, Asked):
+    if not isinstance(request, Request):
         raise TypeError(f"found a {type(request).__name__}, expected a Generate or a Sample")
     check_stop(request.stop)
     if request.max_tokens < 1:
@@ -38,12 +38,12 @@ def check(request: Asked) -> None:
     if isinstance(request, Sample) and request.n < 1:
         raise ValueError(f"found n {request.n}, expected at least 1 sample")
     if isinstance(request, Sample) and not 0 < request.temperature < inf:
-        found = f"found temperature {request.temperature}, expected a number above 0"
-        raise ValueError(f"{found}; for the most probable text use Generate")
+        reason = f"found temperature {request.temperature}, expected a number above 0"
+        raise ValueError(f"{reason}; for the most probable text use Generate")
 
 
 def check_prompt(
-    name: str, request: Asked, tokens: Sequence[int], vocabulary: float, most: float
+    name: str, request: Request, tokens: Sequence[int], vocabulary: float, most: float
 ) -> None:
     """Raise ValueError for a prompt without a token, with a token outside the vocabulary, or with
     more than `most` tokens, which the model can read before it writes.
@@ -51,8 +51,8 @@ def check_prompt(
     if not tokens:
         raise ValueError("found a prompt without a token, expected at least one")
     if (largest := max(tokens)) >= vocabulary:
-        found = f"{name}: found the token {largest} in a prompt, expected one below {vocabulary}"
-        raise ValueError(f"{found}: is the tokenizer from another model?")
+        reason = f"{name}: found the token {largest} in a prompt, expected one below {vocabulary}"
+        raise ValueError(f"{reason}: is the tokenizer from another model?")
     if len(tokens) > most:
         raise ValueError(
             f"{name} reads at most {most} tokens before its reply, found a prompt of"
@@ -61,17 +61,19 @@ def check_prompt(
         )
 
 
-def write_reply(request: Asked, prompt_tokens: int, rows: Sequence[Written]) -> str:
+def write_reply(request: Request, prompt_tokens: int, rows: Sequence[Written]) -> str:
     """The reply as JSON: "text" (for a Sample, "samples": pairs of text and mean log-probability),
     "prompt_tokens", and "tokens", the number computed for all texts.
     """
     samples = [(row.text, row.log_probability) for row in rows]
-    said = {"samples": samples} if isinstance(request, Sample) else {"text": rows[0].text}
-    said |= {"prompt_tokens": prompt_tokens, "tokens": sum(row.tokens for row in rows)}
-    return json.dumps(said, ensure_ascii=False)
+    content = {"samples": samples} if isinstance(request, Sample) else {"text": rows[0].text}
+    content |= {"prompt_tokens": prompt_tokens, "tokens": sum(row.tokens for row in rows)}
+    return json.dumps(content, ensure_ascii=False)
 
 
 def read_reply(reply: str) -> str | tuple[Sampled, ...]:
     """The text of a reply; for a Sample, its samples in order."""
-    said = json.loads(reply)
-    return tuple(Sampled(*pair) for pair in said["samples"]) if "samples" in said else said["text"]
+    content = json.loads(reply)
+    if "samples" in content:
+        return tuple(Sampled(*pair) for pair in content["samples"])
+    return content["text"]

@@ -13,21 +13,22 @@ from functools import cached_property
 from math import nan
 from threading import Event
 
-from ircotlib.generation.addresses import Addresses, Patience, Refused, read_addresses
-from ircotlib.generation.asking import (
-    Asked,
+from ircotlib.generation.budget import Budget, BudgetSpent, Usage
+from ircotlib.generation.endpoints import Endpoints, Patience, read_addresses
+from ircotlib.generation.protocol import (
+    Completion,
+    PromptText,
+    RequestRefused,
     drop_demonstrations,
-    is_too_long,
     leave_out,
-    unknown_field,
+    read_texts,
+    read_usage,
     write_prompt,
     write_stop,
 )
-from ircotlib.generation.budget import Budget, BudgetSpent, Usage
-from ircotlib.generation.replies import read_reply
-from ircotlib.generation.served import Written, mean_log_probability, read_texts, read_usage
+from ircotlib.generation.replies import Request, check, read_reply
 from ircotlib.program import Generate, Sample, Sampled
-from ircotlib.text import check_stop, cut, without_echo
+from ircotlib.text import cut, without_echo
 
 VERSION = 1  # raised when a change here or in text.py makes the same server reply differently
 BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
@@ -64,19 +65,19 @@ class ServerModel:
         self.fingerprint = hashlib.blake2b(about.encode(), digest_size=16).hexdigest()
         self._left_out: frozenset[str] = frozenset()  # fields that the server does not accept
         self._one_by_one = False  # the server has ignored n
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
 
     @cached_property
-    def addresses(self) -> Addresses:
+    def endpoints(self) -> Endpoints:
         """The addresses of the model, with clients that are made at first use."""
-        return Addresses(self.urls, self.patience, self.budget)
+        return Endpoints(self.urls, self.patience, self.budget)
 
     def count_tokens(self, text: str) -> int:
         """An estimate with a margin, at 3 bytes per token: the model's tokenizer is not here."""
         return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
-    def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
-        """Yield the place of each request and its reply as soon as it comes.
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | Exception]]:
+        """Yield the index of each request and its reply as soon as it comes.
 
         A reply is JSON: text (for a Sample, samples: pairs of text and mean log-probability);
         prompt_tokens and tokens as counted by the server, or `estimated` if it does not count;
@@ -86,141 +87,143 @@ class ServerModel:
         or LookupError no more requests are sent; the replies in flight are yielded, then the error
         is raised.
         """
-        over, _ = Event(), self.addresses  # made once, before the threads
-        with ThreadPoolExecutor(self.in_flight) as pool:
-            places = {pool.submit(self._work, one, over): at for at, one in enumerate(requests)}
+        self.endpoints  # noqa: B018  made once, before the threads
+        stopped = Event()
+
+        def work(request: Request) -> str | None:
+            """The reply; None if requests are no longer sent."""
             try:
-                yield from _as_they_come(places)
+                return None if stopped.is_set() else self._answer(request)
+            except ENDING:
+                stopped.set()
+                raise
+
+        with ThreadPoolExecutor(self.in_flight) as pool:
+            jobs = {pool.submit(work, request): index for index, request in enumerate(requests)}
+            try:
+                yield from _as_they_come(jobs)
             except KeyboardInterrupt:  # requests in flight are already paid for
-                over.set()
-                yield from _as_they_come(places)
+                stopped.set()
+                yield from _as_they_come(jobs)
                 raise
             finally:
-                over.set()
+                stopped.set()
 
     def decode(self, reply: str) -> str | tuple[Sampled, ...]:
         """The text of a reply; for a Sample, its samples in order."""
         return read_reply(reply)
 
-    def _work(self, request: Generate | Sample, over: Event) -> str | None:
-        """The reply to a request; None if requests are no longer sent."""
-        try:
-            return None if over.is_set() else self._answer(request)
-        except ENDING:
-            over.set()
-            raise
-
-    def _answer(self, request: Generate | Sample) -> str:
-        check_stop(request.stop)
-        if request.max_tokens < 1:
-            raise ValueError(f"found max_tokens {request.max_tokens}, expected at least 1")
+    def _answer(self, request: Request) -> str:
+        check(request)
         reply = self._sample(request) if isinstance(request, Sample) else self._generate(request)
         # half of a surrogate pair becomes the replacement character
         text = json.dumps(reply, ensure_ascii=False).encode("utf-16", "surrogatepass")
         return text.decode("utf-16", "replace")
 
     def _generate(self, request: Generate) -> dict:
-        asked = {"max_tokens": request.max_tokens, "temperature": 0}
+        options = {"max_tokens": request.max_tokens, "temperature": 0}
         stop = write_stop(request.stop)
-        [written, *_], about = self._ask(request.prompt, asked | stop)
+        [written, *_], counts = self._complete(request.prompt, options | stop)
         text = self._keep(written, request)
         if stop and not text and self.chat and not written.text.startswith("\n") and written.text:
             # "A:" or a fence, then the stop: the answer is on the next lines
-            [written, *_], more = self._ask(request.prompt, asked)
-            text, about = self._keep(written, request), _add(about, more)
-        return {"text": text} | about
+            [written, *_], more = self._complete(request.prompt, options)
+            text, counts = self._keep(written, request), _add(counts, more)
+        return {"text": text} | counts
 
     def _sample(self, request: Sample) -> dict:
         """n texts, requested one by one from a server that ignores n."""
-        asked = {"max_tokens": request.max_tokens, "temperature": request.temperature}
-        asked |= {"logprobs": True if self.chat else 1} | write_stop(request.stop)
-        samples, about = [], {}
+        options = {"max_tokens": request.max_tokens, "temperature": request.temperature}
+        options |= {"logprobs": True if self.chat else 1} | write_stop(request.stop)
+        samples, counts = [], {}
         while (missing := request.n - len(samples)) > 0:
             n = 1 if self._one_by_one else missing
-            found, more = self._ask(request.prompt, asked | ({"n": n} if n > 1 else {}))
-            self._one_by_one |= len(found) < n
-            about = _add(about, more)
-            for written in found[:n]:
+            texts, more = self._complete(request.prompt, options | ({"n": n} if n > 1 else {}))
+            self._one_by_one |= len(texts) < n
+            counts = _add(counts, more)
+            for written in texts[:n]:
                 text = self._keep(written, request)
-                samples.append((text, mean_log_probability(written, text)))
-        return {"samples": samples} | about
+                samples.append((text, written.mean_log_probability(text)))
+        return {"samples": samples} | counts
 
-    def _keep(self, written: Written, request: Generate | Sample) -> str:
+    def _keep(self, written: Completion, request: Request) -> str:
         """The part of a text that is kept, by the same rule as in every backend."""
         prompt, text = request.prompt, written.text
         if self.chat:
             text = without_echo(text, prompt if isinstance(prompt, str) else prompt[-1].text)
         return cut(text, request.stop)
 
-    def _ask(self, prompt: Asked, asked: Mapping) -> tuple[list[Written], dict]:
+    def _complete(self, prompt: PromptText, options: Mapping) -> tuple[list[Completion], dict]:
         """The texts of one reply, and its counts of tokens. If the server finds the prompt too
         long, it is asked once more with about half of it.
         """
         try:
-            return self._ask_once(prompt, asked)
-        except Refused as refused:
-            shorter, dropped = drop_demonstrations(prompt)
-            if not is_too_long(refused):
+            return self._complete_whole(prompt, options)
+        except RequestRefused as refusal:
+            if not refusal.is_too_long():
                 raise
+            shorter, dropped = drop_demonstrations(prompt)
             advice = f"set context_tokens to less than {self.count_tokens(_text(prompt))}"
             if not dropped:
-                raise ValueError(f"{refused}; no demonstration to drop: {advice}") from refused
-            self._say_once("too long", f"{refused}; asked with fewer demonstrations: {advice}")
+                raise ValueError(f"{refusal}; no demonstration to drop: {advice}") from refusal
+            self._report_once("length", f"{refusal}; asked with fewer demonstrations: {advice}")
         try:
-            texts, about = self._ask_once(shorter, asked)
-        except Refused as refused:
-            raise ValueError(f"{refused}, without {dropped} demonstrations: {advice}") from refused
-        return texts, about | {"dropped": dropped}
+            texts, counts = self._complete_whole(shorter, options)
+        except RequestRefused as refusal:
+            raise ValueError(f"{refusal}, without {dropped} demonstrations: {advice}") from refusal
+        return texts, counts | {"dropped": dropped}
 
-    def _ask_once(self, prompt: Asked, asked: Mapping) -> tuple[list[Written], dict]:
-        """As _ask, but with the whole prompt; fields that the server does not accept are left
+    def _complete_whole(
+        self, prompt: PromptText, options: Mapping
+    ) -> tuple[list[Completion], dict]:
+        """As _complete, but with the whole prompt; fields that the server does not accept are left
         out.
         """
-        endpoint, body = write_prompt(prompt, self.chat)
+        path, body = write_prompt(prompt, self.chat)
         body |= {"model": self.name}
-        most = Usage(self.count_tokens(_text(prompt)), asked.get("n", 1) * asked["max_tokens"])
+        most = Usage(self.count_tokens(_text(prompt)), options.get("n", 1) * options["max_tokens"])
         while True:
             left_out = self._left_out
             try:
-                reply = self.addresses.ask(endpoint, body | leave_out(asked, left_out), most)
+                reply = self.endpoints.ask(path, body | leave_out(options, left_out), most)
                 break
-            except Refused as refused:
-                field = unknown_field(refused, asked)
-                if is_too_long(refused) or field is None or field in left_out:
+            except RequestRefused as refusal:
+                field = refusal.unsupported(options)
+                if refusal.is_too_long() or field is None or field in left_out:
                     raise
                 self._left_out |= {field}
-                self._say_once(field, f"{self.name} is asked without {field}, because {refused}")
+                self._report_once(field, f"{self.name} is asked without {field}, because {refusal}")
         texts, used = read_texts(reply), read_usage(reply)
         if used is not None:
             return texts, used._asdict()
-        written = sum(self.count_tokens(one.text) for one in texts)
+        written = sum(self.count_tokens(text.text) for text in texts)
         return texts, {"prompt_tokens": most.prompt_tokens, "tokens": written, "estimated": True}
 
-    def _say_once(self, kind: str, text: str) -> None:
-        if kind not in self._said:
-            self._said.add(kind)
+    def _report_once(self, kind: str, text: str) -> None:
+        if kind not in self._reported:
+            self._reported.add(kind)
             print(text, file=sys.stderr, flush=True)
 
 
-def _as_they_come(places: Mapping[Future, int]) -> Iterator[tuple[int, str | Exception]]:
+def _as_they_come(jobs: Mapping[Future, int]) -> Iterator[tuple[int, str | Exception]]:
     """Yield the replies to all requests that were sent; at the end, raise the error that stopped
     the others, if any.
     """
-    ended = None
-    for future in as_completed(places):
-        error = future.exception()
+    ending = None
+    for job in as_completed(jobs):
+        error = job.exception()
         if isinstance(error, ENDING):
-            ended = ended or error
-        elif error or future.result() is not None:
-            yield places[future], error or future.result()
-    if ended is not None:
-        raise ended
+            ending = ending or error
+        elif error or job.result() is not None:
+            yield jobs[job], error or job.result()
+    if ending is not None:
+        raise ending
 
 
-def _text(prompt: Asked) -> str:
+def _text(prompt: PromptText) -> str:
     return prompt if isinstance(prompt, str) else "\n".join(message.text for message in prompt)
 
 
-def _add(about: dict, more: dict) -> dict:
+def _add(counts: dict, more: dict) -> dict:
     """The counts of two replies, added up."""
-    return about | more | {name: about.get(name, 0) + more[name] for name in Usage._fields}
+    return counts | more | {name: counts.get(name, 0) + more[name] for name in Usage._fields}

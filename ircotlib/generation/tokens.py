@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from ircotlib.generation.folder import CONFIG, PLAIN, TOKENIZER, files, read_json, told
+from ircotlib.files.models import CONFIG, TOKENIZER, list_files, naming_file, read_json
+from ircotlib.generation.config import PLAIN
 from ircotlib.program import Message
 
 CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")  # one class under its two names
@@ -27,7 +28,7 @@ class Tokens:
         """The tokenizer as transformers reads it, read when first used."""
         from transformers import AutoTokenizer
 
-        with told(self.folder, "a tokenizer"):
+        with naming_file(self.folder, "a tokenizer"):
             tokenizer = AutoTokenizer.from_pretrained(self.folder)
             tokenizer("a")  # missing parts cause an error only now
         return tokenizer
@@ -55,26 +56,23 @@ class Tokens:
                 f"{self.folder.name}: found a prompt of {len(prompt)} messages, but the tokenizer "
                 "has no chat template; give the prompt as one text, or take a chat model"
             )
-        return self.encode(self._render(prompt), special=False)
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """The text of tokens, without special ones."""
-        return (self._plain or self.tokenizer).decode(tokens, skip_special_tokens=True)
-
-    def _render(self, messages: tuple[Message, ...]) -> str:
         from jinja2 import TemplateError
 
-        chat = [{"role": message.role, "content": message.text} for message in messages]
+        chat = [{"role": message.role, "content": message.text} for message in prompt]
+        options = {"add_generation_prompt": True, "tokenize": False}
         try:
-            return self.tokenizer.apply_chat_template(
-                chat, add_generation_prompt=True, tokenize=False
-            )
+            text = self.tokenizer.apply_chat_template(chat, **options)
         except TemplateError as error:
-            roles = ", ".join(message.role for message in messages)
+            roles = ", ".join(message.role for message in prompt)
             raise ValueError(
                 f"{self.folder.name}: found messages of {roles}, which the chat template refuses "
                 f"({error}); give messages that it accepts"
             ) from error
+        return self.encode(text, special=False)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens, without special ones."""
+        return (self._plain or self.tokenizer).decode(tokens, skip_special_tokens=True)
 
 
 def _read_plain(folder: Path) -> Tokenizer | None:
@@ -84,11 +82,11 @@ def _read_plain(folder: Path) -> Tokenizer | None:
         about.get("tokenizer_class") not in CLASSES
         or read_json(folder, CONFIG).get("model_type") not in PLAIN
         or set(about) - HARMLESS - set(SPECIAL)
-        or files(folder, "special_tokens_map.json", "added_tokens.json")
-        or not files(folder, "tokenizer.json")
+        or list_files(folder, "special_tokens_map.json", "added_tokens.json")
+        or not list_files(folder, "tokenizer.json")
     ):
         return None
-    with told(folder / "tokenizer.json", "a tokenizer"):
+    with naming_file(folder / "tokenizer.json", "a tokenizer"):
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.encode("a")  # missing parts cause an error only now
     added = {token.content for token in tokenizer.get_added_tokens_decoder().values()}

@@ -7,9 +7,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging
 
+from ircotlib.files.models import REMEDY, naming_file
+
 # this import also registers the encoder's attention, "row_by_row"
 from ircotlib.generation.decode import keep_bias
-from ircotlib.generation.folder import AGAIN, told
 
 # parameters; in smaller models, a second core makes a batch a fifth faster on an idle machine, and
 # halves its speed on a busy one
@@ -39,11 +40,19 @@ def read_whole(
     Raises ValueError if weights are missing, superfluous, of another shape, infinite or NaN.
     Superfluous weights whose names match the pattern `unused` are ignored.
     """
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     model, info = _read(kind, folder, dtype)
-    _check(folder, info, unused)
-    _check_numbers(folder, model)
-    model = model.to(device).eval()
+    misfits = _list_misfits(info, unused)
+    if misfits:
+        raise ValueError(
+            f"{folder}: found weights that do not fit config.json ({'; '.join(misfits[:3])}; "
+            f"{len(misfits)} in all), expected exactly those of the model; {REMEDY}"
+        )
+    # with such weights, a model replies "" to every prompt
+    wrong = [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
+    if wrong:
+        reason = f"found weights that are infinite or NaN ({wrong[0]}; {len(wrong)} in all)"
+        raise ValueError(f"{folder}: {reason}, expected finite numbers; {REMEDY}")
+    model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
     if is_small(model):
         torch.set_num_threads(1)
     return model
@@ -55,44 +64,24 @@ def is_small(model) -> bool:
 
 
 def _read(kind: type, folder: Path, dtype: torch.dtype) -> tuple:
-    """The model, and transformers' report on the weights it found."""
+    """The model, and transformers' report on the weights in its files."""
+    options = {"dtype": dtype, "use_safetensors": any(folder.glob("*.safetensors"))}
+    options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
     verbosity = logging.get_verbosity()
     logging.disable_progress_bar()
-    logging.set_verbosity_error()  # _check reports what is wrong with the weights
+    logging.set_verbosity_error()  # read_whole says what is wrong with the weights
     try:
-        with told(folder, "a model"):
-            return kind.from_pretrained(
-                folder,
-                dtype=dtype,
-                use_safetensors=any(folder.glob("*.safetensors")),
-                ignore_mismatched_sizes=True,
-                output_loading_info=True,
-            )
+        with naming_file(folder, "a model"):
+            return kind.from_pretrained(folder, **options)
     finally:
         logging.set_verbosity(verbosity)
 
 
-def _check(folder: Path, info: dict, unused: str) -> None:
-    """Raise ValueError for weights that do not fit; tied weights may be stored only once."""
+def _list_misfits(info: dict, unused: str) -> list[str]:
+    """Weights that do not fit; tied weights may be stored only once."""
     misfits = [f"missing: {name}" for name in sorted(info["missing_keys"])]
     superfluous = [name for name in sorted(info["unexpected_keys"]) if not re.search(unused, name)]
     misfits += [f"unexpected: {name}" for name in superfluous]
-    misfits += [
-        f"of another shape: {name} {list(found)}, not {list(expected)}"
-        for name, found, expected in sorted(info["mismatched_keys"])
-    ]
-    if misfits:
-        raise ValueError(
-            f"{folder}: found weights that do not fit config.json ({'; '.join(misfits[:3])}; "
-            f"{len(misfits)} in all), expected exactly those of the model; {AGAIN}"
-        )
-
-
-def _check_numbers(folder: Path, model) -> None:
-    """Raise ValueError for weights that are infinite or NaN: such a model replies "" to every
-    prompt.
-    """
-    wrong = [name for name, one in model.named_parameters() if not torch.isfinite(one).all()]
-    if wrong:
-        found = f"found weights that are infinite or NaN ({wrong[0]}; {len(wrong)} in all)"
-        raise ValueError(f"{folder}: {found}, expected finite numbers; {AGAIN}")
+    for name, stored, expected in sorted(info["mismatched_keys"]):
+        misfits.append(f"of another shape: {name} {list(stored)}, not {list(expected)}")
+    return misfits

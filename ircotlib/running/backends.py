@@ -64,9 +64,9 @@ def open_model(p: Parameters) -> object:
 
 @cache
 def _model(name: str, dtype: str) -> object:
-    from ircotlib.generation import local
+    from ircotlib.generation.local import LocalModel
 
-    return local.open_model(name, dtype=dtype)
+    return LocalModel(name, dtype=dtype)
 
 
 @cache
@@ -84,6 +84,6 @@ def open_reading(extractor: str, duplicates: str) -> tuple[object, object]:
     queries. Neither is loaded or downloaded before its first request.
     """
     from ircotlib.extraction.duplicates import open_duplicates
-    from ircotlib.extraction.reader import open_reader
+    from ircotlib.extraction.extractor import Extractor
 
-    return open_reader(extractor) if extractor else None, open_duplicates(duplicates)
+    return Extractor(extractor) if extractor else None, open_duplicates(duplicates)

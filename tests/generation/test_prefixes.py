@@ -7,29 +7,16 @@ from collections import Counter
 import pytest
 import torch
 from asking import ask
-from transformers import (
-    BloomConfig,
-    BloomForCausalLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    GPTNeoXConfig,
-    GPTNeoXForCausalLM,
-    LlamaConfig,
-    LlamaForCausalLM,
-    MambaConfig,
-    MambaForCausalLM,
-    MistralConfig,
-    MistralForCausalLM,
-)
+from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.cache_utils import DynamicLayer
 
 from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
 from ircotlib.generation import causal
 from ircotlib.generation.batches import close_up
-from ircotlib.generation.causal import Growing, can_branch, can_reuse
+from ircotlib.generation.causal import GrowingLayer, can_branch, can_reuse
 from ircotlib.generation.decode import decode, most_probable
-from ircotlib.generation.local import open_model
+from ircotlib.generation.local import LocalModel
 from ircotlib.generation.prefixes import BLOCK, PASS, Prefixes
 from ircotlib.program import SENTENCE, Generate, Sample
 from ircotlib.prompting.prompt import GPT3
@@ -47,43 +34,44 @@ def prompts():
     return ["".join([*shown, example.prompt]) for _, example in tests[2:]]
 
 
-def columns_read(local):
-    """A list to which each forward pass adds the number of tokens read, including padding."""
-    read = []
+def note_shapes(model):
+    """A list to which each forward pass adds the shape of what it reads, padding included."""
+    shapes = []
+    model.register_forward_pre_hook(
+        lambda module, _, given: shapes.append(given["input_ids"].shape), with_kwargs=True
+    )
+    return shapes
 
-    def note(module, _, given):
-        rows, columns = given["input_ids"].shape
-        read.append(rows * columns if columns > 1 else 0)
 
-    local.model.register_forward_pre_hook(note, with_kwargs=True)
-    return read
+def count_read(shapes):
+    return sum(rows * columns for rows, columns in shapes if columns > 1)
 
 
 def test_texts_are_those_of_prompts_read_whole(prompts):
     requests = [Generate(prompt, SENTENCE, 12) for prompt in prompts]
-    whole, kept = open_model(CAUSAL, kept_tokens=0), open_model(CAUSAL)
-    small = open_model(CAUSAL, kept_tokens=500, batch_rows=7)
-    read_whole, read = columns_read(whole), columns_read(kept)
+    whole, kept = LocalModel(CAUSAL, kept_tokens=0), LocalModel(CAUSAL)
+    small = LocalModel(CAUSAL, kept_tokens=500, batch_rows=7)
+    shapes_whole, shapes = note_shapes(whole.model), note_shapes(kept.model)
     expected = ask(whole, requests)
     assert ask(kept, requests) == expected and ask(small, requests[:30]) == expected[:30]
     assert len(prompts) == 104 and len(set(expected)) > 60
-    assert sum(read) < 0.6 * sum(read_whole)
+    assert count_read(shapes) < 0.6 * count_read(shapes_whole)
     assert len(whole.prefixes) == 0 < len(small.prefixes) <= 500 < len(kept.prefixes) <= 32_768
     # a step on, the prompt grown at its end by what was written and found
     grown = [
         Generate(f"{prompt} {whole.decode(reply)} {prompt[-150:]}", SENTENCE, 12)
         for prompt, reply in zip(prompts[:20], expected)
     ]
-    read.clear()
-    assert ask(kept, grown) == ask(whole, grown)
-    assert (
-        0 < sum(read) < 0.4 * sum(json.loads(reply)["prompt_tokens"] for reply in ask(kept, grown))
-    )
+    shapes.clear()
+    replies = ask(kept, grown)
+    assert replies == ask(whole, grown)
+    lengths = [json.loads(reply)["prompt_tokens"] for reply in replies]
+    assert 0 < count_read(shapes) < 0.4 * sum(lengths)
 
 
 def test_samples_are_those_of_prompts_read_whole(prompts):
     requests = [Sample(prompt, 3, 1.0, SENTENCE, 8) for prompt in prompts[:6]]
-    kept, whole = open_model(CAUSAL), open_model(CAUSAL, kept_tokens=0)
+    kept, whole = LocalModel(CAUSAL), LocalModel(CAUSAL, kept_tokens=0)
     for again in range(2):  # the second time all is known
         for one, other in zip(ask(kept, requests), ask(whole, requests), strict=True):
             (texts, logs), (others, other_logs) = (zip(*kept.decode(r)) for r in (one, other))
@@ -92,36 +80,45 @@ def test_samples_are_those_of_prompts_read_whole(prompts):
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 99}
 ROTARY = SMALL | {"intermediate_size": 64}
-MODELS_ = {
-    "gpt_neox": lambda: GPTNeoXForCausalLM(GPTNeoXConfig(**ROTARY)),
-    "llama": lambda: LlamaForCausalLM(LlamaConfig(**ROTARY, num_key_value_heads=2)),
-    "gpt2": lambda: GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=99)),
-    "bloom": lambda: BloomForCausalLM(
-        BloomConfig(hidden_size=32, n_layer=2, n_head=4, vocab_size=99)
-    ),
+FEW_HEADS = ROTARY | {"num_key_value_heads": 2}
+SIZES = {
+    "gpt_neox": ROTARY,
+    "llama": FEW_HEADS,
+    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99},
+    "bloom": {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99},
 }
 ROTARY_KINDS = "gpt_neox", "llama"
 
 
-def write(model, prompts, prefixes, places=None):
-    """Write two to eight tokens in each row; also return the logits of each step by row."""
-    logits = {row: [] for row in range(len(places or prompts))}
+def make(kind, **sizes):
+    config = AutoConfig.for_model(kind, **(sizes or SIZES[kind]))
+    return AutoModelForCausalLM.from_config(config).eval()
 
-    def choose(rows, found):
-        for row, one in zip(rows, found, strict=True):
-            logits[row].append(one)
-        return most_probable(rows, found)
+
+def check_logits(logits, others):
+    for row in logits:
+        torch.testing.assert_close(logits[row], others[row], rtol=1e-4, atol=1e-5)
+
+
+def write(model, prompts, prefixes, sources=None):
+    """Write two to eight tokens in each row; also return the logits of each step by row."""
+    logits = {row: [] for row in range(len(sources or prompts))}
+
+    def choose(rows, step):
+        for row, values in zip(rows, step, strict=True):
+            logits[row].append(values)
+        return most_probable(rows, step)
 
     def ends(row, written):
         return len(written) == 2 + row % 7
 
-    return dict(decode(model, prompts, ends, choose, places, prefixes)), logits
+    return dict(decode(model, prompts, ends, choose, sources, prefixes)), logits
 
 
-@pytest.mark.parametrize("kind", MODELS_)
+@pytest.mark.parametrize("kind", SIZES)
 def test_logits_are_those_of_prompts_read_whole(kind):
     torch.manual_seed(0)
-    model, rng = MODELS_[kind]().eval(), random.Random(1)
+    model, rng = make(kind), random.Random(1)
     assert can_reuse(model)
 
     def tokens(count):
@@ -132,57 +129,47 @@ def test_logits_are_those_of_prompts_read_whole(kind):
     first = [branch + tokens(rng.randint(1, 60)) for branch in branches * 3] + [branches[0]]
     second = [prompt + tokens(rng.randint(0, 30)) for prompt in first] + [tokens(300)]
     for prompts in (first, second, second[::-1], [start], [start[:16]], [start[:1], start[:33]]):
-        (written, logits), (expected, others) = (
-            write(model, prompts, known) for known in (prefixes, Prefixes(0))
-        )
+        written, logits = write(model, prompts, prefixes)
+        expected, others = write(model, prompts, Prefixes(0))
         assert written == expected
-        for row in logits:
-            torch.testing.assert_close(logits[row], others[row], rtol=1e-4, atol=1e-5)
+        check_logits(logits, others)
     assert 0 < len(prefixes) <= 2_000
 
 
-@pytest.mark.parametrize("kind", MODELS_)
+@pytest.mark.parametrize("kind", SIZES)
 def test_texts_of_one_prompt_share_its_row(kind, monkeypatch):
     torch.manual_seed(0)
-    model, rng, shapes = MODELS_[kind]().eval(), random.Random(1), []
-    model.register_forward_pre_hook(
-        lambda module, _, given: shapes.append(given["input_ids"].shape), with_kwargs=True
-    )
+    model, rng = make(kind), random.Random(1)
+    shapes = note_shapes(model)
     prompts = [[rng.randrange(99) for _ in range(length)] for length in (40, 7, 90, 3)]
-    places = [0, 0, 0, 2, 2, 1] * 14 + [3]  # more texts than a cache has spare room for
-    branched, logits = write(model, prompts, Prefixes(0), places)
+    sources = [0, 0, 0, 2, 2, 1] * 14 + [3]  # more texts than a cache has spare room for
+    branched, logits = write(model, prompts, Prefixes(0), sources)
     going = [[row for row in logits if len(logits[row]) > step] for step in range(1, 8)]
-    live = [Counter(places[row] for row in rows) for rows in going]
+    live = [Counter(sources[row] for row in rows) for rows in going]
     expected = [(len(rows), max(rows.values())) for rows in live]
     if kind not in ROTARY_KINDS:
         expected = [(rows.total(), 1) for rows in live]
     assert can_branch(model) == (kind in ROTARY_KINDS) and shapes[1:] == expected
     monkeypatch.setattr(causal, "can_branch", lambda model: False)
-    written, others = write(model, prompts, Prefixes(0), places)
+    written, others = write(model, prompts, Prefixes(0), sources)
     assert written == branched and shapes[-1][1] == 1
-    for row in logits:
-        torch.testing.assert_close(logits[row], others[row], rtol=1e-4, atol=1e-5)
+    check_logits(logits, others)
 
 
 def test_models_that_forget_or_stretch_their_positions_read_all_again():
-    few = ROTARY | {"num_key_value_heads": 2}
     rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
-    for model in [
-        MistralForCausalLM(MistralConfig(**few, sliding_window=16)),
-        LlamaForCausalLM(LlamaConfig(**few, rope_parameters=rope)),
-        MambaForCausalLM(MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=99)),
-    ]:
-        assert not can_reuse(model)
-    assert can_reuse(MistralForCausalLM(MistralConfig(**few, sliding_window=None)))
+    assert not can_reuse(make("mistral", **FEW_HEADS, sliding_window=16))
+    assert not can_reuse(make("llama", **FEW_HEADS, rope_parameters=rope))
+    assert not can_reuse(make("mamba", hidden_size=32, num_hidden_layers=2, vocab_size=99))
+    assert can_reuse(make("mistral", **FEW_HEADS, sliding_window=None))
 
 
 def test_a_model_that_cannot_reuse_keeps_nothing(tmp_path):
-    tokenizer = open_model(CAUSAL).tokenizer
-    few = ROTARY | {"num_key_value_heads": 2, "vocab_size": len(tokenizer)}
-    config = MistralConfig(**few, sliding_window=16)
-    MistralForCausalLM(config).save_pretrained(tmp_path)
+    tokenizer = LocalModel(CAUSAL).tokenizer
+    sizes = FEW_HEADS | {"vocab_size": len(tokenizer), "sliding_window": 16}
+    make("mistral", **sizes).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    local = open_model(tmp_path)
+    local = LocalModel(tmp_path)
     requests = [Generate("Q: Who is the director of the film?\nA:" * n, None, 5) for n in (1, 9)]
     assert all(json.loads(reply)["tokens"] <= 5 for reply in ask(local, requests))
     assert len(local.prefixes) == 0
@@ -201,9 +188,8 @@ def test_blocks_are_found_by_all_that_stands_before_them():
     prefixes, text = Prefixes(1_000), list(range(50))
     prefixes.keep(text, numbers(text))
     assert len(prefixes) == 48
-    assert [prefixes.known(text[:n]) for n in (0, 1, 15, 16, 17, 32, 33, 50)] == [
-        *(0, 0, 0, 15, 16, 31, 32, 48)
-    ]
+    known = [prefixes.known(text[:n]) for n in (0, 1, 15, 16, 17, 32, 33, 50)]
+    assert known == [0, 0, 0, 15, 16, 31, 32, 48]
     assert prefixes.known(text[:20] + [99] + text[21:]) == 16
     assert prefixes.known([99] + text[1:]) == 0
     assert torch.cat(prefixes.find(text, 40)).tolist() == [[at, at] for at in range(48)]
@@ -232,27 +218,19 @@ def test_what_prompts_share_is_read_first_where_it_pays():
     start, prefixes = [1] * 30 * BLOCK, Prefixes(10_000)
     inner = start + [2] * 10 * BLOCK
     rows = [start + [n] for n in range(5, 9)] + [inner + [n] for n in range(5, 8)]
-    assert prefixes.common(rows) == [inner]  # it begins with the other one
+    assert prefixes.shared(rows) == [inner]  # it begins with the other one
     short = [1] * 15 * BLOCK  # too short to be worth a pass
-    assert prefixes.common([[*short, 5], [*short, 6]]) == []
-    assert prefixes.common([[n] * 500 for n in range(9)]) == []
-    assert Prefixes(0).common(rows) == Prefixes(600).common(rows) == []
+    assert prefixes.shared([[*short, 5], [*short, 6]]) == []
+    assert prefixes.shared([[n] * 500 for n in range(9)]) == []
+    assert Prefixes(0).shared(rows) == Prefixes(600).shared(rows) == []
     prefixes.keep(inner, numbers(inner))
-    assert prefixes.common(rows) == []
+    assert prefixes.shared(rows) == []
     twice = [7] * 2 * PASS
-    assert prefixes.common([twice] * 3) == [twice[: 2 * PASS - BLOCK]]
-
-
-def test_prompts_with_much_to_read_are_read_apart_from_those_with_little():
-    prefixes, start = Prefixes(10_000), [1] * 30 * BLOCK
-    prefixes.keep(start, numbers(start))
-    rows = [[9] * 900, start + [2] * 20, [8] * 910, start + [3] * 25, start]
-    assert prefixes.groups(rows) == [[4, 1, 3], [0, 2]]
-    assert Prefixes(0).groups(rows) == [[4, 1, 3, 0, 2]]  # one group, whatever their order
+    assert prefixes.shared([twice] * 3) == [twice[: 2 * PASS - BLOCK]]
 
 
 def test_the_next_batch_is_of_the_prompts_with_the_least_to_read(prompts):
-    local = open_model(CAUSAL, batch_rows=2)
+    local = LocalModel(CAUSAL, batch_rows=2)
     requests = [Generate(prompt, SENTENCE, 2) for prompt in prompts[:4]]
     ask(local, requests[2:3])
     assert local.take(requests)[0] == 2
@@ -265,16 +243,16 @@ def test_rows_that_end_leave_their_places_to_the_last_ones():
     drawn = random.Random(3)
     for _ in range(200):
         goes_on = [drawn.random() < 0.7 for _ in range(drawn.randrange(12))]
-        places = close_up(goes_on)
-        assert sorted(places) == [place for place, on in enumerate(goes_on) if on]
-        assert all(place in (at, *range(len(places), 12)) for at, place in enumerate(places))
+        rows = close_up(goes_on)
+        assert sorted(rows) == [row for row, on in enumerate(goes_on) if on]
+        assert all(row in (at, *range(len(rows), 12)) for at, row in enumerate(rows))
 
 
 def test_a_cache_with_room_keeps_the_rows_that_a_plain_one_keeps():
     states, drawn = torch.rand(2, 9, 2, 70, 4), random.Random(0)
     plain = DynamicLayer()
     plain.update(states[0], states[1])
-    growing = Growing(plain)
+    growing = GrowingLayer(plain)
     for step in range(80):
         rows = len(plain.keys)
         new = torch.rand(2, rows, 2, 1, 4)
@@ -282,8 +260,7 @@ def test_a_cache_with_room_keeps_the_rows_that_a_plain_one_keeps():
             one.update(new[0], new[1])
         assert torch.equal(growing.keys, plain.keys) and torch.equal(growing.values, plain.values)
         if step % 10 == 3:  # some rows end; or, as for samples, rows are drawn anew
-            places = close_up([drawn.random() < 0.8 for _ in range(rows)])
-            kept = places or [0]
+            kept = close_up([drawn.random() < 0.8 for _ in range(rows)]) or [0]
             chosen = torch.tensor(kept if step != 43 else drawn.choices(range(rows), k=9))
             plain.batch_select_indices(chosen)
             growing.batch_select_indices(chosen)

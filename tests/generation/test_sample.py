@@ -5,6 +5,7 @@ read twice. The models are shipped ones.
 import json
 import random
 from collections import Counter
+from math import inf, nan
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
 from ircotlib.generation.decode import decode
 from ircotlib.generation.draws import draws_of
-from ircotlib.generation.local import open_model
+from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, Generate, Sample, Sampled, key
 from ircotlib.prompting.prompt import FLAN_T5, GPT3
 from ircotlib.running.cache import Calls
@@ -28,7 +29,7 @@ STOPS = [SENTENCE, LINE, ("was", "Q:"), None]
 
 @pytest.fixture(scope="module", params=["mini-base", "mini-causal"])
 def local(request):
-    model = open_model(MODELS / request.param)
+    model = LocalModel(MODELS / request.param)
     model.threads = 1  # makes batches equally large on every machine
     return model
 
@@ -59,13 +60,11 @@ def requests_of(prompts):
     ]
 
 
-def check_same(local, found, expected):
+def check_same(local, replies, expected):
     """Check that texts are equal, and log-probabilities too, up to rounding."""
-    for one, other in zip(map(local.decode, found), map(local.decode, expected), strict=True):
-        assert [sample.text for sample in one] == [sample.text for sample in other]
-        assert [s.log_probability for s in one] == pytest.approx(
-            [s.log_probability for s in other], rel=1e-4, abs=1e-5
-        )
+    for reply, other in zip(replies, expected, strict=True):
+        (texts, logs), (others, other_logs) = (zip(*local.decode(each)) for each in (reply, other))
+        assert texts == others and logs == pytest.approx(other_logs, rel=1e-4, abs=1e-5)
 
 
 def test_the_batch_changes_nothing(local, prompts):
@@ -75,7 +74,7 @@ def test_the_batch_changes_nothing(local, prompts):
     order = random.Random(5).sample(range(len(requests)), len(requests))
     shuffled = ask(local, [requests[at] for at in order])
     check_same(local, shuffled, [alone[at] for at in order])
-    small = open_model(local.folder, batch_tokens=2_000, batch_rows=5)
+    small = LocalModel(local.folder, batch_tokens=2_000, batch_rows=5)
     check_same(small, ask(small, requests), alone)
     assert len({sample.text for reply in alone for sample in local.decode(reply)}) > 10
 
@@ -85,7 +84,7 @@ def test_draws_have_the_distribution_of_the_model(local, temperature):
     """The first words of 4000 samples, against softmax(logits / temperature)."""
     prompt = "Q: Who is the director of Silent Harbor?\nA:"
     samples = local.decode(ask_one(local, Sample(prompt, 4000, temperature, None, 1)))
-    found = Counter(sample.text for sample in samples)
+    drawn = Counter(sample.text for sample in samples)
 
     def p_value(temperature):
         logits = logits_of(local, prompt, [])[-1].double()
@@ -93,25 +92,18 @@ def test_draws_have_the_distribution_of_the_model(local, temperature):
         for token, share in enumerate((logits / temperature).softmax(-1).tolist()):
             expected[local.tokens.decode([token]).strip()] += 4000 * share
         common = [text for text, number in expected.items() if number >= 5]
-        counts = [found[text] for text in common], [expected[text] for text in common]
-        return chisquare(*([*of, 4000 - sum(of)] for of in counts)).pvalue  # with all the rare ones
+        counts = [drawn[text] for text in common], [expected[text] for text in common]
+        with_rare = ([*column, 4000 - sum(column)] for column in counts)
+        return chisquare(*with_rare).pvalue
 
-    assert len(found) > 3 and p_value(temperature) > 0.01
+    assert len(drawn) > 3 and p_value(temperature) > 0.01
     assert p_value(temperature * 1.2) < 1e-4
 
 
 def test_log_probabilities_are_those_of_a_plain_pass_over_the_text(local, prompts):
     for request in [Sample(prompts[5], 4, 1.5, None, 12), Sample(prompts[1], 3, 0.6, None, 40)]:
-        rows = [request] * request.n
-        written = dict(
-            decode(
-                local.model,
-                [local.tokens.encode(request.prompt)],
-                local._ends(rows),
-                draws_of([request]),
-                [0] * request.n,
-            )
-        )
+        ids, ends = [local.tokens.encode(request.prompt)], local._ends([request] * request.n)
+        written = dict(decode(local.model, ids, ends, draws_of([request]), [0] * request.n))
         samples = local.decode(ask_one(local, request))
         assert len(samples) == request.n
         for row, sample in enumerate(samples):
@@ -145,7 +137,7 @@ def test_samples_stop_as_generate_does(local, prompts):
 
 
 def test_a_prompt_is_read_once_and_no_row_computed_after_its_end(local, prompts):
-    local, read, passes = open_model(local.folder), [], []  # a model that has read nothing
+    local, read, passes = LocalModel(local.folder), [], []  # a model that has read nothing
     local.threads = 1
     reader = local.model.get_encoder() if local.is_encoder_decoder else local.model
     reader.register_forward_pre_hook(
@@ -171,14 +163,11 @@ def test_a_prompt_counts_in_a_batch_as_often_as_it_is_continued(local):
     requests = [Sample("Q: Who?", n) for n in (3, 4, 2, 30, 1)]
     length = len(local.tokens.encode("Q: Who?"))
 
-    def open_alone(**sizes):
-        model = open_model(local.folder, **sizes)
+    rows, tokens = {"batch_rows": 9}, {"batch_tokens": 7 * length}
+    for sizes, first, taken in ((rows, 0, [0, 1, 2]), (tokens, 0, [0, 1]), (rows, 3, [0])):
+        model = LocalModel(local.folder, **sizes)
         model.threads = 1
-        return model
-
-    assert open_alone(batch_rows=9).take(requests) == [0, 1, 2]
-    assert open_alone(batch_tokens=7 * length).take(requests) == [0, 1]
-    assert open_alone(batch_rows=9).take(requests[3:]) == [0]
+        assert model.take(requests[first:]) == taken
 
 
 def test_samples_are_replayed_without_the_model(local, prompts, tmp_path):
@@ -193,7 +182,7 @@ def test_samples_are_replayed_without_the_model(local, prompts, tmp_path):
             outcomes, counts = run(programs, [model], calls)
         return [outcome.result for outcome in outcomes.values()], counts
 
-    first, second = open_model(local.folder), open_model(local.folder)
+    first, second = LocalModel(local.folder), LocalModel(local.folder)
     (results, counts), (again, recounts) = play(first), play(second)
     assert again == results
     assert all(isinstance(sample, Sampled) for samples, _ in results for sample in samples)
@@ -206,34 +195,25 @@ def test_samples_are_replayed_without_the_model(local, prompts, tmp_path):
 def test_samples_of_other_requests_are_others(local, prompts):
     """Every field of a request counts, and so does a sample's number."""
     request = Sample(prompts[7], 4, 2.0, None, 10)
-    others = [
-        Sample(prompts[7], 5, 2.0, None, 10),
-        Sample(prompts[7], 4, 2.01, None, 10),
-        Sample(prompts[7], 4, 2.0, LINE, 10),
-        Sample(prompts[7], 4, 2.0, None, 11),
-    ]
-    assert len({key(one, "") for one in [request, *others]}) == 5
-    texts = [
-        sample.text for one in ask(local, [request, *others]) for sample in local.decode(one)[:4]
-    ]
-    assert len(texts) == 20 and len(set(texts)) > 14
+    fields = (5, 2.0, None, 10), (4, 2.01, None, 10), (4, 2.0, LINE, 10), (4, 2.0, None, 11)
+    requests = [request, *(Sample(prompts[7], *values) for values in fields)]
+    assert len({key(each, "") for each in requests}) == 5
+    samples = [sample for reply in ask(local, requests) for sample in local.decode(reply)[:4]]
+    assert len(samples) == 20 and len({sample.text for sample in samples}) > 14
 
 
 @pytest.mark.parametrize(
-    ("request_", "message"),
+    ("request_", "named"),
     [
-        (Sample("Q:", 0), "found n 0, expected at least 1 sample"),
-        (Sample("Q:", -3), "found n -3, expected at least 1 sample"),
-        (Sample("Q:", 1, 0.0), "found temperature 0.0, expected a number above 0; for the most"),
-        (Sample("Q:", 1, -1.0), "found temperature -1.0, expected a number above 0"),
-        (Sample("Q:", 1, float("nan")), "found temperature nan, expected a number above 0"),
-        (Sample("Q:", 1, float("inf")), "found temperature inf, expected a number above 0"),
-        (Sample("Q:", 1, 1.0, "word"), "found stop 'word'"),
-        (Sample("Q:", 1, 1.0, None, 0), "found max_tokens 0, expected at least 1"),
+        (Sample("Q:", 0), "n 0"),
+        (Sample("Q:", -3), "n -3"),
+        *((Sample("Q:", 1, t), f"temperature {t}") for t in (0.0, -1.0, inf, nan)),
+        (Sample("Q:", 1, 1.0, "word"), "stop 'word'"),
+        (Sample("Q:", 1, 1.0, None, 0), "max_tokens 0"),
     ],
 )
-def test_samples_that_make_no_sense_cost_only_themselves(local, request_, message):
+def test_samples_that_make_no_sense_cost_only_themselves(local, request_, named):
     assert sorted(local.take([request_, Sample("Q:", 2)])) == [0, 1]
     fault, reply = ask(local, [request_, Sample("Q:", 2, 1.0, None, 3)])
-    assert isinstance(fault, ValueError) and message in str(fault) and "\n" not in str(fault)
+    assert isinstance(fault, ValueError) and named in str(fault) and "\n" not in str(fault)
     assert len(local.decode(reply)) == 2

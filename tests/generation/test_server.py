@@ -16,7 +16,7 @@ pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
 from ircot_laboratory.make import make_laboratory
 from ircotlib.files.paths import PRICES
 from ircotlib.generation.budget import find_price
-from ircotlib.generation.local import open_model
+from ircotlib.generation.local import LocalModel
 from ircotlib.generation.server import ServerModel
 from ircotlib.parameters import read_parameters
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample
@@ -43,7 +43,7 @@ def served(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def local(served):
-    return open_model(served.model)
+    return LocalModel(served.model)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_a_whole_run_is_that_of_the_same_model_on_this_machine(parameters, serve
     assert [one.result.answer for one in replay(folder).values()] == [
         one["answer"] for one in theirs
     ]
-    local = open_model(served.model)
+    local = LocalModel(served.model)
     local.count_tokens = opened.model.count_tokens  # so that prompts are cut in the same way
     about = json.loads((folder / "run.json").read_text())
     run_system(replace(opened, model=local), system, **setting)

@@ -16,8 +16,8 @@ from werkzeug import Response
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
-from ircotlib.generation.addresses import Patience
 from ircotlib.generation.budget import Budget, BudgetSpent, Price
+from ircotlib.generation.endpoints import Patience
 from ircotlib.generation.server import ServerModel
 from ircotlib.program import LINE, Generate, Sample, Sampled
 from ircotlib.running.cache import Calls
@@ -441,7 +441,7 @@ def test_a_key_goes_to_this_machine_and_never_in_clear_beyond(monkeypatch, where
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
 
     def key(url):
-        return model(url).addresses.all[0].client.api_key
+        return model(url).endpoints.all[0].client.api_key
 
     assert key(f"http://{where}:8000") == key("https://example.org/v1") == "secret"
     assert key("http://example.org") == key("http://10.0.0.5:8000") == "none"
@@ -477,4 +477,4 @@ def test_a_proxy_never_gets_what_is_meant_for_this_machine(fake, monkeypatch):
 def test_a_key_goes_in_clear_beyond_only_where_that_is_asked_for(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("IRCOT_KEYS_IN_CLEAR", "1")
-    assert model("http://10.0.0.5:8000").addresses.all[0].client.api_key == "secret"
+    assert model("http://10.0.0.5:8000").endpoints.all[0].client.api_key == "secret"

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from transformers import AutoModelForCausalLM
 
 from ircotlib.generation.causal import can_reuse
-from ircotlib.generation.local import open_model
+from ircotlib.generation.local import LocalModel
 from ircotlib.program import Generate
 from training.agent import learn as agent_learn
 from training.agent.draws import make_library
@@ -178,7 +178,7 @@ def test_what_is_written_is_a_plain_causal_model(tmp_path):
     train(tmp_path, Recipe(1, 0, 0.01))
     model = AutoModelForCausalLM.from_pretrained(tmp_path)
     assert type(model).__name__ == "LlamaForCausalLM" and can_reuse(model)
-    opened = open_model(tmp_path)
+    opened = LocalModel(tmp_path)
     asked = Generate("Direct\nQ: Who?\nA:", max_tokens=3)
     [(_, reply)] = opened.answer([asked])
     assert json.loads(reply)["tokens"] <= 3

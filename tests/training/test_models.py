@@ -30,7 +30,7 @@ from ircot_laboratory.world.pages import write_pages
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Paragraph
 from ircotlib.files.paths import MODELS
-from ircotlib.generation.local import open_model
+from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, Generate
 from ircotlib.prompting.prompt import FLAN_T5, GPT3, Style, render
 from ircotlib.text import answer_from_chain
@@ -65,7 +65,7 @@ def style_of(folder: Path) -> Style:
 @pytest.fixture(scope="module")
 def writers():
     """The function that writes what a model continues prompts with, by folder."""
-    models = {folder: open_model(folder) for folder in FOLDERS}
+    models = {folder: LocalModel(folder) for folder in FOLDERS}
     return {
         folder: lambda prompts, m=model: [
             m.decode(r) for _, r in sorted(m.answer([Generate(p, LINE, 120) for p in prompts]))

@@ -24,7 +24,7 @@ from ircot_laboratory.questions.questions import DATASETS, make_riddles
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.names import is_held_out
 from ircotlib.files.paths import MODELS
-from ircotlib.generation.local import open_model
+from ircotlib.generation.local import LocalModel
 from ircotlib.program import Generate
 from ircotlib.prompting.prompt import FLAN_T5, GPT3
 from training.checkpoint import Training
@@ -596,7 +596,7 @@ def test_what_is_written_are_plain_models_in_half_precision_that_answer(trained,
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folders[0])
     kinds = ["T5ForConditionalGeneration", "GPTNeoXForCausalLM"]
     for folder, kind, told in zip(folders, kinds, json.loads(done.stdout), strict=True):
-        model, text = open_model(folder, device="cpu"), told.pop("text")
+        model, text = LocalModel(folder, device="cpu"), told.pop("text")
         plain = {"kind": kind, "dtype": "torch.float16", "attention": "sdpa", "words": True}
         assert told == plain
         prompts = ["Q: Who?\nA:", asked, "Q: Who is the director of Silent Harbor?\nA:"]

@@ -201,7 +201,7 @@ def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():
     """A real run on another world than that of the figure."""
     examples = draw_reading(open_books(33, 400), 210, seed=33)
     asked = [(one.query, reading.paragraph_of(one)) for one in examples]
-    found = reading.read(reading.open_reader(MODELS / "mini-reader"), asked)
+    found = reading.read(reading.Extractor(MODELS / "mini-reader"), asked)
     gold = np.array([one.kind == GOLD for one in examples])
     right = [reading.is_found(e, f) for e, f in zip(examples, found) if e.kind == GOLD]
     confidence = np.array([one.confidence for one in found])

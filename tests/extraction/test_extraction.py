@@ -4,6 +4,7 @@ cross-encoder, small and untrained. tests/training/test_training_reader.py tests
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -17,7 +18,7 @@ from transformers import DPRConfig, DPRReader, DPRReaderTokenizer, DPRReaderToke
 
 from ircotlib.data import Paragraph, Prediction
 from ircotlib.extraction.duplicates import open_duplicates
-from ircotlib.extraction.reader import Reader, open_reader
+from ircotlib.extraction.extractor import Extractor
 from ircotlib.extraction.spans import best_span
 from ircotlib.files.paths import ROOT
 from ircotlib.generation.batches import cut_batches
@@ -55,10 +56,10 @@ def small_reader(words: int, seed: int = 0) -> DPRReader:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The folder of a reader, written by save_pretrained."""
-    place, words = tmp_path_factory.mktemp("reader"), vocabulary()
-    DPRReaderTokenizerFast(vocab={w: n for n, w in enumerate(words)}).save_pretrained(place)
-    small_reader(len(words)).save_pretrained(place)
-    return place
+    made, words = tmp_path_factory.mktemp("reader"), vocabulary()
+    DPRReaderTokenizerFast(vocab={w: n for n, w in enumerate(words)}).save_pretrained(made)
+    small_reader(len(words)).save_pretrained(made)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -66,29 +67,29 @@ def older_folder(folder, tmp_path_factory):
     """The same reader in the layout of the paper's on the hub: vocab.txt and pytorch_model.bin,
     with BERT's pooler and position_ids, which the reader does not use.
     """
-    place, weights = tmp_path_factory.mktemp("older"), load_file(folder / "model.safetensors")
-    (place / "vocab.txt").write_text("\n".join(vocabulary()) + "\n")
-    (place / "tokenizer_config.json").write_text('{"do_lower_case": true}')
-    (place / "config.json").write_text((folder / "config.json").read_text())
+    older, weights = tmp_path_factory.mktemp("older"), load_file(folder / "model.safetensors")
+    (older / "vocab.txt").write_text("\n".join(vocabulary()) + "\n")
+    (older / "tokenizer_config.json").write_text('{"do_lower_case": true}')
+    shutil.copy(folder / "config.json", older)
     bert = "span_predictor.encoder.bert_model"
     weights[f"{bert}.pooler.dense.weight"] = torch.ones(32, 32)
     weights[f"{bert}.pooler.dense.bias"] = torch.ones(32)
     weights[f"{bert}.embeddings.position_ids"] = torch.arange(512)[None]
-    torch.save(weights, place / "pytorch_model.bin")
-    return place
+    torch.save(weights, older / "pytorch_model.bin")
+    return older
 
 
 def requests(queries=("Who opened the park?", "when did it open")) -> list[Extract]:
     return [Extract(q, Paragraph("p", "Walibi Park", text)) for q in queries for text in TEXTS]
 
 
-def extract(reader: Reader, asked: list[Extract]) -> list[Extracted]:
+def extract(reader: Extractor, asked: list[Extract]) -> list[Extracted]:
     return [reader.decode(reply) for reply in ask(reader, asked)]
 
 
-def near(found: list[Extracted], expected: list[Extracted]) -> bool:
-    same = [one.text for one in found] == [one.text for one in expected]
-    pairs = zip(found, expected, strict=True)
+def near(spans: list[Extracted], expected: list[Extracted]) -> bool:
+    pairs = list(zip(spans, expected, strict=True))
+    same = all(a.text == b.text for a, b in pairs)
     return same and all(abs(a.confidence - b.confidence) < 2e-3 for a, b in pairs)
 
 
@@ -98,46 +99,46 @@ def test_it_reads_as_transformers_does_one_by_one(kind, longest, request):
     """Compare with the forward pass of transformers and its search for spans, on the logits of the
     text only: `decode_best_spans` would search the title too.
     """
-    place = request.getfixturevalue(kind)
-    tokenizer = DPRReaderTokenizer.from_pretrained(place)
-    model = small_reader(len(vocabulary()))
-    for asked, found in zip(requests(), extract(open_reader(place, longest=longest), requests())):
+    path = request.getfixturevalue(kind)
+    tokenizer, model = DPRReaderTokenizer.from_pretrained(path), small_reader(len(vocabulary()))
+    spans = extract(Extractor(path, longest=longest), requests())
+    for asked, span in zip(requests(), spans, strict=True):
         texts = {"titles": asked.paragraph.title, "texts": asked.paragraph.text}
         inputs = tokenizer(asked.query, **texts, return_tensors="pt")
         with torch.no_grad():
             out = model(**inputs)
-        assert found.confidence == pytest.approx(out.relevance_logits.item(), abs=2e-3)
+        assert span.confidence == pytest.approx(out.relevance_logits.item(), abs=2e-3)
         if not asked.paragraph.text:
-            assert found.text == ""
+            assert span.text == ""
             continue
         ids = inputs["input_ids"][0].tolist()
         first = 1 + max(at for at, token in enumerate(ids) if token == tokenizer.sep_token_id)
         logits = out.start_logits[0, first:].tolist(), out.end_logits[0, first:].tolist()
         [(start, end)] = tokenizer._get_best_spans(*logits, longest, 1)
         expected = tokenizer.decode(ids[first + start : first + end + 1]).replace("##", "")
-        plain = tokenizer.decode(tokenizer(found.text, add_special_tokens=False)["input_ids"])
+        plain = tokenizer.decode(tokenizer(span.text, add_special_tokens=False)["input_ids"])
         assert plain.replace("##", "").replace(" ", "") == expected.replace(" ", "")
 
 
 def test_an_answer_is_part_of_the_text_as_it_is_written(folder):
-    found = extract(open_reader(folder), requests())
-    assert all(one.text in asked.paragraph.text for one, asked in zip(found, requests()))
-    whole = extract(open_reader(folder, longest=1), [Extract("who?", Paragraph("p", "t", "PARK"))])
-    assert whole[0].text == "PARK"
+    spans = extract(Extractor(folder), requests())
+    assert all(span.text in asked.paragraph.text for span, asked in zip(spans, requests()))
+    [span] = extract(Extractor(folder, longest=1), [Extract("who?", Paragraph("p", "t", "PARK"))])
+    assert span.text == "PARK"
 
 
 def test_an_answer_is_never_of_the_query_or_the_title(folder):
     """Not even if they contain the token that separates them from the text."""
     for query, title in (("park [SEP] 1975", "Eddy"), ("[SEP] [SEP]", "[SEP]"), ("", "")):
-        [found] = extract(open_reader(folder), [Extract(query, Paragraph("p", title, "near it"))])
-        assert found.text in ("near", "it", "near it")
+        [span] = extract(Extractor(folder), [Extract(query, Paragraph("p", title, "near it"))])
+        assert span.text in ("near", "it", "near it")
 
 
 def test_without_text_there_is_no_answer_and_a_confidence(folder):
     blank = [Extract("who?", Paragraph("p", "Walibi", text)) for text in ("", " \n ", "\u200d")]
-    found = extract(open_reader(folder), blank)
-    assert [one.text for one in found] == ["", "", ""]
-    assert found[0].confidence == found[1].confidence != 0.0
+    spans = extract(Extractor(folder), blank)
+    assert [span.text for span in spans] == ["", "", ""]
+    assert spans[0].confidence == spans[1].confidence != 0.0
 
 
 def test_the_best_span_is_the_first_of_the_highest_and_not_too_long():
@@ -150,21 +151,21 @@ def test_the_best_span_is_the_first_of_the_highest_and_not_too_long():
 
 
 def test_batches_read_as_one_by_one_do(folder):
-    one_by_one = [extract(open_reader(folder), [asked])[0] for asked in requests()]
+    one_by_one = [extract(Extractor(folder), [asked])[0] for asked in requests()]
     for rows, tokens in ((64, 16_384), (3, 16_384), (64, 50)):
-        reader = open_reader(folder, batch_rows=rows, batch_tokens=tokens)
+        reader = Extractor(folder, batch_rows=rows, batch_tokens=tokens)
         assert near(extract(reader, requests()), one_by_one)
 
 
 def test_a_batch_is_of_the_shortest_that_fit(folder):
-    reader = open_reader(folder, batch_rows=3)
+    reader = Extractor(folder, batch_rows=3)
     assert reader.take(requests()) == [7, 3, 4]
     assert cut_batches([9, 4, 5, 1], 4, 12) == [[3, 1], [2], [0]]
     assert cut_batches([90], 4, 12) == [[0]]
 
 
 def test_a_paragraph_that_is_too_long_is_cut_at_its_end(folder):
-    reader = open_reader(folder)
+    reader = Extractor(folder)
     head = len(reader.tokenizer("who?", "Walibi Park")["input_ids"])
     room = 512 - head
     texts = ["it " * room, "it " * room + "park " * 300, "it " * (room - 1)]
@@ -176,65 +177,59 @@ def test_a_paragraph_that_is_too_long_is_cut_at_its_end(folder):
 
 def test_a_query_that_is_too_long_costs_its_request_only(folder):
     long = Extract("who " * 600, PARK)
-    fault, reply = ask(open_reader(folder), [long, Extract("who?", PARK)])
-    assert isinstance(fault, ValueError) and "\n" not in str(fault)
-    assert "found a query and a title of 60" in str(fault) and "fewer than the 512" in str(fault)
+    fault, reply = ask(Extractor(folder), [long, Extract("who?", PARK)])
+    assert isinstance(fault, ValueError) and "512" in str(fault) and "\n" not in str(fault)
     assert json.loads(reply)["text"] in PARK.text
 
 
 def test_the_fingerprint_is_that_of_the_files_and_of_the_length(folder, older_folder, tmp_path):
-    prints = {open_reader(place).fingerprint for place in (folder, older_folder)}
-    prints |= {open_reader(folder, longest=5).fingerprint}
-    assert len(prints) == 3 and open_reader(folder, batch_rows=1).fingerprint in prints
-    for path in older_folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    assert open_reader(tmp_path).fingerprint == open_reader(older_folder).fingerprint
+    prints = {Extractor(place).fingerprint for place in (folder, older_folder)}
+    prints |= {Extractor(folder, longest=5).fingerprint}
+    assert len(prints) == 3 and Extractor(folder, batch_rows=1).fingerprint in prints
+    shutil.copytree(older_folder, tmp_path, dirs_exist_ok=True)
+    assert Extractor(tmp_path).fingerprint == Extractor(older_folder).fingerprint
     with (tmp_path / "pytorch_model.bin").open("ab") as file:
         file.write(b" ")
-    assert open_reader(tmp_path).fingerprint not in prints
+    assert Extractor(tmp_path).fingerprint not in prints
+
+
+HEAD = "span_predictor.qa_outputs.bias"
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("changes", "named"),
     [
-        (lambda w: w.pop("span_predictor.qa_classifier.weight"), "missing: span_pr.*1 in all"),
-        (lambda w: w.update({"more": torch.ones(1)}), "unexpected: more; 1 in all"),
-        (
-            lambda w: w.update({"span_predictor.qa_outputs.bias": torch.ones(3)}),
-            r"of another shape: .*\[3\], not \[2\]",
-        ),
+        ({HEAD: None}, f"missing: {HEAD}; 1 in all"),
+        ({"more": torch.ones(1)}, "unexpected: more; 1 in all"),
+        ({HEAD: torch.ones(3)}, rf"{HEAD} \[3\], not \[2\]"),
     ],
     ids=["missing", "unexpected", "shape"],
 )
-def test_weights_that_do_not_fit_are_refused_in_a_line(folder, tmp_path, change, said):
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    weights = load_file(folder / "model.safetensors")
-    change(weights)
+def test_weights_that_do_not_fit_are_refused_in_a_line(folder, tmp_path, changes, named):
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    weights = load_file(folder / "model.safetensors") | changes
+    weights = {name: weight for name, weight in weights.items() if weight is not None}
     save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ValueError, match=f"found weights that do not fit.*{said}") as error:
-        ask_one(open_reader(tmp_path), Extract("who?", PARK))
+    with pytest.raises(ValueError, match=named) as error:
+        ask_one(Extractor(tmp_path), Extract("who?", PARK))
     assert "\n" not in str(error.value)
 
 
-def test_what_is_no_reader_is_refused_in_a_line(tmp_path, folder):
-    with pytest.raises(ValueError, match="found a model_type 't5', expected a DPR reader"):
-        open_reader("data/models/mini-base")
+def test_what_is_no_reader_is_refused(tmp_path, folder):
+    with pytest.raises(ValueError, match="model_type 't5'"):
+        Extractor("data/models/mini-base")
     for name in ("/nowhere/reader", "data/models/no-reader"):
-        with pytest.raises(FileNotFoundError, match="found no folder .*hub gave no model"):
-            open_reader(name)
-    (tmp_path / "config.json").write_text((folder / "config.json").read_text())
-    with pytest.raises(
-        FileNotFoundError,
-        match="safetensors or pytorch_model.bin, a vocabulary",
-    ):
-        open_reader(tmp_path)
-    with pytest.raises(ValueError, match="found longest 0, expected"):
-        open_reader(folder, longest=0)
+        with pytest.raises(FileNotFoundError, match=name):
+            Extractor(name)
+    shutil.copy(folder / "config.json", tmp_path)
+    with pytest.raises(FileNotFoundError, match="safetensors or pytorch_model.bin, a vocabulary"):
+        Extractor(tmp_path)
+    with pytest.raises(ValueError, match="longest 0"):
+        Extractor(folder, longest=0)
 
 
 def test_the_papers_checkpoint_is_opened_by_name_and_downloaded_when_first_asked():
-    reader = open_reader(read_parameters("paper").extractor)
+    reader = Extractor(read_parameters("paper").extractor)
     assert reader.name == "facebook/dpr-reader-multiset-base" and "folder" not in vars(reader)
 
 
@@ -258,15 +253,13 @@ def cross_encoder(tmp_path_factory):
     pytest.importorskip("sentence_transformers", reason="needs the extra: pip install '.[dense]'")
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
-    place, words = tmp_path_factory.mktemp("pairs"), vocabulary()
+    made, words = tmp_path_factory.mktemp("pairs"), vocabulary()
     torch.manual_seed(0)
     shape = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    config = BertConfig(
-        vocab_size=len(words), hidden_size=32, initializer_range=0.3, num_labels=1, **shape
-    )
-    BertForSequenceClassification(config).save_pretrained(place)
-    BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(place)
-    return place
+    shape |= {"vocab_size": len(words), "hidden_size": 32, "initializer_range": 0.3}
+    BertForSequenceClassification(BertConfig(num_labels=1, **shape)).save_pretrained(made)
+    BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(made)
+    return made
 
 
 def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(cross_encoder):
@@ -274,27 +267,25 @@ def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(cross_encoder):
 
     pairs, plain = open_duplicates(cross_encoder), CrossEncoder(str(cross_encoder))
     earlier = ("who opened it", "when did the park open", "it lies near brussels")
-    each = [float(plain.predict([(one, "who opened the park")])[0]) for one in earlier]
+    each = plain.predict([(query, "who opened the park") for query in earlier]).tolist()
     assert len({round(one, 3) for one in each}) == 3 and all(0 < one < 1 for one in each)
     assert score(pairs, "who opened the park", *earlier) == pytest.approx(max(each), abs=1e-3)
     asked = [Duplicate("who opened the park", earlier[:n]) for n in (0, 1, 3, 2)]
-    found = [pairs.decode(reply) for reply in ask(pairs, asked)]
-    expected = [0.0, each[0], max(each), max(each[:2])]
-    assert found == pytest.approx(expected, abs=1e-3)
+    scores = [pairs.decode(reply) for reply in ask(pairs, asked)]
+    assert scores == pytest.approx([0.0, each[0], max(each), max(each[:2])], abs=1e-3)
 
 
 def test_a_cross_encoder_of_several_scores_is_refused(cross_encoder, tmp_path):
     from transformers import BertConfig, BertForSequenceClassification
 
-    for path in cross_encoder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(cross_encoder, tmp_path, dirs_exist_ok=True)
     config = BertConfig.from_pretrained(cross_encoder, num_labels=3)
     BertForSequenceClassification(config).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="found 3 scores per pair, expected one") as error:
+    with pytest.raises(ValueError, match="3 scores per pair") as error:
         score(open_duplicates(tmp_path), "a", "b")
     assert "\n" not in str(error.value)
     assert open_duplicates(tmp_path).fingerprint != open_duplicates(cross_encoder).fingerprint
-    with pytest.raises(FileNotFoundError, match="found no folder"):
+    with pytest.raises(FileNotFoundError, match="/nowhere/pairs"):
         open_duplicates("/nowhere/pairs")
 
 
@@ -303,18 +294,17 @@ def test_a_cross_encoder_of_several_scores_is_refused(cross_encoder, tmp_path):
 
 def test_a_program_extracts_and_compares_and_all_of_it_is_remembered(folder):
     def program():
-        found = yield Extract("Who opened the park?", PARK)
+        span = yield Extract("Who opened the park?", PARK)
         seen = yield Duplicate("Who opened a park?", ("Who opened the park?",))
-        return found, seen, (yield Duplicate("When?", ("Who opened the park?",)))
+        return span, seen, (yield Duplicate("When?", ("Who opened the park?",)))
 
     calls, results = Calls(), []
     for computed in (1, 0):
-        backends = [open_reader(folder), open_duplicates()]
+        backends = [Extractor(folder), open_duplicates()]
         outcomes, counts = run({"q": program()}, backends, calls)
         results.append(outcomes["q"].result)
-        assert counts["Extract"]["computed"] == computed and ("model" in vars(backends[0])) == (
-            computed == 1
-        )
+        assert counts["Extract"]["computed"] == computed
+        assert ("model" in vars(backends[0])) == (computed == 1)
         assert counts["Duplicate"]["computed"] == 2 * computed
     assert results[0] == results[1] and results[0][1:] == (1.0, 0.0)
 
@@ -340,8 +330,8 @@ def test_a_bench_has_what_its_parameters_name_and_reads_it_when_asked(folder):
 
 
 def test_the_key_of_duplicate_is_its_query_and_the_earlier_ones():
-    asked = [Duplicate("a", ()), Duplicate("a", ("b",)), Duplicate("b", ("a",))]
-    assert len({key(one, "texts") for one in asked}) == 3
+    requests = [Duplicate("a", ()), Duplicate("a", ("b",)), Duplicate("b", ("a",))]
+    assert len({key(request, "texts") for request in requests}) == 3
 
 
 def test_a_remembered_answer_imports_no_torch(folder, tmp_path):
@@ -352,15 +342,15 @@ from ircotlib.running.cache import Calls
 from ircotlib.data import Paragraph
 from ircotlib.program import Extract
 from ircotlib.extraction.duplicates import open_duplicates
-from ircotlib.extraction.reader import open_reader
+from ircotlib.extraction.extractor import Extractor
 from ircotlib.running.scheduler import run
 def program():
     return (yield Extract("who?", Paragraph("p", "Park", "Eddy opened it.")))
 with Calls({str(tmp_path / "calls.sqlite")!r}) as calls:
-    run({{"q": program()}}, [open_reader({str(folder)!r}), open_duplicates()], calls)
-print([name for name in ("torch", "transformers", "numpy") if name in sys.modules])
+    run({{"q": program()}}, [Extractor({str(folder)!r}), open_duplicates()], calls)
+print([name for name in ("torch", "transformers") if name in sys.modules])
 """
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    for expected in ("['torch', 'transformers', 'numpy']", "[]"):
+    for expected in ("['torch', 'transformers']", "[]"):
         done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
         assert done.stdout.strip() == expected, done.stderr

@@ -1,0 +1,166 @@
+"""The extractive reader: a DPR reader as a backend of Extract (SearChain §3.2).
+
+torch and transformers are imported only when a reply must be computed.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from ircotlib.files.models import (
+    CONFIG,
+    OLDER,
+    find_folder,
+    hash_files,
+    is_hub_name,
+    naming_file,
+    read_json,
+)
+from ircotlib.generation.batches import cut_batches
+from ircotlib.program import Extract, Extracted
+
+VERSION = 1  # raised when a change here or in spans.py makes the same model reply differently
+
+
+class Encoded(NamedTuple):
+    """The input for a request, [CLS] query [SEP] title [SEP] text: its token ids, the index of the
+    first token of the text, and where each token of the text begins and ends, in characters.
+    """
+
+    ids: list[int]
+    first: int
+    characters: list[tuple[int, int]]
+
+
+@dataclass(eq=False, kw_only=True)
+class Extractor:
+    """A DPR reader on this machine, a backend of Extract.
+
+    `name`: a folder written by save_pretrained (also relative to the repository), or a name on the
+    Hugging Face hub, downloaded at the first request. `longest`: the most tokens of an answer (10
+    in DPR's own program; SearChain does not say). `device`: None is the GPU if there is one.
+    `batch_tokens`, `batch_rows`: the size of a batch, in tokens, padding included, and in
+    paragraphs. The last three are not part of the fingerprint. The weights, in float32, are read at
+    the first request that is not in the call cache. Raises FileNotFoundError if there is no such
+    folder, and ValueError for a `longest` below 1 or another kind of model.
+
+    The paper uses facebook/dpr-reader-multiset-base.
+    """
+
+    answers = Extract
+    name: str = field(kw_only=False)
+    longest: int = 10
+    device: str | None = None
+    batch_tokens: int = 16_384
+    batch_rows: int = 64
+    revision: str | None = None
+
+    def __post_init__(self):
+        self.name, self._waiting = str(self.name), {}
+        if self.longest < 1:
+            reason = f"found longest {self.longest}"
+            raise ValueError(f"{reason}, expected a number of tokens, at least 1")
+        if not is_hub_name(self.name):
+            self.folder  # noqa: B018  raises at once if the folder is missing
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of the model. Raises ValueError if it is of another kind."""
+        folder = find_folder(self.name, self.revision, weights=OLDER)
+        if (kind := read_json(folder, CONFIG).get("model_type")) != "dpr":
+            expected = "expected a DPR reader, of model_type dpr; name one as extractor"
+            raise ValueError(f"{folder}: found a model_type {kind!r}, {expected}")
+        return folder
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the model's files and with `longest`."""
+        return f"{hash_files(self.folder, VERSION, 'float32', OLDER)} {self.longest}"
+
+    @cached_property
+    def model(self):
+        """The model itself, read when first used. Raises ValueError if its weights do not fit."""
+        from ircotlib.extraction.spans import read_reader
+
+        return read_reader(self.folder, self.device)
+
+    @cached_property
+    def tokenizer(self):
+        """The tokenizer as transformers reads it."""
+        from transformers import DPRReaderTokenizerFast
+
+        with naming_file(self.folder, "a tokenizer"):
+            tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)
+            tokenizer("a")  # missing parts cause an error only now
+        return tokenizer
+
+    @cached_property
+    def limit(self) -> int:
+        """The maximum number of tokens that the model reads; 512 unless config.json differs."""
+        return read_json(self.folder, CONFIG).get("max_position_embeddings", 512)
+
+    def take(self, requests: Sequence[Extract]) -> list[int]:
+        """The indices of the next batch: those of the shortest inputs, at least one."""
+        lengths = [len(self._encode(request).ids) for request in requests]
+        return cut_batches(lengths, self.batch_rows, self.batch_tokens)[0]
+
+    def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str | ValueError]]:
+        """Yield the index of each request and its reply, batch by batch, the shortest first.
+
+        A reply is JSON: text, copied from the paragraph, and confidence, the raw relevance logit,
+        rounded to 4 decimals. The answer is the span of at most `longest` tokens with the highest
+        sum of start and end logits, taken from the text, never from query or title; "" if the text
+        is empty. A paragraph too long for the model is cut at its end. A request whose query and
+        title alone are too long gets a ValueError instead of a reply.
+
+        Differs from the released program: that passes the paragraphs as titles, takes the most
+        probable start and the most probable end anywhere, so that the answer may be empty or part
+        of the query, and decodes it from its tokens, in lower case. Differs from transformers'
+        decode_best_spans: that also takes spans of the title.
+        """
+        inputs, readable = [self._encode(request) for request in requests], []
+        for request in requests:
+            self._waiting.pop(request, None)
+        for index, encoded in enumerate(inputs):
+            if encoded.first < self.limit:
+                readable.append(index)
+                continue
+            reason = f"found a query and a title of {encoded.first} tokens"
+            expected = f"expected fewer than the {self.limit} that {self.name} reads"
+            yield index, ValueError(f"{reason}, {expected}")
+        lengths = [len(inputs[index].ids) for index in readable]
+        for batch in cut_batches(lengths, self.batch_rows, self.batch_tokens):
+            indices = [readable[position] for position in batch]
+            texts = [requests[index].paragraph.text for index in indices]
+            replies = self._extract(texts, [inputs[index] for index in indices])
+            yield from zip(indices, replies, strict=True)
+
+    def decode(self, reply: str) -> Extracted:
+        """The answer and its confidence."""
+        return Extracted(**json.loads(reply))
+
+    def _extract(self, texts: list[str], batch: list[Encoded]) -> Iterator[str]:
+        """The replies of one batch."""
+        from ircotlib.extraction.spans import read_spans
+
+        spans = read_spans(self.model, [(row.ids, row.first) for row in batch], self.longest)
+        for text, row, (span, confidence) in zip(texts, batch, spans, strict=True):
+            tokens = row.characters[span[0] : span[1] + 1] if span else [(0, 0)]
+            answer = text[tokens[0][0] : tokens[-1][1]].strip()
+            reply = {"text": answer, "confidence": round(confidence, 4)}
+            yield json.dumps(reply, ensure_ascii=False)
+
+    def _encode(self, request: Extract) -> Encoded:
+        """The input for a request; it is kept until the request is answered."""
+        if request not in self._waiting:
+            quiet = {"verbose": False}  # long inputs are cut below
+            head = self.tokenizer(request.query, request.paragraph.title, **quiet)["input_ids"]
+            options = quiet | {"add_special_tokens": False, "return_offsets_mapping": True}
+            body = self.tokenizer(request.paragraph.text, **options)
+            ids = (head + body["input_ids"])[: self.limit]
+            characters = body["offset_mapping"][: len(ids) - len(head)]
+            self._waiting[request] = Encoded(ids, len(head), characters)
+        return self._waiting[request]

@@ -1,0 +1,163 @@
+"""The folders of models, for all that read one: found, downloaded, checked and hashed without torch
+and transformers.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ircotlib.data import decode_text, excerpt
+from ircotlib.files.checksums import PANIC
+from ircotlib.files.paths import resolve
+
+CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
+OBJECTS = (CONFIG, TOKENIZER, "generation_config.json", "special_tokens_map.json")
+VOCABULARIES = ("tokenizer.json", "*.model", "vocab*")
+TEXT_FILES = (CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
+              "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model")  # fmt: skip
+WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
+OLDER = (*WEIGHT_FILES, "pytorch_model.bin")  # of encoders on the hub that predate safetensors
+OTHER_PROGRAMS = ("onnx", "openvino")  # folders on the hub with the same model for these
+REMEDY = "write or download the folder again"
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+POINTER = b"version https://git-lfs"
+
+
+def find_folder(
+    name: str | Path,
+    revision: str | None = None,
+    *,
+    weights: Sequence[str] = WEIGHT_FILES,
+    texts: Sequence[str] = TEXT_FILES,
+    needed: Sequence[str] = (CONFIG,),
+) -> Path:
+    """The folder of this name, also relative to the repository, or the folder into which the model
+    of this name is downloaded from the Hugging Face hub. `weights`, `texts`: patterns of the names
+    of its files. `needed`: files that must be there in addition to weights and a vocabulary.
+
+    Raises FileNotFoundError if there is no such model or one of these files is missing, and
+    ValueError if one of them is cut off or damaged, as far as can be seen without torch.
+    """
+    folder = Path(resolve(str(name)))
+    if not folder.is_dir():
+        folder = _download(str(name), revision, [*texts, *weights])
+    named = [pattern for pattern in weights if not pattern.endswith(".json")]
+    expected = {name: (name,) for name in needed} | {" or ".join(named): named}
+    # only the tokenizer that splits a text into bytes has no vocabulary
+    if "ByT5" not in str(read_json(folder, TOKENIZER).get("tokenizer_class")):
+        expected["a vocabulary (tokenizer.json, *.model or vocab*)"] = VOCABULARIES
+    if not all(any(list_files(folder, *patterns)) for patterns in expected.values()):
+        raise FileNotFoundError(
+            f"{folder}: found {[path.name for path in list_files(folder, '*')][:20]}, expected "
+            f"{', '.join(expected)}; write the folder with save_pretrained, of the model and of "
+            "the tokenizer"
+        )
+    for name in OBJECTS:
+        read_json(folder, name)
+    for path in list_files(folder, "*.safetensors"):
+        read_shapes(path)
+    return folder
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether this is the form of a name on the Hugging Face hub, and no such folder exists."""
+    return bool(HUB_NAME.fullmatch(name)) and not Path(resolve(name)).is_dir()
+
+
+def _download(name: str, revision: str | None, patterns: Sequence[str]) -> Path:
+    from huggingface_hub import snapshot_download
+
+    ignored = [f"{folder}/*" for folder in OTHER_PROGRAMS]
+    wanted = {"allow_patterns": patterns, "ignore_patterns": ignored}
+    try:
+        return Path(snapshot_download(name, revision=revision, **wanted))
+    except (OSError, ValueError) as error:
+        raise FileNotFoundError(
+            f"found no folder {name!r}, and the Hugging Face hub gave no model of that name "
+            f"({_one_line(error)}); expected a folder written by save_pretrained, or a name on the "
+            "hub with a network connection for the first use"
+        ) from error
+
+
+def list_files(folder: Path, *patterns: str) -> list[Path]:
+    """The files whose names match one of the patterns, sorted by name."""
+    return sorted({path for pattern in patterns for path in folder.glob(pattern)})
+
+
+def hash_files(
+    folder: Path, version: int, dtype: str, weights: Sequence[str] = WEIGHT_FILES
+) -> str:
+    """A hash of all files that affect what the model writes, of the decoder's version and of the
+    dtype.
+    """
+    content = hashlib.blake2b(f"{version} {dtype}".encode(), digest_size=16)
+    for path in list_files(folder, *TEXT_FILES, *weights):
+        content.update(f"\n{path.name} {hash_file(path)}".encode())
+    return content.hexdigest()
+
+
+def hash_file(path: Path) -> str:
+    """The SHA-256 of a file. A file from the hub has it as its name, which saves reading
+    gigabytes.
+    """
+    blob = path.resolve()
+    if blob.parent.name == "blobs" and len(blob.name) == 64:
+        return blob.name
+    with blob.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_json(folder: Path, name: str) -> dict:
+    """The object in a JSON file of the folder; {} if there is no such file. Raises ValueError, in
+    one line, if it is damaged.
+    """
+    if not (path := folder / name).is_file():
+        return {}
+    try:
+        value = json.loads(decode_text(path.read_bytes()))
+    except (ValueError, RecursionError) as error:
+        reason = f"found no JSON ({error})"
+        raise ValueError(f"{path}: {reason}, expected a JSON object; {REMEDY}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}: found {excerpt(value)}, expected a JSON object; {REMEDY}")
+    return value
+
+
+def read_shapes(path: Path) -> dict[str, list[int]]:
+    """The shapes of the tensors in a safetensors file, by name. Raises ValueError, in one line, if
+    the file is cut off or damaged.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as tensors:
+            return {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}
+    except SafetensorError as error:
+        with path.open("rb") as file:
+            pointer = file.read(len(POINTER)) == POINTER
+        reason = "a pointer of git-lfs" if pointer else f"no whole file ({_one_line(error)})"
+        raise ValueError(f"{path}: found {reason}, expected safetensors; {REMEDY}") from None
+
+
+@contextmanager
+def naming_file(path: Path, content: str) -> Iterator[None]:
+    """Raise errors of transformers, or of a library that it uses, as a ValueError of one line that
+    names the file and what was read from it: they may have any class and many lines, and do not
+    name it. Lack of memory is raised as it is.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+            raise
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
+        reason = f"{path}: found {content} that cannot be read ({_one_line(error)})"
+        raise ValueError(f"{reason}, expected one that can be read; {REMEDY}") from error
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,58 @@
+"""What is known about a model without its weights and torch: from config.json, and from the headers
+of the weight files.
+"""
+
+import re
+from functools import cache
+from math import inf, prod
+from pathlib import Path
+
+from ircotlib.files.models import CONFIG, list_files, naming_file, read_json, read_shapes
+
+# model types for which transformers uses tokenizer.json and "is_encoder_decoder" unchanged
+PLAIN = ("gpt2", "gpt_neox", "llama", "t5")
+BUFFERS = re.compile(r"\.(attn|attention)\.(masked_)?bias$|inv_freq$")  # not parameters
+
+
+def is_encoder_decoder(folder: Path) -> bool:
+    """Whether a model reads its prompt with an encoder, as T5 does."""
+    config = read_json(folder, CONFIG)
+    if "is_encoder_decoder" in config:
+        return config["is_encoder_decoder"]
+    if config.get("model_type") in PLAIN:
+        return config["model_type"] == "t5"
+    return _read_config(folder).is_encoder_decoder
+
+
+def count_parameters(folder: Path) -> int:
+    """The number of parameters, from the headers of the weight files; tied ones count once."""
+    shapes = {}
+    for path in list_files(folder, "*.safetensors"):
+        shapes |= read_shapes(path)
+    tied = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"}
+    tied = tied if "shared.weight" in shapes else set()
+    if read_json(folder, CONFIG).get("tie_word_embeddings"):
+        tied |= {"lm_head.weight", "embed_out.weight"}
+    counted = [name for name in shapes if name not in tied and not BUFFERS.search(name)]
+    return sum(prod(shapes[name]) for name in counted)
+
+
+def read_limit(folder: Path) -> int | None:
+    """The maximum number of tokens that a causal model reads and writes in total; None: no limit,
+    as in a T5, whose positions are relative.
+    """
+    return getattr(_read_config(folder).get_text_config(), "max_position_embeddings", None)
+
+
+@cache
+def read_vocabulary(folder: Path) -> float:
+    """The size of a model's vocabulary according to config.json; infinite if it does not say."""
+    return read_json(folder, CONFIG).get("vocab_size", inf)
+
+
+def _read_config(folder: Path):
+    """The configuration as transformers reads it."""
+    from transformers import AutoConfig
+
+    with naming_file(folder / CONFIG, "a configuration"):
+        return AutoConfig.from_pretrained(folder)

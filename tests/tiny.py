@@ -1,0 +1,190 @@
+"""Tiny random models and tokenizers, for tests of decoding and of folders."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import torch
+from asking import ask
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from ircotlib.generation.local import LocalModel
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
+from ircotlib.text import first_sentence, sentence_end
+
+SYLLABLES = ["ka", "lo", "mi", "ra", "ten", "su", "vor", "del", "in", "os"]
+LIMIT = 128  # tokens that a causal model reads and writes
+
+
+def made_up_words(count=300):
+    """Random words, many of which end a sentence, seem to end one, or end a line."""
+    rng, words = random.Random(1), {}
+    while len(words) < count:
+        word = "".join(rng.choices(SYLLABLES, k=rng.randint(1, 3)))
+        forms = [word, word.capitalize(), *(f"{word}{end}" for end in ".?!,\n"), "Dr.", "U.S."]
+        words[rng.choice(forms)] = None
+    return list(words)
+
+
+def prompts(count=16, longest=25):
+    rng = random.Random(3)
+    words = [word.strip() for word in made_up_words()]
+    return [" ".join(rng.choices(words, k=rng.randint(1, longest))) for _ in range(count)]
+
+
+# Tokenizers
+
+
+def word_tokenizer():
+    special = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    words = {word: number for number, word in enumerate([*special.values(), *made_up_words()])}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    ended = {"single": "$A </s>", "special_tokens": [("</s>", 1)]}
+    tokenizer.post_processor = processors.TemplateProcessing(**ended)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+
+
+def byte_tokenizer():
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    sizes = {"vocab_size": 500, "special_tokens": ["<end>"], "show_progress": False}
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(initial_alphabet=alphabet, **sizes)
+    tokenizer.train_from_iterator([" ".join(made_up_words())], trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
+
+
+def sentencepiece_tokenizer(model, trainer):
+    """A tokenizer like those of T5 (unigrams) and of the first Llamas (byte pairs)."""
+    metaspace = {"replacement": "▁", "prepend_scheme": "first"}
+    options = {"special_tokens": ["</s>", "<unk>"], "show_progress": False, "vocab_size": 400}
+    options |= {"unk_token": "<unk>"} if isinstance(model, models.Unigram) else {}
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(**metaspace, split=False)
+    tokenizer.decoder = decoders.Metaspace(**metaspace)
+    words = "Amazon.com was founded in 1994. It is his. He fired the .30 carbine. It is 'his...'"
+    tokenizer.train_from_iterator([words, " ".join(made_up_words())], trainer(**options))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="</s>", unk_token="<unk>")
+
+
+PARTS = {
+    "bytes": byte_tokenizer,
+    "unigrams": lambda: sentencepiece_tokenizer(models.Unigram(), trainers.UnigramTrainer),
+    "pairs": lambda: sentencepiece_tokenizer(models.BPE(), trainers.BpeTrainer),
+}
+
+
+# Models
+
+
+def t5(vocabulary):
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_decoder_layers": 2}
+    sizes |= {"num_heads": 2, "initializer_factor": 4.0, "vocab_size": vocabulary}
+    ends = {"decoder_start_token_id": 0, "tie_word_embeddings": False}
+    model = T5ForConditionalGeneration(T5Config(**sizes, **ends))
+    for stack in (model.encoder, model.decoder):
+        bias = stack.block[0].layer[0].SelfAttention.relative_attention_bias
+        torch.nn.init.normal_(bias.weight, std=3)
+    return model
+
+
+def gpt2(vocabulary):
+    sizes = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": LIMIT}
+    sizes |= {"initializer_range": 0.5, "vocab_size": vocabulary}
+    ends = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
+    return GPT2LMHeadModel(GPT2Config(**sizes, **ends))
+
+
+def llama(vocabulary):
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.3}
+    sizes |= {"max_position_embeddings": LIMIT, "vocab_size": vocabulary}
+    return LlamaForCausalLM(LlamaConfig(bos_token_id=1, eos_token_id=[1, 7], **sizes))
+
+
+# how to make a model and its tokenizer, and how much likelier the end is made: some texts have one
+KINDS = {"t5": (t5, word_tokenizer, 3.0), "gpt2": (gpt2, byte_tokenizer, 1.5)}
+KINDS |= {"llama": (llama, word_tokenizer, 1.5)}
+
+
+def save(kind, folder):
+    make, make_tokenizer, ending = KINDS[kind]
+    torch.manual_seed(3)
+    tokenizer = make_tokenizer()
+    model = make(len(tokenizer))
+    with torch.no_grad():
+        model.lm_head.weight[tokenizer.eos_token_id] *= ending
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def copy(folder, target, leave_out=()) -> Path:
+    ignored = shutil.ignore_patterns(*leave_out)
+    return Path(shutil.copytree(folder, target / "copy", ignore=ignored))
+
+
+def change(path, **values):
+    """Change fields of a JSON file; None removes a field."""
+    content = json.loads(path.read_text()) | values
+    kept = {name: value for name, value in content.items() if value is not None}
+    path.write_text(json.dumps(kept))
+
+
+def spell(folder, tokenizer, text, prompt="Q"):
+    """Save a GPT-2 that writes `text` after a prompt as long as `prompt`, then its end: each token
+    depends only on its position.
+    """
+    start, tokens = len(tokenizer(prompt).input_ids), [*tokenizer(text).input_ids, 0]
+    sizes = {"n_embd": LIMIT, "n_positions": LIMIT, "n_head": 2, "n_layer": 1}
+    ends = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ends))
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if ".attn." in name or ".mlp." in name or "wte" in name or "lm_head" in name:
+                weight.zero_()
+        model.transformer.wpe.weight.copy_(torch.eye(LIMIT))
+        for position, token in enumerate(tokens):
+            model.lm_head.weight[token, start + position - 1] = 1
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return LocalModel(folder)
+
+
+# What texts should be
+
+
+def cut(text, stop):
+    if isinstance(stop, tuple):
+        return min((text.split(mark)[0] for mark in stop), key=len).strip()
+    line = text.split("\n")[0]
+    cuts = {SENTENCE: first_sentence(text), SENTENCE_OF_LINE: first_sentence(line), LINE: line}
+    return cuts.get(stop, text).strip()
+
+
+def shortest(local, tokens, stop):
+    """The number of tokens after which it is certain that the text has stopped."""
+    by_word = "Amazon.com" not in local.tokenizer.decode(local.tokenizer("Amazon.com").input_ids)
+    for count in range(1, len(tokens)):
+        text = local.tokenizer.decode(tokens[:count], skip_special_tokens=True)
+        line = stop in (LINE, SENTENCE_OF_LINE) and "\n" in text
+        sentence = stop in (SENTENCE, SENTENCE_OF_LINE)
+        sentence = sentence and sentence_end(text, False, by_word) is not None
+        if line or sentence or (isinstance(stop, tuple) and any(mark in text for mark in stop)):
+            return count
+    return len(tokens)
+
+
+def read(local, requests):
+    return [json.loads(reply) for reply in ask(local, requests)]
