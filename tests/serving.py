@@ -12,6 +12,8 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+from werkzeug import Response
+
 from ircotlib.files.paths import MODELS
 
 COPIES = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
@@ -30,6 +32,39 @@ class Served:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+
+
+class Fake:
+    """Answers each prompt with itself in capitals, in this process. `faults`: what to answer first,
+    by prompt: a reply, or a function of the request's body that makes one.
+    """
+
+    def __init__(self, httpserver):
+        self.faults, self.asked, self.bodies, self.times = {}, [], [], []
+        self.url = httpserver.url_for("/")
+        for path in ("/v1/completions", "/v1/chat/completions"):
+            httpserver.expect_request(path).respond_with_handler(self.reply)
+
+    def reply(self, request) -> Response:
+        body = json.loads(request.get_data())
+        prompt = body.get("prompt") or body["messages"][-1]["content"]
+        self.asked.append(prompt)
+        self.bodies.append(body)
+        self.times.append(time.monotonic())
+        faults = self.faults.get(prompt) or self.faults.get("all")
+        fault = faults.pop(0) if faults else completion(prompt.upper())
+        fault = fault if isinstance(fault, dict | Response) else fault(body)
+        return Response(json.dumps(fault), 200) if isinstance(fault, dict) else fault
+
+
+def completion(text: str, **more) -> dict:
+    usage = {"prompt_tokens": 7, "completion_tokens": 2}
+    return {"choices": [{"text": text, "index": 0, **more}], "usage": usage}
+
+
+def status(number: int, message: str = "", headers=None, **error) -> Response:
+    body = {"error": {"message": message, **error}}
+    return Response(json.dumps(body), number, headers, content_type="application/json")
 
 
 def copy_model(folder: Path) -> Path:

@@ -1,5 +1,7 @@
 import pytest
 import tiny
+from pytest_httpserver import HTTPServer
+from serving import Fake
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +16,14 @@ def folders(tmp_path_factory):
 @pytest.fixture(params=tiny.KINDS)
 def folder(request, folders):
     return folders[request.param]
+
+
+@pytest.fixture
+def httpserver():
+    with HTTPServer(threaded=True) as server:
+        yield server
+
+
+@pytest.fixture
+def fake(httpserver) -> Fake:
+    return Fake(httpserver)

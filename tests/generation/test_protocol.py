@@ -1,0 +1,148 @@
+"""What is asked of servers in OpenAI's protocol, and what is read from their replies, over real
+HTTP: prompts that are too long, fields that a server does not take, samples, chats.
+"""
+
+import json
+
+import pytest
+from asking import ask, ask_one
+from serving import completion, status
+
+pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
+
+from ircotlib.generation.server import ServerModel
+from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Sample, Sampled
+
+
+def model(fake, **options) -> ServerModel:
+    return ServerModel("m", fake.url, in_flight=1, **options)
+
+
+def test_a_text_cut_by_length_is_a_text_as_any_other(fake):
+    fake.faults = {"red": [completion("He was", finish_reason="length")]}
+    backend = model(fake)
+    assert backend.decode(ask_one(backend, Generate("red", LINE, 2))) == "He was"
+
+
+# Prompts that are too long
+
+
+def too_long(limit: int):
+    def check(body):
+        if len(body["prompt"]) <= limit:
+            return completion("short")
+        message = "This model's maximum context length is 4097 tokens."
+        return status(400, message, code="context_length_exceeded")
+
+    return [check, check]
+
+
+PROMPT = "\n\n\n".join(["Q: one\nA: 1", "Q: two\nA: 2", "Q: three\nA: 3", "Q: four\nA:"])
+
+
+def test_a_prompt_that_is_too_long_loses_demonstrations_once(fake, capsys):
+    fake.faults = {"all": too_long(40)}
+    reply = json.loads(ask_one(model(fake), Generate(PROMPT, LINE, 9)))
+    assert (reply["text"], reply["dropped"]) == ("short", 2)
+    assert fake.asked == [PROMPT, "Q: three\nA: 3\n\n\nQ: four\nA:"]
+    assert "set context_tokens to less than" in capsys.readouterr().err
+
+
+def test_half_a_prompt_is_kept_where_it_has_so_many_demonstrations(fake):
+    long = "\n\n\n".join(f"Q: {number}\nA: {number}" for number in range(10))
+    fake.faults = {"all": too_long(60)}
+    reply = json.loads(ask_one(model(fake), Generate(long, LINE, 9)))
+    assert reply["dropped"] == 5 and len(fake.asked[1]) <= len(long) / 2
+
+
+@pytest.mark.parametrize(("prompt", "times"), [(PROMPT, 2), ("Q: a long question\nA:", 1)])
+def test_a_prompt_that_stays_too_long_is_an_error_that_says_what_to_set(fake, prompt, times):
+    fake.faults = {"all": too_long(3)}
+    error = ask_one(model(fake), Generate(prompt, LINE, 9))
+    assert isinstance(error, ValueError) and "set context_tokens to less than" in str(error)
+    assert len(fake.asked) == times
+
+
+# Fields that a server does not take
+
+
+@pytest.mark.parametrize("field", ["max_tokens", "temperature", "stop"])
+def test_a_field_that_the_server_does_not_take_is_left_out(fake, field, capsys):
+    fake.faults = {"all": [status(400, f"Unsupported parameter: '{field}'", param=field)]}
+    backend = model(fake, chat=True)
+    replies = ask(backend, [Generate(word, LINE, 9) for word in ("red", "green", "blue")])
+    assert [backend.decode(reply) for reply in replies] == ["RED", "GREEN", "BLUE"]
+    assert field in fake.bodies[0] and not any(field in body for body in fake.bodies[1:])
+    assert ("max_completion_tokens" in fake.bodies[-1]) == (field == "max_tokens")
+    assert capsys.readouterr().err.count(f"asked without {field}") == 1
+
+
+def test_a_server_that_gives_fewer_samples_at_a_time_is_asked_for_one_after_the_other(fake, capsys):
+    """llama.cpp's, with four slots."""
+    refusal = status(400, "Field 'n': Value must be between 1 <= value <= 4, but got 5")
+    fake.faults = {"all": [refusal]}
+    backend = model(fake)
+    assert backend.decode(ask_one(backend, Sample("red", 5))) == (Sampled("RED", None),) * 5
+    assert [body.get("n") for body in fake.bodies] == [5, None, None, None, None, None]
+    assert capsys.readouterr().err.count("asked without n") == 1
+
+
+# Samples
+
+
+def drawn(*texts: str) -> dict:
+    """Samples with log-probabilities -1, -2, … of single letters, as completions have them."""
+    known = [{"tokens": [*t], "token_logprobs": [-1 - at for at, _ in enumerate(t)]} for t in texts]
+    choices = [{"text": t, "logprobs": tokens} for t, tokens in zip(texts, known, strict=True)]
+    return {"choices": choices, "usage": {"prompt_tokens": 5, "completion_tokens": 6}}
+
+
+def test_samples_have_the_mean_log_probability_of_what_is_kept(fake):
+    fake.faults = {"red": [drawn("ab", "a\nbc")]}
+    backend = model(fake)
+    reply = ask_one(backend, Sample("red", 2, 0.5, LINE, 9))
+    assert backend.decode(reply) == (Sampled("ab", -1.5), Sampled("a", -1.0))
+    assert json.loads(reply)["prompt_tokens"] == 5
+    assert fake.bodies[0]["n"] == 2 and fake.bodies[0]["temperature"] == 0.5
+
+
+def test_a_server_that_ignores_n_is_asked_n_times(fake):
+    backend = model(fake, chat=True)
+    reply = ask_one(backend, Sample("red", 3))
+    assert backend.decode(reply) == (Sampled("RED", None),) * 3
+    assert json.loads(reply)["prompt_tokens"] == 21
+    ask_one(backend, Sample("blue", 2))
+    assert [body.get("n") for body in fake.bodies] == [3, None, None, None, None]
+
+
+# Chats
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("Rome is old. It lies on the Tiber.", "Rome is old."),
+        ("A: Rome is old. It lies", "Rome is old."),
+        ("A: Paris is young. Rome is old. It lies", "Rome is old."),
+        ("Paris is young. Rome is old.", "Rome is old."),
+        ('"Rome is old."', "Rome is old."),
+        ("**Rome** is old. So", "Rome is old."),
+        ("```\nRome is old. So\n```", "Rome is old."),
+        ("A:\nRome is old. So", "Rome is old."),
+        ("Rome is old\nQ: Who?", "Rome is old"),
+        ("\nQ: Who? Rome is old.", ""),
+        ("", ""),
+    ],
+)
+def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, written, kept):
+    prompt = "Q: Which is old?\nA: Paris is young."
+
+    def reply(body):  # like a server that applies the stop
+        text = written.split("\n")[0] if "stop" in body else written
+        return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+
+    fake.faults = {prompt: [reply, reply]}
+    backend = model(fake, chat=True)
+    assert backend.decode(ask_one(backend, Generate(prompt, SENTENCE_OF_LINE, 9))) == kept
+    assert fake.bodies[0]["stop"] == ["\n"]
+    assert len(fake.asked) == (2 if written.startswith(("```\n", "A:\n")) else 1)
