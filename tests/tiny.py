@@ -45,6 +45,14 @@ def prompts(count=16, longest=25):
 # Tokenizers
 
 
+def bert_vocabulary() -> list[str]:
+    words = "who when did open ##ed the park in 19 ##75 ##76 it lies near brussels wal ##ibi eddy"
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789.?,'"
+    pieces = [piece for letter in letters for piece in (letter, f"##{letter}")]
+    special = "[PAD] [UNK] [CLS] [SEP] [MASK]"
+    return list(dict.fromkeys([*special.split(), *words.split(), "mee", *pieces]))
+
+
 def word_tokenizer():
     special = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
     words = {word: number for number, word in enumerate([*special.values(), *made_up_words()])}

@@ -3,8 +3,7 @@ of the weight files.
 """
 
 import re
-from functools import cache
-from math import inf, prod
+from math import prod
 from pathlib import Path
 
 from ircotlib.files.models import CONFIG, list_files, naming_file, read_json, read_shapes
@@ -21,7 +20,7 @@ def is_encoder_decoder(folder: Path) -> bool:
         return config["is_encoder_decoder"]
     if config.get("model_type") in PLAIN:
         return config["model_type"] == "t5"
-    return _read_config(folder).is_encoder_decoder
+    return read_config(folder).is_encoder_decoder
 
 
 def count_parameters(folder: Path) -> int:
@@ -37,20 +36,7 @@ def count_parameters(folder: Path) -> int:
     return sum(prod(shapes[name]) for name in counted)
 
 
-def read_limit(folder: Path) -> int | None:
-    """The maximum number of tokens that a causal model reads and writes in total; None: no limit,
-    as in a T5, whose positions are relative.
-    """
-    return getattr(_read_config(folder).get_text_config(), "max_position_embeddings", None)
-
-
-@cache
-def read_vocabulary(folder: Path) -> float:
-    """The size of a model's vocabulary according to config.json; infinite if it does not say."""
-    return read_json(folder, CONFIG).get("vocab_size", inf)
-
-
-def _read_config(folder: Path):
+def read_config(folder: Path):
     """The configuration as transformers reads it."""
     from transformers import AutoConfig
 

@@ -9,20 +9,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
-from ircotlib.files.models import CONFIG, TOKENIZER, find_folder, hash_files
+from ircotlib.files.models import CONFIG, TOKENIZER, find_folder, hash_files, read_json
 from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
-from ircotlib.generation.config import (
-    count_parameters,
-    is_encoder_decoder,
-    read_limit,
-    read_vocabulary,
-)
+from ircotlib.generation.config import count_parameters, is_encoder_decoder, read_config
 from ircotlib.generation.prefixes import Prefixes
 from ircotlib.generation.replies import (
     Request,
     Written,
     check,
-    check_prompt,
     count_rows,
     read_reply,
     write_reply,
@@ -97,7 +91,13 @@ class LocalModel:
     @cached_property
     def limit(self) -> int | None:
         """The maximum number of tokens that it reads and writes in total; None: no limit (T5)."""
-        return read_limit(self.folder)
+        config = read_config(self.folder).get_text_config()
+        return getattr(config, "max_position_embeddings", None)
+
+    @cached_property
+    def vocabulary(self) -> float:
+        """The number of its tokens according to config.json; infinite if it does not say."""
+        return read_json(self.folder, CONFIG).get("vocab_size", inf)
 
     @property
     def tokenizer(self):
@@ -132,13 +132,11 @@ class LocalModel:
         """Yield the index of each request and its reply as soon as that is complete; all requests
         are of one class.
 
-        A reply is JSON: text, prompt_tokens and tokens (all that were computed, including those
-        that ended the text). For a Sample, samples take the place of text: pairs of a text and the
-        mean log-probability at temperature 1 of all tokens computed for it. A sample depends only
-        on its request and its number. More requests than fit into a batch are answered batch by
-        batch. A request that cannot be answered gets a ValueError instead of a reply: its prompt is
-        too long for the model, or consists of messages and there is no chat template, or its stop,
-        max_tokens, n or temperature makes no sense.
+        A reply is JSON (`write_reply`). A sample depends only on its request and its number; its
+        log-probabilities are those at temperature 1, of all tokens computed for it. More requests
+        than fit into a batch are answered batch by batch. A request that cannot be answered gets a
+        ValueError instead of a reply: its prompt is too long for the model, or consists of messages
+        and there is no chat template, or its stop, max_tokens, n or temperature makes no sense.
         """
         self.limit  # noqa: B018  an unreadable configuration is raised, as it is no request's fault
         faults = {index: self._fault(request) for index, request in enumerate(requests)}
@@ -192,7 +190,7 @@ class LocalModel:
             mean = draws and draws.log_probabilities[row] / len(tokens)
             written[at][row] = Written(text, mean, len(tokens))
             if len(written[at]) == count_rows(requests[at]):
-                rows = [one for _, one in sorted(written[at].items())]
+                rows = [text for _, text in sorted(written[at].items())]
                 yield indices[at], write_reply(requests[at], len(prompts[at]), rows)
 
     def _ends(self, requests: Sequence[Request]) -> Callable[[int, list[int]], bool]:
@@ -217,13 +215,28 @@ class LocalModel:
         return self._prompts[request.prompt]
 
     def _fault(self, request: Request) -> ValueError | None:
-        """The reason why this request cannot be answered, if there is one."""
-        most = inf if self.limit is None else self.limit
+        """The reason why this request cannot be answered; None if it can."""
         try:
             check(request)
-            most -= 0 if self.is_encoder_decoder else request.max_tokens
-            tokens = self._encode(request)
-            check_prompt(self.name, request, tokens, read_vocabulary(self.folder), most)
+            self._check_prompt(request)
         except ValueError as fault:
             self._prompts.pop(request.prompt, None)
             return fault
+
+    def _check_prompt(self, request: Request) -> None:
+        """Raise ValueError for a prompt without a token, with a token outside the vocabulary, or
+        with more tokens than the model can read before it writes.
+        """
+        tokens, limit, written = self._encode(request), self.limit, request.max_tokens
+        if not tokens:
+            raise ValueError("found a prompt without a token, expected at least one")
+        if (largest := max(tokens)) >= self.vocabulary:
+            reason = f"found the token {largest} in a prompt, expected one below {self.vocabulary}"
+            raise ValueError(f"{self.name}: {reason}: is the tokenizer from another model?")
+        most = None if limit is None else limit - (0 if self.is_encoder_decoder else written)
+        if most is not None and len(tokens) > most:
+            raise ValueError(
+                f"{self.name} reads at most {most} tokens before its reply, found a prompt of "
+                f"{len(tokens)} and max_tokens {written}; pack the prompt into fewer tokens or "
+                f"take another model. The prompt ends: {str(request.prompt)[-200:]!r}"
+            )

@@ -62,9 +62,9 @@ class Prefixes:
         """The beginnings that several of these prompts share, if reading them first saves time."""
         names = [_names(prompt[:-1]) for prompt in prompts]
         uses = Counter(name for row in names for name in row)
-        lengths = [BLOCK * sum(uses[name] > 1 for name in row) for row in names]
         heads, saved = [], 0
-        for prompt, length in zip(prompts, lengths, strict=True):
+        for prompt, row in zip(prompts, names, strict=True):
+            length = BLOCK * sum(uses[name] > 1 for name in row)
             if length > (known := self.known(prompt)):
                 heads.append(prompt[:length])
                 saved += length - known

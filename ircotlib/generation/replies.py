@@ -42,28 +42,9 @@ def check(request: Request) -> None:
         raise ValueError(f"{reason}; for the most probable text use Generate")
 
 
-def check_prompt(
-    name: str, request: Request, tokens: Sequence[int], vocabulary: float, most: float
-) -> None:
-    """Raise ValueError for a prompt without a token, with a token outside the vocabulary, or with
-    more than `most` tokens, which the model can read before it writes.
-    """
-    if not tokens:
-        raise ValueError("found a prompt without a token, expected at least one")
-    if (largest := max(tokens)) >= vocabulary:
-        reason = f"{name}: found the token {largest} in a prompt, expected one below {vocabulary}"
-        raise ValueError(f"{reason}: is the tokenizer from another model?")
-    if len(tokens) > most:
-        raise ValueError(
-            f"{name} reads at most {most} tokens before its reply, found a prompt of"
-            f" {len(tokens)} and max_tokens {request.max_tokens}; pack the prompt into fewer tokens"
-            f" or take another model. The prompt ends: {str(request.prompt)[-200:]!r}"
-        )
-
-
 def write_reply(request: Request, prompt_tokens: int, rows: Sequence[Written]) -> str:
     """The reply as JSON: "text" (for a Sample, "samples": pairs of text and mean log-probability),
-    "prompt_tokens", and "tokens", the number computed for all texts.
+    "prompt_tokens", and "tokens", the number computed for all texts, ends included.
     """
     samples = [(row.text, row.log_probability) for row in rows]
     content = {"samples": samples} if isinstance(request, Sample) else {"text": rows[0].text}

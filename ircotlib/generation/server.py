@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
 from threading import Event
@@ -35,6 +36,7 @@ BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; th
 ENDING = (BudgetSpent, ConnectionError, PermissionError, LookupError)  # no request will succeed
 
 
+@dataclass(eq=False, kw_only=True)
 class ServerModel:
     """A model behind a server, or behind several, whose addresses are separated by commas.
 
@@ -45,24 +47,20 @@ class ServerModel:
     address.
     """
 
-    answers = (Generate, Sample)
+    answers = Generate, Sample
     is_encoder_decoder = False
     parameters = nan  # unknown
+    name: str = field(kw_only=False)
+    server: str = field(kw_only=False)
+    chat: bool = False
+    in_flight: int = 8
+    patience: Patience = Patience()
+    budget: Budget = field(default_factory=Budget)
 
-    def __init__(
-        self,
-        name: str,
-        server: str,
-        *,
-        chat: bool = False,
-        in_flight: int = 8,
-        patience: Patience = Patience(),
-        budget: Budget | None = None,
-    ):
-        self.name, self.chat, self.in_flight = name, chat, in_flight
-        self.urls, self.patience, self.budget = read_addresses(server), patience, budget or Budget()
-        about = f"server {VERSION} {'chat' if chat else 'completions'} {name}"
-        self.fingerprint = hashlib.blake2b(about.encode(), digest_size=16).hexdigest()
+    def __post_init__(self):
+        self.urls = read_addresses(self.server)
+        identity = f"server {VERSION} {'chat' if self.chat else 'completions'} {self.name}"
+        self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
         self._left_out: frozenset[str] = frozenset()  # fields that the server does not accept
         self._one_by_one = False  # the server has ignored n
         self._reported: set[str] = set()
@@ -79,13 +77,12 @@ class ServerModel:
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | Exception]]:
         """Yield the index of each request and its reply as soon as it comes.
 
-        A reply is JSON: text (for a Sample, samples: pairs of text and mean log-probability);
-        prompt_tokens and tokens as counted by the server, or `estimated` if it does not count;
-        `dropped`: how many demonstrations were left out because the server found the prompt too
-        long. A request that cannot be answered gets a ValueError, or a RuntimeError if the server
-        fails only with it, instead of a reply. After BudgetSpent, ConnectionError, PermissionError
-        or LookupError no more requests are sent; the replies in flight are yielded, then the error
-        is raised.
+        A reply is JSON as of a local model, with tokens as counted by the server, or `estimated` if
+        it does not count; `dropped`: how many demonstrations were left out because the server found
+        the prompt too long. A request that cannot be answered gets a ValueError, or a RuntimeError
+        if the server fails only with it, instead of a reply. After BudgetSpent, ConnectionError,
+        PermissionError or LookupError no more requests are sent; the replies in flight are yielded,
+        then the error is raised.
         """
         self.endpoints  # noqa: B018  made once, before the threads
         stopped = Event()

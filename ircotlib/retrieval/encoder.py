@@ -89,8 +89,8 @@ class Encoder:
             return model
         model.max_seq_length = min(model.max_seq_length or TOKENS, TOKENS)
         if (measure := model.similarity_fn_name) not in ("cosine", "dot"):
-            found = f"{self.folder}: found a model for the similarity {measure!r}"
-            raise ValueError(f"{found}, expected 'cosine' or 'dot'")
+            reason = f"{self.folder}: found a model for the similarity {measure!r}"
+            raise ValueError(f"{reason}, expected 'cosine' or 'dot'")
         return model
 
 

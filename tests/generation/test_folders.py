@@ -3,8 +3,6 @@
 import hashlib
 import json
 import shutil
-import subprocess
-import sys
 
 import huggingface_hub.constants
 import pytest
@@ -28,21 +26,6 @@ TEXTS = [
     "Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…",
     "",
 ]
-
-
-def test_nothing_heavy_is_imported_before_a_reply_must_be_computed():
-    script = """
-import sys
-from ircotlib.generation.local import LocalModel
-for folder in sys.argv[1:]:
-    model = LocalModel(folder)
-    assert model.count_tokens("Who is the director of Silent Harbor?") == 8
-    assert len(model.fingerprint) == 32 and model.parameters > 1000
-    assert model.is_encoder_decoder == ("causal" not in folder and "agent" not in folder)
-heavy = {"torch", "transformers", "huggingface_hub"} & set(sys.modules)
-assert not heavy, heavy
-"""
-    subprocess.run([sys.executable, "-c", script, *map(str, SHIPPED)], check=True, timeout=60)
 
 
 def test_the_fingerprint_is_the_content(folders, tmp_path):

@@ -15,7 +15,16 @@ from transformers import T5ForConditionalGeneration
 
 from ircotlib.generation.batches import count_cores, side_by_side
 from ircotlib.generation.local import LocalModel
-from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve
+from ircotlib.program import (
+    LINE,
+    SENTENCE,
+    SENTENCE_OF_LINE,
+    Generate,
+    Message,
+    Retrieve,
+    Sample,
+    Sampled,
+)
 from ircotlib.running.cache import Calls
 from ircotlib.running.scheduler import run
 
@@ -183,21 +192,24 @@ def test_tokens_are_counted_without_special_ones(folders):
 
 
 def test_a_replayed_run_does_not_read_the_weights(folders, tmp_path):
-    def two_thoughts(prompt):
+    def three_thoughts(prompt):
         thought = yield Generate(prompt, SENTENCE, 10)
-        return thought, (yield Generate(f"{prompt} {thought}", SENTENCE, 10))
+        samples = yield Sample(prompt, 2, 1.0, SENTENCE, 10)
+        return thought, samples, (yield Generate(f"{prompt} {thought}", SENTENCE, 10))
 
     def play(local):
-        programs = {prompt: two_thoughts(prompt) for prompt in prompts()}
+        programs = {prompt: three_thoughts(prompt) for prompt in prompts()}
         with Calls(tmp_path / "calls.sqlite") as calls:
             outcomes, counts = run(programs, [local], calls)
-        return [outcome.result for outcome in outcomes.values()], counts["Generate"]
+        return [outcome.result for outcome in outcomes.values()], counts
 
     first, second = (LocalModel(folders["t5"], batch_rows=8) for _ in range(2))
     (results, counts), (again, recounts) = play(first), play(second)
-    assert again == results
-    assert counts["computed"] == 32 and counts["batches"] <= 5  # 4 full ones and a smaller one
-    assert recounts["computed"] == 0 and recounts["tokens"] == counts["tokens"] > 0
+    assert again == results and isinstance(results[0][1][0], Sampled)
+    assert counts["Generate"]["computed"] == 32 and counts["Sample"]["computed"] == 16
+    for kind in ("Generate", "Sample"):
+        assert recounts[kind]["computed"] == 0
+        assert recounts[kind]["tokens"] == counts[kind]["tokens"] > 0
     assert "model" in vars(first) and "model" not in vars(second)
 
 

@@ -1,5 +1,5 @@
 """What is asked of servers in OpenAI's protocol, and what is read from their replies, over real
-HTTP: prompts that are too long, fields that a server does not take, samples, chats.
+HTTP: prompts that are too long, fields that a server does not take, samples, chats, keys.
 """
 
 import json
@@ -146,3 +146,50 @@ def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, written, kept):
     assert backend.decode(ask_one(backend, Generate(prompt, SENTENCE_OF_LINE, 9))) == kept
     assert fake.bodies[0]["stop"] == ["\n"]
     assert len(fake.asked) == (2 if written.startswith(("```\n", "A:\n")) else 1)
+
+
+# Keys and addresses
+
+
+@pytest.mark.parametrize(
+    ("url", "in_clear", "sent"),
+    [
+        *((f"http://{host}:8000", "0", True) for host in ("127.0.0.1", "localhost", "[::1]")),
+        ("https://example.org/v1", "0", True),
+        ("http://example.org", "0", False),
+        ("http://10.0.0.5:8000", "0", False),
+        ("http://10.0.0.5:8000", "1", True),
+    ],
+)
+def test_a_key_goes_in_clear_only_to_this_machine_or_where_asked(monkeypatch, url, in_clear, sent):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("IRCOT_KEYS_IN_CLEAR", in_clear)
+    assert ServerModel("m", url).endpoints.all[0].client.api_key == ("secret" if sent else "none")
+
+
+def test_a_key_is_sent_and_a_missing_one_is_named(fake, httpserver, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    ask(model(fake), [Generate("red")])
+    request, _ = httpserver.log[0]
+    assert request.headers["Authorization"] == "Bearer secret"
+    fake.faults = {"all": [status(401, "who are you")]}
+    with pytest.raises(PermissionError, match="who are you; see OPENAI_API_KEY"):
+        list(model(fake).answer([Generate("blue")]))
+
+
+@pytest.mark.parametrize(
+    "server", ["ftp://a", "http://", "a:80", "http://me:word@a", "http://a?k=1"]
+)
+def test_wrong_addresses_are_refused_and_passwords_not_shown(server):
+    with pytest.raises(ValueError) as error:
+        ServerModel("m", server)
+    assert "word" not in str(error.value).replace("password", "")
+
+
+def test_a_proxy_never_gets_what_is_meant_for_this_machine(fake, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "")
+    backend = model(fake)
+    assert backend.decode(ask_one(backend, Generate("red"))) == "RED"

@@ -17,10 +17,8 @@ from ircotlib.files.paths import MODELS
 from ircotlib.generation.decode import decode
 from ircotlib.generation.draws import draws_of
 from ircotlib.generation.local import LocalModel
-from ircotlib.program import LINE, SENTENCE, Generate, Sample, Sampled, key
+from ircotlib.program import LINE, SENTENCE, Generate, Sample, key
 from ircotlib.prompting.prompt import FLAN_T5, GPT3
-from ircotlib.running.cache import Calls
-from ircotlib.running.scheduler import run
 from ircotlib.text import first_sentence
 from training.t5.evaluate import draw_reading_test
 
@@ -168,28 +166,6 @@ def test_a_prompt_counts_in_a_batch_as_often_as_it_is_continued(local):
         model = LocalModel(local.folder, **sizes)
         model.threads = 1
         assert model.take(requests[first:]) == taken
-
-
-def test_samples_are_replayed_without_the_model(local, prompts, tmp_path):
-    def program(prompt):
-        samples = yield Sample(prompt, 3, 1.0, SENTENCE, 20)
-        best = max(samples, key=lambda sample: sample.log_probability)
-        return samples, (yield Generate(f"{prompt} {best.text}", LINE, 20))
-
-    def play(model):
-        with Calls(tmp_path / "calls.sqlite") as calls:
-            programs = {prompt: program(prompt) for prompt in prompts}
-            outcomes, counts = run(programs, [model], calls)
-        return [outcome.result for outcome in outcomes.values()], counts
-
-    first, second = LocalModel(local.folder), LocalModel(local.folder)
-    (results, counts), (again, recounts) = play(first), play(second)
-    assert again == results
-    assert all(isinstance(sample, Sampled) for samples, _ in results for sample in samples)
-    assert counts["Sample"]["computed"] == counts["Generate"]["computed"] == len(prompts)
-    assert recounts["Sample"]["cached"] == len(prompts) and recounts["Sample"]["computed"] == 0
-    assert recounts["Sample"]["tokens"] == counts["Sample"]["tokens"] >= 3 * len(prompts)
-    assert "model" in vars(first) and "model" not in vars(second)
 
 
 def test_samples_of_other_requests_are_others(local, prompts):

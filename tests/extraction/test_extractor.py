@@ -1,5 +1,5 @@
-"""The extractive reader and the detection of duplicate queries, with real DPR readers and a real
-cross-encoder, small and untrained. tests/training/test_training_reader.py tests the shipped reader.
+"""The extractive reader, with real DPR readers, small and untrained; the shipped one is tested by
+tests/training/test_training_reader.py.
 """
 
 import json
@@ -14,35 +14,26 @@ torch = pytest.importorskip("torch")
 
 from asking import ask, ask_one
 from safetensors.torch import load_file, save_file
+from tiny import bert_vocabulary
 from transformers import DPRConfig, DPRReader, DPRReaderTokenizer, DPRReaderTokenizerFast
 
 from ircotlib.data import Paragraph, Prediction
-from ircotlib.extraction.duplicates import open_duplicates
 from ircotlib.extraction.extractor import Extractor
 from ircotlib.extraction.spans import best_span
 from ircotlib.files.paths import ROOT
 from ircotlib.generation.batches import cut_batches
 from ircotlib.parameters import read_parameters
-from ircotlib.program import Duplicate, Extract, Extracted, Outcome, Step, key
-from ircotlib.running.cache import Calls
+from ircotlib.program import Duplicate, Extract, Extracted, Outcome, Step
 from ircotlib.running.predictions import row_of
-from ircotlib.running.scheduler import run
 from ircotlib.running.setup import open_bench
 
 PARK = Paragraph("p", "Walibi Park", "Eddy Meeùs opened the PARK in 1975. It lies near Brussels.")
-WORDS = "who when did open ##ed the park in 19 ##75 ##76 it lies near brussels wal ##ibi eddy mee"
-LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.?,'"
 TEXTS = (
     "It opened.",
     PARK.text,
     "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3,
     "",
 )
-
-
-def vocabulary() -> list[str]:
-    pieces = [piece for letter in LETTERS for piece in (letter, f"##{letter}")]
-    return list(dict.fromkeys("[PAD] [UNK] [CLS] [SEP] [MASK]".split() + WORDS.split() + pieces))
 
 
 def small_reader(words: int, seed: int = 0) -> DPRReader:
@@ -56,7 +47,7 @@ def small_reader(words: int, seed: int = 0) -> DPRReader:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The folder of a reader, written by save_pretrained."""
-    made, words = tmp_path_factory.mktemp("reader"), vocabulary()
+    made, words = tmp_path_factory.mktemp("reader"), bert_vocabulary()
     DPRReaderTokenizerFast(vocab={w: n for n, w in enumerate(words)}).save_pretrained(made)
     small_reader(len(words)).save_pretrained(made)
     return made
@@ -68,7 +59,7 @@ def older_folder(folder, tmp_path_factory):
     with BERT's pooler and position_ids, which the reader does not use.
     """
     older, weights = tmp_path_factory.mktemp("older"), load_file(folder / "model.safetensors")
-    (older / "vocab.txt").write_text("\n".join(vocabulary()) + "\n")
+    (older / "vocab.txt").write_text("\n".join(bert_vocabulary()) + "\n")
     (older / "tokenizer_config.json").write_text('{"do_lower_case": true}')
     shutil.copy(folder / "config.json", older)
     bert = "span_predictor.encoder.bert_model"
@@ -100,7 +91,10 @@ def test_it_reads_as_transformers_does_one_by_one(kind, longest, request):
     text only: `decode_best_spans` would search the title too.
     """
     path = request.getfixturevalue(kind)
-    tokenizer, model = DPRReaderTokenizer.from_pretrained(path), small_reader(len(vocabulary()))
+    tokenizer, model = (
+        DPRReaderTokenizer.from_pretrained(path),
+        small_reader(len(bert_vocabulary())),
+    )
     spans = extract(Extractor(path, longest=longest), requests())
     for asked, span in zip(requests(), spans, strict=True):
         texts = {"titles": asked.paragraph.title, "texts": asked.paragraph.text}
@@ -233,82 +227,6 @@ def test_the_papers_checkpoint_is_opened_by_name_and_downloaded_when_first_asked
     assert reader.name == "facebook/dpr-reader-multiset-base" and "folder" not in vars(reader)
 
 
-# duplicate queries
-
-
-def score(backend, query: str, *earlier: str) -> float:
-    return backend.decode(ask_one(backend, Duplicate(query, earlier)))
-
-
-def test_equal_texts_are_duplicates():
-    texts = open_duplicates()
-    assert score(texts, "Who directed the Ring?", "x", "who directed Ring") == 1.0
-    assert score(texts, "Who directed Ring?", "Who directed Rung?", "Who wrote Ring?") == 0.0
-    assert score(texts, "Who directed Ring?") == 0.0
-
-
-@pytest.fixture(scope="module")
-def cross_encoder(tmp_path_factory):
-    """A small untrained cross-encoder, in the layout that sentence-transformers loads."""
-    pytest.importorskip("sentence_transformers", reason="needs the extra: pip install '.[dense]'")
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
-
-    made, words = tmp_path_factory.mktemp("pairs"), vocabulary()
-    torch.manual_seed(0)
-    shape = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    shape |= {"vocab_size": len(words), "hidden_size": 32, "initializer_range": 0.3}
-    BertForSequenceClassification(BertConfig(num_labels=1, **shape)).save_pretrained(made)
-    BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(made)
-    return made
-
-
-def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(cross_encoder):
-    from sentence_transformers import CrossEncoder
-
-    pairs, plain = open_duplicates(cross_encoder), CrossEncoder(str(cross_encoder))
-    earlier = ("who opened it", "when did the park open", "it lies near brussels")
-    each = plain.predict([(query, "who opened the park") for query in earlier]).tolist()
-    assert len({round(one, 3) for one in each}) == 3 and all(0 < one < 1 for one in each)
-    assert score(pairs, "who opened the park", *earlier) == pytest.approx(max(each), abs=1e-3)
-    asked = [Duplicate("who opened the park", earlier[:n]) for n in (0, 1, 3, 2)]
-    scores = [pairs.decode(reply) for reply in ask(pairs, asked)]
-    assert scores == pytest.approx([0.0, each[0], max(each), max(each[:2])], abs=1e-3)
-
-
-def test_a_cross_encoder_of_several_scores_is_refused(cross_encoder, tmp_path):
-    from transformers import BertConfig, BertForSequenceClassification
-
-    shutil.copytree(cross_encoder, tmp_path, dirs_exist_ok=True)
-    config = BertConfig.from_pretrained(cross_encoder, num_labels=3)
-    BertForSequenceClassification(config).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="3 scores per pair") as error:
-        score(open_duplicates(tmp_path), "a", "b")
-    assert "\n" not in str(error.value)
-    assert open_duplicates(tmp_path).fingerprint != open_duplicates(cross_encoder).fingerprint
-    with pytest.raises(FileNotFoundError, match="/nowhere/pairs"):
-        open_duplicates("/nowhere/pairs")
-
-
-# in a run
-
-
-def test_a_program_extracts_and_compares_and_all_of_it_is_remembered(folder):
-    def program():
-        span = yield Extract("Who opened the park?", PARK)
-        seen = yield Duplicate("Who opened a park?", ("Who opened the park?",))
-        return span, seen, (yield Duplicate("When?", ("Who opened the park?",)))
-
-    calls, results = Calls(), []
-    for computed in (1, 0):
-        backends = [Extractor(folder), open_duplicates()]
-        outcomes, counts = run({"q": program()}, backends, calls)
-        results.append(outcomes["q"].result)
-        assert counts["Extract"]["computed"] == computed
-        assert ("model" in vars(backends[0])) == (computed == 1)
-        assert counts["Duplicate"]["computed"] == 2 * computed
-    assert results[0] == results[1] and results[0][1:] == (1.0, 0.0)
-
-
 def test_a_kept_line_says_what_was_extracted_and_compared():
     asked = Duplicate("who opened it", ("who opened the park",))
     steps = Step(Extract("who?", PARK), Extracted("Eddy", 1.5), False), Step(asked, 0.25, True)
@@ -329,28 +247,33 @@ def test_a_bench_has_what_its_parameters_name_and_reads_it_when_asked(folder):
     assert open_bench(plain, "hotpotqa", "try", with_model=False).duplicates is None
 
 
-def test_the_key_of_duplicate_is_its_query_and_the_earlier_ones():
-    requests = [Duplicate("a", ()), Duplicate("a", ("b",)), Duplicate("b", ("a",))]
-    assert len({key(request, "texts") for request in requests}) == 3
-
-
-def test_a_remembered_answer_imports_no_torch(folder, tmp_path):
-    """As in a replay, a second process opens the same reader and finds the reply in the cache."""
-    code = f"""
+REPLAY = """
 import sys
 from ircotlib.running.cache import Calls
 from ircotlib.data import Paragraph
-from ircotlib.program import Extract
+from ircotlib.program import Duplicate, Extract
 from ircotlib.extraction.duplicates import open_duplicates
 from ircotlib.extraction.extractor import Extractor
 from ircotlib.running.scheduler import run
 def program():
-    return (yield Extract("who?", Paragraph("p", "Park", "Eddy opened it.")))
-with Calls({str(tmp_path / "calls.sqlite")!r}) as calls:
-    run({{"q": program()}}, [Extractor({str(folder)!r}), open_duplicates()], calls)
+    span = yield Extract("Who opened the park?", Paragraph("p", "Park", "Eddy opened it."))
+    seen = yield Duplicate("Who opened a park?", ("Who opened the park?",))
+    return span, seen, (yield Duplicate("When?", ("Who opened the park?",)))
+with Calls(sys.argv[1]) as calls:
+    backends = [Extractor(sys.argv[2]), open_duplicates()]
+    outcomes, counts = run({"q": program()}, backends, calls)
+print(*outcomes["q"].result)
+print(counts["Extract"]["computed"], counts["Duplicate"]["computed"])
 print([name for name in ("torch", "transformers") if name in sys.modules])
 """
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
-    for expected in ("['torch', 'transformers']", "[]"):
-        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-        assert done.stdout.strip() == expected, done.stderr
+
+
+def test_all_replies_are_remembered_and_replayed_without_torch(folder, tmp_path):
+    command = [sys.executable, "-c", REPLAY, str(tmp_path / "calls.sqlite"), str(folder)]
+    env, replies = os.environ | {"PYTHONPATH": str(ROOT)}, set()
+    for expected in (["1 2", "['torch', 'transformers']"], ["0 0", "[]"]):
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        reply, *others = done.stdout.splitlines()
+        assert others == expected, done.stderr
+        replies.add(reply)
+    assert len(replies) == 1 and reply.endswith(" 1.0 0.0")

@@ -1,0 +1,71 @@
+"""The detection of duplicate queries, with a real cross-encoder, small and untrained."""
+
+import shutil
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from asking import ask, ask_one
+from tiny import bert_vocabulary
+
+from ircotlib.extraction.duplicates import open_duplicates
+from ircotlib.program import Duplicate, key
+
+
+def score(backend, query: str, *earlier: str) -> float:
+    return backend.decode(ask_one(backend, Duplicate(query, earlier)))
+
+
+def test_equal_texts_are_duplicates():
+    texts = open_duplicates()
+    assert score(texts, "Who directed the Ring?", "x", "who directed Ring") == 1.0
+    assert score(texts, "Who directed Ring?", "Who directed Rung?", "Who wrote Ring?") == 0.0
+    assert score(texts, "Who directed Ring?") == 0.0
+
+
+@pytest.fixture(scope="module")
+def cross_encoder(tmp_path_factory):
+    """A small untrained cross-encoder, in the layout that sentence-transformers loads."""
+    pytest.importorskip("sentence_transformers", reason="needs the extra: pip install '.[dense]'")
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+    made, words = tmp_path_factory.mktemp("pairs"), bert_vocabulary()
+    torch.manual_seed(0)
+    shape = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    shape |= {"vocab_size": len(words), "hidden_size": 32, "initializer_range": 0.3}
+    BertForSequenceClassification(BertConfig(num_labels=1, **shape)).save_pretrained(made)
+    BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(made)
+    return made
+
+
+def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(cross_encoder):
+    from sentence_transformers import CrossEncoder
+
+    pairs, plain = open_duplicates(cross_encoder), CrossEncoder(str(cross_encoder))
+    earlier = ("who opened it", "when did the park open", "it lies near brussels")
+    each = plain.predict([(query, "who opened the park") for query in earlier]).tolist()
+    assert len({round(one, 3) for one in each}) == 3 and all(0 < one < 1 for one in each)
+    assert score(pairs, "who opened the park", *earlier) == pytest.approx(max(each), abs=1e-3)
+    asked = [Duplicate("who opened the park", earlier[:n]) for n in (0, 1, 3, 2)]
+    scores = [pairs.decode(reply) for reply in ask(pairs, asked)]
+    assert scores == pytest.approx([0.0, each[0], max(each), max(each[:2])], abs=1e-3)
+
+
+def test_a_cross_encoder_of_several_scores_is_refused(cross_encoder, tmp_path):
+    from transformers import BertConfig, BertForSequenceClassification
+
+    shutil.copytree(cross_encoder, tmp_path, dirs_exist_ok=True)
+    config = BertConfig.from_pretrained(cross_encoder, num_labels=3)
+    BertForSequenceClassification(config).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="3 scores per pair") as error:
+        score(open_duplicates(tmp_path), "a", "b")
+    assert "\n" not in str(error.value)
+    assert open_duplicates(tmp_path).fingerprint != open_duplicates(cross_encoder).fingerprint
+    with pytest.raises(FileNotFoundError, match="/nowhere/pairs"):
+        open_duplicates("/nowhere/pairs")
+
+
+def test_the_key_of_duplicate_is_its_query_and_the_earlier_ones():
+    requests = [Duplicate("a", ()), Duplicate("a", ("b",)), Duplicate("b", ("a",))]
+    assert len({key(request, "texts") for request in requests}) == 3

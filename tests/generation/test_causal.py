@@ -1,0 +1,180 @@
+"""A causal model does not read a prefix twice, and its replies stay the same."""
+
+import json
+import random
+from collections import Counter
+
+import pytest
+import torch
+from asking import ask
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from ircot_laboratory.world.encyclopedia import make_world
+from ircotlib.files.paths import MODELS
+from ircotlib.generation import causal
+from ircotlib.generation.causal import can_branch, can_reuse
+from ircotlib.generation.decode import decode, most_probable
+from ircotlib.generation.local import LocalModel
+from ircotlib.generation.prefixes import Prefixes
+from ircotlib.program import SENTENCE, Generate, Sample
+from ircotlib.prompting.prompt import GPT3
+from training.t5.evaluate import draw_reading_test
+
+CAUSAL = MODELS / "mini-causal"
+
+
+@pytest.fixture(scope="module")
+def prompts():
+    """104 prompts about a laboratory, with the same two demonstrations."""
+    world = make_world(11, 300, "hotpotqa")
+    tests = draw_reading_test(world, "hotpotqa", 0, 106, 1, GPT3)
+    shown = [f"{example.prompt} {riddle.chain}\n\n\n" for riddle, example in tests[:2]]
+    return ["".join([*shown, example.prompt]) for _, example in tests[2:]]
+
+
+def note_shapes(model):
+    """A list to which each forward pass adds the shape of what it reads, padding included."""
+    shapes = []
+    model.register_forward_pre_hook(
+        lambda module, _, given: shapes.append(given["input_ids"].shape), with_kwargs=True
+    )
+    return shapes
+
+
+def count_read(shapes):
+    return sum(rows * columns for rows, columns in shapes if columns > 1)
+
+
+def test_texts_are_those_of_prompts_read_whole(prompts):
+    requests = [Generate(prompt, SENTENCE, 12) for prompt in prompts]
+    whole, kept = LocalModel(CAUSAL, kept_tokens=0), LocalModel(CAUSAL)
+    small = LocalModel(CAUSAL, kept_tokens=500, batch_rows=7)
+    shapes_whole, shapes = note_shapes(whole.model), note_shapes(kept.model)
+    expected = ask(whole, requests)
+    assert ask(kept, requests) == expected and ask(small, requests[:30]) == expected[:30]
+    assert len(prompts) == 104 and len(set(expected)) > 60
+    assert count_read(shapes) < 0.6 * count_read(shapes_whole)
+    assert len(whole.prefixes) == 0 < len(small.prefixes) <= 500 < len(kept.prefixes) <= 32_768
+    # a step on, the prompt grown at its end by what was written and found
+    grown = [
+        Generate(f"{prompt} {whole.decode(reply)} {prompt[-150:]}", SENTENCE, 12)
+        for prompt, reply in zip(prompts[:20], expected)
+    ]
+    shapes.clear()
+    replies = ask(kept, grown)
+    assert replies == ask(whole, grown)
+    lengths = [json.loads(reply)["prompt_tokens"] for reply in replies]
+    assert 0 < count_read(shapes) < 0.4 * sum(lengths)
+
+
+def test_samples_are_those_of_prompts_read_whole(prompts):
+    requests = [Sample(prompt, 3, 1.0, SENTENCE, 8) for prompt in prompts[:6]]
+    kept, whole = LocalModel(CAUSAL), LocalModel(CAUSAL, kept_tokens=0)
+    for again in range(2):  # the second time all is known
+        for one, other in zip(ask(kept, requests), ask(whole, requests), strict=True):
+            (texts, logs), (others, other_logs) = (zip(*kept.decode(r)) for r in (one, other))
+            assert texts == others and logs == pytest.approx(other_logs, rel=1e-4, abs=1e-5)
+
+
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 99}
+ROTARY = SMALL | {"intermediate_size": 64}
+FEW_HEADS = ROTARY | {"num_key_value_heads": 2}
+SIZES = {
+    "gpt_neox": ROTARY,
+    "llama": FEW_HEADS,
+    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99},
+    "bloom": {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99},
+}
+ROTARY_KINDS = "gpt_neox", "llama"
+
+
+def make(kind, **sizes):
+    config = AutoConfig.for_model(kind, **(sizes or SIZES[kind]))
+    return AutoModelForCausalLM.from_config(config).eval()
+
+
+def check_logits(logits, others):
+    for row in logits:
+        torch.testing.assert_close(logits[row], others[row], rtol=1e-4, atol=1e-5)
+
+
+def write(model, prompts, prefixes, sources=None):
+    """Write two to eight tokens in each row; also return the logits of each step by row."""
+    logits = {row: [] for row in range(len(sources or prompts))}
+
+    def choose(rows, step):
+        for row, values in zip(rows, step, strict=True):
+            logits[row].append(values)
+        return most_probable(rows, step)
+
+    def ends(row, written):
+        return len(written) == 2 + row % 7
+
+    return dict(decode(model, prompts, ends, choose, sources, prefixes)), logits
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_logits_are_those_of_prompts_read_whole(kind):
+    torch.manual_seed(0)
+    model, rng = make(kind), random.Random(1)
+    assert can_reuse(model)
+
+    def tokens(count):
+        return [rng.randrange(99) for _ in range(count)]
+
+    start, prefixes = tokens(100), Prefixes(2_000)
+    branches = [start + tokens(70), start[:50] + tokens(40), tokens(5)]
+    first = [branch + tokens(rng.randint(1, 60)) for branch in branches * 3] + [branches[0]]
+    second = [prompt + tokens(rng.randint(0, 30)) for prompt in first] + [tokens(300)]
+    for prompts in (first, second, second[::-1], [start], [start[:16]], [start[:1], start[:33]]):
+        written, logits = write(model, prompts, prefixes)
+        expected, others = write(model, prompts, Prefixes(0))
+        assert written == expected
+        check_logits(logits, others)
+    assert 0 < len(prefixes) <= 2_000
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_texts_of_one_prompt_share_its_row(kind, monkeypatch):
+    torch.manual_seed(0)
+    model, rng = make(kind), random.Random(1)
+    shapes = note_shapes(model)
+    prompts = [[rng.randrange(99) for _ in range(length)] for length in (40, 7, 90, 3)]
+    sources = [0, 0, 0, 2, 2, 1] * 14 + [3]  # more texts than a cache has spare room for
+    branched, logits = write(model, prompts, Prefixes(0), sources)
+    going = [[row for row in logits if len(logits[row]) > step] for step in range(1, 8)]
+    live = [Counter(sources[row] for row in rows) for rows in going]
+    expected = [(len(rows), max(rows.values())) for rows in live]
+    if kind not in ROTARY_KINDS:
+        expected = [(rows.total(), 1) for rows in live]
+    assert can_branch(model) == (kind in ROTARY_KINDS) and shapes[1:] == expected
+    monkeypatch.setattr(causal, "can_branch", lambda model: False)
+    written, others = write(model, prompts, Prefixes(0), sources)
+    assert written == branched and shapes[-1][1] == 1
+    check_logits(logits, others)
+
+
+def test_models_that_forget_or_stretch_their_positions_read_all_again():
+    rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
+    assert not can_reuse(make("mistral", **FEW_HEADS, sliding_window=16))
+    assert not can_reuse(make("llama", **FEW_HEADS, rope_parameters=rope))
+    assert not can_reuse(make("mamba", hidden_size=32, num_hidden_layers=2, vocab_size=99))
+    assert can_reuse(make("mistral", **FEW_HEADS, sliding_window=None))
+
+
+def test_a_model_that_cannot_reuse_keeps_nothing(tmp_path):
+    tokenizer = LocalModel(CAUSAL).tokenizer
+    sizes = FEW_HEADS | {"vocab_size": len(tokenizer), "sliding_window": 16}
+    make("mistral", **sizes).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    local = LocalModel(tmp_path)
+    requests = [Generate("Q: Who is the director of the film?\nA:" * n, None, 5) for n in (1, 9)]
+    assert all(json.loads(reply)["tokens"] <= 5 for reply in ask(local, requests))
+    assert len(local.prefixes) == 0
+
+
+def test_the_next_batch_is_of_the_prompts_with_the_least_to_read(prompts):
+    local = LocalModel(CAUSAL, batch_rows=2)
+    requests = [Generate(prompt, SENTENCE, 2) for prompt in prompts[:4]]
+    ask(local, requests[2:3])
+    assert local.take(requests)[0] == 2
