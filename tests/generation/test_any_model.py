@@ -57,13 +57,10 @@ def play_all(opened) -> None:
                 assert room <= opened.window, (name, step.request.prompt)
 
 
-@pytest.mark.parametrize("dataset", DATASETS)
-def test_every_system_runs_on_every_data_set(tmp_path, monkeypatch, laboratory, dataset):
-    monkeypatch.setattr(bench, "DATA", tmp_path)
-    play_all(open_small(laboratory, dataset))
+SMALL_WINDOWS = [("musique", {"style": style, "context_tokens": 320}) for style in bench.STYLES]
 
 
-@pytest.mark.parametrize("style", ["codex", "flan_t5", "agent"])
-def test_every_system_runs_in_a_small_window(tmp_path, monkeypatch, laboratory, style):
+@pytest.mark.parametrize(("dataset", "changes"), [*((d, {}) for d in DATASETS), *SMALL_WINDOWS])
+def test_every_system_runs(tmp_path, monkeypatch, laboratory, dataset, changes):
     monkeypatch.setattr(bench, "DATA", tmp_path)
-    play_all(open_small(laboratory, "musique", style=style, context_tokens=320))
+    play_all(open_small(laboratory, dataset, **changes))
