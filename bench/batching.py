@@ -42,8 +42,8 @@ def transcript(question: Question, *, prompt: Prompt, steps: int = 4) -> Program
     text, written = prompt(question), []
     for _ in range(steps):
         written.append((yield Generate(text, SENTENCE, 60)))
-        found = yield Retrieve(written[-1] or question.text, K)
-        text += f" {written[-1]}{BETWEEN_DEMONSTRATIONS}{render(found, question.text)}"
+        paragraphs = yield Retrieve(written[-1] or question.text, K)
+        text += f" {written[-1]}{BETWEEN_DEMONSTRATIONS}{render(paragraphs, question.text)}"
     return Prediction(" ".join(written))
 
 

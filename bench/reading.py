@@ -44,10 +44,10 @@ def paragraph_of(example: Example) -> Paragraph:
     return Paragraph("", example.passage.title, example.passage.text)
 
 
-def is_found(example: Example, found: Extracted) -> bool:
+def is_found(example: Example, extracted: Extracted) -> bool:
     """Whether the extracted text is the answer, ignoring case."""
     span = example.span
-    return found.text.lower() == example.passage.text[span.start : span.end].lower()
+    return extracted.text.lower() == example.passage.text[span.start : span.end].lower()
 
 
 def search(book: Encyclopedia, examples: Sequence[Example]) -> list[tuple[str, Paragraph, bool]]:
@@ -56,8 +56,8 @@ def search(book: Encyclopedia, examples: Sequence[Example]) -> list[tuple[str, P
     paragraphs = [Paragraph(f"{n}", t, one.text) for n, (t, one) in enumerate(passages)]
     with TemporaryDirectory() as folder:
         index = open_index(write_corpus(f"{folder}/corpus", paragraphs), f"{folder}/index")
-        firsts = [(one, index.search(one.query, 1)[0][0]) for one in examples]
-    return [(one.query, first, first.text == one.passage.text) for one, first in firsts]
+        firsts = [(example, index.search(example.query, 1)[0][0]) for example in examples]
+    return [(e.query, first, first.text == e.passage.text) for e, first in firsts]
 
 
 def measure(reader: Extractor, books: Sequence[Encyclopedia], facts: int) -> pd.DataFrame:
@@ -66,11 +66,11 @@ def measure(reader: Extractor, books: Sequence[Encyclopedia], facts: int) -> pd.
     above CONFIDENCE.
     """
     examples = draw_reading(books, facts, SEED)
-    found = read(reader, [(one.query, paragraph_of(one)) for one in examples])
-    kinds = np.array([one.kind for one in examples])
-    confidence = np.array([one.confidence for one in found])
+    extracted = read(reader, [(example.query, paragraph_of(example)) for example in examples])
+    kinds = np.array([example.kind for example in examples])
+    confidence = np.array([reply.confidence for reply in extracted])
     gold = kinds == GOLD
-    right = [is_found(e, f) for e, f in zip(examples, found, strict=True) if e.kind == GOLD]
+    right = [is_found(e, f) for e, f in zip(examples, extracted, strict=True) if e.kind == GOLD]
     rows = [(GOLD, "answer found", None, np.mean(right), len(right))]
     rows += judge("gold and others", confidence, gold)
     rows += [share_above(kind, confidence[kinds == kind]) for kind in (GOLD, *OTHERS)]
@@ -81,14 +81,14 @@ def measure_search(
     reader: Extractor, books: Sequence[Encyclopedia], examples: Sequence[Example]
 ) -> list[tuple]:
     """The same measures for the first paragraph that BM25 finds, which SearChain reads."""
-    asked = [one for one in examples if one.kind == GOLD]
+    gold_examples = [example for example in examples if example.kind == GOLD]
     firsts = [
         first
         for book in books
-        for first in search(book, [one for one in asked if one.dataset == book.dataset])
+        for first in search(book, [e for e in gold_examples if e.dataset == book.dataset])
     ]
-    found = read(reader, [(query, paragraph) for query, paragraph, _ in firsts])
-    confidence = np.array([one.confidence for one in found])
+    extracted = read(reader, [(query, paragraph) for query, paragraph, _ in firsts])
+    confidence = np.array([reply.confidence for reply in extracted])
     gold = np.array([is_gold for *_, is_gold in firsts])
     rows = judge("BM25's first", confidence, gold)
     return rows + [
@@ -102,10 +102,10 @@ def judge(pairs: str, confidence: np.ndarray, gold: np.ndarray) -> list[tuple]:
     """
     rows = [(pairs, "area under the curve", None, auc(confidence, gold), len(gold))]
     for threshold in TRIED:
-        said = confidence > threshold
-        hits = (said & gold).sum()
+        predicted = confidence > threshold
+        hits = (predicted & gold).sum()
         for name, value in (
-            ("precision", hits / said.sum() if said.any() else np.nan),
+            ("precision", hits / predicted.sum() if predicted.any() else np.nan),
             ("recall", hits / gold.sum()),
             ("F1", f1_at(threshold, confidence, gold)),
         ):
@@ -123,8 +123,8 @@ def draw(table: pd.DataFrame):
     figure, (left, right) = subplots(1, 2, figsize=(10, 3.4))
     rows = table[table["pairs"] == "gold and others"]
     for name, style in (("precision", "--"), ("recall", ":"), ("F1", "-")):
-        one = rows[rows["measure"] == name]
-        left.plot(one["threshold"], one["value"], style, label=name)
+        curve = rows[rows["measure"] == name]
+        left.plot(curve["threshold"], curve["value"], style, label=name)
     left.axvline(CONFIDENCE, color="black", linewidth=0.8, label=f"{CONFIDENCE} (SearChain §4.1)")
     left.set(xlabel="confidence above", ylabel="%", title="gold and other paragraphs")
     left.legend(frameon=False)

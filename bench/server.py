@@ -18,8 +18,8 @@ def make_requests(count: int, max_tokens: int) -> list[Generate]:
     """Prompts with three demonstrations and a question of our own, all different."""
     shown = find_demonstrations("prompts/own", "hotpotqa", "cot", "codex", 1, 0)[:3]
     above = BETWEEN_DEMONSTRATIONS.join(map(render_demonstration, shown))
-    asked = [f"Q: Which of the years {n} and {n + 7} was earlier?\nA:" for n in range(count)]
-    prompts = [above + BETWEEN_DEMONSTRATIONS + one for one in asked]
+    questions = [f"Q: Which of the years {n} and {n + 7} was earlier?\nA:" for n in range(count)]
+    prompts = [above + BETWEEN_DEMONSTRATIONS + question for question in questions]
     return [Generate(prompt, SENTENCE_OF_LINE, max_tokens) for prompt in prompts]
 
 
@@ -44,10 +44,10 @@ def main() -> None:
     add("--max-tokens", type=read_count, default=30, help="limit of each generation")
     add("--in-flight", type=read_count, nargs="+", default=[1, 2, 4, 8], help="numbers to compare")
     options = parser.parse_args()
-    requests, how = make_requests(options.requests, options.max_tokens), {"chat": options.chat}
-    named = options.model, options.server
+    requests = make_requests(options.requests, options.max_tokens)
+    name, url, chat = options.model, options.server, options.chat
     with refusing():
-        models = [ServerModel(*named, in_flight=n, **how) for n in options.in_flight]
+        models = [ServerModel(name, url, chat=chat, in_flight=n) for n in options.in_flight]
     try:
         measure(models[0], requests[:1])  # so that the server loads the weights first
         print(pd.DataFrame([measure(model, requests) for model in models]).round(2).to_string())

@@ -203,6 +203,8 @@ class LocalModel:
             request = requests[row]
             if written[-1] in last or len(written) >= request.max_tokens:
                 return True
+            if request.stop is None:
+                return False
             text, by_word = self.tokens.decode(written), self.tokens.by_word
             return stop_end(text, request.stop, complete=False, by_word=by_word) is not None
 

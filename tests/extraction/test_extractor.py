@@ -74,8 +74,8 @@ def requests(queries=("Who opened the park?", "when did it open")) -> list[Extra
     return [Extract(q, Paragraph("p", "Walibi Park", text)) for q in queries for text in TEXTS]
 
 
-def extract(reader: Extractor, asked: list[Extract]) -> list[Extracted]:
-    return [reader.decode(reply) for reply in ask(reader, asked)]
+def extract(reader: Extractor, requests: list[Extract]) -> list[Extracted]:
+    return [reader.decode(reply) for reply in ask(reader, requests)]
 
 
 def near(spans: list[Extracted], expected: list[Extracted]) -> bool:

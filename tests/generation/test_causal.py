@@ -71,8 +71,8 @@ def test_samples_are_those_of_prompts_read_whole(prompts):
     requests = [Sample(prompt, 3, 1.0, SENTENCE, 8) for prompt in prompts[:6]]
     kept, whole = LocalModel(CAUSAL), LocalModel(CAUSAL, kept_tokens=0)
     for again in range(2):  # the second time all is known
-        for one, other in zip(ask(kept, requests), ask(whole, requests), strict=True):
-            (texts, logs), (others, other_logs) = (zip(*kept.decode(r)) for r in (one, other))
+        for pair in zip(ask(kept, requests), ask(whole, requests), strict=True):
+            (texts, logs), (others, other_logs) = (zip(*kept.decode(reply)) for reply in pair)
             assert texts == others and logs == pytest.approx(other_logs, rel=1e-4, abs=1e-5)
 
 

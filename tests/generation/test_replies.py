@@ -52,8 +52,8 @@ def test_a_system_ends_with_a_prediction(system):
                 requests += 1
                 request = program.send(answer(request, chance))
         except StopIteration as end:
-            found = end.value
-        assert isinstance(found, Prediction) and requests < 1000
-        assert isinstance(found.answer, str) and isinstance(found.fault, str)
-        assert found.answer or found.fault, f"silent with seed {seed}"
-        assert len(set(found.paragraphs)) == len(found.paragraphs)
+            prediction = end.value
+        assert isinstance(prediction, Prediction) and requests < 1000
+        assert isinstance(prediction.answer, str) and isinstance(prediction.fault, str)
+        assert prediction.answer or prediction.fault, f"silent with seed {seed}"
+        assert len(set(prediction.paragraphs)) == len(prediction.paragraphs)

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from asking import ask, ask_one
+from asking import ask_one
 from serving import copy_model, serve_model
 from tiny import read
 
@@ -81,18 +81,17 @@ def test_completions_are_those_of_the_same_model_on_this_machine(served, local, 
 def test_chats_are_those_of_the_same_model_on_this_machine(served, local, prompt):
     messages = (Message("system", prompt[:-40]), Message("user", prompt[-40:]))
     backend = ServerModel(served.model, served.url, chat=True)
-    texts = [backend.decode(one) for one in ask(backend, [Generate(messages, LINE, 25)])]
-    assert texts == [local.decode(one) for one in ask(local, [Generate(messages, LINE, 25)])]
-    [alone] = ask(backend, [Generate(prompt, LINE, 25)])
-    assert backend.decode(alone) == texts[0] != ""
-    [error] = ask(ServerModel(served.model, served.url), [Generate(messages, LINE, 25)])
+    request, as_text = Generate(messages, LINE, 25), Generate(prompt, LINE, 25)
+    text = backend.decode(ask_one(backend, request))
+    assert text == local.decode(ask_one(local, request)) == local.decode(ask_one(local, as_text))
+    assert text == backend.decode(ask_one(backend, as_text)) != ""
+    error = ask_one(ServerModel(served.model, served.url), request)
     assert "2 messages; set chat=true" in str(error)
 
 
 def test_a_server_that_ignores_n_and_log_probabilities_still_draws(served, prompt):
     backend = ServerModel(served.model, served.url)
-    [reply] = ask(backend, [Sample(prompt, 2, 100.0, LINE, 8)])
-    first, second = backend.decode(reply)
+    first, second = backend.decode(ask_one(backend, Sample(prompt, 2, 100.0, LINE, 8)))
     assert first.log_probability is second.log_probability is None and first.text != second.text
 
 
@@ -200,13 +199,13 @@ def test_own_demonstrations_have_all_that_the_grid_asks_for(dataset, style):
         where = "prompts/own", dataset
         chains = find_demonstrations(*where, "cot", style, 0, number)
         answers = find_demonstrations(*where, "direct", style, 0, number)
-        assert len(chains) >= 5 and not any(one.paragraphs for one in chains)
-        for one, answer in zip(chains, answers, strict=True):
-            assert one.answer.endswith(f"So the answer is: {answer.answer}.")
+        assert len(chains) >= 5 and not any(chain.paragraphs for chain in chains)
+        for chain, answer in zip(chains, answers, strict=True):
+            assert chain.answer.endswith(f"So the answer is: {answer.answer}.")
         bare = find_demonstrations(*where, "cot", style, 1, number)
         for m in (2, 3):
-            shown = find_demonstrations(*where, "cot", style, m, number)
-            assert [one.id for one in shown] == [one.id for one in chains]
-            for one, less in zip(shown, bare, strict=True):
-                assert len(one.paragraphs) == len(less.paragraphs) + m - 1
-                assert len({paragraph.title for paragraph in one.paragraphs}) >= 2 + m
+            more = find_demonstrations(*where, "cot", style, m, number)
+            assert [chain.id for chain in more] == [chain.id for chain in chains]
+            for chain, less in zip(more, bare, strict=True):
+                assert len(chain.paragraphs) == len(less.paragraphs) + m - 1
+                assert len({paragraph.title for paragraph in chain.paragraphs}) >= 2 + m
