@@ -20,7 +20,7 @@ from ircotlib.files.urls import find_away, is_here
 from ircotlib.parameters import Parameters
 from ircotlib.prompting.demonstrations import prompt_path
 from ircotlib.prompting.prompt import STYLES
-from ircotlib.retrieval.names import VECTORS
+from ircotlib.retrieval import find_retriever, model_of
 from ircotlib.systems import IRCOT, choose_systems
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -78,17 +78,16 @@ def _check_retriever(retriever: str, answers: bool) -> None:
     """Its client is installed, and its model is there or, if `answers`, an address of its
     Elasticsearch accepts a connection.
     """
-    kind, _, model = retriever.partition(":")
-    if kind in VECTORS:
-        _check_client("sentence_transformers", "dense")
-        check_model("retriever", model, hub=True, file=None)
-    elif kind.startswith("http"):
-        _check_client("elasticsearch", "elasticsearch")
-        if answers and all(reasons := [find_away(url) for url in retriever.split(",")]):
-            raise Unavailable(
-                f"retriever: no Elasticsearch answers at {retriever} ({reasons[0]}); start one"
-                " (docker compose -f docker/compose-one.yml up -d), or correct the address"
-            )
+    record = find_retriever(retriever)
+    if record.module:
+        _check_client(record.module, record.extra)
+    check_model("retriever", model_of(retriever), hub=True, file=None)
+    urls = retriever.split(",") if answers and record.takes == "addresses" else ()
+    if urls and all(reasons := [find_away(url) for url in urls]):
+        raise Unavailable(
+            f"retriever: no Elasticsearch answers at {retriever} ({reasons[0]}); start one"
+            " (docker compose -f docker/compose-one.yml up -d), or correct the address"
+        )
 
 
 def _check_client(package: str, extra: str) -> None:

@@ -50,7 +50,7 @@ def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
             )
 
 
-def write_about(path: Path, about: Mapping) -> None:
+def write_description(path: Path, about: Mapping) -> None:
     """Write the description of a folder as JSON, with its own checksum, atomically."""
     partial = path.with_name(f"{path.name}.partial")
     content = dict(about) | {"checksum": _checksum(about)}
@@ -58,9 +58,9 @@ def write_about(path: Path, about: Mapping) -> None:
     partial.replace(path)
 
 
-def read_about(path: Path, remedy: str) -> dict | None:
-    """Read what `write_about` wrote; None if there is no such file. Raises ValueError, in one line,
-    if it is damaged.
+def read_description(path: Path, remedy: str) -> dict | None:
+    """Read what `write_description` wrote; None if there is no such file. Raises ValueError, in one
+    line, if it is damaged.
     """
     if not path.is_file():
         return None
@@ -76,7 +76,7 @@ def read_about(path: Path, remedy: str) -> dict | None:
 
 
 @contextmanager
-def tell_damage(folder: Path, remedy: str) -> Iterator[None]:
+def report_damage(folder: Path, remedy: str) -> Iterator[None]:
     """Turn the errors of a library written in Rust into a ValueError of one line. Its panics do not
     derive from Exception, so no other error handling would catch them.
     """

@@ -22,7 +22,7 @@ from ircotlib.retrieval.corpus import Corpus
 
 BLOCK = 512  # paragraphs embedded and written together
 VECTORS, BLOCKS = "vectors.f16", "blocks.jsonl"
-ANEW = "delete the folder, and the next run embeds the corpus again"
+REMEDY = "delete the folder, and the next run embeds the corpus again"
 Embed = Callable[[Iterable[Paragraph]], list[np.ndarray]]
 
 
@@ -90,13 +90,13 @@ def open_vectors(folder: Path, count: int | None = None) -> Vectors:
     found = sum(len(block.counts) for block in blocks)
     if found != (count or max(found, 1)):
         expected = f"expected {count or 'some'}"
-        raise ValueError(f"{folder}: found vectors of {found} paragraphs, {expected}; {ANEW}")
+        raise ValueError(f"{folder}: found vectors of {found} paragraphs, {expected}; {REMEDY}")
     size, expected = (folder / VECTORS).stat().st_size, sum(block.size for block in blocks)
     if size != expected:
-        raise ValueError(f"{folder}: found {size} bytes of vectors, expected {expected}; {ANEW}")
+        raise ValueError(f"{folder}: found {size} bytes of vectors, expected {expected}; {REMEDY}")
     if (sound := _count_sound(folder, blocks)) < len(blocks):
         damaged = f"found block {sound} damaged, expected the checksum it was written with"
-        raise ValueError(f"{folder}: {damaged}; {ANEW}")
+        raise ValueError(f"{folder}: {damaged}; {REMEDY}")
     rows = np.memmap(folder / VECTORS, np.float16, "c").reshape(-1, blocks[0].width)
     counts = np.concatenate([block.counts for block in blocks])
     return Vectors(rows, np.concatenate([[0], np.cumsum(counts)]))

@@ -19,8 +19,9 @@ from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.examples import count_examples, find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import read_template
+from ircotlib.retrieval import open_retriever
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.running.backends import open_model, open_reading, open_retriever
+from ircotlib.running.backends import open_model, open_reading
 from ircotlib.running.cache import Calls
 from ircotlib.systems import IRCOT, RECALL, SEARCHAIN, TEMPLATES, System
 from ircotlib.systems.main_passage import with_main_passage

@@ -18,7 +18,7 @@ import tantivy
 from asking import ask, ask_one
 
 from ircotlib.data import Paragraph
-from ircotlib.files.checksums import write_about
+from ircotlib.files.checksums import write_description
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.retrieval import bm25
 from ircotlib.retrieval.analyzer import analyze
@@ -310,7 +310,7 @@ def build_in_pieces(corpus: Corpus, folder: Path) -> None:
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
-    write_about(folder / "index.json", bm25._about(corpus) | {"files": {}})
+    write_description(folder / "index.json", bm25._describe(corpus) | {"files": {}})
 
 
 def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(tmp_path):

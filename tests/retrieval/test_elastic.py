@@ -31,7 +31,7 @@ elasticsearch = pytest.importorskip(
     "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
 )
 
-from ircotlib.retrieval import elastic, elastic_client, elastic_load
+from ircotlib.retrieval import elastic, elastic_client, elastic_load, ranking
 from ircotlib.retrieval.elastic import Elasticsearch
 from ircotlib.retrieval.elastic_load import open_elasticsearch
 
@@ -436,7 +436,7 @@ def test_the_fingerprint_follows_the_content_and_not_the_address(
         == fingerprint(name="elsewhere")
     )
     others = [fingerprint(count=21)]
-    monkeypatch.setattr(elastic, "SCORING", "another scoring")
+    monkeypatch.setattr(ranking, "SCORING", "another scoring")
     others.append(fingerprint())
     monkeypatch.undo()
     connect = elastic_client.connect
