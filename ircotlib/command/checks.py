@@ -152,11 +152,11 @@ def _check_data(p: Parameters) -> None:
 
 
 def _check_full(dataset: Dataset, data_dir: Path) -> None:
-    if dataset.full is None:
+    if dataset.full_corpus is None:
         raise UserError(f"corpus: found no full corpus of {dataset.name}, expected corpus=pooled")
-    if not (DATA / "corpora" / f"{dataset.full.name}-full").is_dir():
+    if not (DATA / "corpora" / f"{dataset.full_corpus.name}-full").is_dir():
         with suppress(InterruptedError):
-            find_files(dataset.full, data_dir, _stop_unpacking)
+            find_files(dataset.full_corpus, data_dir, _stop_unpacking)
 
 
 def _stop_unpacking(label: str, total: int) -> Never:

@@ -3,15 +3,11 @@ for example to try something without touching the kept figures.
 """
 
 import os
-import pkgutil
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 from filelock import FileLock, Timeout
 
@@ -82,17 +78,17 @@ def write_whole(path: Path, text: str) -> None:
 
 
 @contextmanager
-def hold_lock(path: Path, what: str, patience: float = 5.0) -> Iterator[None]:
+def hold_lock(path: Path, made: str, patience: float = 5.0) -> Iterator[None]:
     """Hold a lock that only one process can hold at a time; it ends with the process in any case.
 
     Waits while another process holds it, and reports on stderr if that takes longer than `patience`
-    seconds. `what`: what the lock is for, for the message.
+    seconds. `made`: what is being made, for the message.
     """
     lock = FileLock(path)
     try:
         lock.acquire(timeout=patience)
     except Timeout:
-        print(f"waiting for another process to make {what} ({path})", file=sys.stderr, flush=True)
+        print(f"waiting for another process to make {made} ({path})", file=sys.stderr, flush=True)
         lock.acquire()
     try:
         yield
@@ -105,10 +101,3 @@ def resolve(path: str) -> str:
     an absolute path) as it is.
     """
     return str(ROOT / path) if path and (ROOT / path).exists() else path
-
-
-@cache
-def import_modules(package: str, folders: tuple[str, ...]) -> tuple[ModuleType, ...]:
-    """The modules of a package in these folders; cached."""
-    names = (found.name for found in pkgutil.iter_modules(folders))
-    return tuple(import_module(f"{package}.{name}") for name in names)

@@ -21,7 +21,7 @@ from ircotlib.data import Paragraph
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.paths import hold_lock
 
-PARAGRAPHS, OFFSETS, IDS, ABOUT = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
+PARAGRAPHS, OFFSETS, IDS, DESCRIPTION = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
 FILES = PARAGRAPHS, OFFSETS, IDS
 REMEDY = "delete the folder, and the next run writes the corpus again"
 MOST_KEPT = 10_000  # paragraphs kept in memory: those read last
@@ -38,9 +38,11 @@ class Corpus:
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        self.about = read_description(self.folder / ABOUT, REMEDY)
+        self.about = read_description(self.folder / DESCRIPTION, REMEDY)
         if self.about is None:
-            missing = f"{self.folder / ABOUT} not found: no corpus there, or an incomplete one"
+            missing = (
+                f"{self.folder / DESCRIPTION} not found: no corpus there, or an incomplete one"
+            )
             raise FileNotFoundError(f"{missing}; write it with write_corpus")
         check_sums(self.folder, self.about["files"], REMEDY)
         self.fingerprint: str = self.about["fingerprint"]
@@ -146,14 +148,14 @@ def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpu
     if old and (paragraphs := _unless_same(paragraphs, old)) is None:
         kept = {name: value for name, value in old.about.items() if name != "made_of"}
         if kept | origin != old.about:
-            write_description(folder / ABOUT, kept | origin)
+            write_description(folder / DESCRIPTION, kept | origin)
         return old
     with TemporaryDirectory(prefix=PARTIAL, dir=folder) as name:
         partial = Path(name)
-        write_description(partial / ABOUT, _write_paragraphs(partial, paragraphs) | origin)
+        write_description(partial / DESCRIPTION, _write_paragraphs(partial, paragraphs) | origin)
         # corpus.json is moved last: it is absent while the other files change
-        (folder / ABOUT).unlink(missing_ok=True)
-        for name in (*FILES, ABOUT):
+        (folder / DESCRIPTION).unlink(missing_ok=True)
+        for name in (*FILES, DESCRIPTION):
             (partial / name).replace(folder / name)
     return Corpus(folder)
 

@@ -90,7 +90,7 @@ class Bench:
         told = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
         told |= {"max_steps": self.parameters.max_steps}
         told |= {"released": self.parameters.released, "others": tuple(self.test)}
-        return told | find_dataset(self.dataset).told
+        return told | find_dataset(self.dataset).program_arguments
 
     def tokens(self, system: System | None) -> dict[str, int]:
         """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
@@ -99,8 +99,9 @@ class Bench:
         """
         if system is None or system.study == IRCOT:
             return {"max_tokens": self.style.generation_tokens}
-        told, most = find_dataset(self.dataset).told, min(self.style.chain_tokens, self.window // 2)
-        return {name: min(told.get(name, own), most) for name, own in system.tokens.items()}
+        of_dataset = find_dataset(self.dataset).program_arguments
+        most = min(self.style.chain_tokens, self.window // 2)
+        return {name: min(of_dataset.get(name, own), most) for name, own in system.tokens.items()}
 
     def longest(self, system: System | None) -> int:
         """The most tokens of one generation, for which prompts leave room."""

@@ -348,11 +348,11 @@ def test_the_folder_lists_its_data_sets_in_their_order():
         measured = ["f1", "em", *["cover_em"] * multihop]
         assert name in of_searchain or [*dataset.scores] == measured
         corpus = {"own": None} | dict.fromkeys(of_searchain, "kilt")
-        assert (dataset.full and dataset.full.name) == corpus.get(name, name)
+        assert (dataset.full_corpus and dataset.full_corpus.name) == corpus.get(name, name)
     with pytest.raises(FrozenInstanceError):
         dataset.title = "Other"
     with pytest.raises(FrozenInstanceError):
-        find_dataset("musique").full.count = 1
+        find_dataset("musique").full_corpus.count = 1
 
 
 MINE = '''"""My questions, as JSON lines of question, answers and paragraphs."""
@@ -378,7 +378,7 @@ DATASET = Dataset(
     source="my own disk",
     read=read_mine,
     scores={"em": exact_match, "f1": squad_f1, "letters": lambda text, answers: len(text) / 100},
-    full=ABSTRACTS,
+    full_corpus=ABSTRACTS,
 )
 '''
 ROWS = [
@@ -429,7 +429,7 @@ def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
 
 
 def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_path, monkeypatch):
-    none = replace(find_dataset("mine"), full=None)
+    none = replace(find_dataset("mine"), full_corpus=None)
     monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", none)
     with pytest.raises(ValueError, match="found no full corpus of mine, expected .*corpus pooled"):
         read_dataset("mine", tmp_path / "nowhere", "full")

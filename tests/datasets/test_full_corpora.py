@@ -27,7 +27,7 @@ from ircotlib.datasets.pooled import make_paragraph, pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
 from ircotlib.retrieval.corpus import Corpus
 
-FULL = {name: dataset.full for name, dataset in all_datasets().items() if dataset.full}
+FULL = {d.name: d.full_corpus for d in all_datasets().values() if d.full_corpus}
 
 
 def abstract(number, title, sentences):
