@@ -16,7 +16,7 @@ from ircotlib.datasets.downloads import find_files
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.paths import DATA, FIGURES, ROOT, resolve
-from ircotlib.files.urls import find_away, is_here
+from ircotlib.files.urls import is_here, why_unreachable
 from ircotlib.parameters import Parameters
 from ircotlib.prompting.demonstrations import prompt_path
 from ircotlib.prompting.prompt import STYLES
@@ -83,7 +83,7 @@ def _check_retriever(retriever: str, answers: bool) -> None:
         _check_client(record.module, record.extra)
     check_model("retriever", model_of(retriever), hub=True, file=None)
     urls = retriever.split(",") if answers and record.takes == "addresses" else ()
-    if urls and all(reasons := [find_away(url) for url in urls]):
+    if urls and all(reasons := [why_unreachable(url) for url in urls]):
         raise Unavailable(
             f"retriever: no Elasticsearch answers at {retriever} ({reasons[0]}); start one"
             " (docker compose -f docker/compose-one.yml up -d), or correct the address"
@@ -178,6 +178,6 @@ def _report_away(server: str) -> None:
     proxy are not tried.
     """
     for url in server.split(","):
-        if (is_here(url) or not getproxies()) and (reason := find_away(url)):
+        if (is_here(url) or not getproxies()) and (reason := why_unreachable(url)):
             away = f"{url} does not answer ({reason}): only replies that are kept can be used"
             print(away, file=sys.stderr, flush=True)

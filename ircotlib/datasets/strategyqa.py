@@ -76,8 +76,8 @@ def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
         for part in evidence:
             yield from _named(part, where, depth + 1)
     elif not (isinstance(evidence, str) and evidence.strip()):
-        expected = "expected ids of paragraphs in lists"
-        raise ValueError(f"{where}, field 'evidence': {expected}, found {excerpt(evidence)}")
+        wrong = f"expected ids of paragraphs in lists, found {excerpt(evidence)}"
+        raise ValueError(f"{where}, field 'evidence': {wrong}: {AGAIN}")
     elif evidence not in NOTHING:
         yield evidence
 

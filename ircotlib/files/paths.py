@@ -50,9 +50,7 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     if folder.exists() and not (folder / about).is_file() and any(folder.iterdir()):
         expected = "it needs a folder of its own, empty or not there yet"
         raise ValueError(f"{folder} holds files that are no {kind}: {expected}")
-    partial, replaced = (
-        folder.with_name(folder.name + suffix) for suffix in (".partial", ".replaced")
-    )
+    partial, replaced = (folder.with_name(folder.name + end) for end in (".partial", ".replaced"))
     for left_over in (partial, replaced):
         shutil.rmtree(left_over, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -67,14 +65,23 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     shutil.rmtree(replaced, ignore_errors=True)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file atomically: a full disk or a killed process leaves the old file as it was."""
+@contextmanager
+def write_partial(path: Path) -> Iterator[Path]:
+    """Write a file atomically: a full disk or a killed process leaves the old file as it was.
+    Yields the path to write to, which becomes `path` at the end of the block.
+    """
     partial = path.with_name(path.name + ".partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        yield partial
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    with write_partial(path) as partial:
+        partial.write_text(text, encoding="utf-8")
 
 
 @contextmanager
