@@ -3,7 +3,7 @@ answers IIRC's questions alike.
 """
 
 import pytest
-from test_elastic import compare
+from corpora import compare
 
 from ircot_laboratory.make import make_dataset, make_laboratory
 from ircot_laboratory.questions.questions import DATASETS
@@ -32,15 +32,12 @@ def open_both(tmp_path_factory, elasticsearch_url):
         ]
 
 
-@pytest.mark.parametrize("style", DATASETS)
-def test_questions_and_thoughts_find_the_same_paragraphs_in_the_same_order(open_both, style):
-    embedded, server = open_both(style)
-    thoughts = [
-        thought.text
-        for riddle in make_dataset(style, SEED, SIZE, QUESTIONS)[1]
-        for thought in riddle.thoughts
-    ]
-    queries = dict.fromkeys([question.text for question in embedded.test] + thoughts)
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_questions_and_thoughts_find_the_same_paragraphs_in_the_same_order(open_both, dataset):
+    embedded, server = open_both(dataset)
+    riddles = make_dataset(dataset, SEED, SIZE, QUESTIONS)[1]
+    queries = dict.fromkeys(question.text for question in embedded.test)
+    queries |= dict.fromkeys(thought.text for riddle in riddles for thought in riddle.thoughts)
     assert len(queries) > 2 * QUESTIONS
     compare(embedded.retriever, server.retriever, [Retrieve(query, 15) for query in queries])
 
@@ -60,13 +57,7 @@ def test_iirc_is_answered_alike_with_both_retrievers(open_both, system):
         one, other = (outcome[question.id] for outcome in outcomes)
         assert one.result == other.result
         assert question.passage in one.result.paragraphs and one.result.answer
-        requests = [step.request for step in one.trace]
-        pages = {
-            title
-            for step in one.trace
-            if isinstance(step.request, NearestTitle)
-            for title in step.reply
-        }
-        assert pages and all(
-            set(request.titles) == pages for request in requests if isinstance(request, Retrieve)
-        )
+        nearest = (s.reply for s in one.trace if isinstance(s.request, NearestTitle))
+        pages = {title for titles in nearest for title in titles}
+        limits = [s.request.titles for s in one.trace if isinstance(s.request, Retrieve)]
+        assert pages and all(set(titles) == pages for titles in limits)
