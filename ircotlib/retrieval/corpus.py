@@ -63,9 +63,8 @@ class Corpus:
         return self._read(position)
 
     def _read(self, position: int) -> Paragraph:
-        return Paragraph(
-            **json.loads(self._lines[self._offsets[position] : self._offsets[position + 1]])
-        )
+        start, stop = self._offsets[position : position + 2]
+        return Paragraph(**json.loads(self._lines[start:stop]))
 
     def __iter__(self) -> Iterator[Paragraph]:
         return self.between(0, len(self))
@@ -84,12 +83,12 @@ class Corpus:
     def position_of(self, id: str) -> int:
         """The position of the paragraph with this id; KeyError if there is none."""
         hashes, wanted = self._ids["hash"], _hash(id)
-        place = bisect_left(hashes, wanted)
-        while place < len(self) and hashes[place] == wanted:
-            position = int(self._ids["position"][place])
+        for row in range(bisect_left(hashes, wanted), len(self)):
+            position = int(self._ids["position"][row])
+            if hashes[row] != wanted:
+                break
             if self[position].id == id:
                 return position
-            place += 1
         raise KeyError(f"no paragraph has the id {id!r} in {self.folder}")
 
 
@@ -203,17 +202,17 @@ def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:
     ids = np.empty(len(hashes), dtype=[("hash", np.uint64), ("position", np.int64)])
     ids["hash"], ids["position"] = hashes[order], order
     with (folder / PARAGRAPHS).open("rb") as file:
-        for place in np.flatnonzero(ids["hash"][1:] == ids["hash"][:-1]):
-            first, second = order[place : place + 2]
-            if (id := _read_id(file, offsets[first])) == _read_id(file, offsets[second]):
-                found = f"two paragraphs have the id {id!r}: positions {first} and {second}"
-                raise ValueError(f"{found}; ids are unique in a corpus: drop one or number them")
+
+        def read_id(position: int) -> str:
+            file.seek(offsets[position])
+            return json.loads(file.readline())["id"]
+
+        for row in np.flatnonzero(ids["hash"][1:] == ids["hash"][:-1]):
+            first, second = order[row : row + 2]
+            if (id := read_id(first)) == read_id(second):
+                twice = f"two paragraphs have the id {id!r}: positions {first} and {second}"
+                raise ValueError(f"{twice}; ids are unique in a corpus: drop one or number them")
     return ids
-
-
-def _read_id(file, offset: int) -> str:
-    file.seek(offset)
-    return json.loads(file.readline())["id"]
 
 
 def _hash(id: str) -> int:

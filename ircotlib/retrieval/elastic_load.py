@@ -3,6 +3,7 @@ loading continues where it stopped.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import blake2b
@@ -150,14 +151,8 @@ def _first_missing(server: Server, index: str) -> int:
     paragraphs below a position as there are positions.
     """
     server.client.indices.refresh(index=index)
-    low, high = 0, _count_below(server, index, None)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _count_below(server, index, middle) == middle:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    positions = range(1, _count_below(server, index, None) + 1)
+    return bisect_left(positions, True, key=lambda p: _count_below(server, index, p) < p)
 
 
 def _count_below(server: Server, index: str, position: int | None) -> int:
