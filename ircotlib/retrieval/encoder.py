@@ -41,8 +41,8 @@ class Encoder:
         self.folder, self.late, self._kept = find_model(name), late, {}
         if is_late(self.folder) != late:
             kinds = ("one vector per text, for dense:", "one vector per token, for colbert:")
-            given, wanted = kinds[not late], kinds[late]
-            raise ValueError(f"{name}: found a model with {given}, expected one with {wanted}")
+            found, expected = (kinds[kind] for kind in (not late, late))
+            raise ValueError(f"{name}: found a model with {found}, expected one with {expected}")
         installed = version("sentence-transformers").rpartition(".")[0]
         made_of = [VERSION, TOKENS, late, installed, hash_model(self.folder)]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
@@ -58,16 +58,16 @@ class Encoder:
         """
         if new := [query for query in dict.fromkeys(queries) if query not in self._kept]:
             self._kept |= zip(new, self._embed(self._model.encode_query, new), strict=True)
-        vectors = [self._kept[query] for query in queries]
+        found = [self._kept[query] for query in queries]
         self._kept = self._kept if len(self._kept) < KEPT else {}
-        return vectors
+        return found
 
     def _embed(self, encode, texts: list[str]) -> list[np.ndarray]:
-        options = {"batch_size": BATCH, "convert_to_numpy": True, "show_progress_bar": False}
+        how = {"batch_size": BATCH, "convert_to_numpy": True, "show_progress_bar": False}
         if not self.late:  # in a model for dot products the lengths of vectors matter
-            options["normalize_embeddings"] = self._model.similarity_fn_name == "cosine"
-        vectors = encode(texts, **options)
-        return [np.atleast_2d(rows).astype(np.float32, copy=False) for rows in vectors]
+            how["normalize_embeddings"] = self._model.similarity_fn_name == "cosine"
+        vectors = encode(texts, **how)
+        return [np.atleast_2d(one).astype(np.float32, copy=False) for one in vectors]
 
     @cached_property
     def _model(self):

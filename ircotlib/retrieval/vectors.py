@@ -88,10 +88,10 @@ def open_vectors(folder: Path, count: int | None = None) -> Vectors:
     """
     blocks, reason = list(_read_blocks(folder)), ""
     embedded = sum(len(block.counts) for block in blocks)
-    size, expected = (folder / VECTORS).stat().st_size, sum(block.size for block in blocks)
+    expected = sum(block.size for block in blocks)
     if embedded != (count or max(embedded, 1)):
         reason = f"found vectors of {embedded} paragraphs, expected {count or 'some'}"
-    elif size != expected:
+    elif (size := (folder / VECTORS).stat().st_size) != expected:
         reason = f"found {size} bytes of vectors, expected {expected}"
     elif (sound := _count_sound(folder, blocks)) < len(blocks):
         reason = f"found block {sound} damaged, expected the checksum it was written with"

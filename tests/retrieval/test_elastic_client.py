@@ -126,9 +126,8 @@ def test_versions_that_do_not_fit(server, client, message):
 
 
 def test_versions_that_fit():
-    check_version("8.19.0", "8.19.1")
-    check_version("9.0.4", "8.19.1")
-    check_version("10.0.0", "9.5.1")
+    for server, client in (("8.19.0", "8.19.1"), ("9.0.4", "8.19.1"), ("10.0.0", "9.5.1")):
+        check_version(server, client)
 
 
 def test_versions_and_products_are_compared_when_connecting(elasticsearch_url, monkeypatch):
