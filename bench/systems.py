@@ -19,7 +19,7 @@ from ircotlib.files.progress import track
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures_ircot import save_figure
 from ircotlib.results.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
-from ircotlib.retrieval.names import retriever_name
+from ircotlib.retrieval import retriever_name
 from ircotlib.running.cache import Calls
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench, program_of

@@ -35,7 +35,7 @@ from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import write_jsonl
 from ircotlib.datasets.kilt import PAGES
-from ircotlib.files.checksums import check_sums, read_about, take_sums, write_about
+from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.options import new_parser, read_count, read_folder, refusing
 from ircotlib.files.paths import PROMPTS, hold_lock, write_folder
 
@@ -112,7 +112,7 @@ def _write(folder: Path, about: dict) -> None:
         write_all_demonstrations(partial / "prompts", shown, seed)
         paths = sorted(path for path in partial.rglob("*") if path.is_file())
         names = [path.relative_to(partial).as_posix() for path in paths]
-        write_about(partial / ABOUT, about | {"files": take_sums(partial, names)})
+        write_description(partial / ABOUT, about | {"files": take_sums(partial, names)})
 
 
 def write_all_demonstrations(
@@ -199,7 +199,7 @@ def _hash_generator() -> str:
 def _is_whole(folder: Path, about: dict) -> bool:
     """Whether this laboratory is in a folder, unchanged since it was written."""
     try:
-        found = read_about(folder / ABOUT, ANEW)
+        found = read_description(folder / ABOUT, ANEW)
         sums = found.pop("files") if found else {}
         if found == about:
             check_sums(folder, sums, ANEW)

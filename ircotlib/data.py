@@ -3,9 +3,24 @@
 import bz2
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+EXPECTED = {  # by pydantic's type of error
+    "missing": "one more entry",
+    "model_type": "a JSON object",
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "string_pattern_mismatch": "a text that is not blank",
+    "string_unicode": "a text without halves of surrogate pairs",
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +205,15 @@ def excerpt(value: object) -> str:
     except RecursionError:
         return "values nested too deeply"
     return text if len(text) <= 60 else text[:60] + "..."
+
+
+def expected_by(error: Mapping) -> str:
+    """What pydantic expected where it found an error, in a few words."""
+    message = error["msg"]
+    for opening in ("Value error, ", "Input should be ", "expected "):
+        message = message.removeprefix(opening)
+    words = EXPECTED.get(error["type"], "{message}")
+    return words.format(message=message, **error.get("ctx", {}))
 
 
 def _frozen(value):

@@ -18,7 +18,7 @@ from ircotlib.errors import UserError
 from ircotlib.files.paths import PROFILES
 from ircotlib.generation.budget import find_price
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
-from ircotlib.retrieval.names import check_retriever
+from ircotlib.retrieval import check_retriever
 from ircotlib.systems import all_systems
 
 EIGHT = ["hotpotqa", "musique", "2wikimultihopqa", "strategyqa"]  # in SearChain's order (§4.1)

@@ -10,7 +10,7 @@ from ircotlib.parameters import (
     parameter_names,
     read_parameters,
 )
-from ircotlib.retrieval.names import retriever_name
+from ircotlib.retrieval import retriever_name
 from ircotlib.systems import all_systems
 
 WRONG = [
@@ -31,9 +31,9 @@ WRONG = [
     ({"reader": "foo"}, "reader: found 'foo', expected 'cot' or 'direct'"),
     ({"dtype": "int8"}, "dtype: found 'int8', expected 'float32'"),
     ({"corpus": "all"}, "corpus: found 'all', expected 'pooled' or 'full'"),
-    ({"retriever": "es"}, "retriever: found 'es', expected \"embedded\" or the address"),
-    ({"retriever": "dense:"}, "retriever: found 'dense:', expected .* as in dense:FOLDER"),
-    ({"retrievers": ["embedded", "x:y"]}, "retrievers: found 'x:y', expected \"embedded\" or"),
+    ({"retriever": "es"}, "retriever: found 'es', expected one of embedded, dense:FOLDER"),
+    ({"retriever": "dense:"}, "retriever: found 'dense:', expected .*dense:FOLDER"),
+    ({"retrievers": ["embedded", "x:y"]}, "retrievers: found 'x:y', expected one of embedded"),
     ({"retrievers": ["embedded", "embedded"]}, "retrievers: found .*, expected each value once"),
     ({"context_tokens": 50}, "context_tokens: found 50, expected more than 200"),
     ({"oner_k": 5}, "oner_k: found 5, expected a list"),

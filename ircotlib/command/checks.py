@@ -16,11 +16,11 @@ from ircotlib.datasets.downloads import find_files
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.paths import DATA, FIGURES, ROOT, resolve
-from ircotlib.files.urls import find_away, is_here
+from ircotlib.files.urls import is_here, why_unreachable
 from ircotlib.parameters import Parameters
 from ircotlib.prompting.demonstrations import prompt_path
 from ircotlib.prompting.prompt import STYLES
-from ircotlib.retrieval.names import VECTORS
+from ircotlib.retrieval import find_retriever, model_of
 from ircotlib.systems import IRCOT, choose_systems
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -78,17 +78,16 @@ def _check_retriever(retriever: str, answers: bool) -> None:
     """Its client is installed, and its model is there or, if `answers`, an address of its
     Elasticsearch accepts a connection.
     """
-    kind, _, model = retriever.partition(":")
-    if kind in VECTORS:
-        _check_client("sentence_transformers", "dense")
-        check_model("retriever", model, hub=True, file=None)
-    elif kind.startswith("http"):
-        _check_client("elasticsearch", "elasticsearch")
-        if answers and all(reasons := [find_away(url) for url in retriever.split(",")]):
-            raise Unavailable(
-                f"retriever: no Elasticsearch answers at {retriever} ({reasons[0]}); start one"
-                " (docker compose -f docker/compose-one.yml up -d), or correct the address"
-            )
+    record = find_retriever(retriever)
+    if record.module:
+        _check_client(record.module, record.extra)
+    check_model("retriever", model_of(retriever), hub=True, file=None)
+    urls = retriever.split(",") if answers and record.takes == "addresses" else ()
+    if urls and all(reasons := [why_unreachable(url) for url in urls]):
+        raise Unavailable(
+            f"retriever: no Elasticsearch answers at {retriever} ({reasons[0]}); start one"
+            " (docker compose -f docker/compose-one.yml up -d), or correct the address"
+        )
 
 
 def _check_client(package: str, extra: str) -> None:
@@ -153,11 +152,11 @@ def _check_data(p: Parameters) -> None:
 
 
 def _check_full(dataset: Dataset, data_dir: Path) -> None:
-    if dataset.full is None:
+    if dataset.full_corpus is None:
         raise UserError(f"corpus: found no full corpus of {dataset.name}, expected corpus=pooled")
-    if not (DATA / "corpora" / f"{dataset.full.name}-full").is_dir():
+    if not (DATA / "corpora" / f"{dataset.full_corpus.name}-full").is_dir():
         with suppress(InterruptedError):
-            find_files(dataset.full, data_dir, _stop_unpacking)
+            find_files(dataset.full_corpus, data_dir, _stop_unpacking)
 
 
 def _stop_unpacking(label: str, total: int) -> Never:
@@ -179,6 +178,6 @@ def _report_away(server: str) -> None:
     proxy are not tried.
     """
     for url in server.split(","):
-        if (is_here(url) or not getproxies()) and (reason := find_away(url)):
+        if (is_here(url) or not getproxies()) and (reason := why_unreachable(url)):
             away = f"{url} does not answer ({reason}): only replies that are kept can be used"
             print(away, file=sys.stderr, flush=True)

@@ -56,7 +56,8 @@ def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
     """The downloads that these parameters' data sets and corpora need and `data_dir` lacks."""
-    corpora = {d.full.name for d in map(find_dataset, p.datasets) if _needs_corpus(d, p.corpus)}
+    needing = (d for d in map(find_dataset, p.datasets) if _needs_corpus(d, p.corpus))
+    corpora = {dataset.full_corpus.name for dataset in needing}
     for row in table:
         needed = row.folder in (corpora if row.corpus == "full" else p.datasets)
         if needed and not _is_there(row, Path(resolve(p.data_dir))):
@@ -65,9 +66,9 @@ def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
 
 def _needs_corpus(dataset: Dataset, corpus: str) -> bool:
     """Whether a data set needs the papers' corpus. KILT's data sets have no other."""
-    if dataset.full is None:
+    if dataset.full_corpus is None:
         return False
-    return corpus == "full" or (dataset.full.name == "kilt" and dataset.name != "strategyqa")
+    return corpus == "full" or (dataset.full_corpus.name == "kilt" and dataset.name != "strategyqa")
 
 
 def _is_there(row: Download, data_dir: Path) -> bool:

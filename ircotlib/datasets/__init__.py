@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.files.paths import import_modules
+from ircotlib.files.modules import import_modules
 
-Asked = tuple[Question, Sequence[Paragraph]]  # a question and the paragraphs of its context
+QuestionContext = tuple[Question, Sequence[Paragraph]]  # a question and its paragraphs
 Score = Callable[[str, Sequence[str]], float]  # of a prediction and the gold answers, 0 to 1
 
 
@@ -23,10 +23,10 @@ class FullCorpus:
 
     `name`: names its folders, `data_dir`/<name> and data/corpora/<name>-full. `files`: all are
     needed; `read` reads them one by one, in this order. `source`: where to get them. `count`: the
-    number of paragraphs according to `counted_in`; None if unknown. `once`: the corpus is made of
-    contexts, which share paragraphs, so repeats of title and text are dropped; otherwise all
-    paragraphs count, and a repeated id gets a number. `find`: replaces the search for the files,
-    given the folders and a progress (see downloads.find_files).
+    number of paragraphs according to `counted_in`; None if unknown. `drop_repeats`: the corpus is
+    made of contexts, which share paragraphs, so repeats of title and text are dropped; otherwise
+    all paragraphs count, and a repeated id gets a number. `find_files`: replaces the search for the
+    files, given the folders and a progress (see downloads.find_files).
     """
 
     name: str
@@ -34,8 +34,8 @@ class FullCorpus:
     source: str
     count: int | None
     read: Callable[[Path], Iterable[Paragraph]]
-    once: bool = False
-    find: Callable[..., list[list[Path]]] | None = None
+    drop_repeats: bool = False
+    find_files: Callable[..., list[list[Path]]] | None = None
     counted_in: str = "IRCoT App. A, footnote 18"
 
 
@@ -46,27 +46,28 @@ class Dataset:
     `name`: the name of its folder, and the `dataset` of its questions. `title`: its name in the
     papers. `files`: names of the file of development questions, the official one first, then that
     of a sample. `source`: where to get it. `read`: reads such a file. `scores`: the scores of an
-    answer, by name; the first is the data set's main measure. `full`: its corpus in the papers, if
-    any. `read_in`: as `read`, but with gold paragraphs from the full corpus; None: the gold ids of
-    the contexts are valid there. `paragraphs`: reads a corpus that comes with the questions; None:
-    the corpus is pooled from their contexts. `released`: the data set as IRCoT's released program
-    reads and scores it; None: the same. `family`: which examples are in the prompts of systems
-    (prompts/own/<system>/<stage>.<family>.txt). `told`: arguments for all programs that have a
-    parameter of that name. `order`: its place in tables and figures.
+    answer, by name; the first is the data set's main measure. `full_corpus`: its corpus in the
+    papers, if any. `read_with_corpus`: as `read`, but with gold paragraphs from the full corpus;
+    None: the gold ids of the contexts are valid there. `read_paragraphs`: reads a corpus that comes
+    with the questions; None: the corpus is pooled from their contexts. `as_released`: the data set
+    as IRCoT's released program reads and scores it; None: the same. `example_family`: which
+    examples are in the prompts of systems (prompts/own/<system>/<stage>.<family>.txt).
+    `program_arguments`: for all programs that have a parameter of that name. `order`: its place in
+    tables and figures.
     """
 
     name: str
     title: str
     files: tuple[str, ...]
     source: str
-    read: Callable[[Path], Iterable[Asked]]
+    read: Callable[[Path], Iterable[QuestionContext]]
     scores: Mapping[str, Score]
-    full: FullCorpus | None = None
-    read_in: Callable[[Path, Iterable[Paragraph]], Iterable[Asked]] | None = None
-    paragraphs: Callable[[Path], Iterable[Paragraph]] | None = None
-    released: "Dataset | None" = None
-    family: str = "multihop"
-    told: Mapping[str, object] = field(default_factory=dict)
+    full_corpus: FullCorpus | None = None
+    read_with_corpus: Callable[[Path, Iterable[Paragraph]], Iterable[QuestionContext]] | None = None
+    read_paragraphs: Callable[[Path], Iterable[Paragraph]] | None = None
+    as_released: "Dataset | None" = None
+    example_family: str = "multihop"
+    program_arguments: Mapping[str, object] = field(default_factory=dict)
     order: int = 100
 
 
@@ -94,4 +95,4 @@ def find_dataset(name: str, released: bool = False) -> Dataset:
             f"unknown data set {name!r}; expected one of {', '.join(known)}: for another, add a"
             " file to ircotlib/datasets that ends in DATASET = Dataset(...)"
         )
-    return (known[name].released or known[name]) if released else known[name]
+    return (known[name].as_released or known[name]) if released else known[name]

@@ -20,6 +20,7 @@ from ircotlib.files.progress import show_progress
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
 RENAMED = "wikpedia-paragraphs"  # what the authors' download script calls that folder
 ARCHIVE = f"{FOLDER}.tar.bz2"
+EXPECTED = f"expected members {FOLDER}/AA/wiki_00.bz2 and so on"
 
 
 class _Abstract(Record):
@@ -57,20 +58,16 @@ def _list_shards(folder: Path) -> list[list[Path]]:
     """
     shards = sorted(folder.glob("[A-Z][A-Z]/wiki_[0-9][0-9].bz2"))
     for number, shard in enumerate(shards or [folder]):
-        expected = _shard_name(number)
+        letters = chr(65 + number // 2600) + chr(65 + number // 100 % 26)
+        expected = f"{letters}/wiki_{number % 100:02}.bz2"
         if shard != folder / expected:
-            found = shard.relative_to(folder) if shards else "no shards"
+            instead = shard.relative_to(folder) if shards else "no shards"
             raise ValueError(
-                f"{folder}: expected {expected} after {number} shards, found {found}: it was not"
+                f"{folder}: expected {expected} after {number} shards, found {instead}: it was not"
                 f" unpacked completely; delete the folder and unpack {ARCHIVE} again, from"
                 f" {ABSTRACTS.source}"
             )
     return [list(group) for _, group in groupby(shards, key=lambda shard: shard.parent)]
-
-
-def _shard_name(number: int) -> str:
-    letters = chr(65 + number // 2600) + chr(65 + number // 100 % 26)
-    return f"{letters}/wiki_{number % 100:02}.bz2"
 
 
 def unpack(archive: Path, progress: Progress = show_progress) -> Path:
@@ -81,13 +78,14 @@ def unpack(archive: Path, progress: Progress = show_progress) -> Path:
     order than one read from the folder. Raises ValueError, naming the archive and the last complete
     member, if the archive is damaged or is another one.
     """
-    folder = archive.with_name(FOLDER)
+    folder, last = archive.with_name(FOLDER), "none"
     partial = folder.with_name(f"{FOLDER}.partial")
-    last = "none"
     with progress(f"unpacking {ARCHIVE}", archive.stat().st_size) as show:
         try:
             for last in _unpack_shards(archive, partial, show):
                 pass
+            if last == "none":
+                raise tarfile.ReadError(f"{EXPECTED}, found none")
         except (tarfile.TarError, EOFError, OSError) as error:
             if getattr(error, "errno", None):  # of the disk, not of the archive
                 raise
@@ -95,11 +93,6 @@ def unpack(archive: Path, progress: Progress = show_progress) -> Path:
                 f"{archive}, after member {last}: cut off, damaged or another archive ({error});"
                 f" get it again: {ABSTRACTS.source}"
             ) from error
-    if last == "none":
-        raise ValueError(
-            f"{archive}: expected members {FOLDER}/AA/wiki_00.bz2 and so on, found none; get it"
-            f" from {ABSTRACTS.source}"
-        )
     partial.rename(folder)
     return folder
 
@@ -122,9 +115,7 @@ def _unpack_shards(archive: Path, folder: Path, show: Callable[[int, int], None]
 def _unpack_shard(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
     name = re.fullmatch(r"(?:\./)?[^/]+/([A-Z]{2}/wiki_\d\d\.bz2)", member.name)
     if not name:
-        raise tarfile.ReadError(
-            f"expected members {FOLDER}/AA/wiki_00.bz2 and so on, found {member.name!r}"
-        )
+        raise tarfile.ReadError(f"{EXPECTED}, found {member.name!r}")
     path = folder / name[1]
     if path.is_file() and path.stat().st_size == member.size:
         return
@@ -142,5 +133,5 @@ ABSTRACTS = FullCorpus(
     " 01edf64cd120ecc03a2745352779514c; described on https://hotpotqa.github.io/wiki-readme.html)",
     count=5_233_329,
     read=read_abstracts,
-    find=find_shards,
+    find_files=find_shards,
 )

@@ -62,17 +62,12 @@ def page_lines(html: str) -> list[str]:
     styles, and with entities resolved (IRCoT App. A).
     """
     pieces = SIMPLE_TAG.split(html)
-    if any("<" in piece for piece in pieces):
-        return "".join(_parse(html)).split("\n")
-    return "".join(map(unescape, pieces)).split("\n")
-
-
-def _parse(html: str) -> list[str]:
-    """The pieces of text in any HTML; slower than splitting at simple tags."""
-    parser = _Text(convert_charrefs=True)
+    if not any("<" in piece for piece in pieces):
+        return "".join(map(unescape, pieces)).split("\n")
+    parser = _Text(convert_charrefs=True)  # reads any HTML, but slowly
     parser.feed(html.replace("<![", "&lt;!["))  # a marked section would be refused
     parser.close()
-    return parser.pieces
+    return "".join(parser.pieces).split("\n")
 
 
 class _Text(HTMLParser):
@@ -89,29 +84,20 @@ class _Text(HTMLParser):
 
 def _entries(path: Path) -> Iterator[tuple[str, str]]:
     """The names and texts of a file that is one JSON object, read as a stream; none if the file is
-    a list or a text.
+    a list or a text. Raises ValueError if the value of a name is not a text.
     """
+    name = None
     with Path(path).open("rb") as file:
         try:
-            yield from _texts(read_events(file), path)
+            for event, value in read_events(file):
+                if event == "map_key":
+                    name = value
+                elif name is not None and event == "string":
+                    yield name, value
+                elif name is not None and event != "end_map":
+                    kind = {"start_array": "a list", "start_map": "an object"}
+                    wrong = f"expected a text of HTML, found {kind.get(event, repr(value))}"
+                    raise ValueError(f"{path}, page {excerpt(name)}: {wrong}: get the file again")
         except Damaged as error:
-            found = f"this JSON cannot be read to its end ({error})"
-            raise ValueError(
-                f"{path}: {found}: the file is cut off or damaged; get it again"
-            ) from error
-
-
-def _texts(events: Iterator[tuple[str, object]], path: Path) -> Iterator[tuple[str, str]]:
-    """Each name with its text. Raises ValueError if the value of a name is not a text."""
-    name = None
-    for event, value in events:
-        if event == "map_key":
-            name = value
-        elif name is not None and event == "string":
-            yield name, value
-        elif name is not None and event != "end_map":
-            found = {"start_array": "a list", "start_map": "an object"}.get(event, repr(value))
-            raise ValueError(
-                f"{path}, page {excerpt(name)}: expected a text of HTML, found {found}: get the"
-                " file again"
-            )
+            cut = f"this JSON cannot be read to its end ({error}): the file is cut off or damaged"
+            raise ValueError(f"{path}: {cut}; get it again") from error

@@ -27,11 +27,11 @@ def find_files(
     of HotpotQA's shards (IRCoT App. A).
 
     They are in `data_dir`/<name of the corpus> or in `data_dir`. Raises FileNotFoundError for a
-    missing file, and whatever `corpus.find` raises.
+    missing file, and whatever `corpus.find_files` raises.
     """
     folders = (Path(data_dir) / corpus.name, Path(data_dir))
-    if corpus.find is not None:
-        return corpus.find(folders, progress)
+    if corpus.find_files is not None:
+        return corpus.find_files(folders, progress)
     return [[path] for path in find_each(corpus, folders)]
 
 
@@ -39,20 +39,18 @@ def find_each(corpus: FullCorpus, folders: Sequence[Path]) -> list[Path]:
     """The files of a full corpus, each from the first folder that has it. Raises FileNotFoundError,
     naming all missing files and their source.
     """
-    found = {
-        name: folder / name
-        for folder in reversed(folders)
-        for name in corpus.files
-        if (folder / name).is_file()
-    }
-    if missing := [name for name in corpus.files if name not in found]:
+    paths = {}
+    for path in (folder / name for name in corpus.files for folder in folders):
+        if path.is_file():
+            paths.setdefault(path.name, path)
+    if missing := [name for name in corpus.files if name not in paths]:
         them = "it" if len(missing) == 1 else "them"
         raise FileNotFoundError(
             f"no full corpus of {corpus.name}: looked for {', '.join(missing)} in"
             f" {' and '.join(map(str, folders))}; get {them} from {corpus.source} and put {them}"
             " there"
         )
-    return [found[name] for name in corpus.files]
+    return [paths[name] for name in corpus.files]
 
 
 class Damaged(ValueError):

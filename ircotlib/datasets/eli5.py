@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ircotlib.data import Question
-from ircotlib.datasets import Asked, Dataset
+from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.fields import Record, Text, read_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_beside, read_kilt
 from ircotlib.datasets.pooled import digest
@@ -18,7 +18,7 @@ class _Asking(Record):
     answer: Text
 
 
-def read_eli5(path: Path) -> Iterator[Asked]:
+def read_eli5(path: Path) -> Iterator[QuestionContext]:
     """The questions of a file with their explanations, in order. Records of a list have no ids and
     get one from a hash of the question.
     """
@@ -39,9 +39,9 @@ DATASET = Dataset(
     source=SOURCE,
     read=read_eli5,
     scores={"rouge_l": rouge_l},
-    full=KNOWLEDGE_SOURCE,
-    paragraphs=read_beside,
-    family="eli5",
-    told=LONG,
+    full_corpus=KNOWLEDGE_SOURCE,
+    read_paragraphs=read_beside,
+    example_family="eli5",
+    program_arguments=LONG,
     order=9,
 )

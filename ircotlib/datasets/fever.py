@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from ircotlib.data import Question, read_lines
-from ircotlib.datasets import Asked, Dataset
+from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.fields import Record, Text, read_rows
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, SOURCE, read_beside, read_kilt
 from ircotlib.datasets.wording import ask_claim
@@ -23,7 +23,7 @@ class _Claim(Record):
     label: Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
 
 
-def read_fever(path: Path) -> Iterator[Asked]:
+def read_fever(path: Path) -> Iterator[QuestionContext]:
     """The claims of a file that pages support or refute, in order. Claims with the third verdict of
     the original file are left out, as in KILT.
     """
@@ -49,9 +49,9 @@ DATASET = Dataset(
     source=SOURCE,
     read=read_fever,
     scores={"cover_em": cover_em, "accuracy": accuracy},
-    full=KNOWLEDGE_SOURCE,
-    paragraphs=read_beside,
-    family="fever",
-    told={"max_actions": 5},  # ReAct §3.2
+    full_corpus=KNOWLEDGE_SOURCE,
+    read_paragraphs=read_beside,
+    example_family="fever",
+    program_arguments={"max_actions": 5},  # ReAct §3.2
     order=8,
 )

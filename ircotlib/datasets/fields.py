@@ -8,26 +8,12 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
-from ircotlib.data import excerpt, parse_json, read_lines
+from ircotlib.data import excerpt, expected_by, parse_json, read_lines
 
 # the pattern is a constraint: without one, pydantic accepts halves of surrogate pairs
 String = Annotated[str, Field(pattern="^")]
 Text = Annotated[str, Field(pattern=r"\S")]  # not blank
 List = Strict(False)  # marks a tuple, which is a list in JSON
-EXPECTED = {
-    "string_type": "a text",
-    "string_unicode": "a text without halves of surrogate pairs",
-    "string_pattern_mismatch": "a text that is not blank",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "too_short": "a list of at least {min_length}",
-    "too_long": "a list of at most {max_length}",
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "literal_error": "{expected}",
-    "model_type": "a JSON object",
-    "missing": "one more entry",
-}
 AGAIN = "get the file again, or correct it"
 ANOTHER = "is it another data set's file?"
 
@@ -51,8 +37,7 @@ def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
         wrong = error.errors(include_url=False)[0]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in wrong["loc"])
     at = f"{where}, field {name.removeprefix('.')!r}" if name else where
-    expected = EXPECTED.get(wrong["type"], "{msg}").format(msg=wrong["msg"], **wrong.get("ctx", {}))
-    found = excerpt(wrong["input"])
+    expected, found = expected_by(wrong), excerpt(wrong["input"])
     if wrong["type"] == "missing" and isinstance(wrong["input"], dict):
         expected, found = "this field", f"only {excerpt(', '.join(wrong['input']))}"
     hint = ANOTHER if wrong["type"] in ("missing", "literal_error") and hint == AGAIN else hint

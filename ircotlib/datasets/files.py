@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, excerpt
-from ircotlib.datasets import Asked, Dataset, find_dataset
+from ircotlib.datasets import Dataset, QuestionContext, find_dataset
 from ircotlib.datasets.fields import AGAIN
 from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.pooled import pool
@@ -40,19 +40,26 @@ def read_dataset(
     its corpora are pooled from all splits, and HotpotQA's has all of Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
-    _check_corpus(dataset, corpus)
+    if corpus not in ("pooled", "full"):
+        raise ValueError(f"found corpus {corpus!r}, expected pooled or full")
+    if corpus == "full" and dataset.full_corpus is None:
+        raise ValueError(
+            f"found no full corpus of {name}, expected one in its record: open it with corpus"
+            " pooled"
+        )
     path = find_questions(dataset, ROOT / data_dir)
     if corpus == "full":
         full = open_full_corpus(dataset, data_dir)
-        examples = dataset.read(path) if dataset.read_in is None else dataset.read_in(path, full)
-        return questions_of(examples, path), full
+        read = dataset.read_with_corpus
+        return questions_of(read(path, full) if read else dataset.read(path), path), full
     examples = list(dataset.read(path))
-    return questions_of(examples, path), _paragraphs(dataset, examples, path)
+    return questions_of(examples, path), _pooled_corpus(dataset, examples, path)
 
 
 def open_full_corpus(dataset: Dataset, data_dir: str | Path) -> Corpus:
     """The corpus that a data set has in the papers, made in data/corpora if it is missing."""
-    return make_full_corpus(dataset.full, data_dir, DATA / "corpora" / f"{dataset.full.name}-full")
+    corpus = dataset.full_corpus
+    return make_full_corpus(corpus, data_dir, DATA / "corpora" / f"{corpus.name}-full")
 
 
 def find_questions(dataset: Dataset, data_dir: Path) -> Path:
@@ -70,17 +77,7 @@ def find_questions(dataset: Dataset, data_dir: Path) -> Path:
     )
 
 
-def _check_corpus(dataset: Dataset, corpus: str) -> None:
-    if corpus not in ("pooled", "full"):
-        raise ValueError(f"found corpus {corpus!r}, expected pooled or full")
-    if corpus == "full" and dataset.full is None:
-        raise ValueError(
-            f"found no full corpus of {dataset.name}, expected one in its record: open it with"
-            " corpus pooled"
-        )
-
-
-def questions_of(examples: Iterable[Asked], path: Path) -> list[Question]:
+def questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Question]:
     """The questions that were read from a file. Raises ValueError if there are none, if one cannot
     be asked or scored, or if two have the same id.
     """
@@ -88,32 +85,27 @@ def questions_of(examples: Iterable[Asked], path: Path) -> list[Question]:
     if not questions:
         raise ValueError(f"{path}: found no questions, expected at least one: {AGAIN}")
     for number, question in enumerate(questions, start=1):
-        _check_question(question, f"{path}, question {number}")
+        texts = {"id": question.id, "text": question.text}
+        texts |= {f"answers[{n}]": answer for n, answer in enumerate(question.answers)}
+        for name, text in (texts if question.answers else {"answers": ""}).items():
+            if not isinstance(text, str) or not text.strip():
+                blank = f"expected a text that is not blank, found {excerpt(text)}"
+                raise ValueError(f"{path}, question {number}, {name}: {blank}: {AGAIN}")
     for id, count in Counter(question.id for question in questions).items():
         if count > 1:
-            raise ValueError(
-                f"{path}: expected every question once, found {count} questions with the id {id!r}"
-            )
+            repeated = f"found {count} questions with the id {id!r}"
+            raise ValueError(f"{path}: expected every question once, {repeated}")
     return questions
 
 
-def _check_question(question: Question, where: str) -> None:
-    """Raise ValueError for a question that cannot be asked or scored, whichever reader read it."""
-    texts = {"id": question.id, "text": question.text}
-    texts |= {f"answers[{n}]": answer for n, answer in enumerate(question.answers)}
-    for name, text in (texts if question.answers else {"answers": ""}).items():
-        if not isinstance(text, str) or not text.strip():
-            expected = "expected a text that is not blank"
-            raise ValueError(f"{where}, {name}: {expected}, found {excerpt(text)}: {AGAIN}")
-
-
-def _paragraphs(dataset: Dataset, examples: Sequence[Asked], path: Path) -> Iterable[Paragraph]:
-    if dataset.paragraphs is not None:
-        return dataset.paragraphs(path)
-    pooled = pool(context for _, context in examples)
-    if not pooled:
-        raise ValueError(
-            f"{path}: expected contexts to pool a corpus from, found {len(examples)} questions"
-            " without any: open it with corpus full"
-        )
-    return pooled
+def _pooled_corpus(
+    dataset: Dataset, examples: Sequence[QuestionContext], path: Path
+) -> Iterable[Paragraph]:
+    if dataset.read_paragraphs is not None:
+        return dataset.read_paragraphs(path)
+    if pooled := pool(context for _, context in examples):
+        return pooled
+    raise ValueError(
+        f"{path}: expected contexts to pool a corpus from, found {len(examples)} questions without"
+        " any: open it with corpus full"
+    )

@@ -6,6 +6,7 @@ import html
 import shutil
 import unicodedata
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from itertools import chain
@@ -16,7 +17,7 @@ from ircotlib.datasets import FullCorpus
 from ircotlib.datasets.downloads import Progress, find_files
 from ircotlib.files.paths import ROOT, hold_lock
 from ircotlib.files.progress import show_progress
-from ircotlib.retrieval.corpus import ABOUT, Corpus, write_corpus
+from ircotlib.retrieval.corpus import DESCRIPTION, Corpus, write_corpus
 
 TOLERANCE = 0.01  # of the count: a larger difference is an error, a smaller one a warning
 MADE = "full.json"  # in the folder of a corpus: which full corpus it is
@@ -33,8 +34,7 @@ def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Parag
     from the released program: texts are stripped at both ends, sentences of abstracts are joined
     without the space added there, and files are read in the order of their names.
     """
-    seen = set()
-    parts = find_files(corpus, ROOT / data_dir)
+    seen, parts = set(), find_files(corpus, ROOT / data_dir)
     return chain.from_iterable(_read_part(corpus, files, seen) for files in parts)
 
 
@@ -63,20 +63,15 @@ def make_full_corpus(
     with hold_lock(Path(f"{folder}.lock"), f"the full corpus {folder}"):
         if not _is_made(corpus, folder):
             files = find_files(corpus, ROOT / data_dir, progress)
-            paths, count = _write_parts(corpus, files, parts, expected, progress)
+            with progress(f"reading {corpus.name}", expected) as show:
+                paths, count = _write_parts(corpus, files, parts, _Counter(show, expected))
             _check_count(corpus, count, expected, parts)
-            _write_whole(corpus, folder, paths, count, progress)
+            write_jsonl(folder / MADE, [{"dataset": corpus.name}])
+            paragraphs = chain.from_iterable(read_jsonl(path, Paragraph) for path in paths)
+            with progress(f"corpus of {corpus.name}", count) as show:
+                write_corpus(folder, _Counter(show, count).pass_on(paragraphs))
             shutil.rmtree(parts)
     return Corpus(folder)
-
-
-def _write_whole(
-    corpus: FullCorpus, folder: Path, paths: Iterable[Path], count: int, progress: Progress
-) -> None:
-    write_jsonl(folder / MADE, [{"dataset": corpus.name}])
-    paragraphs = chain.from_iterable(read_jsonl(path, Paragraph) for path in paths)
-    with progress(f"corpus of {corpus.name}", count) as show:
-        write_corpus(folder, _count_up(paragraphs, show, 0, count))
 
 
 def find_ids(corpus: Iterable[Paragraph], titles: Iterable[str]) -> dict[str, str]:
@@ -102,17 +97,18 @@ def _plain(title: str) -> str:
 
 
 def _read_part(corpus: FullCorpus, files: list[Path], seen: set[bytes]) -> Iterator[Paragraph]:
-    return _distinct(corpus, chain.from_iterable(corpus.read(path) for path in files), seen)
+    return _distinct(corpus, chain.from_iterable(map(corpus.read, files)), seen)
 
 
 def _distinct(
     corpus: FullCorpus, paragraphs: Iterable[Paragraph], seen: set[bytes]
 ) -> Iterator[Paragraph]:
-    return (_drop_repeats if corpus.once else _number_repeats)(paragraphs, seen)
+    """Paragraphs without repeats, or with numbered ones; `seen` holds 16 bytes for each."""
+    return (_drop_repeats if corpus.drop_repeats else _number_repeats)(paragraphs, seen)
 
 
 def _drop_repeats(paragraphs: Iterable[Paragraph], seen: set[bytes]) -> Iterator[Paragraph]:
-    """The paragraphs whose title and text did not occur before; `seen` holds 16 bytes for each."""
+    """The paragraphs whose title and text did not occur before."""
     for paragraph in paragraphs:
         key = _digest(f"{paragraph.title}\n{paragraph.text}")
         if key not in seen:
@@ -121,9 +117,7 @@ def _drop_repeats(paragraphs: Iterable[Paragraph], seen: set[bytes]) -> Iterator
 
 
 def _number_repeats(paragraphs: Iterable[Paragraph], seen: set[bytes]) -> Iterator[Paragraph]:
-    """All paragraphs, those whose id occurred before with a new id; `seen` holds 16 bytes for
-    each.
-    """
+    """All paragraphs, those whose id occurred before with a new id."""
     for paragraph in paragraphs:
         id, number = paragraph.id, 1
         while (key := _digest(id)) in seen:
@@ -138,66 +132,64 @@ def _digest(text: str) -> bytes:
 
 
 def _write_parts(
-    corpus: FullCorpus, parts: list[list[Path]], folder: Path, expected: int, progress: Progress
+    corpus: FullCorpus, parts: list[list[Path]], folder: Path, counter: "_Counter"
 ) -> tuple[list[Path], int]:
     """Write the missing parts, each completely or not at all; return the files of all parts, and
     the number of paragraphs.
 
     The name of a part's file changes with the names and sizes of all files read up to its end.
     """
-    seen, count, written, sources = set(), 0, [], blake2b(digest_size=8)
-    with progress(f"reading {corpus.name}", expected) as show:
-        for number, files in enumerate(parts):
-            sizes = (f"{path.name} {path.stat().st_size}\n" for path in files)
-            sources.update("".join(sizes).encode())
-            path = folder / f"{number:03}-{sources.hexdigest()}.jsonl"
-            if path.is_file():  # read again to fill `seen`
-                again = _distinct(corpus, read_jsonl(path, Paragraph), seen)
-                count += sum(1 for _ in _count_up(again, show, count, expected))
-            else:
-                new = _read_part(corpus, files, seen)
-                count += write_jsonl(path, _count_up(new, show, count, expected))
-            written.append(path)
-    return written, count
+    seen, written, sources = set(), [], blake2b(digest_size=8)
+    for number, files in enumerate(parts):
+        sizes = (f"{path.name} {path.stat().st_size}\n" for path in files)
+        sources.update("".join(sizes).encode())
+        path = folder / f"{number:03}-{sources.hexdigest()}.jsonl"
+        if path.is_file():  # read again to fill `seen`
+            deque(counter.pass_on(_distinct(corpus, read_jsonl(path, Paragraph), seen)), maxlen=0)
+        else:
+            write_jsonl(path, counter.pass_on(_read_part(corpus, files, seen)))
+        written.append(path)
+    return written, counter.done
 
 
-def _count_up(
-    paragraphs: Iterable[Paragraph], show: Callable[[int, int], None], done: int, total: int
-) -> Iterator[Paragraph]:
-    """Pass paragraphs on, and show how many there were so far, counting from `done`."""
-    for paragraph in paragraphs:
-        yield paragraph
-        done += 1
-        if done % 1000 == 0:
-            show(done, total)
-    show(done, total)
+class _Counter:
+    """Passes paragraphs on, and shows how many there were so far."""
+
+    def __init__(self, show: Callable[[int, int], None], total: int | None):
+        self.show, self.total, self.done = show, total, 0
+
+    def pass_on(self, paragraphs: Iterable[Paragraph]) -> Iterator[Paragraph]:
+        for paragraph in paragraphs:
+            yield paragraph
+            self.done += 1
+            if self.done % 1000 == 0:
+                self.show(self.done, self.total)
+        self.show(self.done, self.total)
 
 
 def _is_made(corpus: FullCorpus, folder: Path) -> bool:
     """Whether this full corpus is in the folder. Raises ValueError if another corpus is there."""
-    if not (folder / ABOUT).is_file():
+    if not (folder / DESCRIPTION).is_file():
         return False
     try:
-        found = next(read_jsonl(folder / MADE), "an empty file")
+        made = next(read_jsonl(folder / MADE), "an empty file")
     except (FileNotFoundError, ValueError):
-        found = f"no whole {MADE}"
-    if found != {"dataset": corpus.name}:
-        raise ValueError(
-            f"{folder}: expected the full corpus of {corpus.name} or no corpus, found {found};"
-            " choose another folder or delete this one"
-        )
+        made = f"no whole {MADE}"
+    if made != {"dataset": corpus.name}:
+        expected = f"expected the full corpus of {corpus.name} or no corpus, found {made}"
+        raise ValueError(f"{folder}: {expected}; choose another folder or delete this one")
     return True
 
 
 def _check_count(corpus: FullCorpus, count: int, expected: int | None, parts: Path) -> None:
     if expected in (None, count):
         return
-    difference = (
-        f"{corpus.name}: found {count:,} paragraphs, expected {expected:,} ({corpus.counted_in})"
-    )
+    counts = f"found {count:,} paragraphs, expected {expected:,} ({corpus.counted_in})"
     if abs(count - expected) > TOLERANCE * expected:
         raise ValueError(
-            f"{difference}: is a file cut off, or of another version? To accept the files as they"
-            f" are, call make_full_corpus with expected={count}; what was read is kept in {parts}"
+            f"{corpus.name}: {counts}: is a file cut off, or of another version? To accept the"
+            f" files as they are, call make_full_corpus with expected={count}; what was read is"
+            f" kept in {parts}"
         )
-    warnings.warn(f"{difference}: the downloads differ a little from the paper's", stacklevel=3)
+    difference = f"{corpus.name}: {counts}: the downloads differ a little from the paper's"
+    warnings.warn(difference, stacklevel=3)

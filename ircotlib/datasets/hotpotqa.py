@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import Asked, Dataset
+from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.abstracts import ABSTRACTS
 from ircotlib.datasets.fields import List, Record, String, Text, read_list
 from ircotlib.datasets.full import find_ids
@@ -42,7 +42,7 @@ class _Asking(Asking):
     type: Literal["bridge", "comparison"]
 
 
-def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> list[Asked]:
+def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> list[QuestionContext]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
     `corpus_ids`: the ids of the corpus's paragraphs by title, from which gold ids are then taken:
@@ -69,30 +69,30 @@ def read_asked(
     dataset: str,
     separator: str,
     corpus_ids: Mapping[str, str] | None = None,
-) -> Asked:
+) -> QuestionContext:
     """A question in HotpotQA's format, which 2WikiMultihopQA shares, with its context; `separator`
     joins the sentences of a paragraph. Raises ValueError if a gold title is not found.
     """
     context = read_context(record, separator)
     if corpus_ids is None:  # the first of several with the same title
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
-    for title, _ in record.supporting_facts:
-        if title not in corpus_ids:
-            raise ValueError(
-                f"{where}, field 'supporting_facts': expected titles of paragraphs in the context"
-                f" (fullwiki: in corpus_ids), found {title!r}: is it a fullwiki file? Then pass"
-                " corpus_ids"
-            )
-    gold = dict.fromkeys(corpus_ids[title] for title, _ in record.supporting_facts)
+    titles = [title for title, _ in record.supporting_facts]
+    if missing := [title for title in titles if title not in corpus_ids]:
+        raise ValueError(
+            f"{where}, field 'supporting_facts': expected titles of paragraphs in the context"
+            f" (fullwiki: in corpus_ids), found {missing[0]!r}: is it a fullwiki file? Then pass"
+            " corpus_ids"
+        )
+    gold = tuple(dict.fromkeys(corpus_ids[title] for title in titles))
     id = record.id or f"{dataset}-{digest(record.question, 16)}"
-    asked = id, record.question, (record.answer,), tuple(gold), dataset, record.type
-    return Question(*asked), context
+    answers = (record.answer,)
+    return Question(id, record.question, answers, gold, dataset, record.type), context
 
 
 def read_context(record: Contexts, separator: str) -> tuple[Paragraph, ...]:
     """The paragraphs of a record's context, in order; `separator` joins the sentences of each."""
-    joined = ((title, separator.join(parts).strip()) for title, parts in record.context)
-    return tuple(make_paragraph(title, text) for title, text in joined)
+    pairs = record.context
+    return tuple(make_paragraph(title, separator.join(parts).strip()) for title, parts in pairs)
 
 
 DATASET = Dataset(
@@ -102,8 +102,8 @@ DATASET = Dataset(
     source="https://hotpotqa.github.io",
     read=read_hotpotqa,
     scores={"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em},
-    full=ABSTRACTS,
+    full_corpus=ABSTRACTS,
     # abstracts may differ from the contexts in text, so gold paragraphs are found by title
-    read_in=lambda path, corpus: read_hotpotqa(path, find_gold_ids(path, corpus)),
+    read_with_corpus=lambda path, corpus: read_hotpotqa(path, find_gold_ids(path, corpus)),
     order=1,
 )

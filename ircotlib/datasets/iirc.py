@@ -1,17 +1,17 @@
 """IIRC's official files (Ferguson et al. 2020), https://allenai.org/data/iirc"""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import Field
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import Asked, Dataset, FullCorpus, Score
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, Score
 from ircotlib.datasets.articles import page_paragraph, read_articles, read_pages
 from ircotlib.datasets.fields import Record, String, Text, check, read_list
 from ircotlib.datasets.pooled import digest
@@ -38,11 +38,6 @@ class _Passage(Record):
     questions: list[object]
 
 
-class _Context(Record):
-    passage: Text
-    text: String
-
-
 class _Span(Record):
     text: String
 
@@ -56,20 +51,21 @@ class _Value(Record):
     answer_unit: String | None = None
 
 
+class _Context(Record):
+    passage: Text
+    text: String
+
+    @property
+    def page(self) -> str:
+        return self.passage.strip().lower()
+
+
 class _Asking(_Untyped):
     qid: Text | None = None
     context: list[_Context]
 
 
-class _Question(NamedTuple):
-    """An answerable question: its main passage, its record, and its answers."""
-
-    passage: Paragraph
-    record: _Asking
-    answers: tuple[str, ...]
-
-
-def read_iirc(path: Path, released: bool = False) -> list[Asked]:
+def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     """The answerable questions of a file (IRCoT §4), without contexts: their pages are in
     context_articles.json in the same folder.
 
@@ -84,15 +80,23 @@ def read_iirc(path: Path, released: bool = False) -> list[Asked]:
     from the released program: there, recall is 0 if only the main passage is gold.
     """
     articles = _find_articles(path)
-    asked = list(_read_asked(path, released))
-    wanted = {_page(context) for question in asked for context in question.record.context} - {MAIN}
+    answerable = list(_read_answerable(path, released))
+    wanted = {context.page for _, record, _ in answerable for context in record.context} - {MAIN}
     pages = dict(read_pages(articles, wanted))
     if missing := sorted(wanted - pages.keys()):
         raise ValueError(
             f"{articles}: expected a page {missing[0]!r} ({len(missing)} are missing), which"
             f" {path} refers to"
         )
-    return [(_read_question(question, pages), ()) for question in asked]
+    questions = []
+    for passage, record, answers in answerable:
+        pairs = ((context.page, context.text) for context in record.context if context.page != MAIN)
+        gold = dict.fromkeys(_find_gold(page, pages[page], text).id for page, text in pairs)
+        text, gold = record.question.strip(), tuple(gold) or (passage.id,)
+        id = record.qid or f"iirc-{digest(f'{passage.id} {text}', 16)}"
+        kind = record.answer.type
+        questions.append((Question(id, text, answers, gold, "iirc", kind, passage), ()))
+    return questions
 
 
 def _find_articles(questions: Path) -> Path:
@@ -104,31 +108,18 @@ def _find_articles(questions: Path) -> Path:
     return path
 
 
-def _read_asked(path: Path, released: bool) -> Iterator[_Question]:
-    """Each answerable question."""
+def _read_answerable(
+    path: Path, released: bool
+) -> Iterator[tuple[Paragraph, _Asking, tuple[str, ...]]]:
+    """The main passage, the record and the answers of each answerable question."""
     for record, where in read_list(path, _Passage):
         passage = page_paragraph(record.title.strip(), record.text.strip())
-        for place, question in enumerate(record.questions, start=1):
-            at = f"{where}, question {place}"
+        for number, question in enumerate(record.questions, start=1):
+            at = f"{where}, question {number}"
             kind = check(question, _Untyped, at).answer.type
             if kind not in UNANSWERED:
                 answers = _read_answers(kind, question["answer"], f"{at}, field 'answer'", released)
-                yield _Question(passage, check(question, _Asking, at), answers)
-
-
-def _read_question(asked: _Question, pages: Mapping[str, Sequence[Paragraph]]) -> Question:
-    passage, record, answers = asked
-    text, gold = record.question.strip(), {}
-    for context in record.context:
-        if (page := _page(context)) != MAIN:
-            gold[_find_gold(page, pages[page], context.text).id] = None
-    id = record.qid or f"iirc-{digest(f'{passage.id} {text}', 16)}"
-    gold = tuple(gold) or (passage.id,)
-    return Question(id, text, answers, gold, "iirc", record.answer.type, passage)
-
-
-def _page(context: _Context) -> str:
-    return context.passage.strip().lower()
+                yield passage, check(question, _Asking, at), answers
 
 
 def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:
@@ -136,36 +127,29 @@ def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Para
     otherwise the most similar one (released program).
     """
     words = " ".join(snippet.split())
-    texts = [" ".join(paragraph.text.split()) for paragraph in paragraphs]
-    if not texts:
-        return page_paragraph(page, words)
-    best = max(
-        range(len(texts)),
-        key=lambda place: (words in texts[place], fuzz.partial_ratio(texts[place], words), -place),
-    )
-    return paragraphs[best]
+
+    def likeness(paragraph: Paragraph) -> tuple[bool, float]:
+        text = " ".join(paragraph.text.split())
+        return words in text, fuzz.partial_ratio(text, words)
+
+    return max(paragraphs, key=likeness, default=page_paragraph(page, words))
 
 
 def _read_answers(kind: str, answer: dict, where: str, released: bool) -> tuple[str, ...]:
     """The texts of an answer: one, or two for a value with a unit, without and with the unit."""
     mend = _mend if released else str
     if kind == "span":
-        spans = [mend(span) for span in _read_spans(answer, where)]
+        texts = [span.text.strip() for span in check(answer, _Spans, where).answer_spans]
+        if not any(texts):
+            expected = "expected at least one span with a text"
+            raise ValueError(f"{where}, field 'answer_spans': {expected}, found {texts}")
+        spans = [mend(text) for text in texts if text]
         return (spans[0] if len(spans) == 1 else json.dumps(spans, ensure_ascii=False),)
     record = check(answer, _Value, where)
     value, unit = record.answer_value.strip(), (record.answer_unit or "").strip()
     if kind == "value" and unit and not released:
         return value, f"{value} {unit}"
     return (mend(value),)
-
-
-def _read_spans(answer: dict, where: str) -> list[str]:
-    texts = [span.text.strip() for span in check(answer, _Spans, where).answer_spans]
-    if not any(texts):
-        raise ValueError(
-            f"{where}, field 'answer_spans': expected at least one span with a text, found {texts}"
-        )
-    return list(filter(None, texts))
 
 
 def _mend(text: str) -> str:
@@ -195,7 +179,7 @@ _PAPER = Dataset(
     source=SOURCE,
     read=read_iirc,
     scores=_SCORES,
-    full=FullCorpus(
+    full_corpus=FullCorpus(
         name="iirc",
         files=(ARTICLES,),
         source=f"{SOURCE} (in https://iirc-dataset.s3.us-west-2.amazonaws.com/"
@@ -203,12 +187,12 @@ _PAPER = Dataset(
         count=1_882_415,
         read=read_articles,
     ),
-    paragraphs=lambda path: read_articles(_find_articles(path)),
+    read_paragraphs=lambda path: read_articles(_find_articles(path)),
     order=4,
 )
-_RELEASED = replace(
+_AS_RELEASED = replace(
     _PAPER,
     read=partial(read_iirc, released=True),
     scores={name: partial(score_as_released, score) for name, score in _SCORES.items()},
 )
-DATASET = replace(_PAPER, released=_RELEASED)
+DATASET = replace(_PAPER, as_released=_AS_RELEASED)

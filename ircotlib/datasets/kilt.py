@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import Asked, FullCorpus
+from ircotlib.datasets import FullCorpus, QuestionContext
 from ircotlib.datasets.downloads import find_each
 from ircotlib.datasets.fields import AGAIN, Record, String, Text, read_rows
 
@@ -36,7 +36,7 @@ class _Page(Record):
 
 def read_kilt(
     path: Path, dataset: str, ask: Callable[[str], str] = str, kind: str = ""
-) -> Iterator[Asked]:
+) -> Iterator[QuestionContext]:
     """The questions of a task, in order, without contexts and gold paragraphs: KILT's gold evidence
     is a place on a page.
 
@@ -44,12 +44,15 @@ def read_kilt(
     its outputs. Raises ValueError, naming file, line and field.
     """
     for record, where in read_rows(path, _Asking):
-        said = (output.answer.strip() for output in record.output)
-        answers = tuple(dict.fromkeys(filter(None, said)))
+        texts = (output.answer.strip() for output in record.output)
+        answers = tuple(dict.fromkeys(filter(None, texts)))
         if not answers:
-            found = "found no output with an answer"
-            raise ValueError(f"{where}, field 'output': {found}, expected one: is it a test set?")
-        text = _ask(ask, record.input, where)
+            none = "found no output with an answer"
+            raise ValueError(f"{where}, field 'output': {none}, expected one: is it a test set?")
+        try:
+            text = ask(record.input.strip())
+        except ValueError as error:
+            raise ValueError(f"{where}, field 'input': {error}") from None
         yield Question(record.id, text, answers, (), dataset, kind), ()
 
 
@@ -62,8 +65,8 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
     """
     page = None
     for page, _ in read_rows(path, _Page):
-        told = (line.removeprefix(BULLET) for line in page.text[1:] if not line.startswith(SECTION))
-        words = " ".join(told).split()
+        lines = (line for line in page.text[1:] if not line.startswith(SECTION))
+        words = " ".join(line.removeprefix(BULLET) for line in lines).split()
         for number, first in enumerate(range(0, len(words), WORDS)):
             text = " ".join(words[first : first + WORDS])
             yield Paragraph(f"{page.id}-{number}", page.wikipedia_title, text)
@@ -79,13 +82,6 @@ def read_beside(path: Path) -> Iterator[Paragraph]:
     folders = [folder / part for folder in near for part in (KNOWLEDGE_SOURCE.name, "")]
     [pages] = find_each(KNOWLEDGE_SOURCE, folders)
     return read_pages(pages)
-
-
-def _ask(ask: Callable[[str], str], text: str, where: str) -> str:
-    try:
-        return ask(text.strip())
-    except ValueError as error:
-        raise ValueError(f"{where}, field 'input': {error}") from None
 
 
 KNOWLEDGE_SOURCE = FullCorpus(

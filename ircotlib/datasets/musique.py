@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import Asked, Dataset, FullCorpus
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
 from ircotlib.datasets.fields import Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.metrics import cover_em, exact_match, squad_f1
@@ -15,6 +15,10 @@ from ircotlib.metrics import cover_em, exact_match, squad_f1
 class _Entry(Record):
     title: String
     paragraph_text: String
+
+    @property
+    def paragraph(self) -> Paragraph:
+        return make_paragraph(self.title, self.paragraph_text.strip())
 
 
 class _Contexts(Record):
@@ -34,7 +38,7 @@ class _Asking(Record):
     paragraphs: list[_Supporting]
 
 
-def read_musique(path: Path) -> list[Asked]:
+def read_musique(path: Path) -> list[QuestionContext]:
     """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4:
     answerable subset).
 
@@ -50,26 +54,20 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     missing, as in the test set.
     """
     for record, _ in read_rows(path, _Contexts):
-        yield from map(_paragraph, record.paragraphs)
+        yield from (entry.paragraph for entry in record.paragraphs)
 
 
-def _paragraph(entry: _Entry) -> Paragraph:
-    return make_paragraph(entry.title, entry.paragraph_text.strip())
-
-
-def _read_asked(record: _Asking, where: str) -> Asked:
-    context = tuple(map(_paragraph, record.paragraphs))
-    supporting = zip(context, record.paragraphs, strict=True)
-    gold = dict.fromkeys(p.id for p, entry in supporting if entry.is_supporting)
+def _read_asked(record: _Asking, where: str) -> QuestionContext:
+    context = tuple(entry.paragraph for entry in record.paragraphs)
+    gold = dict.fromkeys(entry.paragraph.id for entry in record.paragraphs if entry.is_supporting)
     if not gold:
         raise ValueError(
             f"{where}, field 'paragraphs': expected paragraphs with is_supporting true, found none"
             f" among {len(context)}"
         )
-    aliases = (alias for alias in record.answer_aliases if alias.strip())
-    answers = tuple(dict.fromkeys([record.answer, *aliases]))
-    kind = record.id.split("__")[0]
-    return Question(record.id, record.question, answers, tuple(gold), "musique", kind), context
+    answers = dict.fromkeys([record.answer, *filter(str.strip, record.answer_aliases)])
+    id, kind = record.id, record.id.split("__")[0]
+    return Question(id, record.question, tuple(answers), tuple(gold), "musique", kind), context
 
 
 class _Step(Record):
@@ -104,8 +102,8 @@ def _fill_in(steps: Sequence[_Step]) -> Iterator[Part]:
     """The parts of a question; "#1" in a part is replaced by the answer of the first part."""
     answers = {f"#{number}": step.answer for number, step in enumerate(steps, start=1)}
     for step in steps:
-        asked = re.sub(r"#\d+", lambda mark: answers.get(mark[0], mark[0]), step.question)
-        yield Part(asked, step.answer)
+        filled = re.sub(r"#\d+", lambda mark: answers.get(mark[0], mark[0]), step.question)
+        yield Part(filled, step.answer)
 
 
 SOURCE = "https://github.com/StonyBrookNLP/musique"
@@ -118,7 +116,7 @@ DATASET = Dataset(
     scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
     # the authors' program pools the answerable and the full variant: the paper's count is that of
     # these six files
-    full=FullCorpus(
+    full_corpus=FullCorpus(
         name="musique",
         files=tuple(
             f"musique_{variant}_v1.0_{split}.jsonl"
@@ -128,7 +126,7 @@ DATASET = Dataset(
         source=f"{SOURCE} (in musique_v1.0.zip)",
         count=139_416,
         read=read_paragraphs,
-        once=True,
+        drop_repeats=True,
     ),
     order=3,
 )

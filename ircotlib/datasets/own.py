@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ircotlib.data import Question, write_jsonl
-from ircotlib.datasets import Asked, Dataset
+from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.fields import Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.metrics import exact_match, squad_f1
@@ -28,7 +28,7 @@ class _Asking(Record):
     kind: String = ""
 
 
-def read_own(path: Path) -> Iterator[Asked]:
+def read_own(path: Path) -> Iterator[QuestionContext]:
     """The questions of a file with the paragraphs of their contexts, in order.
 
     Fields: id, question, answers (the first is shown, the others are aliases), paragraphs (title,
@@ -43,7 +43,7 @@ def read_own(path: Path) -> Iterator[Asked]:
         yield Question(record.id, record.question, answers, tuple(gold), NAME, record.kind), context
 
 
-def write_own(folder: Path, asked: Iterable[Asked]) -> Path:
+def write_own(folder: Path, asked: Iterable[QuestionContext]) -> Path:
     """Write questions with their contexts as a user's own, and return the folder, to be used as
     data_dir. Gold paragraphs outside the context are lost.
     """

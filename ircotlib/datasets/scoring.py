@@ -13,10 +13,10 @@ def score(question: Question, prediction: Prediction, released: bool = False) ->
     released program, if they differ.
     """
     scores = find_dataset(question.dataset, released).scores
-    found = [paragraph.id for paragraph in prediction.paragraphs]
+    retrieved = [paragraph.id for paragraph in prediction.paragraphs]
     return {
-        "recall": paragraph_recall(found, question.gold),
-        **{name: of(prediction.answer, question.answers) for name, of in scores.items()},
+        "recall": paragraph_recall(retrieved, question.gold),
+        **{name: score(prediction.answer, question.answers) for name, score in scores.items()},
         "paragraphs": len(prediction.paragraphs),
         "steps": len(prediction.thoughts),
     }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, excerpt, parse_json, read_lines
-from ircotlib.datasets import Asked, Dataset
+from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.downloads import DEEPEST
 from ircotlib.datasets.fields import AGAIN, Record, String, Text, check, read_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE
@@ -23,17 +23,13 @@ class _Asking(Record):
     evidence: list[object]
 
 
-class _Named(Record):
-    evidence: Text
-
-
 class _Paragraph(Record):
     title: Text
     para_index: int
     content: String
 
 
-def read_strategyqa(path: Path) -> Iterator[Asked]:
+def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
     """The questions of a file, in order. The gold paragraphs are those the first annotator named.
 
     Raises ValueError, naming file, record and field.
@@ -49,29 +45,29 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     """The paragraphs that annotators named, from a file in the folder of the questions. Raises
     FileNotFoundError if it is missing, and ValueError if it has no paragraphs or is damaged.
     """
-    places = [path.with_name(name) for name in PARAGRAPHS]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
+    files = [file for name in PARAGRAPHS if (file := path.with_name(name)).is_file()]
+    if not files:
         names = " or ".join(PARAGRAPHS)
         raise FileNotFoundError(f"no paragraphs of StrategyQA: expected {names} next to {path}")
-    rows = list(read_lines(found) if found.suffix == ".jsonl" else _read_object(found))
+    file = files[0]
+    rows = list(read_lines(file) if file.suffix == ".jsonl" else _read_object(file))
     if not rows:
-        raise ValueError(f"{found}: found no paragraphs, expected at least one: {AGAIN}")
+        raise ValueError(f"{file}: found no paragraphs, expected at least one: {AGAIN}")
     for row, where in rows:
         if isinstance(row, dict) and "contents" in row:
             row = row | {"content": row["contents"]}
-        one = check(row, _Paragraph, where)
-        yield Paragraph(f"{one.title}-{one.para_index}", one.title, one.content.strip())
+        record = check(row, _Paragraph, where)
+        id = f"{record.title}-{record.para_index}"
+        yield Paragraph(id, record.title, record.content.strip())
 
 
 def _read_object(path: Path) -> Iterator[tuple[object, str]]:
     """The values of a file that is one JSON object, each with its place."""
-    rows = parse_json(path.read_bytes(), str(path), "one JSON object of paragraphs by id")
+    expected = "one JSON object of paragraphs by id"
+    rows = parse_json(path.read_bytes(), str(path), expected)
     if not isinstance(rows, dict):
-        expected = "expected one JSON object of paragraphs by id"
-        raise ValueError(f"{path}: {expected}, found {excerpt(rows)}: {AGAIN}")
-    for id, row in rows.items():
-        yield row, f"{path}, {excerpt(id)}"
+        raise ValueError(f"{path}: expected {expected}, found {excerpt(rows)}: {AGAIN}")
+    return ((row, f"{path}, {excerpt(id)}") for id, row in rows.items())
 
 
 def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
@@ -79,8 +75,11 @@ def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
     if isinstance(evidence, list) and depth < DEEPEST:
         for part in evidence:
             yield from _named(part, where, depth + 1)
-    elif (id := check({"evidence": evidence}, _Named, where).evidence) not in NOTHING:
-        yield id
+    elif not (isinstance(evidence, str) and evidence.strip()):
+        wrong = f"expected ids of paragraphs in lists, found {excerpt(evidence)}"
+        raise ValueError(f"{where}, field 'evidence': {wrong}: {AGAIN}")
+    elif evidence not in NOTHING:
+        yield evidence
 
 
 def accuracy(prediction: str, answers) -> float:
@@ -95,8 +94,8 @@ DATASET = Dataset(
     source="https://allenai.org/data/strategyqa (in strategyqa_dataset.zip)",
     read=read_strategyqa,
     scores={"cover_em": cover_em, "accuracy": accuracy},
-    full=KNOWLEDGE_SOURCE,
-    paragraphs=read_paragraphs,
-    family="strategyqa",
+    full_corpus=KNOWLEDGE_SOURCE,
+    read_paragraphs=read_paragraphs,
+    example_family="strategyqa",
     order=5,
 )

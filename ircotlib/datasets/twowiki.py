@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from ircotlib.data import Paragraph
-from ircotlib.datasets import Asked, Dataset, FullCorpus
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
 from ircotlib.datasets.downloads import stream_list
 from ircotlib.datasets.fields import Record, String, Text, check, read_list, read_rows
 from ircotlib.datasets.hotpotqa import Asking, Contexts, read_asked, read_context
@@ -26,19 +26,19 @@ class _Names(Record):
     demonyms: list[String]
 
 
-def read_2wikimultihopqa(path: Path) -> list[Asked]:
+def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
     If the official id_aliases.json is in the same folder, the aliases and demonyms of the answer
     follow it in alphabetical order, without blank ones; otherwise there is only the answer. Raises
     ValueError, naming file, record and field, if the file is not in the official format.
     """
-    aliases, found = _read_aliases(Path(path).with_name(ALIASES)), []
+    aliases, questions = _read_aliases(Path(path).with_name(ALIASES)), []
     for record, where in read_list(path, _Asking):
         question, context = read_asked(record, where, "2wikimultihopqa", " ")
         others = sorted(aliases.get(record.answer_id, set()) - {record.answer})
-        found.append((replace(question, answers=(record.answer, *others)), context))
-    return found
+        questions.append((replace(question, answers=(record.answer, *others)), context))
+    return questions
 
 
 def read_contexts(path: Path) -> Iterator[Paragraph]:
@@ -67,14 +67,14 @@ DATASET = Dataset(
     read=read_2wikimultihopqa,
     # its scorer is a copy of HotpotQA's
     scores={"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em},
-    full=FullCorpus(
+    full_corpus=FullCorpus(
         name="2wikimultihopqa",
         files=("dev.json", "test.json", "train.json"),
         source=f"{SOURCE} (the paper's number is of data_ids.zip, of December 2020;"
         " data_ids_april7.zip cuts some sentences in other places)",
         count=430_225,
         read=read_contexts,
-        once=True,
+        drop_repeats=True,
     ),
     order=2,
 )

@@ -14,8 +14,8 @@ DATASET = Dataset(
     source=SOURCE,
     read=partial(read_kilt, dataset="zsre", ask=ask_relation),
     scores={"cover_em": cover_em, "em": exact_match},
-    full=KNOWLEDGE_SOURCE,
-    paragraphs=read_beside,
-    family="slotfilling",
+    full_corpus=KNOWLEDGE_SOURCE,
+    read_paragraphs=read_beside,
+    example_family="slotfilling",
     order=6,
 )

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ircotlib.data import decode_text
+from ircotlib.files.paths import write_whole
 
 MOST = 5_000_000_000  # the most bytes that are compared at opening: three seconds (docs/faults.md)
 PIECE = 1 << 20
@@ -35,48 +36,44 @@ def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
     """
     for name, (size, _) in sums.items():
         path = Path(folder) / name
-        if (found := path.stat().st_size if path.is_file() else None) != size:
-            found = "no such file" if found is None else f"{found:,} bytes"
-            raise ValueError(f"{path}: found {found}, expected {size:,} bytes; {remedy}")
+        if (now := path.stat().st_size if path.is_file() else None) != size:
+            differs = "no such file" if now is None else f"{now:,} bytes"
+            raise ValueError(f"{path}: found {differs}, expected {size:,} bytes; {remedy}")
     if (total := sum(size for size, _ in sums.values())) > MOST:
-        said = f"{folder}: checksums of {total / 1e9:.1f} GB are not compared, only sizes"
-        print(said, file=sys.stderr, flush=True)
+        skipped = f"checksums of {total / 1e9:.1f} GB are not compared, only sizes"
+        print(f"{folder}: {skipped}", file=sys.stderr, flush=True)
         return
-    for name, found in take_sums(folder, sums).items():
-        if found != sums[name]:
-            expected = f"expected {sums[name][1]:08x}, with which it was written"
-            raise ValueError(
-                f"{Path(folder) / name}: found the checksum {found[1]:08x}, {expected}; {remedy}"
-            )
+    for name, (_, checksum) in take_sums(folder, sums).items():
+        if checksum != (written := sums[name][1]):
+            differs = f"found the checksum {checksum:08x}, expected {written:08x}"
+            raise ValueError(f"{Path(folder) / name}: {differs}, as it was written; {remedy}")
 
 
-def write_about(path: Path, about: Mapping) -> None:
+def write_description(path: Path, description: Mapping) -> None:
     """Write the description of a folder as JSON, with its own checksum, atomically."""
-    partial = path.with_name(f"{path.name}.partial")
-    content = dict(about) | {"checksum": _checksum(about)}
-    partial.write_text(json.dumps(content) + "\n", encoding="utf-8")
-    partial.replace(path)
+    content = dict(description) | {"checksum": _checksum(description)}
+    write_whole(path, json.dumps(content) + "\n")
 
 
-def read_about(path: Path, remedy: str) -> dict | None:
-    """Read what `write_about` wrote; None if there is no such file. Raises ValueError, in one line,
-    if it is damaged.
+def read_description(path: Path, remedy: str) -> dict | None:
+    """Read what `write_description` wrote; None if there is no such file. Raises ValueError, in one
+    line, if it is damaged.
     """
     if not path.is_file():
         return None
     try:
-        about = json.loads(decode_text(path.read_bytes()))
-        checksum = about.pop("checksum", None)
+        description = json.loads(decode_text(path.read_bytes()))
+        checksum = description.pop("checksum", None)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         expected = "expected the object that was written there"
         raise ValueError(f"{path}: found no JSON ({error}), {expected}; {remedy}") from None
-    if checksum != _checksum(about):
+    if checksum != _checksum(description):
         raise ValueError(f"{path}: found another text than was written there; {remedy}")
-    return about
+    return description
 
 
 @contextmanager
-def tell_damage(folder: Path, remedy: str) -> Iterator[None]:
+def report_damage(folder: Path, remedy: str) -> Iterator[None]:
     """Turn the errors of a library written in Rust into a ValueError of one line. Its panics do not
     derive from Exception, so no other error handling would catch them.
     """
@@ -89,8 +86,8 @@ def tell_damage(folder: Path, remedy: str) -> Iterator[None]:
         raise ValueError(f"{folder}: this index cannot be read ({reason}); {remedy}") from error
 
 
-def _checksum(about: Mapping) -> int:
-    return zlib.crc32(json.dumps(about).encode())
+def _checksum(description: Mapping) -> int:
+    return zlib.crc32(json.dumps(description).encode())
 
 
 def _take(path: Path) -> list[int]:

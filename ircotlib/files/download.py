@@ -14,6 +14,7 @@ from urllib.request import Request, urlopen
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
+from ircotlib.files.paths import write_partial
 from ircotlib.files.progress import show_progress
 
 BLOCK = 1 << 20
@@ -43,67 +44,51 @@ def download(address: str, path: Path, size: int = 0, checksum: str = "") -> Non
         stop=stop_after_attempt(ATTEMPTS),
         reraise=True,
     )
-    again(_go_on, address, partial, size)
+    again(_resume, address, partial, size)
     _check(partial, checksum, address)
     partial.replace(path)
 
 
-def _go_on(address: str, partial: Path, size: int) -> None:
+def _resume(address: str, partial: Path, size: int) -> None:
     """Request the missing bytes; raises Cut if fewer arrive."""
     start = partial.stat().st_size if partial.exists() else 0
     if size and start == size:
         return
-    asked = Request(address, headers={"Range": f"bytes={start}-"} if start else {})
+    request = Request(address, headers={"Range": f"bytes={start}-"} if start else {})
     try:
-        with urlopen(asked, timeout=TIMEOUT) as response:
+        with urlopen(request, timeout=TIMEOUT) as response:
             start = start if response.status == 206 else 0
             total = start + int(response.headers.get("Content-Length", 0))
-            _check_size(address, total, size, partial, start)
+            if size and total != size:
+                sizes = f"{address} has {total:,} bytes, expected {size:,}"
+                raise ValueError(f"{sizes}: another version, or a page in its place")
+            if total - start > (free := shutil.disk_usage(partial.parent).free):
+                needed = f"{total - start:,} more bytes are needed, and {free:,} are free"
+                raise OSError(f"{partial}: {needed}")
             _copy(response, partial, start, total)
     except HTTPError as error:
-        _explain(error, address, partial)
+        if error.code == 416:  # the partial file is longer than the whole one
+            partial.unlink()
+            fewer = f"{address} has fewer bytes than were downloaded before"
+            raise Cut(f"{fewer}; trying again") from error
+        if error.code == 429 or error.code >= 500:
+            raise Cut(f"{address} answers with status {error.code}; {AGAIN}") from error
+        raise ValueError(f"{address} answers with status {error.code}, expected a file") from error
     except (URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         raise Cut(f"{address} does not answer ({reason}); {AGAIN}") from error
 
 
-def _explain(error: HTTPError, address: str, partial: Path) -> None:
-    """Raise the error for a status. 416: the partial file is longer than the whole one."""
-    if error.code == 416:
-        partial.unlink()
-        raise Cut(f"{address} has fewer bytes than were downloaded before; trying again") from error
-    if error.code == 429 or error.code >= 500:
-        raise Cut(f"{address} answers with status {error.code}; {AGAIN}") from error
-    raise ValueError(f"{address} answers with status {error.code}, expected a file") from error
-
-
-def _check_size(address: str, total: int, size: int, partial: Path, start: int) -> None:
-    if size and total != size:
-        found = f"{address} has {total:,} bytes, expected {size:,}"
-        raise ValueError(f"{found}: another version, or a page in its place")
-    free = shutil.disk_usage(partial.parent).free
-    if total - start > free:
-        raise OSError(f"{partial}: {total - start:,} more bytes are needed, and {free:,} are free")
-
-
 def _copy(response: http.client.HTTPResponse, partial: Path, start: int, total: int) -> None:
-    with partial.open("r+b" if start else "wb") as file, _bar(partial, total) as show:
+    bar = show_progress(f"{partial.stem} (bytes)", total or None)
+    with partial.open("r+b" if start else "wb") as file, bar as show:
         file.seek(start)
         file.truncate()
-        for block in _blocks(response):
+        while block := response.read(BLOCK):
             file.write(block)
             show(file.tell(), total)
         if file.tell() < total:
             raise Cut(f"{response.url} ended after {file.tell():,} of {total:,} bytes; {AGAIN}")
-
-
-def _bar(partial: Path, total: int):
-    return show_progress(f"{partial.stem} (bytes)", total or None)
-
-
-def _blocks(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    while block := response.read(BLOCK):
-        yield block
 
 
 def _check(partial: Path, checksum: str, address: str) -> None:
@@ -111,12 +96,12 @@ def _check(partial: Path, checksum: str, address: str) -> None:
     if not expected:
         return
     with partial.open("rb") as file:
-        found = hashlib.file_digest(file, kind).hexdigest()
-    if found != expected:
+        digest = hashlib.file_digest(file, kind).hexdigest()
+    if digest != expected:
         wrong = partial.with_name(f"{partial.stem}.wrong")
         partial.replace(wrong)
         raise ValueError(
-            f"{address}: found {kind} {found}, expected {expected}: damaged, or another version;"
+            f"{address}: found {kind} {digest}, expected {expected}: damaged, or another version;"
             f" it is kept as {wrong}"
         )
 
@@ -125,19 +110,20 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> list[Path]:
     """Extract the files of these names from a zip or tar archive, each atomically, then remove the
     archive. Raises ValueError if a file is missing or the archive is damaged.
     """
-    found = []
+    paths = []
     try:
         for name, file in _members(archive):
             if name in names:
-                found.append(folder / name)
-                _write(found[-1], file)
+                paths.append(folder / name)
+                with write_partial(folder / name) as partial, partial.open("wb") as copy:
+                    shutil.copyfileobj(file, copy, BLOCK)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
         reason = str(error).partition(":\n")[0]
         raise ValueError(f"{archive}: damaged ({reason}); delete it and get it again") from error
-    if absent := {*names} - {path.name for path in found}:
+    if absent := {*names} - {path.name for path in paths}:
         raise ValueError(f"{archive}: found no {', '.join(sorted(absent))}, expected them in it")
     archive.unlink()
-    return found
+    return paths
 
 
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
@@ -148,16 +134,5 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 yield Path(member.filename).name, opened.open(member)
         return
     with tarfile.open(archive) as opened:
-        for member in opened:
-            if member.isfile():
-                yield Path(member.name).name, opened.extractfile(member)
-
-
-def _write(path: Path, file: IO[bytes]) -> None:
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        with partial.open("wb") as kept:
-            shutil.copyfileobj(file, kept, BLOCK)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+        for member in filter(tarfile.TarInfo.isfile, opened):
+            yield Path(member.name).name, opened.extractfile(member)

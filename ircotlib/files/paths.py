@@ -3,15 +3,11 @@ for example to try something without touching the kept figures.
 """
 
 import os
-import pkgutil
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 from filelock import FileLock, Timeout
 
@@ -54,9 +50,7 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     if folder.exists() and not (folder / about).is_file() and any(folder.iterdir()):
         expected = "it needs a folder of its own, empty or not there yet"
         raise ValueError(f"{folder} holds files that are no {kind}: {expected}")
-    partial, replaced = (
-        folder.with_name(folder.name + suffix) for suffix in (".partial", ".replaced")
-    )
+    partial, replaced = (folder.with_name(folder.name + end) for end in (".partial", ".replaced"))
     for left_over in (partial, replaced):
         shutil.rmtree(left_over, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -71,28 +65,37 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     shutil.rmtree(replaced, ignore_errors=True)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file atomically: a full disk or a killed process leaves the old file as it was."""
+@contextmanager
+def write_partial(path: Path) -> Iterator[Path]:
+    """Write a file atomically: a full disk or a killed process leaves the old file as it was.
+    Yields the path to write to, which becomes `path` at the end of the block.
+    """
     partial = path.with_name(path.name + ".partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        yield partial
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    with write_partial(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
 @contextmanager
-def hold_lock(path: Path, what: str, patience: float = 5.0) -> Iterator[None]:
+def hold_lock(path: Path, made: str, patience: float = 5.0) -> Iterator[None]:
     """Hold a lock that only one process can hold at a time; it ends with the process in any case.
 
     Waits while another process holds it, and reports on stderr if that takes longer than `patience`
-    seconds. `what`: what the lock is for, for the message.
+    seconds. `made`: what is being made, for the message.
     """
     lock = FileLock(path)
     try:
         lock.acquire(timeout=patience)
     except Timeout:
-        print(f"waiting for another process to make {what} ({path})", file=sys.stderr, flush=True)
+        print(f"waiting for another process to make {made} ({path})", file=sys.stderr, flush=True)
         lock.acquire()
     try:
         yield
@@ -105,10 +108,3 @@ def resolve(path: str) -> str:
     an absolute path) as it is.
     """
     return str(ROOT / path) if path and (ROOT / path).exists() else path
-
-
-@cache
-def import_modules(package: str, folders: tuple[str, ...]) -> tuple[ModuleType, ...]:
-    """The modules of a package in these folders; cached."""
-    names = (found.name for found in pkgutil.iter_modules(folders))
-    return tuple(import_module(f"{package}.{name}") for name in names)

@@ -44,7 +44,7 @@ def _plain_lines(label: str, every: float = 30) -> Callable[[int, int], None]:
         nonlocal printed
         if time.monotonic() - printed > every:
             printed = time.monotonic()
-            of = f" of {total:,}" if total else ""
-            print(f"{label}: {done:,}{of}", file=sys.stderr, flush=True)
+            so_far = f"{done:,} of {total:,}" if total else f"{done:,}"
+            print(f"{label}: {so_far}", file=sys.stderr, flush=True)
 
     return show

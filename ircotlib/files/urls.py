@@ -1,11 +1,13 @@
 """Addresses of servers: reads and checks them, and decides where a key may be sent."""
 
 import os
+import re
 import socket
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 PORTS = {"http": 80, "https": 443}
+URL = re.compile(r"https?://[^/?#\\\s]+(/[^?#\\\s]*)?")
 PATIENCE = 3.0  # seconds for a connection
 IN_CLEAR = "IRCOT_KEYS_IN_CLEAR"  # 1: keys may be sent over http to other machines
 
@@ -15,32 +17,25 @@ def read_urls(text: str, example: str, credentials: str, port: bool = False) -> 
 
     `example`: a valid address, `credentials`: what to set instead of a user and a password, both
     for error messages. `port`: each address must have one. Raises ValueError for anything but an
-    http or https address, or for one with a user, a password, a query or a fragment; the message
-    never repeats a password.
+    http or https address without user, password, query and fragment; the message never repeats a
+    password.
     """
     if "@" in text:
-        raise ValueError(
-            "found an address with a user or a password, expected one without user and password;"
-            f" set {credentials}"
-        )
+        named = "found an address with a user or a password"
+        raise ValueError(f"{named}, expected one without user and password; set {credentials}")
     urls = tuple(dict.fromkeys(part.strip().rstrip("/") for part in text.split(",")))
     for url in urls:
-        if not _is_url(url, port):
-            raise ValueError(
-                f"found the address {url!r}, expected {example}, several with commas between them"
+        try:
+            number = urlsplit(url).port  # ValueError for one that is not a number below 65536
+            valid = (
+                URL.fullmatch(url) and url.isprintable() and number != 0 and (number or not port)
             )
+        except ValueError:
+            valid = False
+        if not valid:
+            expected = f"expected {example}, several with commas between them"
+            raise ValueError(f"found the address {url!r}, {expected}")
     return urls
-
-
-def _is_url(url: str, port: bool) -> bool:
-    try:
-        address = urlsplit(url)
-        found = address.port
-    except ValueError:  # a port that is not a number below 65536, or an incomplete IPv6 address
-        return False
-    known = address.scheme in ("http", "https") and address.hostname
-    plain = not {" ", "\\", "?", "#"} & set(url) and url.isprintable()
-    return bool(known and plain and found != 0 and (found or not port))
 
 
 def is_here(url: str) -> bool:
@@ -52,12 +47,12 @@ def is_here(url: str) -> bool:
         return False
 
 
-def find_away(url: str) -> str:
+def why_unreachable(url: str) -> str:
     """Why an address accepts no connection within PATIENCE seconds; "" if it does."""
     address = urlsplit(url)
-    place = address.hostname, address.port or PORTS[address.scheme]
+    server = address.hostname, address.port or PORTS[address.scheme]
     try:
-        with socket.create_connection(place, PATIENCE):
+        with socket.create_connection(server, PATIENCE):
             return ""
     except OSError as error:
         return error.strerror or str(error)

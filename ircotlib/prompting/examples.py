@@ -37,7 +37,7 @@ TABLE_11 = {
 def count_examples(system: str, stage: str, dataset: Dataset) -> int | None:
     """How many examples a stage shows on a data set (SearChain, Table 11); None: all."""
     row = TABLE_11.get(f"{system}/{stage}", TABLE_11.get(system, {}))
-    return row.get(dataset.name, row.get(dataset.family))
+    return row.get(dataset.name, row.get(dataset.example_family))
 
 
 def find_examples(
@@ -46,7 +46,7 @@ def find_examples(
     """The examples that a stage shows, as many as Table 11 of SearChain says: from `folder` if it
     has the file, else from prompts/own; none if neither has it.
     """
-    name = Path(system) / f"{stage}.{dataset.family}.txt"
+    name = Path(system) / f"{stage}.{dataset.example_family}.txt"
     paths = [Path(resolve(folder)) / name, PROMPTS / "own" / name]
     path = next((path for path in paths if path.is_file()), None)
     shown = () if path is None else read_examples(path, template)

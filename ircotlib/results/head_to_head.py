@@ -15,7 +15,7 @@ from ircotlib.results.analysis import find_runs, per_question, read_reported, su
 from ircotlib.results.claims_ircot import holm
 from ircotlib.results.statistics import p_value, resampled_means
 from ircotlib.results.tables_ircot import our_names
-from ircotlib.retrieval.names import VECTORS, retriever_name
+from ircotlib.retrieval import model_of, retriever_name
 from ircotlib.running.folder import read_about
 from ircotlib.running.setup import COVER_EM
 from ircotlib.systems import SEARCHAIN, System, choose_systems
@@ -41,7 +41,7 @@ def panels_of(p: Parameters) -> list[Parameters]:
     retriever among those that the profile compares, if there is one.
     """
     p = p.for_agent().change(datasets=p.head_to_head, test=p.head_to_head_test or p.test)
-    others = [name for name in p.retrievers if name.partition(":")[0] in VECTORS]
+    others = list(filter(model_of, p.retrievers))
     return [p, *(p.change(retriever=name) for name in others[:1] if name != p.retriever)]
 
 

@@ -6,13 +6,12 @@ the characters of Unicode 12.1. Differs from Lucene: the letter-like pictographs
 to a zero-width joiner stay letters.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator
+from functools import cache, lru_cache
+from hashlib import sha256
 
 import regex
-
-from ircotlib.retrieval.porter import STEP_2, STEP_3, STEP_4, stem
 
 STOP_WORDS = frozenset(
     """
@@ -21,7 +20,7 @@ STOP_WORDS = frozenset(
     """.split()
 )
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
-MOST = 1 << 17  # chunks remembered, plus as many older ones: 50 MB
+MOST = 1 << 17  # chunks remembered, plus as many older ones: 50 MB; and stems
 # of a word, in UTF-16 code units; the rest of a longer word becomes the next word
 MAX_LENGTH = 255
 
@@ -98,13 +97,23 @@ def _lower(word: str) -> str:
     return word.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()
 
 
+@lru_cache(MOST)
 def _stem(word: str) -> str:
     """Porter's stem; a character beyond U+FFFF counts as two UTF-16 code units, as in Lucene."""
     if word.isascii() or max(word) <= "\uffff":
-        return stem(word)
+        return _stemmer().stem(word, to_lowercase=False)
     code = word.encode("utf-16-le")
     units = "".join(chr(low | high << 8) for low, high in zip(code[::2], code[1::2]))
-    return stem(units).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    stem = _stemmer().stem(units, to_lowercase=False)
+    return stem.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+
+
+@cache
+def _stemmer():
+    """Porter's algorithm in the version that its author distributes, as in Lucene."""
+    from nltk.stem.porter import PorterStemmer  # imports all of nltk: seconds
+
+    return PorterStemmer(PorterStemmer.MARTIN_EXTENSIONS)
 
 
 def _length(word: str) -> int:
@@ -131,76 +140,61 @@ def _members(ranges: str) -> str:
     )
 
 
+# Characters by their Word_Break property in Unicode 12.1. `x`: any number of combining and format
+# characters, which join what precedes them (rule WB4); `y`: the same without variation selectors.
+_LATER, _BELOW, _PICTOGRAPHS = map(_members, (LATER, SIGNS_BELOW, PICTOGRAPHS))
+_EXTEND = rf"[\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{_BELOW}]--[{_LATER}]"
+_WIDE_DIGIT = r"[\p{InHalfwidth_And_Fullwidth_Forms}&&\p{Nd}]"
+CHARACTERS = {
+    "x": f"[{_EXTEND}]*+",
+    "y": f"[{_EXTEND}--[\\uFE0E\\uFE0F]]*",
+    "letter": rf"[[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}]--[{_LATER}{_BELOW}]]",
+    "hebrew": r"\p{WB=Hebrew_Letter}",
+    "digit": rf"[[\p{{WB=Numeric}}{_WIDE_DIGIT}]--[\u19DA{_LATER}{_BELOW}]]",
+    "katakana": rf"[\p{{WB=Katakana}}--[{_LATER}]]",
+    "joins_letters": rf"[[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}']--[{_LATER}]]",
+    "joins_digits": r"[\p{WB=MidNum}\p{WB=MidNumLet}'\uFE10\uFE14]",
+    "joins_all": r"\p{WB=ExtendNumLet}",
+    "pictograph": rf"[[\p{{Extended_Pictographic}}{_PICTOGRAPHS}]"
+    r"--[\p{WB=ALetter}\p{Emoji_Modifier}]]",
+    "tone": r"\p{Emoji_Modifier}",
+    "flag": r"\p{WB=Regional_Indicator}",
+    "alone": rf"[[\p{{Script=Han}}\p{{Script=Hiragana}}]--[{_LATER}]]",
+    "asian": rf"[[\p{{LB=SA}}\u19DA]--[{_LATER}]]",
+    "zwj": r"\u200D",
+}
+# The words of UAX #29, each rule written with the characters and rules before it, without ever
+# backtracking over a word. Emoji, flags, single Han and Hiragana characters and runs of South-East
+# Asian characters are added: they have no rule there.
+RULES = {
+    "letters": "{hebrew}{x}(?:'{x}|\"{x}{hebrew}{x})"
+    "|{letter}{x}(?:{joins_letters}{x}{letter}{x})*+",
+    "number": "{digit}{x}(?:{joins_digits}{x}{digit}{x})*+",
+    "run": "(?:(?:{letters}|{number})++|(?:{katakana}{x})++)",
+    "word": "(?:{joins_all}{x})*+{run}(?:(?:{joins_all}{x})++{run})*+(?:{joins_all}{x})*+",
+    "picture": "{pictograph}{y}+\\uFE0F?+",
+    "emoji": "(?:{zwj}*+{picture}|{tone}{y}+)(?:{zwj}*+(?<={zwj}){picture}|{zwj}{tone}{y}+)*+",
+    "keycap": "[#*]{y}\\uFE0F?\\u20E3{y}+",
+    "any": "{word}|{emoji}|{keycap}|{flag}{x}{flag}{x}|(?:{asian}{x})++|{alone}{x}",
+}
+
+
 def _word_pattern() -> str:
-    """The words of UAX #29 as one regular expression that never backtracks over a word.
-
-    The names follow the Word_Break property. `x` stands for any number of combining and format
-    characters, which join what precedes them (rule WB4), `y` for the same without variation
-    selectors. Words that have no rule of their own are added: emoji, flags, single Han and Hiragana
-    characters, and runs of South-East Asian characters.
-    """
-    later, below, pictures = _members(LATER), _members(SIGNS_BELOW), _members(PICTOGRAPHS)
-    wide_digit = r"[\p{InHalfwidth_And_Fullwidth_Forms}&&\p{Nd}]"
-    extend = rf"[\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{below}]--[{later}]"
-    sets = {
-        "x": f"[{extend}]*+",
-        "y": f"[{extend}--[\\uFE0E\\uFE0F]]*",
-        "letter": rf"[[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}]--[{later}{below}]]",
-        "hebrew": r"\p{WB=Hebrew_Letter}",
-        "digit": rf"[[\p{{WB=Numeric}}{wide_digit}]--[\u19DA{later}{below}]]",
-        "katakana": rf"[\p{{WB=Katakana}}--[{later}]]",
-        "joins_letters": rf"[[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}']--[{later}]]",
-        "joins_digits": r"[\p{WB=MidNum}\p{WB=MidNumLet}'\uFE10\uFE14]",
-        "joins_all": r"\p{WB=ExtendNumLet}",
-        "pictograph": rf"[[\p{{Extended_Pictographic}}{pictures}]"
-        r"--[\p{WB=ALetter}\p{Emoji_Modifier}]]",
-        "tone": r"\p{Emoji_Modifier}",
-        "flag": r"\p{WB=Regional_Indicator}",
-        "alone": rf"[[\p{{Script=Han}}\p{{Script=Hiragana}}]--[{later}]]",
-        "asian": rf"[[\p{{LB=SA}}\u19DA]--[{later}]]",
-        "zwj": r"\u200D",
-    }
-    rules = (
-        (
-            "letters",
-            "{hebrew}{x}(?:'{x}|\"{x}{hebrew}{x})|{letter}{x}(?:{joins_letters}{x}{letter}{x})*+",
-        ),
-        ("number", "{digit}{x}(?:{joins_digits}{x}{digit}{x})*+"),
-        ("run", "(?:(?:{letters}|{number})++|(?:{katakana}{x})++)"),
-        ("word", "(?:{joins_all}{x})*+{run}(?:(?:{joins_all}{x})++{run})*+(?:{joins_all}{x})*+"),
-        ("picture", "{pictograph}{y}+\\uFE0F?+"),
-        (
-            "emoji",
-            "(?:{zwj}*+{picture}|{tone}{y}+)(?:{zwj}*+(?<={zwj}){picture}|{zwj}{tone}{y}+)*+",
-        ),
-        ("keycap", "[#*]{y}\\uFE0F?\\u20E3{y}+"),
-        ("any", "{word}|{emoji}|{keycap}|{flag}{x}{flag}{x}|(?:{asian}{x})++|{alone}{x}"),
-    )
-    for name, rule in rules:
-        sets[name] = rule.format_map(sets)
-    return sets["any"]
+    parts = dict(CHARACTERS)
+    for name, rule in RULES.items():
+        parts[name] = rule.format_map(parts)
+    return parts["any"]
 
 
-def _fingerprint() -> str:
-    words = (
+def _digest() -> str:
+    """A hash of all that decides the words of a text; nltk's stems of them do not change."""
+    probe = (
         "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 a_b U.S. ראב\"י İΑΣ 漢字 ไทย "
         "👩\u200d👧 🇫🇷 #\ufe0f\u20e3 " + 300 * "x"
     )
-    stems = (
-        "revved apology possibly hopping agreed flies as tying national relational adjustment "
-        "adoption cease controlling rates"
-    )
-    parts = (
-        WORD.pattern,
-        ASCII_WORD.pattern,
-        sorted(STOP_WORDS),
-        STEP_2,
-        STEP_3,
-        STEP_4,
-        analyze(words),
-        analyze(stems),
-    )
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    words = [_lower(word) for chunk in probe.split(" ") for word in _words(chunk)]
+    parts = WORD.pattern, ASCII_WORD.pattern, sorted(STOP_WORDS), words
+    return sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 WORD = regex.compile(_word_pattern(), regex.VERSION1)
@@ -208,5 +202,6 @@ ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
 # finds the same words in ASCII text, several times faster
 ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")
 CHUNKS = Chunks()
-# changes whenever the terms of a text might: an index or cache made with a different one is stale
-FINGERPRINT = _fingerprint()
+# Changes whenever the terms of a text might: an index or cache made with another one is stale. The
+# terms of this digest keep the fingerprint they always had, and so all that was made of them.
+FINGERPRINT = {"43e37dd27cb9f1dd": "4472b4ffe95a3a15"}.get(_digest(), _digest())

@@ -11,14 +11,19 @@ from pathlib import Path
 
 import numpy as np
 
-from ircotlib.files.checksums import check_sums, read_about, take_sums, write_about
+from ircotlib.files.checksums import (
+    check_sums,
+    read_description,
+    take_sums,
+    write_description,
+)
 from ircotlib.files.paths import hold_lock
 from ircotlib.files.progress import track
 
 GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, candidates for them
 SEARCHED = 128  # vectors compared with each query, at least
-CANDIDATES = 2  # found for each paragraph asked for
-ANEW = "delete the approximate-* files, and the next run makes the index again"
+CANDIDATES = 2  # for each paragraph asked for
+REMEDY = "delete the approximate-* files, and the next run makes the index again"
 ROWS = 16_384  # vectors added at a time
 
 
@@ -29,8 +34,8 @@ def setting() -> dict:
     if not find_spec("usearch"):
         missing = "found no usearch, expected it for a corpus of this size"
         raise ModuleNotFoundError(f"{missing}: pip install -e '.[dense]'")
-    searched = {"searched": SEARCHED, "candidates": CANDIDATES}
-    return GRAPH | searched | {"usearch": version("usearch")}
+    search = {"searched": SEARCHED, "candidates": CANDIDATES}
+    return GRAPH | search | {"usearch": version("usearch")}
 
 
 def build_approximate(folder: Path, rows: np.ndarray) -> Path:
@@ -41,15 +46,15 @@ def build_approximate(folder: Path, rows: np.ndarray) -> Path:
     """
     digest = sha256(json.dumps(setting()).encode()).hexdigest()[:8]
     path = folder / f"approximate-{digest}.usearch"
-    about = path.with_suffix(".json")
+    description = path.with_suffix(".json")
     folder.mkdir(parents=True, exist_ok=True)
     with hold_lock(folder / "approximate.lock", f"the index {path}"):
-        if not read_about(about, ANEW):
+        if not read_description(description, REMEDY):
             partial = path.with_suffix(".partial")
             _make(rows).save(str(partial))
             partial.replace(path)
-            write_about(about, {"files": take_sums(folder, [path.name])})
-    check_sums(folder, read_about(about, ANEW)["files"], ANEW)
+            write_description(description, {"files": take_sums(folder, [path.name])})
+    check_sums(folder, read_description(description, REMEDY)["files"], REMEDY)
     return path
 
 
@@ -65,10 +70,10 @@ class Approximate:
         """For each query, an array (1, width), the sorted positions of paragraphs that are likely
         to include its `size` nearest.
         """
-        wanted, asked = CANDIDATES * size, np.concatenate(queries).astype(np.float16)
-        self._index.expansion_search = max(SEARCHED, wanted)
-        found = (self._index.search(query, wanted).keys for query in asked)
-        return [np.sort(positions).astype(np.int64) for positions in found]
+        count, rows = CANDIDATES * size, np.concatenate(queries).astype(np.float16)
+        self._index.expansion_search = max(SEARCHED, count)
+        nearest = (self._index.search(row, count).keys for row in rows)
+        return [np.sort(positions).astype(np.int64) for positions in nearest]
 
 
 def _make(rows: np.ndarray):

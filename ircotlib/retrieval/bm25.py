@@ -12,29 +12,23 @@ from pathlib import Path
 
 import tantivy
 
-from ircotlib.data import Paragraph
-from ircotlib.files.checksums import check_sums, read_about, take_sums, tell_damage, write_about
+from ircotlib.files.checksums import (
+    check_sums,
+    read_description,
+    report_damage,
+    take_sums,
+    write_description,
+)
 from ircotlib.files.paths import hold_lock, write_folder
 from ircotlib.program import NearestTitle, Retrieve
+from ircotlib.retrieval import ranking
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.documents import count_processes, make_documents
-from ircotlib.retrieval.ranking import (
-    DEPTH,
-    SCORING,
-    Hits,
-    Refused,
-    Search,
-    Searching,
-    decode,
-    group,
-    nearest_titles,
-    retrieve,
-    searching_of,
-)
+from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search, Searching
 
-ABOUT = "index.json"
-ANEW = "delete the folder, and the next run builds the index again"
+DESCRIPTION = "index.json"
+REMEDY = "delete the folder, and the next run builds the index again"
 THREADS = min(8, os.cpu_count() or 1)
 
 
@@ -49,50 +43,33 @@ class BM25:
     """
 
     answers = (Retrieve, NearestTitle)
-    depth = DEPTH
+    depth = ranking.DEPTH
 
     def __init__(self, corpus: Corpus, folder: Path | str):
         self.corpus, self._folder = corpus, Path(folder)
-        expected, (found, sums) = _about(corpus), _read_about(self._folder)
-        if found != expected:
-            differ = f"found an index of {found}, expected {expected}"
+        expected, (made_of, sums) = _describe(corpus), _read_description(self._folder)
+        if made_of != expected:
+            differ = f"found an index of {made_of}, expected {expected}"
             raise ValueError(f"{folder}: {differ}; open_index builds it again")
-        check_sums(self._folder, sums, ANEW)
-        self.fingerprint = sha256(json.dumps([SCORING, expected]).encode()).hexdigest()[:16]
+        check_sums(self._folder, sums, REMEDY)
+        self.fingerprint = sha256(json.dumps([ranking.SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
         self._searcher = _open(self._folder, len(corpus))
 
-    def answer(
-        self, requests: Sequence[Retrieve | NearestTitle]
-    ) -> Iterator[tuple[int, str | Refused]]:
-        """Yield the place of each request and its reply: JSON of [[position in corpus, score], ...]
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
+        """Yield the index of each request and its reply: JSON of [[position in corpus, score], ...]
         or [title, ...], best first. A request that is refused, such as one with a k below 1, gets
         its error instead of a reply.
         """
-        places = group(requests)
-        searchings = [searching_of(self, request) for request in places]
+        indices = ranking.group(requests)
+        searchings = [ranking.searching_of(self, request) for request in indices]
         with ThreadPoolExecutor(THREADS) as pool:
-            for equal, reply in zip(places.values(), pool.map(self._reply, searchings)):
-                yield from ((place, reply) for place in equal)
+            replies = (pool.map if len(searchings) > 1 else map)(self._play, searchings)
+            for equal, reply in zip(indices.values(), replies, strict=True):
+                yield from ((index, reply) for index in equal)
 
-    def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
-        """The paragraphs or titles of a reply, best first."""
-        return decode(self.corpus, reply)
-
-    def search(
-        self, query: str, k: int = 15, titles: Iterable[str] | None = None
-    ) -> list[tuple[Paragraph, float]]:
-        """The k best paragraphs with their scores, best first; none if no word of the query is in
-        the index. Raises Refused for a k below 1.
-        """
-        hits = self._play(retrieve(self, Retrieve(query, k, titles)))
-        return [(self.corpus[position], score) for position, score in hits]
-
-    def nearest_titles(self, title: str, n: int = 1) -> list[str]:
-        """The n titles of the corpus nearest to a title (see ranking.nearest_titles), best first.
-        Raises Refused for an n below 1.
-        """
-        return self._play(nearest_titles(self, NearestTitle(title, n)))
+    # the same for all backends
+    decode, search, nearest_titles = ranking.decode, ranking.search, ranking.nearest_titles
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> tantivy.Query:
         """A query for any term of `text` in titles and texts; only among paragraphs with one of
@@ -119,32 +96,20 @@ class BM25:
     def positions_of(self, titles: Iterable[str]) -> list[int]:
         """The positions of the paragraphs with one of these titles, in the order of the corpus."""
         query = self._allow(titles)
-        with tell_damage(self._folder, ANEW):
+        with report_damage(self._folder, REMEDY):
             count = self._searcher.search(query, 1, count=True).count
         return sorted(position for position, _ in self._search(Search("", query, max(1, count))))
 
-    def _reply(self, searching: Searching[str]) -> str | Refused:
-        try:
-            return self._play(searching)
-        except Refused as error:
-            return error
-
-    def _play(self, searching: Searching):
-        """Play a searching to its end and return its result."""
-        hits = None
-        while True:
-            try:
-                search = searching.send(hits)
-            except StopIteration as end:
-                return end.value
-            hits = self._search(search)
+    def _play(self, searching: Searching[str]) -> str | Refused:
+        [(_, reply)] = ranking.play({0: searching}, lambda searches: map(self._search, searches))
+        return reply
 
     def _search(self, search: Search) -> Hits:
-        with tell_damage(self._folder, ANEW):
-            found = self._searcher.search(search.query, search.size, count=False).hits
-            addresses = [address for _, address in found]
+        with report_damage(self._folder, REMEDY):
+            hits = self._searcher.search(search.query, search.size, count=False).hits
+            addresses = [address for _, address in hits]
             positions = self._searcher.fast_field_values("position", addresses)
-        return list(zip(positions, (round(score, 3) for score, _ in found)))
+        return list(zip(positions, (round(score, 3) for score, _ in hits)))
 
     def _weigh(self, field: str, terms: Counter) -> Iterator[tantivy.Query]:
         """One query per term, weighted by how often the term occurs in the question."""
@@ -184,28 +149,24 @@ def build_index(
     same index, one builds it and the others wait.
     """
     folder = Path(folder)
-    if _read_about(folder)[0] == _about(corpus):
+    if _read_description(folder)[0] == _describe(corpus):
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
     with hold_lock(Path(f"{folder}.lock"), f"the index {folder}"):
-        if _read_about(folder)[0] == _about(corpus):
+        if _read_description(folder)[0] == _describe(corpus):
             return
-        _build(corpus, folder, progress)
-
-
-def _build(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
-    with write_folder(folder, ABOUT, "index") as partial:
-        _add(corpus, partial, progress)
-        files = sorted(path.name for path in partial.iterdir() if path.stat().st_size)
-        write_about(partial / ABOUT, _about(corpus) | {"files": take_sums(partial, files)})
+        with write_folder(folder, DESCRIPTION, "index") as partial:
+            _add(corpus, partial, progress)
+            files = sorted(path.name for path in partial.iterdir() if path.stat().st_size)
+            sums = {"files": take_sums(partial, files)}
+            write_description(partial / DESCRIPTION, _describe(corpus) | sums)
 
 
 def _add(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
     index, processes = tantivy.Index(_schema(), str(folder)), count_processes(corpus)
     writer = index.writer(heap_size=200_000_000, num_threads=max(1, processes // 2))
-    for _, document in zip(
-        progress(range(len(corpus))), make_documents(corpus, processes), strict=True
-    ):
+    documents = make_documents(corpus, processes)
+    for _, document in zip(progress(range(len(corpus))), documents, strict=True):
         writer.add_json(document)
     writer.commit()
     writer.wait_merging_threads()
@@ -213,26 +174,27 @@ def _add(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]
 
 
 def _open(folder: Path, count: int) -> tantivy.Searcher:
-    with tell_damage(folder, ANEW):
+    with report_damage(folder, REMEDY):
         searcher = tantivy.Index.open(str(folder)).searcher()
     if searcher.num_docs != count:
-        found = f"found {searcher.num_docs} paragraphs, expected {count}"
-        raise ValueError(f"{folder}: {found}; {ANEW}")
+        counts = f"found {searcher.num_docs} paragraphs, expected {count}"
+        raise ValueError(f"{folder}: {counts}; {REMEDY}")
     return searcher
 
 
 def _schema() -> tantivy.Schema:
     """Fields for terms that our own analyzer made, joined by spaces."""
     builder = tantivy.SchemaBuilder()
-    builder.add_text_field("title", tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field("whole_title", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("lower_title", tokenizer_name="raw", index_option="basic")
+    for name in ("title", "text"):
+        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
+    for name in ("whole_title", "lower_title"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("position", fast=True)
     return builder.build()
 
 
-def _about(corpus: Corpus) -> dict:
+def _describe(corpus: Corpus) -> dict:
+    """What an index of this corpus is made of."""
     return {
         "corpus": corpus.fingerprint,
         "count": len(corpus),
@@ -242,10 +204,10 @@ def _about(corpus: Corpus) -> dict:
     }
 
 
-def _read_about(folder: Path) -> tuple[dict | None, dict]:
+def _read_description(folder: Path) -> tuple[dict | None, dict]:
     """What the index in a folder was made of (None if there is no complete index), and the
     checksums of its files.
     """
-    about = read_about(folder / ABOUT, ANEW)
-    sums = about.pop("files") if about else {}
-    return about, sums
+    description = read_description(folder / DESCRIPTION, REMEDY)
+    sums = description.pop("files") if description else {}
+    return description, sums

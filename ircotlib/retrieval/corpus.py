@@ -18,12 +18,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ircotlib.data import Paragraph
-from ircotlib.files.checksums import check_sums, read_about, take_sums, write_about
+from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.paths import hold_lock
 
-PARAGRAPHS, OFFSETS, IDS, ABOUT = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
+PARAGRAPHS, OFFSETS, IDS, DESCRIPTION = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
 FILES = PARAGRAPHS, OFFSETS, IDS
-ANEW = "delete the folder, and the next run writes the corpus again"
+REMEDY = "delete the folder, and the next run writes the corpus again"
 MOST_KEPT = 10_000  # paragraphs kept in memory: those read last
 LOCK, PARTIAL = "corpus.lock", "partial-"  # also in the folder: a lock, and files being written
 
@@ -38,11 +38,13 @@ class Corpus:
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        self.about = read_about(self.folder / ABOUT, ANEW)
+        self.about = read_description(self.folder / DESCRIPTION, REMEDY)
         if self.about is None:
-            missing = f"{self.folder / ABOUT} not found: no corpus there, or an incomplete one"
+            missing = (
+                f"{self.folder / DESCRIPTION} not found: no corpus there, or an incomplete one"
+            )
             raise FileNotFoundError(f"{missing}; write it with write_corpus")
-        check_sums(self.folder, self.about["files"], ANEW)
+        check_sums(self.folder, self.about["files"], REMEDY)
         self.fingerprint: str = self.about["fingerprint"]
         with (self.folder / PARAGRAPHS).open("rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -61,9 +63,8 @@ class Corpus:
         return self._read(position)
 
     def _read(self, position: int) -> Paragraph:
-        return Paragraph(
-            **json.loads(self._lines[self._offsets[position] : self._offsets[position + 1]])
-        )
+        start, stop = self._offsets[position : position + 2]
+        return Paragraph(**json.loads(self._lines[start:stop]))
 
     def __iter__(self) -> Iterator[Paragraph]:
         return self.between(0, len(self))
@@ -82,12 +83,12 @@ class Corpus:
     def position_of(self, id: str) -> int:
         """The position of the paragraph with this id; KeyError if there is none."""
         hashes, wanted = self._ids["hash"], _hash(id)
-        place = bisect_left(hashes, wanted)
-        while place < len(self) and hashes[place] == wanted:
-            position = int(self._ids["position"][place])
+        for row in range(bisect_left(hashes, wanted), len(self)):
+            position = int(self._ids["position"][row])
+            if hashes[row] != wanted:
+                break
             if self[position].id == id:
                 return position
-            place += 1
         raise KeyError(f"no paragraph has the id {id!r} in {self.folder}")
 
 
@@ -146,14 +147,14 @@ def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpu
     if old and (paragraphs := _unless_same(paragraphs, old)) is None:
         kept = {name: value for name, value in old.about.items() if name != "made_of"}
         if kept | origin != old.about:
-            write_about(folder / ABOUT, kept | origin)
+            write_description(folder / DESCRIPTION, kept | origin)
         return old
     with TemporaryDirectory(prefix=PARTIAL, dir=folder) as name:
         partial = Path(name)
-        write_about(partial / ABOUT, _write_paragraphs(partial, paragraphs) | origin)
+        write_description(partial / DESCRIPTION, _write_paragraphs(partial, paragraphs) | origin)
         # corpus.json is moved last: it is absent while the other files change
-        (folder / ABOUT).unlink(missing_ok=True)
-        for name in (*FILES, ABOUT):
+        (folder / DESCRIPTION).unlink(missing_ok=True)
+        for name in (*FILES, DESCRIPTION):
             (partial / name).replace(folder / name)
     return Corpus(folder)
 
@@ -201,17 +202,17 @@ def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:
     ids = np.empty(len(hashes), dtype=[("hash", np.uint64), ("position", np.int64)])
     ids["hash"], ids["position"] = hashes[order], order
     with (folder / PARAGRAPHS).open("rb") as file:
-        for place in np.flatnonzero(ids["hash"][1:] == ids["hash"][:-1]):
-            first, second = order[place : place + 2]
-            if (id := _read_id(file, offsets[first])) == _read_id(file, offsets[second]):
-                found = f"two paragraphs have the id {id!r}: positions {first} and {second}"
-                raise ValueError(f"{found}; ids are unique in a corpus: drop one or number them")
+
+        def read_id(position: int) -> str:
+            file.seek(offsets[position])
+            return json.loads(file.readline())["id"]
+
+        for row in np.flatnonzero(ids["hash"][1:] == ids["hash"][:-1]):
+            first, second = order[row : row + 2]
+            if (id := read_id(first)) == read_id(second):
+                twice = f"two paragraphs have the id {id!r}: positions {first} and {second}"
+                raise ValueError(f"{twice}; ids are unique in a corpus: drop one or number them")
     return ids
-
-
-def _read_id(file, offset: int) -> str:
-    file.seek(offset)
-    return json.loads(file.readline())["id"]
 
 
 def _hash(id: str) -> int:

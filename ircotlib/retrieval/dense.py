@@ -11,19 +11,19 @@ from pathlib import Path
 
 import numpy as np
 
-from ircotlib.data import Paragraph
 from ircotlib.program import NearestTitle, Retrieve
+from ircotlib.retrieval import ranking
 from ircotlib.retrieval.approximate import Approximate, build_approximate, setting
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.encoder import Encoder
-from ircotlib.retrieval.ranking import Hits, Refused, Search, decode, group, play, searching_of
+from ircotlib.retrieval.fusion import CONSTANT, fuse
+from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search
 from ircotlib.retrieval.vectors import Vectors, open_vectors, write_vectors
 
 DECIMALS = 5  # of scores; paragraphs with equal scores are in the order of the corpus
 EXACT = 1_000_000  # paragraphs; a larger corpus is searched with an approximate index
 LATE_MOST = 200_000  # paragraphs with one vector per token: 5 GB with ColBERTv2
-FUSED, CONSTANT = 60, 60  # hits used of each ranking, and the constant added to each rank
-Reply = tuple[int, str | Refused]
+FUSED = 60  # hits used of each ranking
 
 
 class Dense:
@@ -46,24 +46,12 @@ class Dense:
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
-        """Yield the place of each request and its reply, as BM25 does."""
+        """Yield the index of each request and its reply, as BM25 does."""
         if not all(isinstance(request, Retrieve) for request in requests):
-            yield from self._words.answer(requests)
-            return
-        places = group(requests)
-        searchings = {request: searching_of(self, request) for request in places}
-        for request, reply in play(searchings, self._search):
-            yield from ((place, reply) for place in places[request])
+            return self._words.answer(requests)
+        return ranking.answer_in_rounds(self, requests, self._search, len(requests))
 
-    def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
-        """The paragraphs or titles of a reply, best first."""
-        return decode(self.corpus, reply)
-
-    def search(
-        self, query: str, k: int = 15, titles: Iterable[str] | None = None
-    ) -> list[tuple[Paragraph, float]]:
-        """The k best paragraphs with their scores, best first."""
-        return search(self, query, k, titles)
+    decode, search = ranking.decode, ranking.search  # the same for all backends
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> tuple:
         """The text and the positions of the paragraphs with one of these titles; None: all."""
@@ -73,21 +61,21 @@ class Dense:
         """The hits of each search; all searches in the whole corpus are done together."""
         if not searches:
             return []
-        from ircotlib.retrieval.nearest import find_among
+        from ircotlib.retrieval.nearest import find_among  # imports torch
 
-        queries, found = self._encoder.embed_queries([one.query[0] for one in searches]), {}
-        anywhere = [place for place, one in enumerate(searches) if one.query[1] is None]
-        if anywhere:
-            size = max(searches[place].size for place in anywhere)
-            nearest = self._nearest([queries[place] for place in anywhere], size)
-            found = dict(zip(anywhere, nearest, strict=True))
-        for place, (_, (_, positions), size) in enumerate(searches):
+        queries = self._encoder.embed_queries([search.query[0] for search in searches])
+        nearest = {}
+        if anywhere := [i for i, search in enumerate(searches) if search.query[1] is None]:
+            size = max(searches[i].size for i in anywhere)
+            best = self._find_anywhere([queries[i] for i in anywhere], size)
+            nearest = dict(zip(anywhere, best, strict=True))
+        for i, (_, (_, positions), size) in enumerate(searches):
             if positions is not None:
                 within = np.asarray(positions, dtype=np.int64)
-                found[place] = find_among(queries[place], self._vectors, within, size)
-        return [_hits(*found[place], one.size) for place, one in enumerate(searches)]
+                nearest[i] = find_among(queries[i], self._vectors, within, size)
+        return [_hits(*nearest[i], search.size) for i, search in enumerate(searches)]
 
-    def _nearest(self, queries: list[np.ndarray], size: int) -> list[tuple]:
+    def _find_anywhere(self, queries: list[np.ndarray], size: int) -> list[tuple]:
         """The positions and scores of the best paragraphs for each query, best first."""
         from ircotlib.retrieval.nearest import find_among, find_nearest
 
@@ -124,33 +112,22 @@ class Hybrid:
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
-        """Yield the place of each request and its reply, as BM25 does."""
+        """Yield the index of each request and its reply, as BM25 does."""
         if not all(isinstance(request, Retrieve) for request in requests):
             yield from self._words.answer(requests)
             return
-        deep = [replace(one, k=max(FUSED, one.k) if one.k > 0 else one.k) for one in requests]
-        by_words, by_vectors = (dict(one.answer(deep)) for one in (self._words, self._dense))
-        for place, request in enumerate(requests):
-            both = by_words[place], by_vectors[place]
-            refused = [reply for reply in both if isinstance(reply, Refused)]
-            yield place, refused[0] if refused else self._fuse(request, both)
+        deep = [replace(r, k=max(FUSED, r.k) if r.k > 0 else r.k) for r in requests]
+        by_words, by_vectors = dict(self._words.answer(deep)), dict(self._dense.answer(deep))
+        for index, request in enumerate(requests):
+            replies = by_words[index], by_vectors[index]
+            refusals = [reply for reply in replies if isinstance(reply, Refused)]
+            yield index, refusals[0] if refusals else self._fuse(request, replies)
 
-    def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
-        """The paragraphs or titles of a reply, best first."""
-        return decode(self.corpus, reply)
+    decode, search = ranking.decode, ranking.search  # the same for all backends
 
-    def search(
-        self, query: str, k: int = 15, titles: Iterable[str] | None = None
-    ) -> list[tuple[Paragraph, float]]:
-        """The k best paragraphs with their scores, best first."""
-        return search(self, query, k, titles)
-
-    def _fuse(self, request: Retrieve, rankings: Sequence[str]) -> str:
+    def _fuse(self, request: Retrieve, replies: Sequence[str]) -> str:
         """The reply to a request, fused from the replies of both backends."""
-        scores: dict[int, float] = {}
-        for ranking in map(json.loads, rankings):
-            for rank, (position, _) in enumerate(ranking, start=1):
-                scores[position] = scores.get(position, 0) + 1 / (CONSTANT + rank)
+        scores = fuse([position for position, _ in json.loads(reply)] for reply in replies)
         hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
         if request.distinct:
             texts = {}
@@ -178,14 +155,15 @@ def open_dense(
     kind, _, model = retriever.partition(":")
     late, corpus = kind == "colbert", words.corpus
     if late and len(corpus) > LATE_MOST:
-        found = f"{retriever}: found {len(corpus):,} paragraphs, expected at most {LATE_MOST:,}"
-        raise ValueError(f"{found}, as all are scored; use dense: or hybrid: with another model")
+        counts = f"found {len(corpus):,} paragraphs, expected at most {LATE_MOST:,}"
+        advice = "as all are scored; use dense: or hybrid: with another model"
+        raise ValueError(f"{retriever}: {counts}, {advice}")
     encoder = _encoder(model, late)
     made_of = f"{corpus.fingerprint} {encoder.fingerprint}"
     digest = sha256(made_of.encode()).hexdigest()[:12]
-    place = folder.with_name(f"{folder.name}-{'tokens' if late else 'vectors'}-{digest}")
-    write_vectors(place, corpus, encoder.embed_paragraphs, progress)
-    dense = Dense(words, encoder, place, len(corpus) if late else exact)
+    vectors = folder.with_name(f"{folder.name}-{'tokens' if late else 'vectors'}-{digest}")
+    write_vectors(vectors, corpus, encoder.embed_paragraphs, progress)
+    dense = Dense(words, encoder, vectors, len(corpus) if late else exact)
     return Hybrid(words, dense) if kind == "hybrid" else dense
 
 
@@ -193,17 +171,6 @@ def open_dense(
 def _encoder(model: str, late: bool) -> Encoder:
     """The encoder of a model, shared by all corpora and retrievers of a process."""
     return Encoder(model, late)
-
-
-def search(
-    backend: Dense | Hybrid, query: str, k: int, titles: Iterable[str] | None
-) -> list[tuple[Paragraph, float]]:
-    """The k best paragraphs with their scores, best first. Raises Refused for a k below 1."""
-    titles = None if titles is None else tuple(titles)
-    [(_, reply)] = backend.answer([Retrieve(query, k, titles)])
-    if isinstance(reply, Refused):
-        raise reply
-    return [(backend.corpus[position], score) for position, score in json.loads(reply)]
 
 
 def _hits(positions: np.ndarray, scores: np.ndarray, size: int) -> Hits:

@@ -5,18 +5,21 @@ processes, so that all cores are used.
 import json
 import os
 import signal
-import subprocess
-import sys
+from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from threading import Thread
 
 from ircotlib.retrieval.analyzer import join_terms
 from ircotlib.retrieval.corpus import Corpus
 
 LARGE = 50_000  # paragraphs: with fewer, extra processes would cost more than they save
 MOST = 4  # processes: more would only wait for the reading process, and each holds 100 MB
-# documents that a process makes in one turn: few enough for a pipe to hold
-TURN = 64
+TURN, AHEAD = 256, 4  # documents made in one turn, and turns that each process may be ahead
 ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -31,10 +34,26 @@ def count_processes(corpus: Corpus) -> int:
 
 
 def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
-    """The documents of a corpus as JSON, in the order of the corpus. Each process runs ahead by at
-    most what a pipe holds.
+    """The documents of a corpus as JSON, in the order of the corpus. Raises ChildProcessError if a
+    process is killed.
     """
-    return _receive(corpus, processes) if processes else _make(corpus, 0, len(corpus))
+    if not processes:
+        yield from _make(corpus, 0, len(corpus))
+        return
+    turns = deque()
+    # spawned, not forked: a fork might copy a lock that a thread of the index writer holds
+    with ProcessPoolExecutor(processes, get_context("spawn"), _watch_parent) as pool:
+        try:
+            for start in range(0, len(corpus), TURN):
+                stop = min(start + TURN, len(corpus))
+                turns.append(pool.submit(_make_turn, corpus.folder, start, stop))
+                if len(turns) > AHEAD * processes:
+                    yield from turns.popleft().result()
+            while turns:
+                yield from turns.popleft().result()
+        except BrokenProcessPool as error:
+            killed = f"{corpus.folder}: a process that analyses its texts was killed"
+            raise ChildProcessError(f"{killed}; free some memory, then build again") from error
 
 
 def _make(corpus: Corpus, start: int, stop: int) -> Iterator[str]:
@@ -48,45 +67,21 @@ def _make(corpus: Corpus, start: int, stop: int) -> Iterator[str]:
         })  # fmt: skip
 
 
-def _receive(corpus: Corpus, processes: int) -> Iterator[str]:
-    """Documents from processes that take turns. Raises ChildProcessError if one stops early."""
-    command = [sys.executable, "-m", "ircotlib.retrieval.documents", str(corpus.folder)]
-    how = {
-        "stdout": subprocess.PIPE,
-        "encoding": "utf-8",
-        "env": os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    }
-    with ExitStack() as stack:
-        makers = [
-            stack.enter_context(subprocess.Popen([*command, str(turn), str(processes)], **how))
-            for turn in range(processes)
-        ]
-        for position in range(len(corpus)):
-            maker = makers[position // TURN % processes]
-            document = maker.stdout.readline()
-            if not document.endswith("\n"):
-                status = f"with status {maker.wait()}, expected {len(corpus)} paragraphs"
-                raise ChildProcessError(
-                    f"the analysis of {corpus.folder} stopped at paragraph {position} {status}; "
-                    "see the error above, make sure there is enough memory, then build again"
-                )
-            yield document
+def _make_turn(folder: Path, start: int, stop: int) -> list[str]:
+    return list(_make(_open_corpus(folder), start, stop))
 
 
-def _send(folder: str, turn: str, processes: str) -> None:
-    """Write this process's share of the documents, one per line; exit silently once nobody reads
-    them.
+_open_corpus = cache(Corpus)
+
+
+def _watch_parent() -> None:
+    """End this process with its parent, even one that was killed: the pool would leave it behind.
+    Ctrl-C ends it silently.
     """
-    for name in ("SIGINT", "SIGPIPE"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
-    corpus = Corpus(folder)
-    sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    for start in range(int(turn) * TURN, len(corpus), int(processes) * TURN):
-        sys.stdout.writelines(
-            document + "\n" for document in _make(corpus, start, min(start + TURN, len(corpus)))
-        )
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
+    def end() -> None:
+        parent_process().join()
+        os._exit(1)
 
-if __name__ == "__main__":
-    _send(*sys.argv[1:])
+    Thread(target=end, daemon=True).start()

@@ -3,31 +3,17 @@ does (IRCoT §4.1).
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import TypeVar
 
 import numpy as np
 
-from ircotlib.data import Paragraph
 from ircotlib.program import NearestTitle, Retrieve
+from ircotlib.retrieval import ranking
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.elastic_client import Away, Server, connect, is_away, reason_of
-from ircotlib.retrieval.ranking import (
-    DEPTH,
-    SCORING,
-    Hits,
-    Refused,
-    Search,
-    Searching,
-    decode,
-    group,
-    nearest_titles,
-    play,
-    retrieve,
-    searching_of,
-)
+from ircotlib.retrieval.elastic_client import Server, Unavailable, connect, is_temporary, reason_of
+from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search
 
 BATCH = 64  # searches in one request
 ANALYZER = "english"
@@ -37,11 +23,10 @@ PROBE = (
 )
 # scores as if all shards were one
 HEADER = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}
-WANTED = ",".join(
-    f"responses.{part}" for part in ("status", "error", "_shards", "timed_out", "hits.hits.sort")
+FIELDS = ",".join(
+    f"responses.{field}" for field in ("status", "error", "_shards", "timed_out", "hits.hits.sort")
 )
 LOAD = "load it with open_elasticsearch"
-T = TypeVar("T")
 
 
 class Elasticsearch:
@@ -58,58 +43,29 @@ class Elasticsearch:
     """
 
     answers = (Retrieve, NearestTitle)
-    depth = DEPTH
+    depth = ranking.DEPTH
 
     def __init__(self, corpus: Corpus, url: str, name: str, *, patience: float = 60.0):
         self.corpus = corpus
         self._server = connect(url, patience)
         self._index = find_index(self._server, name, corpus)
-        made_of = [
-            SCORING,
-            about(corpus),
-            probe_analyzer(self._server, self._index),
-            "Lucene",
-            self._server.lucene,
-        ]
+        terms, lucene = probe_analyzer(self._server, self._index), self._server.lucene
+        made_of = [ranking.SCORING, describe(corpus), terms, "Lucene", lucene]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
     def take(self, requests: Sequence[Retrieve | NearestTitle]) -> list[int]:
-        """The places of the next batch: those of the first 64 requests."""
+        """The indices of the next batch: those of the first 64 requests."""
         return list(range(len(requests)))[:BATCH]
 
-    def answer(
-        self, requests: Sequence[Retrieve | NearestTitle]
-    ) -> Iterator[tuple[int, str | Refused]]:
-        """Yield the place of each request and its reply: JSON of [[position in corpus, score], ...]
-        or [title, ...], best first. A request that is refused, because k or n is below 1 or by the
-        server, gets its error instead of a reply.
-
-        Raises ConnectionError if the server stays unavailable.
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
+        """Yield the index of each request and its reply, as BM25 does. A request that the server
+        refuses gets its error instead of a reply. Raises ConnectionError if the server stays
+        unavailable.
         """
-        places = group(requests)
-        searchings = [(request, searching_of(self, request)) for request in places]
-        for start in range(0, len(searchings), BATCH):
-            for request, reply in play(dict(searchings[start : start + BATCH]), self._search):
-                yield from ((place, reply) for place in places[request])
+        return ranking.answer_in_rounds(self, requests, self._search, BATCH)
 
-    def decode(self, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
-        """The paragraphs or titles of a reply, best first."""
-        return decode(self.corpus, reply)
-
-    def search(
-        self, query: str, k: int = 15, titles: Collection[str] | None = None
-    ) -> list[tuple[Paragraph, float]]:
-        """The k best paragraphs with their scores, best first; none if no word of the query is in
-        the index. Raises Refused for a k below 1.
-        """
-        hits = self._play_one(retrieve(self, Retrieve(query, k, titles)))
-        return [(self.corpus[position], score) for position, score in hits]
-
-    def nearest_titles(self, title: str, n: int = 1) -> list[str]:
-        """The n titles of the corpus nearest to a title (see ranking.nearest_titles), best first.
-        Raises Refused for an n below 1.
-        """
-        return self._play_one(nearest_titles(self, NearestTitle(title, n)))
+    # the same for all backends
+    decode, search, nearest_titles = ranking.decode, ranking.search, ranking.nearest_titles
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> dict:
         """A query for any term of `text` in titles and texts; only among paragraphs with one of
@@ -127,36 +83,30 @@ class Elasticsearch:
         same, any_case = _equal("title.whole", [title]), _equal("lower_title", [title.lower()])
         return [{"bool": {"filter": same}}, {"bool": {"filter": any_case}}, _any(title, "title")]
 
-    def _play_one(self, searching: Searching):
-        ((_, result),) = play({0: searching}, self._search)
-        if isinstance(result, Refused):
-            raise result
-        return result
-
     def _search(self, searches: Sequence[Search]) -> list[Hits | Refused]:
-        found: dict[int, Hits | Refused] = {}
+        hits: dict[int, Hits | Refused] = {}
 
         def ask_for_the_rest() -> None:
-            places = [place for place in range(len(searches)) if place not in found]
-            lines = [line for place in places for line in (HEADER, _body(searches[place]))]
+            rest = [index for index in range(len(searches)) if index not in hits]
+            lines = [line for index in rest for line in (HEADER, _body(searches[index]))]
             response = self._server.client.msearch(
-                index=self._index, searches=lines, filter_path=WANTED
+                index=self._index, searches=lines, filter_path=FIELDS
             )
             failures = []
-            for place, answer in zip(places, response["responses"], strict=True):
+            for index, answer in zip(rest, response["responses"], strict=True):
                 try:
-                    found[place] = _read(answer, searches[place])
-                except Away as failure:
+                    hits[index] = _read(answer, searches[index])
+                except Unavailable as failure:
                     failures.append(failure)
             if failures:
                 raise failures[0]
 
         if searches:
             self._server.ask(ask_for_the_rest)
-        return [found[place] for place in range(len(searches))]
+        return [hits[index] for index in range(len(searches))]
 
 
-def about(corpus: Corpus) -> dict:
+def describe(corpus: Corpus) -> dict:
     """What an index of this corpus is made of, as recorded in its mapping."""
     return {"corpus": corpus.fingerprint, "count": len(corpus), "analyzer": ANALYZER, "fields": 1}
 
@@ -165,18 +115,14 @@ def find_index(server: Server, name: str, corpus: Corpus) -> str:
     """The index that a name or alias stands for. Raises ValueError unless it is a complete index of
     this corpus, made with this analyzer.
     """
-    response = server.ask(
-        lambda: server.client.options(ignore_status=404).indices.get_mapping(index=name)
-    )
-    count = 0 if response.meta.status == 404 else len(response)
-    if count != 1:
-        urls = ", ".join(server.urls)
-        raise ValueError(f"found {count} indices named {name!r} at {urls}, expected one; {LOAD}")
-    ((index, made),) = response.items()
-    found = made["mappings"].get("_meta", {})
-    expected = about(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
-    if found != expected:
-        differ = f"found contents {found}, expected {expected}"
+    mappings = server.get_mappings(name)
+    if len(mappings) != 1:
+        indices = f"found {len(mappings)} indices named {name!r} at {', '.join(server.urls)}"
+        raise ValueError(f"{indices}, expected one; {LOAD}")
+    ((index, made_of),) = mappings.items()
+    expected = describe(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
+    if made_of != expected:
+        differ = f"found contents {made_of}, expected {expected}"
         raise ValueError(f"index {index!r}: {differ}; {LOAD}, or take another name")
     return index
 
@@ -218,21 +164,20 @@ def _body(search: Search) -> dict:
 
 
 def _read(answer: dict, search: Search) -> Hits | Refused:
-    """The hits of a search, or Refused if it can never be answered. Raises Away if it may be
-    answered later, and ValueError if no search can be answered.
+    """The hits of a search, or Refused if it can never be answered. Raises Unavailable if it may
+    be answered later, and ValueError if no search can be answered.
 
     Scores are read as 32-bit numbers, since the server writes only as many digits as those need.
     """
-    status, found = answer["status"], answer.get("hits", {}).get("hits", ())
+    status = answer["status"]
     if status == 200 and not answer["timed_out"] and not answer["_shards"]["failed"]:
-        hits = [hit["sort"] for hit in found]
+        hits = [hit["sort"] for hit in answer.get("hits", {}).get("hits", ())]
         return [(position, round(float(np.float32(score)), 3)) for score, position in hits]
     text = search.text if len(search.text) <= 200 else search.text[:200] + "…"
     reason = f"status {status}, {reason_of(answer.get('error') or answer['_shards'])}"
     failure = f"the search {text!r} ({len(search.text)} characters, {search.size} hits): {reason}"
-    if status == 200 or is_away(status):
-        raise Away(failure)
-    refusal = Refused(f"Elasticsearch refused {failure}")
+    if status == 200 or is_temporary(status):
+        raise Unavailable(failure)
     if status != 400:  # not this search's fault: the index is gone, or closed to this user
-        raise ValueError(str(refusal))
-    return refusal
+        raise ValueError(f"Elasticsearch refused {failure}")
+    return Refused(f"Elasticsearch refused {failure}")

@@ -34,7 +34,7 @@ T = TypeVar("T")
 logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
 
 
-class Away(Exception):
+class Unavailable(Exception):
     """The server does not answer, or cannot for now: it is worth asking again."""
 
 
@@ -57,19 +57,27 @@ class Server:
         for a refused request.
         """
         again = Retrying(
-            retry=retry_if_exception_type(Away),
+            retry=retry_if_exception_type(Unavailable),
             wait=wait_exponential(FIRST_PAUSE, LONGEST_PAUSE),
             stop=stop_after_delay(self.patience),
             reraise=True,
         )
         try:
             return again(once, call)
-        except Away as error:
+        except Unavailable as error:
             raise ConnectionError(
                 f"no answer from Elasticsearch at {', '.join(self.urls)} "
                 f"for {self.patience:.0f} s ({error}); start it again, then run the same "
                 "command again: it goes on from there"
             ) from error
+
+    def get_mappings(self, name: str) -> dict[str, dict]:
+        """What each index of this name or alias says of itself (_meta), by index; none: {}."""
+        indices = self.client.options(ignore_status=404).indices
+        response = self.ask(lambda: indices.get_mapping(index=name))
+        if response.meta.status == 404:
+            return {}
+        return {index: made["mappings"].get("_meta", {}) for index, made in response.items()}
 
 
 def connect(url: str, patience: float = 60.0) -> Server:
@@ -81,20 +89,13 @@ def connect(url: str, patience: float = 60.0) -> Server:
     incomplete credentials, a server that is not Elasticsearch, or incompatible versions.
     """
     urls = read_urls(url, EXAMPLE, CREDENTIALS, port=True)
-    each_node_once = {
-        "max_retries": len(urls) - 1,
-        "retry_on_timeout": True,
-        "request_timeout": TIMEOUT,
-    }
-    client = elasticsearch.Elasticsearch(
-        list(urls), **each_node_once, **_credentials(os.environ, urls)
-    )
+    options = {"retry_on_timeout": True, "request_timeout": TIMEOUT} | _credentials(urls)
+    each_node_once = len(urls) - 1
+    client = elasticsearch.Elasticsearch(list(urls), max_retries=each_node_once, **options)
+    accept = {"accept": "*/*"}  # without the header that asks for a version
     try:
-        # without the header that asks for a version
-        found = once(lambda: client.perform_request("GET", "/", headers={"accept": "*/*"}))[
-            "version"
-        ]
-    except Away as error:
+        version = once(lambda: client.perform_request("GET", "/", headers=accept))["version"]
+    except Unavailable as error:
         raise ConnectionError(
             f"no Elasticsearch answers at {', '.join(urls)} ({error}); "
             "start one (docker compose -f docker/compose-one.yml up -d), or correct the address"
@@ -102,8 +103,8 @@ def connect(url: str, patience: float = 60.0) -> Server:
     except elasticsearch.UnsupportedProductError as error:
         other = f"the server there is not Elasticsearch ({error})"
         raise ValueError(f"{', '.join(urls)}: {other}; correct the address") from error
-    check_version(found["number"], elasticsearch.__versionstr__)
-    return Server(urls, patience, found.get("lucene_version", "unknown"), client)
+    check_version(version["number"], elasticsearch.__versionstr__)
+    return Server(urls, patience, version.get("lucene_version", "unknown"), client)
 
 
 def check_version(server: str, client: str) -> None:
@@ -124,7 +125,7 @@ def check_version(server: str, client: str) -> None:
 
 
 def once(call: Callable[[], T]) -> T:
-    """The result of one call of the client. Its errors become Away, ConnectionError (TLS),
+    """The result of one call of the client. Its errors become Unavailable, ConnectionError (TLS),
     PermissionError or ValueError, except UnsupportedProductError, which is raised as it is.
     """
     try:
@@ -133,19 +134,19 @@ def once(call: Callable[[], T]) -> T:
         advice = "set ELASTICSEARCH_CA to the file of the server's certificate"
         raise ConnectionError(f"no secure connection ({error.message}); {advice}") from error
     except (elastic_transport.ConnectionError, elastic_transport.ConnectionTimeout) as error:
-        raise Away(error.message) from error
+        raise Unavailable(error.message) from error
     except elasticsearch.UnsupportedProductError:
         raise
     except elasticsearch.ApiError as error:
         reason = f"status {error.meta.status}, {reason_of(error.body)}"
-        if is_away(error.meta.status):
-            raise Away(reason) from error
+        if is_temporary(error.meta.status):
+            raise Unavailable(reason) from error
         if error.meta.status in (401, 403):
             raise PermissionError(f"Elasticsearch refused ({reason}); set {CREDENTIALS}") from error
         raise ValueError(f"Elasticsearch refused the request ({reason})") from error
 
 
-def is_away(status: int) -> bool:
+def is_temporary(status: int) -> bool:
     """Whether an HTTP status means that the same request may be answered later: overload, or a
     failure of the server itself.
     """
@@ -164,24 +165,22 @@ def reason_of(body: object) -> str:
     return f"{error.get('type')}: {error.get('reason')}"[:500]
 
 
-def _credentials(environment: Mapping[str, str], urls: tuple[str, ...]) -> dict:
+def _credentials(urls: tuple[str, ...]) -> dict:
     """The client's credentials and certificate, from the environment. Raises ValueError for half a
     pair of credentials, for both kinds, for a certificate that cannot be used, and for an address
     to which they must not be sent.
     """
-    key, user, password, certificate = (
-        environment.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER", "PASSWORD", "CA")
-    )
+    names = ("API_KEY", "USER", "PASSWORD", "CA")
+    key, user, password, certificate = (os.environ.get(f"ELASTICSEARCH_{name}") for name in names)
     if bool(user) != bool(password) or (key and password):
-        found = "found half of Elasticsearch's credentials, or two kinds of them"
-        raise ValueError(f"{found}; set either {CREDENTIALS}")
-    if certificate and not (
-        Path(certificate).is_file() and all(url.startswith("https:") for url in urls)
-    ):
-        found = f"found ELASTICSEARCH_CA={certificate!r} for {', '.join(urls)}"
-        raise ValueError(f"{found}, expected the file of a certificate and https addresses")
+        half = "found half of Elasticsearch's credentials, or two kinds of them"
+        raise ValueError(f"{half}; set either {CREDENTIALS}")
+    secure = all(url.startswith("https:") for url in urls)
+    if certificate and not (secure and Path(certificate).is_file()):
+        given = f"found ELASTICSEARCH_CA={certificate!r} for {', '.join(urls)}"
+        raise ValueError(f"{given}, expected the file of a certificate and https addresses")
     if (key or user) and (clear := [url for url in urls if not may_have_key(url)]):
-        found = f"found credentials of Elasticsearch and the address {clear[0]}, which is not https"
-        raise ValueError(f"{found}; use https, or set {IN_CLEAR}=1 to send them in clear text")
-    given = {"api_key": key} if key else {"basic_auth": (user, password)} if user else {}
-    return given | ({"ca_certs": certificate} if certificate else {})
+        given = f"found credentials of Elasticsearch and the address {clear[0]}, which is not https"
+        raise ValueError(f"{given}; use https, or set {IN_CLEAR}=1 to send them in clear text")
+    options = {"api_key": key} if key else {"basic_auth": (user, password)} if user else {}
+    return options | ({"ca_certs": certificate} if certificate else {})

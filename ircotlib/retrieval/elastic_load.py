@@ -2,17 +2,20 @@
 loading continues where it stopped.
 """
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from hashlib import blake2b
 
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.elastic import ANALYZER, Elasticsearch, about, probe_analyzer
+from ircotlib.retrieval.elastic import ANALYZER, Elasticsearch, describe, probe_analyzer
 from ircotlib.retrieval.elastic_client import (
-    Away,
     Server,
+    Unavailable,
     connect,
     elasticsearch,
-    is_away,
+    is_temporary,
     once,
     reason_of,
 )
@@ -22,6 +25,19 @@ CHUNK, CHUNK_BYTES = 500, 5_000_000  # paragraphs and bytes in one request, at m
 # size of a larger corpus
 MOST_TITLES = 65_536
 MOST_HITS = 10_000
+
+
+def index_name(folder: str) -> str:
+    """The name of a folder's index on an Elasticsearch, valid and different for each folder.
+
+    Names of lower-case letters, digits, "-", "_" and "." are kept; all others, and names of more
+    than 100 characters, get a hash at the end.
+    """
+    safe = re.sub(r"[^a-z0-9_.-]+", "-", folder.lower())
+    if safe == folder and len(folder) <= 100:
+        return f"ircot-{folder}"
+    digest = blake2b(folder.encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
+    return f"ircot-{safe[:100]}-{digest}"
 
 
 def open_elasticsearch(
@@ -44,22 +60,13 @@ def open_elasticsearch(
     `patience` and errors: see Elasticsearch.
     """
     server = connect(url, patience)
-    index = f"{name}-{corpus.fingerprint}-{ANALYZER}-{about(corpus)['fields']}"
-    if not _is_complete(server, index):
+    index = f"{name}-{corpus.fingerprint}-{ANALYZER}-{describe(corpus)['fields']}"
+    if not server.get_mappings(index).get(index, {}).get("complete", False):
         _create(server, index, corpus, shards, replicas)
         _load(server, index, corpus, progress)
         _complete(server, index, corpus)
     _give_name(server, index, name)
     return Elasticsearch(corpus, url, name, patience=patience)
-
-
-def _is_complete(server: Server, index: str) -> bool:
-    response = server.ask(
-        lambda: server.client.options(ignore_status=404).indices.get_mapping(index=index)
-    )
-    return response.meta.status != 404 and response[index]["mappings"].get("_meta", {}).get(
-        "complete", False
-    )
 
 
 def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: int) -> None:
@@ -74,21 +81,18 @@ def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: i
         "max_result_window": max(MOST_HITS, len(corpus)),
     }
     whole = {"type": "keyword", "doc_values": False}
+    text = {"type": "text", "analyzer": ANALYZER}
     fields = {
-        "title": {"type": "text", "analyzer": ANALYZER, "fields": {"whole": whole}},
+        "title": text | {"fields": {"whole": whole}},
         "lower_title": whole,
-        "text": {"type": "text", "analyzer": ANALYZER},
+        "text": text,
         "position": {"type": "integer"},
     }
-    mappings = {
-        "dynamic": "strict",
-        "_meta": about(corpus) | {"complete": False},
-        "properties": fields,
-    }
+    made_of = describe(corpus) | {"complete": False}
+    mappings = {"dynamic": "strict", "_meta": made_of, "properties": fields}
+    create = partial(server.client.indices.create, settings=settings, mappings=mappings)
     try:
-        server.ask(
-            lambda: server.client.indices.create(index=index, settings=settings, mappings=mappings)
-        )
+        server.ask(lambda: create(index=index))
     except ValueError as error:
         if "resource_already_exists" not in str(error):
             raise
@@ -111,7 +115,7 @@ def _load(
         start = missing
         try:
             once(partial(_send, server, index, corpus, progress(range(start, len(corpus)))))
-        except Away as error:
+        except Unavailable as error:
             failure = error
 
 
@@ -123,28 +127,22 @@ def _send(server: Server, index: str, corpus: Corpus, positions: Iterable[int]) 
     no deleted copies, which would count in the scores.
     """
     documents = _documents(index, corpus, positions)
-    bulk = elasticsearch.helpers.streaming_bulk
-    for done, item in bulk(
-        server.client, documents, CHUNK, CHUNK_BYTES, raise_on_error=False, max_retries=5
-    ):
+    limits = {"chunk_size": CHUNK, "max_chunk_bytes": CHUNK_BYTES, "max_retries": 5}
+    send = partial(elasticsearch.helpers.streaming_bulk, raise_on_error=False, **limits)
+    for done, item in send(server.client, documents):
         result = item["create"]
         if not done and result["status"] != 409:
             reason = f"status {result['status']}, {reason_of(result)}"
-            if is_away(result["status"]):
-                raise Away(reason)
+            if is_temporary(result["status"]):
+                raise Unavailable(reason)
             refused = f"paragraph {corpus[int(result['_id'])].id!r} of index {index!r}"
             raise ValueError(f"Elasticsearch refused {refused}: {reason}")
 
 
 def _documents(index: str, corpus: Corpus, positions: Iterable[int]) -> Iterator[dict]:
     for position in positions:
-        paragraph = corpus[position]
-        fields = {
-            "title": paragraph.title,
-            "lower_title": paragraph.title.lower(),
-            "text": paragraph.text,
-            "position": position,
-        }
+        title, text = corpus[position].title, corpus[position].text
+        fields = {"title": title, "lower_title": title.lower(), "text": text, "position": position}
         yield {"_op_type": "create", "_index": index, "_id": str(position), **fields}
 
 
@@ -153,53 +151,44 @@ def _first_missing(server: Server, index: str) -> int:
     paragraphs below a position as there are positions.
     """
     server.client.indices.refresh(index=index)
-    low, high = 0, _count_below(server, index, None)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _count_below(server, index, middle) == middle:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    positions = range(1, _count_below(server, index, None) + 1)
+    return bisect_left(positions, True, key=lambda p: _count_below(server, index, p) < p)
 
 
 def _count_below(server: Server, index: str, position: int | None) -> int:
-    """How many paragraphs are below a position (None: in all). Raises Away if a shard failed."""
+    """How many paragraphs are below a position (None: in all); Unavailable if a shard failed."""
     query = {"match_all": {}} if position is None else {"range": {"position": {"lt": position}}}
     response = server.client.count(index=index, query=query)
     if response["_shards"]["failed"]:
-        raise Away(reason_of(response["_shards"].get("failures", [response["_shards"]])[0]))
+        raise Unavailable(reason_of(response["_shards"].get("failures", [response["_shards"]])[0]))
     return response["count"]
 
 
 def _complete(server: Server, index: str, corpus: Corpus) -> None:
     """Check that the index has as many paragraphs as the corpus, and mark it as complete."""
-    found = server.ask(lambda: _count_below(server, index, None))
-    if found != len(corpus):
-        counts = f"found {found:,} paragraphs, expected {len(corpus):,}"
+    count = server.ask(lambda: _count_below(server, index, None))
+    if count != len(corpus):
+        counts = f"found {count:,} paragraphs, expected {len(corpus):,}"
         raise ValueError(f"index {index!r}: {counts}; delete the index, then load it again")
-    made = about(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
-    server.ask(lambda: server.client.indices.flush(index=index))
-    server.ask(
-        lambda: server.client.indices.put_settings(index=index, settings={"refresh_interval": None})
-    )
-    server.ask(lambda: server.client.indices.put_mapping(index=index, meta=made))
+    made_of = describe(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
+    indices, refresh = server.client.indices, {"refresh_interval": None}
+    server.ask(lambda: indices.flush(index=index))
+    server.ask(lambda: indices.put_settings(index=index, settings=refresh))
+    server.ask(lambda: indices.put_mapping(index=index, meta=made_of))
 
 
 def _give_name(server: Server, index: str, name: str) -> None:
     """Make the name an alias of this index alone, in one atomic step."""
-    response = server.ask(
-        lambda: server.client.options(ignore_status=404).indices.get_alias(name=name)
-    )
-    having = list(response) if response.meta.status != 404 else []
-    if having == [index]:
+    indices = server.client.options(ignore_status=404).indices
+    response = server.ask(lambda: indices.get_alias(name=name))
+    others = list(response) if response.meta.status != 404 else []
+    if others == [index]:
         return
-    if not having and server.ask(lambda: server.client.indices.exists(index=name)):
+    if not others and server.ask(lambda: indices.exists(index=name)):
         raise ValueError(
             f"{name!r} is an index at {', '.join(server.urls)}, expected a free name or an alias; "
             "take another name"
         )
-    actions = [{"remove": {"index": other, "alias": name}} for other in having] + [
-        {"add": {"index": index, "alias": name}}
-    ]
+    actions = [{"remove": {"index": other, "alias": name}} for other in others]
+    actions.append({"add": {"index": index, "alias": name}})
     server.ask(lambda: server.client.indices.update_aliases(actions=actions))

@@ -19,59 +19,59 @@ Nearest = tuple[np.ndarray, np.ndarray]  # positions in the corpus and scores, b
 
 def find_nearest(queries: Sequence[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
     """The k best paragraphs for each query, given as an array (vectors, width)."""
-    found, batch = [], []
+    nearest, batch = [], []
     for query in queries:
         if batch and sum(map(len, batch)) + len(query) > QUERIES:
-            found += _find(batch, vectors, k)
+            nearest += _find(batch, vectors, k)
             batch = []
         batch.append(query)
-    return found + (_find(batch, vectors, k) if batch else [])
+    return nearest + (_find(batch, vectors, k) if batch else [])
 
 
 def find_among(query: np.ndarray, vectors: Vectors, positions: np.ndarray, k: int) -> Nearest:
     """The k best paragraphs for a query among those at some positions."""
     rows, starts = vectors.of(positions)
-    places, scores = _find([query], Vectors(rows, starts), k)[0]
-    return positions[places], scores
+    chosen, scores = _find([query], Vectors(rows, starts), k)[0]
+    return positions[chosen], scores
 
 
 def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
     """Go through blocks of paragraphs, and merge the best of each with the best so far."""
     best = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
-    asked = torch.from_numpy(np.concatenate(queries))
-    places = np.cumsum([0, *map(len, queries[:-1])])
+    rows = torch.from_numpy(np.concatenate(queries))
+    starts = np.cumsum([0, *map(len, queries[:-1])])
     blocks = _blocks(vectors.starts)
     most = max((vectors.starts[last] - vectors.starts[first] for first, last in blocks), default=0)
-    room = torch.empty(most, asked.shape[1])  # reused: allocating takes longer than the computation
+    room = torch.empty(most, rows.shape[1])  # reused: allocating takes longer than the computation
     for first, last in blocks:
-        scores = _score(asked, places, vectors, first, last, room)
+        scores = _score(rows, starts, vectors, first, last, room)
         top = scores.topk(min(k, last - first))
         joined = torch.cat([best[0], top.values], 1), torch.cat([best[1], top.indices + first], 1)
         chosen = joined[0].topk(min(k, joined[0].shape[1]))
         best = chosen.values, joined[1].gather(1, chosen.indices)
-    return [(where.numpy(), score.numpy()) for score, where in zip(*best, strict=True)]
+    return [(index.numpy(), score.numpy()) for score, index in zip(*best, strict=True)]
 
 
 def _score(
-    asked: torch.Tensor,
-    places: np.ndarray,
+    queries: torch.Tensor,
+    query_starts: np.ndarray,
     vectors: Vectors,
     first: int,
     last: int,
     room: torch.Tensor,
 ) -> torch.Tensor:
     """The scores of paragraphs `first` to `last` - 1 for some queries: queries x paragraphs.
-    `places`: where the vectors of each query begin in `asked`. `room`: a buffer for the paragraphs'
-    vectors as float32.
+    `query_starts`: where the vectors of each query begin in `queries`. `room`: a buffer for the
+    paragraphs' vectors as float32.
     """
     starts = vectors.starts[first : last + 1]
     stored = torch.from_numpy(np.ascontiguousarray(vectors.rows[starts[0] : starts[-1]]))
     rows = room[: len(stored)].copy_(stored)
-    products = asked @ rows.T
-    if len(asked) == len(places) and len(rows) == last - first:
+    products = queries @ rows.T
+    if len(queries) == len(query_starts) and len(rows) == last - first:
         return products
     best = np.maximum.reduceat(products.numpy(), starts[:-1] - starts[0], axis=1)
-    return torch.from_numpy(np.add.reduceat(best, places, axis=0))
+    return torch.from_numpy(np.add.reduceat(best, query_starts, axis=0))
 
 
 def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ the same way.
 
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple, Protocol, TypeVar
 
 from ircotlib.data import Paragraph
@@ -37,13 +38,18 @@ class Search(NamedTuple):
 
 
 Hits = list[tuple[int, float]]  # position in the corpus, score to a few decimals
+Reply = tuple[int, str | Refused]  # index of the request, and its reply as JSON or why it has none
 Searching = Generator[Search, Hits, T]
 
 
 class Backend(Protocol):
-    """What a searching needs of a backend: the corpus, and how to write queries."""
+    """What a searching needs of a backend: the corpus, and how to write queries. `answer` yields
+    each reply as it comes.
+    """
 
     corpus: Corpus
+
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]: ...
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> object:
         """A query for any term of `text` in titles and texts; only among paragraphs with one of
@@ -57,11 +63,25 @@ class Backend(Protocol):
 
 
 def group(requests: Iterable[T]) -> dict[T, list[int]]:
-    """Each distinct request with the places where it occurs."""
-    places: dict[T, list[int]] = {}
-    for place, request in enumerate(requests):
-        places.setdefault(request, []).append(place)
-    return places
+    """Each distinct request with the indices where it occurs."""
+    indices: dict[T, list[int]] = {}
+    for index, request in enumerate(requests):
+        indices.setdefault(request, []).append(index)
+    return indices
+
+
+def answer_in_rounds(
+    backend: Backend,
+    requests: Sequence[Retrieve | NearestTitle],
+    search: Callable[[list[Search]], Sequence[Hits | Refused]],
+    size: int,
+) -> Iterator[Reply]:
+    """Answer requests, `size` different ones at a time, whose searches are made together."""
+    indices = group(requests)
+    searchings = [(request, searching_of(backend, request)) for request in indices]
+    for start in range(0, len(searchings), size):
+        for request, reply in play(dict(searchings[start : start + size]), search):
+            yield from ((index, reply) for index in indices[request])
 
 
 def searching_of(backend: Backend, request: Retrieve | NearestTitle) -> Searching[str]:
@@ -70,40 +90,65 @@ def searching_of(backend: Backend, request: Retrieve | NearestTitle) -> Searchin
     """
     match request:
         case Retrieve():
-            return _write(retrieve(backend, request), separators=(",", ":"))
+            return _write(rank_paragraphs(backend, request), separators=(",", ":"))
         case NearestTitle():
-            return _write(nearest_titles(backend, request))
+            return _write(rank_titles(backend, request))
     raise TypeError(f"found the request {request!r}, expected Retrieve or NearestTitle")
 
 
-def decode(corpus: Corpus, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
+def decode(backend: Backend, reply: str) -> tuple[Paragraph, ...] | tuple[str, ...]:
     """The paragraphs or titles of a reply, best first."""
-    return tuple(hit if isinstance(hit, str) else corpus[hit[0]] for hit in json.loads(reply))
+    hits = json.loads(reply)
+    return tuple(hit if isinstance(hit, str) else backend.corpus[hit[0]] for hit in hits)
+
+
+def search(
+    backend: Backend, query: str, k: int = DEPTH, titles: Iterable[str] | None = None
+) -> list[tuple[Paragraph, float]]:
+    """The k best paragraphs with their scores, best first; by BM25 none if no word of the query is
+    in the index. `titles`: only among paragraphs with one of them. Raises Refused for a k below 1.
+    """
+    hits = _answer(backend, Retrieve(query, k, None if titles is None else tuple(titles)))
+    return [(backend.corpus[position], score) for position, score in hits]
+
+
+def nearest_titles(backend: Backend, title: str, n: int = 1) -> list[str]:
+    """The n titles of the corpus nearest to a title (see rank_titles), best first. Raises Refused
+    for an n below 1.
+    """
+    return _answer(backend, NearestTitle(title, n))
+
+
+def _answer(backend: Backend, request: Retrieve | NearestTitle) -> list:
+    [(_, reply)] = backend.answer([request])
+    if isinstance(reply, Refused):
+        raise reply
+    return json.loads(reply)
 
 
 def play(
-    searchings: Mapping[T, Searching], search: Callable[[list[Search]], Sequence[Hits | Refused]]
+    searchings: Mapping[T, Searching], search: Callable[[list[Search]], Iterable[Hits | Refused]]
 ) -> Iterator[tuple[T, object]]:
     """Run searchings to their ends, with one call of `search` for each round of searches. Yield the
     name of each with its result, or with the error by which it was refused.
     """
     sent: dict[T, Hits | Refused | None] = dict.fromkeys(searchings)
     while sent:
-        asked, ended = {}, {}
+        searches, ended = {}, {}
         for name, hits in sent.items():
             try:
                 if isinstance(hits, Refused):
                     raise hits
-                asked[name] = searchings[name].send(hits)
+                searches[name] = searchings[name].send(hits)
             except StopIteration as end:
                 ended[name] = end.value
             except Refused as error:
                 ended[name] = error
         yield from ended.items()
-        sent = dict(zip(asked, search(list(asked.values()))))
+        sent = dict(zip(searches, search(list(searches.values()))))
 
 
-def retrieve(backend: Backend, request: Retrieve) -> Searching[Hits]:
+def rank_paragraphs(backend: Backend, request: Retrieve) -> Searching[Hits]:
     """The k best hits, best first. `distinct`: keep only the best of all paragraphs whose texts are
     the same except for case.
 
@@ -116,21 +161,11 @@ def retrieve(backend: Backend, request: Retrieve) -> Searching[Hits]:
         raise Refused(f"k is {k}: ask for at least 1 paragraph")
     if not request.distinct:
         return (yield from _rank(backend, request.query, query, k))
-    best = yield from _best_of_each(backend, request.query, query, k, _lower_text)
+    best = yield from _best_of_each(backend, request.query, query, k, lambda p: p.text.lower())
     return list(best.values())[:k]
 
 
-def _check_texts(texts: Iterable[str]) -> None:
-    """Refuse half of a surrogate pair, which a model's JSON may contain and no index can hold."""
-    for text in texts:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            found = f"found half of a surrogate pair in {text[:60]!r}"
-            raise Refused(f"{found}, expected a text that UTF-8 can hold") from None
-
-
-def nearest_titles(backend: Backend, request: NearestTitle) -> Searching[list[str]]:
+def rank_titles(backend: Backend, request: NearestTitle) -> Searching[list[str]]:
     """The n titles nearest to a title (IRCoT App. B), best first: the same title, then the same in
     any case, then others ranked by BM25.
 
@@ -143,10 +178,20 @@ def nearest_titles(backend: Backend, request: NearestTitle) -> Searching[list[st
         raise Refused(f"n is {n}: ask for at least 1 title")
     titles: dict[str, tuple] = {}
     for query in backend.queries_of_title(title):
-        titles |= yield from _best_of_each(backend, title, query, n, _title)
+        titles |= yield from _best_of_each(backend, title, query, n, attrgetter("title"))
         if len(titles) >= n:
             break
     return list(titles)[:n]
+
+
+def _check_texts(texts: Iterable[str]) -> None:
+    """Refuse half of a surrogate pair, which a model's JSON may contain and no index can hold."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            half = f"found half of a surrogate pair in {text[:60]!r}"
+            raise Refused(f"{half}, expected a text that UTF-8 can hold") from None
 
 
 def _rank(backend: Backend, text: str, query: object, k: int) -> Searching[Hits]:
@@ -175,13 +220,5 @@ def _best_of_each(
         k *= FURTHER
 
 
-def _lower_text(paragraph: Paragraph) -> str:
-    return paragraph.text.lower()
-
-
-def _title(paragraph: Paragraph) -> str:
-    return paragraph.title
-
-
-def _write(searching: Searching, **how) -> Searching[str]:
-    return json.dumps((yield from searching), **how)
+def _write(searching: Searching, **options) -> Searching[str]:
+    return json.dumps((yield from searching), **options)

@@ -17,12 +17,12 @@ import numpy as np
 from pydantic import Field, TypeAdapter
 
 from ircotlib.data import Paragraph
-from ircotlib.files.paths import hold_lock
+from ircotlib.files.paths import hold_lock, write_whole
 from ircotlib.retrieval.corpus import Corpus
 
 BLOCK = 512  # paragraphs embedded and written together
 VECTORS, BLOCKS = "vectors.f16", "blocks.jsonl"
-ANEW = "delete the folder, and the next run embeds the corpus again"
+REMEDY = "delete the folder, and the next run embeds the corpus again"
 Embed = Callable[[Iterable[Paragraph]], list[np.ndarray]]
 
 
@@ -40,8 +40,8 @@ class Vectors(NamedTuple):
         """
         counts = self.starts[positions + 1] - self.starts[positions]
         starts = np.concatenate([[0], np.cumsum(counts)])
-        places = np.arange(starts[-1]) + np.repeat(self.starts[positions] - starts[:-1], counts)
-        return self.rows[places], starts
+        rows = np.arange(starts[-1]) + np.repeat(self.starts[positions] - starts[:-1], counts)
+        return self.rows[rows], starts
 
 
 class _Block(NamedTuple):
@@ -86,17 +86,17 @@ def open_vectors(folder: Path, count: int | None = None) -> Vectors:
     """The vectors of `count` paragraphs, or of all in the folder if None. Raises ValueError if some
     are missing, or a checksum is not the one they were written with.
     """
-    blocks = list(_read_blocks(folder))
-    found = sum(len(block.counts) for block in blocks)
-    if found != (count or max(found, 1)):
-        expected = f"expected {count or 'some'}"
-        raise ValueError(f"{folder}: found vectors of {found} paragraphs, {expected}; {ANEW}")
-    size, expected = (folder / VECTORS).stat().st_size, sum(block.size for block in blocks)
-    if size != expected:
-        raise ValueError(f"{folder}: found {size} bytes of vectors, expected {expected}; {ANEW}")
-    if (sound := _count_sound(folder, blocks)) < len(blocks):
-        damaged = f"found block {sound} damaged, expected the checksum it was written with"
-        raise ValueError(f"{folder}: {damaged}; {ANEW}")
+    blocks, reason = list(_read_blocks(folder)), ""
+    embedded = sum(len(block.counts) for block in blocks)
+    expected = sum(block.size for block in blocks)
+    if embedded != (count or max(embedded, 1)):
+        reason = f"found vectors of {embedded} paragraphs, expected {count or 'some'}"
+    elif (size := (folder / VECTORS).stat().st_size) != expected:
+        reason = f"found {size} bytes of vectors, expected {expected}"
+    elif (sound := _count_sound(folder, blocks)) < len(blocks):
+        reason = f"found block {sound} damaged, expected the checksum it was written with"
+    if reason:
+        raise ValueError(f"{folder}: {reason}; {REMEDY}")
     rows = np.memmap(folder / VECTORS, np.float16, "c").reshape(-1, blocks[0].width)
     counts = np.concatenate([block.counts for block in blocks])
     return Vectors(rows, np.concatenate([[0], np.cumsum(counts)]))
@@ -109,10 +109,10 @@ def _append(folder: Path, vectors: list[np.ndarray]) -> None:
     with np.errstate(over="ignore"):
         rows = np.concatenate(vectors).astype(np.float16)
     if not np.isfinite(rows).all():
-        found = f"{folder}: found a vector with a number above 65,504, an infinity or a NaN"
-        raise ValueError(f"{found}, expected numbers that float16 can hold; take another model")
+        wrong = f"{folder}: found a vector with a number above 65,504, an infinity or a NaN"
+        raise ValueError(f"{wrong}, expected numbers that float16 can hold; take another model")
     _add(folder / VECTORS, rows.tobytes())
-    block = _Block([len(one) for one in vectors], rows.shape[1], zlib.crc32(rows.tobytes()))
+    block = _Block(list(map(len, vectors)), rows.shape[1], zlib.crc32(rows.tobytes()))
     _add(folder / BLOCKS, json.dumps(block).encode() + b"\n")
 
 
@@ -130,10 +130,7 @@ def _keep_whole_blocks(folder: Path) -> int:
     blocks = list(_read_blocks(folder))
     blocks = blocks[: _count_sound(folder, blocks)]
     os.truncate(folder / VECTORS, sum(block.size for block in blocks))
-    lines = "".join(json.dumps(block) + "\n" for block in blocks)
-    partial = folder / f"{BLOCKS}.partial"
-    partial.write_text(lines)
-    partial.replace(folder / BLOCKS)
+    write_whole(folder / BLOCKS, "".join(json.dumps(block) + "\n" for block in blocks))
     return sum(len(block.counts) for block in blocks)
 
 

@@ -19,8 +19,9 @@ from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.examples import count_examples, find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import read_template
+from ircotlib.retrieval import open_retriever
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.running.backends import open_model, open_reading, open_retriever
+from ircotlib.running.backends import open_model, open_reading
 from ircotlib.running.cache import Calls
 from ircotlib.systems import IRCOT, RECALL, SEARCHAIN, TEMPLATES, System
 from ircotlib.systems.main_passage import with_main_passage
@@ -89,7 +90,7 @@ class Bench:
         told = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
         told |= {"max_steps": self.parameters.max_steps}
         told |= {"released": self.parameters.released, "others": tuple(self.test)}
-        return told | find_dataset(self.dataset).told
+        return told | find_dataset(self.dataset).program_arguments
 
     def tokens(self, system: System | None) -> dict[str, int]:
         """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
@@ -98,8 +99,9 @@ class Bench:
         """
         if system is None or system.study == IRCOT:
             return {"max_tokens": self.style.generation_tokens}
-        told, most = find_dataset(self.dataset).told, min(self.style.chain_tokens, self.window // 2)
-        return {name: min(told.get(name, own), most) for name, own in system.tokens.items()}
+        of_dataset = find_dataset(self.dataset).program_arguments
+        most = min(self.style.chain_tokens, self.window // 2)
+        return {name: min(of_dataset.get(name, own), most) for name, own in system.tokens.items()}
 
     def longest(self, system: System | None) -> int:
         """The most tokens of one generation, for which prompts leave room."""

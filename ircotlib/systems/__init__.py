@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ircotlib.errors import UserError
-from ircotlib.files.paths import import_modules
+from ircotlib.files.modules import import_modules
 from ircotlib.program import Program
 
 ANSWER, RECALL = "answer", "recall"

@@ -207,7 +207,7 @@ def test_the_table_names_the_files_that_the_data_sets_read():
     named = {name for row in table for name in row.files}
     for name in set(sets) - {"own"}:
         assert sets[name].files[0] in named
-        assert set(sets[name].full.files) <= named, name
+        assert set(sets[name].full_corpus.files) <= named, name
     for row in table:
         assert row.page.startswith("https://") and row.bytes >= 0
         kind, _, digits = row.checksum.partition(":")

@@ -18,7 +18,7 @@ from ircotlib.files.paths import write_folder, write_whole
 from ircotlib.program import Generate, Outcome, Retrieve, Step
 from ircotlib.results import cases
 from ircotlib.results.drawing import subplots
-from ircotlib.running.backends import index_name
+from ircotlib.retrieval.elastic_load import index_name
 from ircotlib.running.cache import Calls
 
 FULL = OSError(errno.ENOSPC, "No space left on device")

@@ -26,28 +26,16 @@ from ircotlib.prompting.demonstrations import read_demonstrations
 QUICK = settings(max_examples=150, deadline=None, derandomize=True)
 LONG = "a coaster that was made in a small town and is still there for all to see today"
 CONTEXT = [["Park", ["Gravity is a ride.", " It is by Mack. "]], ["Mack", ["Mack is German."]]]
-HOTPOT = {
-    "_id": "5a",
-    "question": "Where was Gravity made?",
-    "answer": "Germany",
-    "type": "bridge",
-    "supporting_facts": [["Mack", 0], ["Park", 1]],
-    "context": CONTEXT,
-}
+HOTPOT = {"_id": "5a", "question": "Where was Gravity made?", "answer": "Germany"}
+HOTPOT |= {"type": "bridge", "supporting_facts": [["Mack", 0], ["Park", 1]], "context": CONTEXT}
 WIKI = HOTPOT | {"type": "compositional", "answer_id": "Q183"}
 NAMES = {"Q_id": "Q183", "aliases": ["FRG"], "demonyms": ["German"]}
 ENTRIES = [
     {"title": "Yale", "paragraph_text": "Yale is old.", "is_supporting": False},
     {"title": "David", "paragraph_text": "He is at Yale.", "is_supporting": True},
 ]
-MUSIQUE = {
-    "id": "2hop__1_2",
-    "question": "Where is its author?",
-    "answer": "Yale",
-    "answer_aliases": ["Yale University"],
-    "answerable": True,
-    "paragraphs": ENTRIES,
-}
+MUSIQUE = {"id": "2hop__1_2", "question": "Where is its author?", "answer": "Yale"}
+MUSIQUE |= {"answer_aliases": ["Yale University"], "answerable": True, "paragraphs": ENTRIES}
 ANSWERS = [
     {"type": "span", "answer_spans": [{"text": "1829"}, {"text": "1830"}]},
     {"type": "value", "answer_value": "5", "answer_unit": "km"},
@@ -70,29 +58,24 @@ WHY = {"id": "e", "input": "Why?", "output": [{"answer": "So."}]}
 OWN = {"id": "1", "question": "Who?", "answers": ["Ann", "A."], "kind": "2hop"}
 OWN |= {"paragraphs": [{"title": "A", "text": "It is Ann.", "is_supporting": True}]}
 LINES = "id_aliases.json", PAGES  # files of JSON lines
+IIRC = [{"title": "Ivana", "text": "She studied.", "questions": ASKED}]
+WHY_ALONE = {"question": "Why?", "answer": "So."}
 # the files of each data set, those that are damaged in turn
 FILES = {
     "hotpotqa": {"hotpot_dev_distractor_v1.json": [HOTPOT, HOTPOT | {"_id": "5b"}]},
     "2wikimultihopqa": {"dev.json": [WIKI], "id_aliases.json": [NAMES]},
     "musique": {"musique_ans_v1.0_dev.jsonl": [MUSIQUE, MUSIQUE | {"id": "2hop__3"}]},
-    "iirc": {
-        "dev.json": [{"title": "Ivana", "text": "She studied.", "questions": ASKED}],
-        "context_articles.json": ARTICLES,
-    },
-    "strategyqa": {
-        "strategyqa_train.json": [STRATEGY],
-        "strategyqa_train_paragraphs.json": PARAGRAPHS,
-    },
-    "strategyqa sample": {
-        "dev_229.json": [STRATEGY],
-        "dev_paragraphs.jsonl": list(PARAGRAPHS.values()),
-    },
+    "iirc": {"dev.json": IIRC, "context_articles.json": ARTICLES},
+    "strategyqa": {"strategyqa_train.json": [STRATEGY]}
+    | {"strategyqa_train_paragraphs.json": PARAGRAPHS},
+    "strategyqa sample": {"dev_229.json": [STRATEGY]}
+    | {"dev_paragraphs.jsonl": list(PARAGRAPHS.values())},
     "zsre": {"structured_zeroshot-dev-kilt.jsonl": [SLOT], PAGES: [PAGE]},
     "trex": {"trex-dev-kilt.jsonl": [SLOT], PAGES: [PAGE]},
     "fever": {"fever-dev-kilt.jsonl": [KILT_CLAIM], PAGES: [PAGE]},
     "fever sample": {"dev_300.jsonl": [CLAIM], PAGES: [PAGE]},
     "eli5": {"eli5-dev-kilt.jsonl": [WHY], PAGES: [PAGE]},
-    "eli5 sample": {"alce_200.json": [{"question": "Why?", "answer": "So."}], PAGES: [PAGE]},
+    "eli5 sample": {"alce_200.json": [WHY_ALONE], PAGES: [PAGE]},
     "own": {"questions.jsonl": [OWN]},
 }
 PLACES = [(name, file) for name, files in FILES.items() for file in files]
@@ -112,45 +95,21 @@ def encode(file: str, content: object) -> bytes:
     return json.dumps(content).encode()
 
 
-def decode(file: str, content: bytes) -> list:
-    text = content.decode("utf-8-sig")
-    if file.endswith(".jsonl"):
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
-    return json.loads(text)
+def strings_in(content: bytes) -> set[str]:
+    """All texts in a JSON file, or in one of JSON lines, however deep."""
+    text, strings = content.decode("utf-8-sig"), set()
 
+    def collect(pairs: list) -> None:
+        strings.update(value.strip() for _, value in pairs if isinstance(value, str))
+        lists = (value for _, value in pairs if isinstance(value, list))
+        strings.update(value.strip() for row in lists for value in row if isinstance(value, str))
 
-def said(name: str, rows: list) -> list[tuple[str, list[str]]]:
-    """The questions and answers in the records of a data set, read in the simplest way."""
-    unique, filled = (lambda texts: list(dict.fromkeys(texts))), (lambda text: bool(text.strip()))
-    match name.split()[0], rows[0]:
-        case (("hotpotqa" | "2wikimultihopqa"), _):
-            return [(row["question"], [row["answer"]]) for row in rows]
-        case "musique", _:
-            asked = (row for row in rows if row["answerable"])
-            names = {id(row): [row["answer"], *row["answer_aliases"]] for row in rows}
-            return [(row["question"], unique(filter(filled, names[id(row)]))) for row in asked]
-        case "strategyqa", _:
-            asked = [f"{row['question'].strip()} (Yes or No)" for row in rows]
-            return [(q, ["Yes" if r["answer"] else "No"]) for q, r in zip(asked, rows)]
-        case "own", _:
-            return [(row["question"], unique(row["answers"])) for row in rows]
-        case "fever", {"label": _}:
-            return [(_claim(row["claim"]), [row["label"]]) for row in rows]
-        case "eli5", {"answer": _}:
-            return [(row["question"], [row["answer"]]) for row in rows]
-        case kind, _:
-            ask = {"fever": _claim, "eli5": str.strip}.get(kind, _slot)
-            answers = [[one.get("answer", "").strip() for one in row["output"]] for row in rows]
-            return [(ask(r["input"]), unique(filter(None, a))) for r, a in zip(rows, answers)]
-
-
-def _claim(text: str) -> str:
-    return f"Is it true that {text.strip().rstrip('.')} (SUPPORTS or REFUTES)?"
-
-
-def _slot(text: str) -> str:
-    subject, relation = text.strip().split(" [SEP] ", 1)
-    return f"What is the {relation.strip()} of {subject.strip()}?"
+    try:
+        json.loads(text, object_pairs_hook=collect)
+    except ValueError:
+        for line in filter(str.strip, text.split("\n")):
+            json.loads(line, object_pairs_hook=collect)
+    return strings
 
 
 def read(name: str, folder: Path) -> list[Question]:
@@ -160,6 +119,12 @@ def read(name: str, folder: Path) -> list[Question]:
     return questions
 
 
+def check_message(error: ValueError, path: Path) -> None:
+    assert type(error) is ValueError, repr(error)
+    assert str(error).startswith(str(path)) and str(error).isprintable(), str(error)
+    assert len(str(error).replace(str(path), "")) < 600, str(error)
+
+
 def check(name: str, file: str, content: bytes, folder: Path) -> bool:
     """Read a data set with a damaged file; return whether the file was accepted."""
     for other, rows in FILES[name].items():
@@ -167,17 +132,12 @@ def check(name: str, file: str, content: bytes, folder: Path) -> bool:
     try:
         questions = read(name, folder)
     except ValueError as error:
-        message = str(error)
-        assert type(error) is ValueError, repr(error)
-        assert message.startswith(str(folder)) and message.isprintable(), message
-        assert len(message.replace(str(folder), "")) < 600, message
+        check_message(error, folder)
         return False
     if file == next(iter(FILES[name])) and name != "iirc":
-        found = [(question.text, list(question.answers)) for question in questions]
-        expected = said(name, decode(file, content))
-        if name == "2wikimultihopqa":
-            found = [(text, answers[:1]) for text, answers in found]
-        assert found == expected
+        strings = strings_in(content) | {"Yes", "No"}
+        given = {"2wikimultihopqa": slice(1)}.get(name, slice(None))  # aliases: in another file
+        assert all({a.strip() for a in q.answers[given]} <= strings for q in questions)
     write_jsonl(folder / "written.jsonl", questions)
     assert list(read_jsonl(folder / "written.jsonl", Question)) == questions
     return True
@@ -256,8 +216,7 @@ def test_what_is_read_as_a_stream_is_read_or_refused(tmp_path_factory, data):
         for paragraph in stream(path / file):
             paragraph.text.encode()
     except ValueError as error:
-        assert type(error) is ValueError and str(error).startswith(str(path / file))
-        assert str(error).isprintable()
+        check_message(error, path / file)
 
 
 PROMPT = '# METADATA: {"qid": "x1"}\nWikipedia Title: A\ntext\n\nQ: who?\nA: he\n\n\n'
@@ -274,14 +233,13 @@ def test_prompt_files_are_read_or_refused(tmp_path_factory, data):
         content[place : place + data.draw(st.integers(0, 4))] = new
     path.write_bytes(content)
     try:
-        found = read_demonstrations(path)
+        demonstrations = read_demonstrations(path)
     except ValueError as error:
-        assert type(error) is ValueError and str(error).startswith(str(path))
-        assert str(error).isprintable()
+        check_message(error, path)
     else:
         text = path.read_text(encoding="utf-8-sig")
-        assert all(one.question.strip() and one.answer.strip() for one in found)
-        assert all(one.question in text and one.answer in text for one in found)
+        assert all(d.question.strip() and d.question in text for d in demonstrations)
+        assert all(d.answer.strip() and d.answer in text for d in demonstrations)
 
 
 # Choices, and what random damage seldom finds
@@ -293,20 +251,18 @@ def test_a_byte_order_mark_and_blank_lines_at_the_end_change_nothing(tmp_path, n
     assert check(name, file, b"\xef\xbb\xbf" + good.replace(b"\n", b"\r\n") + b"\n", tmp_path)
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-32"])
 @pytest.mark.parametrize(("name", "file"), PLACES)
-def test_another_encoding_is_named(tmp_path, name, file, encoding):
+def test_another_encoding_is_named(tmp_path, name, file):
     text = json.dumps(FILES[name][file], ensure_ascii=False).replace("a", "ä")
-    assert not check(name, file, text.encode(encoding), tmp_path)
+    for encoding in ("latin-1", "utf-16", "utf-32"):
+        assert not check(name, file, text.encode(encoding), tmp_path)
 
 
 @pytest.mark.parametrize(("name", "file"), PLACES)
-@pytest.mark.parametrize(
-    "content", [b"", b"5", b"[]", b"{}", b"null", b'"text"', bytes(range(256))]
-)
-def test_files_of_another_kind_are_refused(tmp_path, name, file, content):
-    accepted = check(name, file, content, tmp_path)
-    assert accepted == (file == "id_aliases.json" and not content)  # no aliases are known
+def test_files_of_another_kind_are_refused(tmp_path, name, file):
+    for content in (b"", b"5", b"[]", b"{}", b"null", b'"text"', bytes(range(256))):
+        accepted = check(name, file, content, tmp_path)
+        assert accepted == (file == "id_aliases.json" and not content)  # no aliases are known
 
 
 DEEP = """

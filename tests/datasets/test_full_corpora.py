@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,56 +26,37 @@ from ircotlib.datasets.hotpotqa import find_gold_ids, read_hotpotqa
 from ircotlib.datasets.musique import read_musique
 from ircotlib.datasets.pooled import make_paragraph, pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.files.paths import ROOT
 from ircotlib.retrieval.corpus import Corpus
 
-FULL = {name: dataset.full for name, dataset in all_datasets().items() if dataset.full}
+FULL = {d.name: d.full_corpus for d in all_datasets().values() if d.full_corpus}
 
 
 def abstract(number, title, sentences):
-    """One line of HotpotQA's abstracts, with all the fields of the official files."""
-    record = {
-        "id": str(number),
-        "url": f"https://en.wikipedia.org/wiki?curid={number}",
-        "title": title,
-        "text": sentences,
-    }
-    offsets = [[[0, len(sentence)]] for sentence in sentences]
+    """One line of HotpotQA's abstracts, with fields of the official files that are not read."""
+    url = f"https://en.wikipedia.org/wiki?curid={number}"
     linked = [f'<a href="{title}">{sentence}</a>' for sentence in sentences]
-    return record | {
-        "charoffset": offsets,
-        "text_with_links": linked,
-        "charoffset_with_links": offsets,
-    }
+    read = {"title": title, "text": sentences}
+    return {"id": str(number), "url": url, "text_with_links": linked} | read
 
 
 def shard(*records):
     return bz2.compress("".join(json.dumps(record) + "\n" for record in records).encode())
 
 
-SHARDS = {
-    "AA/wiki_00": shard(
-        abstract(12, "Anarchism", ["Anarchism is a philosophy.", " It rejects hierarchy. "]),
-        abstract(13, "Of Mice &amp; Men (band)", ["They are a band."]),
-    ),
-    "AA/wiki_01": shard(
-        abstract(14, "Łódź", ["Łódź is a city in Poland…"]),
-        abstract(15, "Nothing", []),
-        abstract(16, "Blank", [" "]),
-    ),
-    "AA/wiki_02": shard(
-        abstract(17, "Anarchism", ["Anarchism is a philosophy. It rejects hierarchy."]),
-        abstract(18, "Anarchism", ["Other."]),
-    ),
-}
 TEXTS = [
-    ("Anarchism", "Anarchism is a philosophy. It rejects hierarchy."),
-    ("Of Mice &amp; Men (band)", "They are a band."),
-    ("Łódź", "Łódź is a city in Poland…"),
-    ("Nothing", ""),
-    ("Blank", ""),
-    ("Anarchism", "Anarchism is a philosophy. It rejects hierarchy."),
-    ("Anarchism", "Other."),
+    ("Anarchism", ["Anarchism is a philosophy.", " It rejects hierarchy. "]),
+    ("Of Mice &amp; Men (band)", ["They are a band."]),
+    ("Łódź", ["Łódź is a city in Poland…"]),
+    ("Nothing", []),
+    ("Blank", [" "]),
+    ("Anarchism", ["Anarchism is a philosophy. It rejects hierarchy."]),
+    ("Anarchism", ["Other."]),
 ]
+LINES = [abstract(number, *pair) for number, pair in enumerate(TEXTS, start=12)]
+SHARDS = {"AA/wiki_00": LINES[:2], "AA/wiki_01": LINES[2:5], "AA/wiki_02": LINES[5:]}
+SHARDS = {name: shard(*lines) for name, lines in SHARDS.items()}
+TEXTS = [(title, "".join(sentences).strip()) for title, sentences in TEXTS]
 
 
 def many_shards(count=103):
@@ -119,20 +101,16 @@ def read(dataset, folder):
 
 
 def test_abstracts_come_from_the_archive_and_from_the_folder_alike(tmp_path):
-    write_archive(tmp_path / "archive" / "hotpotqa", SHARDS)
+    folder = tmp_path / "archive" / "hotpotqa"
+    archive = write_archive(folder, SHARDS)
     write_folder(tmp_path / "folder" / FOLDER, SHARDS)
     write_folder(tmp_path / "renamed" / "hotpotqa" / RENAMED, SHARDS)
     paragraphs = read("hotpotqa", tmp_path / "archive")
     assert pairs(paragraphs) == TEXTS
-    assert (
-        read("hotpotqa", tmp_path / "folder")
-        == read("hotpotqa", tmp_path / "renamed")
-        == paragraphs
-    )
-    assert [
-        path.name for path in (tmp_path / "archive" / "hotpotqa").iterdir() if path.is_dir()
-    ] == [FOLDER]
-    (tmp_path / "archive" / "hotpotqa" / ARCHIVE).unlink()  # unpacked: no longer needed
+    for name in ("folder", "renamed"):
+        assert read("hotpotqa", tmp_path / name) == paragraphs
+    assert [path.name for path in folder.iterdir() if path.is_dir()] == [FOLDER]
+    archive.unlink()  # unpacked: no longer needed
     assert read("hotpotqa", tmp_path / "archive") == paragraphs
 
 
@@ -146,27 +124,21 @@ def test_ids_are_those_of_contexts_and_a_repeated_one_is_numbered(tmp_path):
 
 def test_shards_are_read_in_the_order_of_their_names(tmp_path):
     write_archive(tmp_path, many_shards())
-    assert pairs(read("hotpotqa", tmp_path)) == [
-        (f"Page {number}", f"Text {number}.") for number in range(103)
-    ]
+    assert pairs(read("hotpotqa", tmp_path)) == [(f"Page {n}", f"Text {n}.") for n in range(103)]
 
 
 @pytest.mark.parametrize(
-    ("missing", "found"),
+    ("missing", "instead"),
     [("AA/wiki_07", "AA/wiki_08"), ("AA/wiki_99", "AB/wiki_00"), ("AB/wiki_01", "AB/wiki_02")],
 )
-def test_a_missing_shard_is_named(tmp_path, missing, found):
+def test_a_missing_shard_is_named(tmp_path, missing, instead):
     folder = write_folder(tmp_path / FOLDER, many_shards())
     (folder / f"{missing}.bz2").unlink()
-    with pytest.raises(
-        ValueError,
-        match=f"expected {missing}.bz2 after .* shards, found {found}.bz2: it was not unpacked",
-    ):
+    message = f"expected {missing}.bz2 after .* shards, found {instead}.bz2"
+    with pytest.raises(ValueError, match=message):
         read_full_corpus(FULL["hotpotqa"], tmp_path)
-
-
-def test_a_folder_without_shards_is_told(tmp_path):
-    (tmp_path / FOLDER).mkdir()
+    shutil.rmtree(folder)
+    folder.mkdir()
     with pytest.raises(ValueError, match="expected AA/wiki_00.bz2 after 0 shards, found no shards"):
         read_full_corpus(FULL["hotpotqa"], tmp_path)
 
@@ -176,11 +148,8 @@ def test_an_archive_cut_off_is_named_and_the_whole_one_goes_on_from_there(tmp_pa
     archive = write_archive(tmp_path, many_shards())
     whole = archive.read_bytes()
     archive.write_bytes(whole[: int(kept * len(whole)) if 0 < kept < 1 else kept])
-    with pytest.raises(
-        ValueError,
-        match=re.escape(f"{archive}, after member ")
-        + ".*cut off, damaged.*nlp.stanford.edu.*01edf64cd120ec",
-    ):
+    message = re.escape(f"{archive}, after member ") + ".*cut off, damaged.*01edf64cd120ec"
+    with pytest.raises(ValueError, match=message):
         read_full_corpus(FULL["hotpotqa"], tmp_path)
     assert not (tmp_path / FOLDER).exists()
     archive.write_bytes(whole)
@@ -192,88 +161,59 @@ def test_a_damaged_archive_and_another_archive_are_named(tmp_path):
     content = bytearray(archive.read_bytes())
     content[len(content) // 2] ^= 255
     archive.write_bytes(content)
-    with pytest.raises(
-        ValueError, match=re.escape(str(archive)) + ".*cut off, damaged or another archive"
-    ):
+    with pytest.raises(ValueError, match=f"{archive}.*damaged or another archive"):
         read_full_corpus(FULL["hotpotqa"], tmp_path)
-    for name in ("../../outside.bz2", f"{FOLDER}/AA/wiki_00.json", "wiki_00.bz2"):
+    for name in ("../../outside.bz2", f"{FOLDER}/AA/wiki_00.json", "wiki_00.bz2", None):
         with tarfile.open(archive, "w:bz2") as tar:
-            tar.addfile(tarfile.TarInfo(name))
-        with pytest.raises(
-            ValueError,
-            match=f"expected members {FOLDER}/AA/wiki_00.bz2 and so on, found '{re.escape(name)}'",
-        ):
+            tar.addfile(tarfile.TarInfo(name)) if name else None
+        message = f"members {FOLDER}/AA/wiki_00.bz2 and so on, found {re.escape(name or 'none')}"
+        with pytest.raises(ValueError, match=message.replace("found ", "found '?")):
             read_full_corpus(FULL["hotpotqa"], tmp_path)
-    tarfile.open(archive, "w:bz2").close()
-    with pytest.raises(ValueError, match="expected members .* found none"):
-        read_full_corpus(FULL["hotpotqa"], tmp_path)
 
 
 GOOD = abstract(1, "Good", ["Good."])
-BROKEN_SHARDS = [
-    (shard(GOOD, GOOD)[:-20], "cut off or damaged after line 0 (Compressed file ended"),
-    (b"", "cut off or damaged after line 0"),
-    (b"plain text", "cut off or damaged after line 0 (Invalid data stream)"),
-    (shard(GOOD) + b"rubbish", None),  # bz2 allows bytes after its end
-    (
-        bz2.compress(json.dumps(GOOD).encode() + b'\n{"id": "2", "ti'),
-        'line 2: expected one JSON object, found 15 bytes that start with \'{"id": "2", "ti\' and',
-    ),
-    (
-        bz2.compress(b'{"title": "\xff"}\n'),
-        "cannot be read (line 1, byte 11: 0xff is not UTF-8)",
-    ),
-    (shard(GOOD, ["list"]), "line 2: expected a JSON object, found ['list']"),
-    (
-        shard(GOOD, {"id": "2", "title": "No text"}),
-        "line 2, field 'text': expected this field, found only 'id, title'",
-    ),
-    (shard(GOOD | {"text": "one text"}), "line 1, field 'text': expected a list, found 'one text'"),
-    (
-        shard(GOOD | {"text": [["Heading"], ["A paragraph."]]}),
-        "line 1, field 'text[0]': expected a text, found ['Heading']: is it from the archive of",
-    ),
-    (shard(GOOD | {"title": None}), "line 1, field 'title': expected a text, found None"),
-]
 
 
-@pytest.mark.parametrize(("content", "message"), BROKEN_SHARDS)
+def damaged_line(content: bytes) -> bytes:
+    return bz2.compress(json.dumps(GOOD).encode() + b"\n" + content)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (shard(GOOD, GOOD)[:-20], "cut off or damaged after line 0 (Compressed file ended"),
+        (b"", "cut off or damaged after line 0"),
+        (b"plain text", "cut off or damaged after line 0 (Invalid data stream)"),
+        (damaged_line(b'{"id": "2", "ti'), "line 2: expected one JSON object, found 15 bytes"),
+        (damaged_line(b'{"title": "\xff"}\n'), "(line 1, byte 11: 0xff is not UTF-8)"),
+        (shard(GOOD, ["list"]), "line 2: expected a JSON object, found ['list']"),
+        (shard(GOOD, {"id": "2", "title": "x"}), "line 2, field 'text': expected this field"),
+        (
+            shard(GOOD | {"text": [["Heading"]]}),
+            "'text[0]': expected a text, found ['Heading']",
+        ),
+        (shard(GOOD | {"title": None}), "line 1, field 'title': expected a text, found None"),
+    ],
+)
 def test_a_damaged_shard_is_named_with_its_line(tmp_path, content, message):
     folder = write_folder(tmp_path / FOLDER, SHARDS | {"AA/wiki_01": content})
-    if message is None:
-        assert len(read("hotpotqa", tmp_path)) == 5
-        return
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         read("hotpotqa", tmp_path)
     assert str(error.value).startswith(str(folder / "AA" / "wiki_01.bz2"))
 
 
 def question(id, *context):
-    return {
-        "_id": id,
-        "type": "compositional",
-        "question": f"{id}?",
-        "context": context,
-        "entity_ids": "Q1_Q2",
-    }
+    fields = {"type": "compositional", "question": f"{id}?", "entity_ids": "Q1_Q2"}
+    return {"_id": id, "context": context} | fields
 
 
 def wiki_answer(id, *context):
-    facts = {
-        "answer": "x",
-        "supporting_facts": [[context[0][0], 0]],
-        "evidences": [],
-        "answer_id": None,
-        "evidences_id": [],
-    }
+    facts = {"answer": "x", "supporting_facts": [[context[0][0], 0]], "answer_id": None}
     return question(id, *context) | facts
 
 
-MACK, LODZ, PARK = (
-    ["Mack Rides", ["It is German.", "It is old. "]],
-    ["Łódź", ["Łódź lies in Poland…"]],
-    ["Park", []],
-)
+MACK, PARK = ["Mack Rides", ["It is German.", "It is old. "]], ["Park", []]
+LODZ = ["Łódź", ["Łódź lies in Poland…"]]
 OLD_MACK = ["Mack Rides", ["It is German."]]
 WIKI = {
     "dev.json": [wiki_answer("d1", MACK, LODZ), wiki_answer("d2", LODZ, PARK, MACK)],
@@ -300,47 +240,33 @@ def write_json(folder, files, indent=None):
 
 @pytest.mark.parametrize("indent", [None, 4])
 def test_contexts_of_2wikimultihopqa_each_once(tmp_path, indent):
-    write_json(tmp_path / "2wikimultihopqa", WIKI, indent)
+    folder = write_json(tmp_path / "2wikimultihopqa", WIKI, indent)
     paragraphs = read("2wikimultihopqa", tmp_path)
     assert pairs(paragraphs) == WIKI_TEXTS
-    assert paragraphs[:3] == pool(
-        context for _, context in read_2wikimultihopqa(tmp_path / "2wikimultihopqa" / "dev.json")
-    )
+    examples = read_2wikimultihopqa(folder / "dev.json")
+    assert paragraphs[:3] == pool(context for _, context in examples)
 
 
 def test_a_json_list_is_read_bit_by_bit(tmp_path):
-    write_json(tmp_path, WIKI)
-    records = [
-        wiki_answer(f"q{number}", ["Łódź", [f"Łódź, {number}. {'x' * 200}"]])
-        for number in range(2000)
-    ]
-    path = tmp_path / "dev.json"
+    path = write_json(tmp_path, WIKI) / "dev.json"
+    texts = [f"Łódź, {number}. {'x' * 200}" for number in range(2000)]
+    records = [wiki_answer(f"q{n}", ["Łódź", [text]]) for n, text in enumerate(texts)]
     path.write_text(json.dumps(records, ensure_ascii=False)[:-9], encoding="utf-8")
     paragraphs = read_full_corpus(FULL["2wikimultihopqa"], tmp_path)
-    assert [next(paragraphs).text[:8] for _ in range(1000)] == [
-        f"Łódź, {number}."[:8] for number in range(1000)
-    ]
-    with pytest.raises(
-        ValueError, match=re.escape(f"{path}: cut off or damaged after record 1999 (")
-    ):
+    assert [next(paragraphs).text for _ in range(1000)] == texts[:1000]
+    with pytest.raises(ValueError, match=rf"{path}: cut off or damaged after record 1999 \("):
         list(paragraphs)
 
 
 RECORD = json.dumps(question("d1", PARK))
 BROKEN_LISTS = [
     ("", "expected one JSON list of questions, found a file that starts with b''"),
-    (
-        f"{RECORD}\n{RECORD}",
-        'expected one JSON list of questions, found a file that starts with b\'{"_id": "d1"',
-    ),
+    (f"{RECORD}\n{RECORD}", "expected one JSON list of questions, found a file that starts with"),
     (f"[{RECORD}", "cut off or damaged after record 1 ("),
     (f"[{RECORD}, {RECORD[:30]}", "cut off or damaged after record 1 ("),
     (f"[{RECORD}, {RECORD.replace(':', '')}]", "cut off or damaged after record 1 ("),
     (f"[{RECORD}] [{RECORD}]", "cut off or damaged after record 1 ("),
-    (
-        f"[{RECORD}, {RECORD}]".replace("d1?", "\xe9").encode("latin-1"),
-        "cut off or damaged after record 0 (",
-    ),
+    (f"[{RECORD}]".replace("d1?", "\xe9").encode("latin-1"), "damaged after record 0 ("),
 ]
 
 
@@ -366,50 +292,33 @@ def test_a_damaged_json_list_is_named_with_its_record(tmp_path, content, message
 )
 def test_a_context_out_of_format_is_named(tmp_path, entry, message):
     write_json(tmp_path, WIKI | {"test.json": [question("t1", PARK), question("t2", MACK, entry)]})
-    with pytest.raises(
-        ValueError,
-        match=re.escape(f"test.json, record 2, field 'context[1]{message}"),
-    ):
+    place = "test.json, record 2, field 'context[1]"
+    with pytest.raises(ValueError, match=re.escape(place + message)):
         read("2wikimultihopqa", tmp_path)
 
 
 def musique(id, *texts, **fields):
-    paragraphs = [
-        {"idx": number, "title": title, "paragraph_text": text}
-        for number, (title, text) in enumerate(texts)
-    ]
-    return {"id": id, "question": "?", "paragraphs": paragraphs} | fields
+    entries = [{"title": title, "paragraph_text": text} for title, text in texts]
+    return {"id": id, "question": "?", "paragraphs": entries} | fields
 
 
 def musique_answer(id, *texts, answerable=True):
-    record = musique(
-        id, *texts, answer="x", answer_aliases=[], answerable=answerable, question_decomposition=[]
-    )
-    for entry in record["paragraphs"]:
-        entry["is_supporting"] = answerable
-    return record
+    record = musique(id, *texts, answer="x", answer_aliases=[], answerable=answerable)
+    entries = [entry | {"is_supporting": answerable} for entry in record["paragraphs"]]
+    return record | {"paragraphs": entries}
 
 
+YALE, OLD_YALE, ZOO = ("Yale", "In New Haven."), ("Yale", "In New Haven. "), ("Zoo", "A zoo.")
 MUSIQUE = {
-    "ans_v1.0_dev": [
-        musique_answer("2hop__1_2", ("Yale", "In New Haven. "), ("Łódź", "In Poland…"))
-    ],
-    "ans_v1.0_test": [musique("2hop__3_4", ("Yale", "In New Haven."), ("Yale", "By a lake."))],
-    "ans_v1.0_train": [musique_answer("2hop__5_6", ("Zoo", "A zoo."), ("Yale", "In New Haven."))],
-    "full_v1.0_dev": [
-        musique_answer("2hop__1_2", ("Ark", "A boat."), ("Zoo", "A zoo."), answerable=False)
-    ],
-    "full_v1.0_test": [musique("2hop__3_4", ("Zoo", "A zoo."))],
+    "ans_v1.0_dev": [musique_answer("2hop__1_2", OLD_YALE, ("Łódź", "In Poland…"))],
+    "ans_v1.0_test": [musique("2hop__3_4", YALE, ("Yale", "By a lake."))],
+    "ans_v1.0_train": [musique_answer("2hop__5_6", ZOO, YALE)],
+    "full_v1.0_dev": [musique_answer("2hop__1_2", ("Ark", "A boat."), ZOO, answerable=False)],
+    "full_v1.0_test": [musique("2hop__3_4", ZOO)],
     "full_v1.0_train": [musique_answer("2hop__5_6", ("Pond", "A pond."))],
 }
-MUSIQUE_TEXTS = [
-    ("Yale", "In New Haven."),
-    ("Łódź", "In Poland…"),
-    ("Yale", "By a lake."),
-    ("Zoo", "A zoo."),
-    ("Ark", "A boat."),
-    ("Pond", "A pond."),
-]
+MUSIQUE_TEXTS = [YALE, ("Łódź", "In Poland…"), ("Yale", "By a lake."), ZOO]
+MUSIQUE_TEXTS += [("Ark", "A boat."), ("Pond", "A pond.")]
 
 
 def write_musique(folder, files):
@@ -431,97 +340,64 @@ def test_a_damaged_line_of_musique_is_named(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     path = tmp_path / "musique_full_v1.0_dev.jsonl"
     path.write_text(path.read_text() + "\n" + path.read_text()[:-9])
-    with pytest.raises(
-        ValueError, match=re.escape(f"{path}, line 3: expected one JSON object, found ")
-    ):
+    with pytest.raises(ValueError, match=f"{path}, line 3: expected one JSON object, found "):
         read("musique", tmp_path)
-    write_musique(
-        tmp_path, {"full_v1.0_dev": [musique("2hop__1_2", ("Ark", "A boat."), (None, "No title."))]}
-    )
-    with pytest.raises(
-        ValueError,
-        match=re.escape(
-            f"{path}, line 1, field 'paragraphs[1].title': expected a text, found None"
-        ),
-    ):
+    write_musique(tmp_path, {"full_v1.0_dev": [musique("2hop__1_2", (None, "No title."))]})
+    place = re.escape("line 1, field 'paragraphs[0].title'")
+    with pytest.raises(ValueError, match=f"{path}, {place}: expected a text, found None"):
         read("musique", tmp_path)
 
 
 def test_pages_of_iirc(tmp_path):
-    lines = [
-        f"This is line {number} of a page and it has more than ten words." for number in range(30)
-    ]
+    lines = [f"This is line {n} of a page and it has more than ten words." for n in range(30)]
     articles = {"łódź": "\n".join(["Short line.", *lines]), "zoo": f"<p>{lines[0]}</p>"}
     write_json(tmp_path / "iirc", {"context_articles.json": articles})
     paragraphs = read("iirc", tmp_path)
-    assert sorted(pairs(paragraphs)) == sorted(
-        [*(("łódź", line) for line in lines), ("zoo", lines[0])]
-    )
-    assert pairs(paragraphs)[:30] != [("łódź", line) for line in lines]  # shuffled within the page
+    expected = [("łódź", line) for line in lines]
+    assert sorted(pairs(paragraphs)) == sorted([*expected, ("zoo", lines[0])])
+    assert pairs(paragraphs)[:30] != expected  # shuffled within the page
     corpus = make_full_corpus(FULL["iirc"], tmp_path, tmp_path / "corpus", expected=31)
     assert list(corpus) == paragraphs == read("iirc", tmp_path)
 
 
 @pytest.mark.parametrize("dataset", FULL)
 def test_missing_files_are_told_with_names_places_and_source(tmp_path, dataset):
+    corpus = FULL[dataset]
     with pytest.raises(FileNotFoundError) as error:
-        read_full_corpus(FULL[dataset], tmp_path)
-    for words in (
-        *FULL[dataset].files,
-        str(tmp_path / FULL[dataset].name),
-        str(tmp_path),
-        FULL[dataset].source,
-        "https://",
-    ):
+        read_full_corpus(corpus, tmp_path)
+    for words in (*corpus.files, str(tmp_path / corpus.name), corpus.source, "https://"):
         assert words in str(error.value)
 
 
 def test_only_what_is_missing_is_asked_for(tmp_path):
-    write_musique(
-        tmp_path, {name: records for name, records in MUSIQUE.items() if name.startswith("ans")}
-    )
-    with pytest.raises(
-        FileNotFoundError,
-        match="looked for musique_full_v1.0_dev.jsonl, musique_full_v1.0_test.jsonl,"
-        " musique_full_v1.0_train",
-    ):
+    there = {name: records for name, records in MUSIQUE.items() if name.startswith("ans")}
+    write_musique(tmp_path, there)
+    missing = ", ".join(f"musique_full_v1.0_{split}.jsonl" for split in ("dev", "test", "train"))
+    with pytest.raises(FileNotFoundError, match=f"looked for {missing} in"):
         read_full_corpus(FULL["musique"], tmp_path)
 
 
 def test_a_corpus_is_made_once_and_then_opened(tmp_path):
     write_musique(tmp_path, MUSIQUE)
-    corpus = make_full_corpus(
-        FULL["musique"], tmp_path, tmp_path / "corpora" / "musique-full", expected=6
-    )
-    assert pairs(corpus) == MUSIQUE_TEXTS and [corpus[position] for position in range(6)] == read(
-        "musique", tmp_path
-    )
-    assert {path.name for path in (tmp_path / "corpora").iterdir()} == {
-        "musique-full",
-        "musique-full.lock",
-    }
+    folder = tmp_path / "corpora" / "musique-full"
+    corpus = make_full_corpus(FULL["musique"], tmp_path, folder, expected=6)
+    assert pairs(corpus) == MUSIQUE_TEXTS and list(corpus) == read("musique", tmp_path)
+    names = {path.name for path in folder.parent.iterdir()}
+    assert names == {"musique-full", "musique-full.lock"}
     for path in tmp_path.glob("musique_*"):
         path.unlink()
-    assert (
-        make_full_corpus(FULL["musique"], tmp_path, corpus.folder).fingerprint == corpus.fingerprint
-    )
+    again = make_full_corpus(FULL["musique"], tmp_path, folder)
+    assert again.fingerprint == corpus.fingerprint
 
 
 def test_another_corpus_in_the_folder_is_refused_and_stays(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     write_json(tmp_path, WIKI)
     corpus = make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus", expected=6)
-    with pytest.raises(
-        ValueError,
-        match="expected the full corpus of 2wikimultihopqa or no corpus,"
-        " found {'dataset': 'musique'}",
-    ):
+    with pytest.raises(ValueError, match="2wikimultihopqa or no corpus, found {.*'musique'}"):
         make_full_corpus(FULL["2wikimultihopqa"], tmp_path, corpus.folder, expected=5)
-    # as in a folder that write_corpus made of pooled contexts
-    (corpus.folder / "full.json").unlink()
-    with pytest.raises(
-        ValueError, match="expected the full corpus of musique or no corpus, found no whole full"
-    ):
+    (corpus.folder / "full.json").unlink()  # as write_corpus makes one of pooled contexts
+    with pytest.raises(ValueError, match="musique or no corpus, found no whole full"):
         make_full_corpus(FULL["musique"], tmp_path, corpus.folder, expected=6)
     assert len(Corpus(corpus.folder)) == 6
 
@@ -530,32 +406,23 @@ def test_the_counts_are_those_of_the_paper(shared):
     paper = shared.parent / "papers" / "ircot.txt"
     if not paper.is_file():
         pytest.skip(f"needs the paper's text in {paper}")
-    note = re.search(
-        r"corpus sizes for the datasets: (.*?\)), and (IIRC \([\d,]+\))",
-        paper.read_text(encoding="utf-8"),
-    )
-    found = re.findall(r"(\w+) \(([\d,]+)\)", " ".join(note.groups()))
-    counts = {name.lower(): int(count.replace(",", "")) for name, count in found}
+    sentence = r"corpus sizes for the datasets: (.*?\)), and (IIRC \([\d,]+\))"
+    note = re.search(sentence, paper.read_text(encoding="utf-8"))
+    numbers = re.findall(r"(\w+) \(([\d,]+)\)", " ".join(note.groups()))
+    counts = {name.lower(): int(count.replace(",", "")) for name, count in numbers}
     assert counts == {corpus.name: corpus.count for corpus in FULL.values() if corpus.count}
 
 
 def test_a_count_far_from_the_papers_is_an_error_that_keeps_what_was_read(tmp_path):
     write_musique(tmp_path, MUSIQUE)
-    with pytest.raises(
-        ValueError,
-        match=r"musique: found 6 paragraphs, expected 139,416 \(IRCoT App. A, footnote 18\)"
-        ".*with expected=6; what was read is kept",
-    ) as error:
-        make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus")
-    parts = tmp_path / "corpus.parts"
-    assert str(parts) in str(error.value) and len(list(parts.iterdir())) == 6
-    assert not (tmp_path / "corpus").exists()
+    parts, folder = tmp_path / "corpus.parts", tmp_path / "corpus"
+    message = rf"musique: found 6 paragraphs, expected 139,416 .*expected=6.* kept in {parts}"
+    with pytest.raises(ValueError, match=message):
+        make_full_corpus(FULL["musique"], tmp_path, folder)
+    assert len(list(parts.iterdir())) == 6 and not folder.exists()
     for path in tmp_path.glob("musique_*"):
         path.write_bytes(b"?" * path.stat().st_size)  # of the same size: not read again
-    assert (
-        pairs(make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus", expected=6))
-        == MUSIQUE_TEXTS
-    )
+    assert pairs(make_full_corpus(FULL["musique"], tmp_path, folder, expected=6)) == MUSIQUE_TEXTS
 
 
 @pytest.mark.parametrize("expected", [102, 104])
@@ -589,20 +456,14 @@ def test_progress_is_shown_stage_by_stage(tmp_path):
         stages.append((label, total, shown := []))
         yield lambda done, total: shown.append(done)
 
-    archive = write_archive(
-        tmp_path,
-        many_shards()
-        | {"AB/wiki_03": shard(*(abstract(n, f"More {n}", ["."]) for n in range(2500)))},
-    )
+    more = {"AB/wiki_03": shard(*(abstract(n, f"More {n}", ["."]) for n in range(2500)))}
+    size = write_archive(tmp_path, many_shards() | more).stat().st_size
     make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 2603, progress=record)
-    assert [(label, total) for label, total, _ in stages] == [
-        (f"unpacking {ARCHIVE}", archive.stat().st_size),
-        ("reading hotpotqa", 2603),
-        ("corpus of hotpotqa", 2603),
-    ]
-    assert stages[0][2][-1] == archive.stat().st_size and stages[0][2] == sorted(stages[0][2])
-    assert stages[1][2] == [100, 1000, 2000, 2603]
-    assert stages[2][2] == [1000, 2000, 2603]
+    unpacking, reading, writing = stages
+    assert unpacking == (f"unpacking {ARCHIVE}", size, sorted(unpacking[2]))
+    assert unpacking[2][-1] == size
+    assert reading == ("reading hotpotqa", 2603, [100, 1000, 2000, 2603])
+    assert writing == ("corpus of hotpotqa", 2603, [1000, 2000, 2603])
 
 
 MAKE_AND_HANG = """
@@ -626,7 +487,7 @@ make_full_corpus(ABSTRACTS, sys.argv[1], sys.argv[2], 103, hang)
 def make_and_kill(data_dir, folder, label, done):
     """Begin a corpus in another process, and kill it when it has reached this point of a stage."""
     command = [sys.executable, "-c", MAKE_AND_HANG, str(data_dir), str(folder), label, str(done)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout.readline() == "there\n"
         os.kill(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
@@ -639,95 +500,53 @@ def spoil(folder):
         path.write_bytes(b"?" * path.stat().st_size)
 
 
-def test_a_reading_that_was_killed_goes_on_after_the_last_whole_part(tmp_path):
+@pytest.mark.parametrize(("stage", "spoiled"), [("reading", ("AA",)), ("corpus", ("AA", "AB"))])
+def test_what_was_killed_goes_on_after_the_last_whole_part(tmp_path, stage, spoiled):
+    """Killed while reading the last part; or while writing, when no part must be read again."""
     folder = write_folder(tmp_path / FOLDER, many_shards())
     whole = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "whole", 103)
-    make_and_kill(tmp_path, tmp_path / "corpus", "reading", 103)
-    spoil(folder / "AA")  # read before
-    assert (
-        make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103).fingerprint
-        == whole.fingerprint
-    )
-    assert not (tmp_path / "corpus.parts").exists()
-
-
-def test_a_writing_that_was_killed_needs_no_reading(tmp_path):
-    folder = write_folder(tmp_path / FOLDER, many_shards())
-    whole = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "whole", 103)
-    make_and_kill(tmp_path, tmp_path / "corpus", "corpus", 103)
-    spoil(folder / "AA")
-    spoil(folder / "AB")
-    assert (
-        make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103).fingerprint
-        == whole.fingerprint
-    )
-    assert {path.name for path in (tmp_path / "corpus").iterdir()} == {
-        path.name for path in (tmp_path / "whole").iterdir()
-    }
+    make_and_kill(tmp_path, tmp_path / "corpus", stage, 103)
+    for name in spoiled:
+        spoil(folder / name)  # read before
+    again = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103)
+    assert again.fingerprint == whole.fingerprint
+    names = [{path.name for path in made.folder.iterdir()} for made in (again, whole)]
+    assert names[0] == names[1] and not (tmp_path / "corpus.parts").exists()
 
 
 def test_an_unpacking_that_was_killed_keeps_what_was_unpacked(tmp_path):
     noise = random.Random(5)  # does not compress, so that the archive is of several blocks
-    shards = {
-        name: shard(abstract(1, name, [noise.randbytes(2_000).hex()])) for name in many_shards()
-    }
-    archive = write_archive(tmp_path, shards)
+    texts = {name: abstract(1, name, [noise.randbytes(2_000).hex()]) for name in many_shards()}
+    archive = write_archive(tmp_path, {name: shard(text) for name, text in texts.items()})
     make_and_kill(tmp_path, tmp_path / "corpus", "unpacking", archive.stat().st_size)
-    assert not (tmp_path / FOLDER).exists()
-    kept = sorted((tmp_path / f"{FOLDER}.partial").glob("*/*.bz2"))
-    assert 1 < len(kept) < 103
-    # as a kill in the middle of a shard would leave it
-    kept[1].write_bytes(kept[1].read_bytes()[:-7])
+    partial = tmp_path / f"{FOLDER}.partial"
+    kept = sorted(partial.glob("*/*.bz2"))
+    assert 1 < len(kept) < 103 and not (tmp_path / FOLDER).exists()
+    kept[1].write_bytes(kept[1].read_bytes()[:-7])  # as a kill in the middle of a shard leaves it
     untouched = kept[0].stat().st_mtime_ns
-    assert [
-        paragraph.title
-        for paragraph in make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103)
-    ] == [*shards]
-    assert (tmp_path / FOLDER / kept[0].parent.name / kept[0].name).stat().st_mtime_ns == untouched
-    assert not (tmp_path / f"{FOLDER}.partial").exists()
+    corpus = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103)
+    assert [paragraph.title for paragraph in corpus] == [*texts]
+    assert (tmp_path / FOLDER / kept[0].relative_to(partial)).stat().st_mtime_ns == untouched
+    assert not partial.exists()
 
 
-def test_ids_are_found_by_title(tmp_path):
-    corpus = [
-        Paragraph(*fields, "")
-        for fields in [
-            ("1", "Rock &amp; Roll"),
-            ("2", "Łódź"),
-            ("3", "R&B"),
-            ("4", "Łódź"),
-            ("5", "R&amp;B"),
-            ("6", "łódź"),
-        ]
-    ]
-    titles = ["Łódź", "Rock & Roll", "R&amp;B", "R&B", "Ło\u0301dz\u0301", "Nowhere", "Łódź"]
-    assert find_ids(iter(corpus), titles) == {
-        "Łódź": "2",
-        "Rock & Roll": "1",
-        "R&amp;B": "5",
-        "R&B": "3",
-        "Ło\u0301dz\u0301": "2",
-    }
+def test_ids_are_found_by_title():
+    titles = ["Rock &amp; Roll", "Łódź", "R&B", "Łódź", "R&amp;B", "łódź"]
+    corpus = (Paragraph(str(number), title, "") for number, title in enumerate(titles, start=1))
+    expected = {"Łódź": "2", "Rock & Roll": "1", "R&amp;B": "5", "R&B": "3"}
+    expected |= {"Ło\u0301dz\u0301": "2"}
+    assert find_ids(corpus, [*expected, "Nowhere", "Łódź"]) == expected
 
 
 def test_gold_of_a_fullwiki_file_comes_from_the_corpus(tmp_path):
     write_folder(tmp_path / FOLDER, SHARDS)
     corpus = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 7)
-    facts = {
-        "answer": "x",
-        "type": "bridge",
-        "supporting_facts": [["Of Mice & Men (band)", 0], ["Anarchism", 1]],
-    }
-    path = tmp_path / "fullwiki.json"
-    path.write_text(json.dumps([question("q1", MACK) | facts]))
+    facts = [["Of Mice & Men (band)", 0], ["Anarchism", 1]]
+    record = question("q1", MACK) | {"answer": "x", "type": "bridge", "supporting_facts": facts}
+    path = write_json(tmp_path, {"fullwiki.json": [record]}) / "fullwiki.json"
     [(asked, _)] = read_hotpotqa(path, find_gold_ids(path, corpus))
     assert [corpus.position_of(id) for id in asked.gold] == [1, 0]
-    path.write_text(
-        json.dumps(
-            [
-                question("q1", MACK) | facts | {"supporting_facts": [["Nowhere", 0]]},
-            ]
-        )
-    )
+    write_json(tmp_path, {"fullwiki.json": [record | {"supporting_facts": [["Nowhere", 0]]}]})
     with pytest.raises(ValueError, match="record 1, field 'supporting_facts': .*found 'Nowhere'"):
         read_hotpotqa(path, find_gold_ids(path, corpus))
 

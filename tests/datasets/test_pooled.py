@@ -1,6 +1,8 @@
 """Pooled corpora, samples of questions, finding files; with the real samples if present."""
 
 import json
+from collections import Counter
+from typing import NamedTuple
 
 import pytest
 
@@ -9,19 +11,10 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions, read_dataset
 from ircotlib.datasets.pooled import make_paragraph, pool, sample_dev_test
 
-GRAVITY, MACK, WALIBI = (
-    ["Lost Gravity", ["It is by Mack Rides."]],
-    ["Mack Rides", ["It is German."]],
-    ["Walibi", ["It is a park."]],
-)
-RECORD = {
-    "_id": "5a",
-    "question": "In what country was Lost Gravity manufactured?",
-    "answer": "Germany",
-    "type": "bridge",
-    "supporting_facts": [["Mack Rides", 0], ["Lost Gravity", 0]],
-    "context": [WALIBI, GRAVITY, MACK],
-}
+GRAVITY, MACK = ["Lost Gravity", ["It is by Mack Rides."]], ["Mack Rides", ["It is German."]]
+RECORD = {"_id": "5a", "question": "In what country?", "answer": "Germany", "type": "bridge"}
+RECORD["supporting_facts"] = [["Mack Rides", 0], ["Lost Gravity", 0]]
+RECORD["context"] = [["Walibi", ["It is a park."]], GRAVITY, MACK]
 
 
 def write(folder, records):
@@ -32,22 +25,15 @@ def write(folder, records):
 
 
 def test_ids_of_paragraphs_follow_their_content():
-    paragraph = make_paragraph("Lost Gravity (coaster)", "Text.")
-    assert paragraph == Paragraph(
-        "lost-gravity-coaster-adb54a29", "Lost Gravity (coaster)", "Text."
-    )
-    others = [
-        make_paragraph("Lost Gravity (coaster)", "Other."),
-        make_paragraph("Lost Gravity coaster", "Text."),
-        make_paragraph("!?", "Text."),
-    ]
-    assert len({paragraph.id, *(other.id for other in others)}) == 4
+    title = "Lost Gravity (coaster)"
+    paragraph = make_paragraph(title, "Text.")
+    assert paragraph == Paragraph("lost-gravity-coaster-adb54a29", title, "Text.")
+    others = (title, "Other."), ("Lost Gravity coaster", "Text."), ("!?", "Text.")
+    assert len({paragraph.id, *(make_paragraph(*other).id for other in others)}) == 4
 
 
 def test_pool_keeps_each_title_and_text_once_in_first_seen_order():
-    a, b, c, b2 = (
-        make_paragraph(*pair) for pair in [("A", "x"), ("B", "x"), ("C", "z"), ("B", "y")]
-    )
+    a, b, c, b2 = (make_paragraph(*pair) for pair in ("Ax", "Bx", "Cz", "By"))
     assert pool([(a, b), (b, c, a), (), (b2, c)]) == [a, b, c, b2]
     assert pool(iter([])) == []
 
@@ -58,14 +44,7 @@ def make_questions(count):
 
 @pytest.mark.parametrize(
     ("count", "sizes"),
-    [
-        (1000, (100, 500)),
-        (600, (100, 500)),
-        (599, (100, 499)),
-        (210, (42, 168)),
-        (4, (0, 4)),
-        (0, (0, 0)),
-    ],
+    [(1000, (100, 500)), (600, (100, 500)), (599, (100, 499)), (210, (42, 168)), (4, (0, 4))],
 )
 def test_sizes_of_the_dev_and_test_sample(count, sizes):
     dev, test = sample_dev_test(make_questions(count))
@@ -95,19 +74,14 @@ def test_files_are_found_by_official_name_in_either_folder(tmp_path):
 def test_a_missing_file_is_told_with_names_places_and_home(tmp_path):
     with pytest.raises(FileNotFoundError) as error:
         read_dataset("musique", tmp_path)
-    for words in (
-        *find_dataset("musique").files,
-        str(tmp_path / "musique"),
-        "https://github.com/StonyBrookNLP/musique",
-    ):
+    dataset = find_dataset("musique")
+    for words in (*dataset.files, str(tmp_path / "musique"), dataset.source):
         assert words in str(error.value)
 
 
 def test_an_unknown_data_set_is_told_with_the_known(tmp_path):
-    with pytest.raises(
-        ValueError,
-        match="unknown data set 'hotpot'; expected one of hotpotqa, 2wikimultihopqa, musique, iirc",
-    ):
+    known = "expected one of hotpotqa, 2wikimultihopqa, musique, iirc"
+    with pytest.raises(ValueError, match=f"unknown data set 'hotpot'; {known}"):
         read_dataset("hotpot", tmp_path)
 
 
@@ -121,112 +95,83 @@ def test_contexts_are_pooled_the_contexts(tmp_path):
         read_dataset("hotpotqa", tmp_path)
 
 
-# Data set, questions, paragraphs, kinds, (id, answer, titles of gold) of the first, tenth and last
-# question, ids of those paragraphs.
+class Sample(NamedTuple):
+    """What is known of a real sample: numbers of questions, paragraphs and kinds; id, answer and
+    titles of gold of its first, tenth and last question; the ids of those paragraphs.
+    """
+
+    dataset: str
+    count: int
+    paragraphs: int
+    kinds: dict[str, int]
+    questions: tuple[str, ...]
+    ids: tuple[str, ...]
+
+
 SAMPLES = [
-    (
+    Sample(
         "hotpotqa",
         498,
         4909,
         {"bridge": 382, "comparison": 116},
-        [
-            (
-                "5abe953b5542993f32c2a170",
-                "superhero roles as the Marvel Comics",
-                ["The Newcomers (film)", "Chris Evans (actor)"],
-            ),
-            (
-                "5a85c3225542992a431d1b95",
-                "middle order batsman",
-                ["2000 ICC KnockOut Trophy", "Marlon Samuels"],
-            ),
-            (
-                "5a7ea14655429930675135ab",
-                "Oneida Limited",
-                ["Pierrepont Noyes", "Oneida Community"],
-            ),
-        ],
-        ["vaada-poda-nanbargal-e4879aa3", "dan-kavanagh-bc0f10d2", "pierrepont-noyes-9b88977c"],
+        (
+            "5abe953b5542993f32c2a170 | superhero roles as the Marvel Comics"
+            " | The Newcomers (film) | Chris Evans (actor)",
+            "5a85c3225542992a431d1b95 | middle order batsman"
+            " | 2000 ICC KnockOut Trophy | Marlon Samuels",
+            "5a7ea14655429930675135ab | Oneida Limited | Pierrepont Noyes | Oneida Community",
+        ),
+        ("vaada-poda-nanbargal-e4879aa3", "dan-kavanagh-bc0f10d2", "pierrepont-noyes-9b88977c"),
     ),
-    (
+    Sample(
         "2wikimultihopqa",
         657,
         4311,
         {"compositional": 256, "comparison": 155, "inference": 74, "bridge_comparison": 172},
-        [
-            (
-                "100c512a0bde11eba7f7acde48001122",
-                "Cork",
-                ["Charles Mathew", "James Charles Mathew"],
-            ),
-            (
-                "ce98e6620bd911eba7f7acde48001122",
-                "Rome",
-                [
-                    "Alessandro Ruspoli, 2nd Prince of Cerveteri",
-                    "Francesco Maria Marescotti Ruspoli, 1st Prince of Cerveteri",
-                ],
-            ),
-            (
-                "6d1b9cfc08b611ebbd88ac1f6bf848b6",
-                "Jackass Mail",
-                ["Three Little Sew and Sews", "Jackass Mail", "Del Lord", "Norman Z. McLeod"],
-            ),
-        ],
-        [
+        (
+            "100c512a0bde11eba7f7acde48001122 | Cork | Charles Mathew | James Charles Mathew",
+            "ce98e6620bd911eba7f7acde48001122 | Rome | Alessandro Ruspoli, 2nd Prince of Cerveteri"
+            " | Francesco Maria Marescotti Ruspoli, 1st Prince of Cerveteri",
+            "6d1b9cfc08b611ebbd88ac1f6bf848b6 | Jackass Mail | Three Little Sew and Sews"
+            " | Jackass Mail | Del Lord | Norman Z. McLeod",
+        ),
+        (
             "anthony-robinson-unitarian-33bff9be",
             "charles-james-footballer-821ca765",
             "del-lord-c34de60a",
-        ],
+        ),
     ),
-    (
+    Sample(
         "musique",
         210,
         3298,
         {"2hop": 155, "3hop1": 28, "3hop2": 4, "4hop1": 18, "4hop2": 1, "4hop3": 4},
-        [
-            (
-                "2hop__574419_270105",
-                "Stanley",
-                [
-                    "Mountrail County Courthouse",
-                    "Van Hook Township, Mountrail County, North Dakota",
-                ],
-            ),
-            ("2hop__135653_669373", "Charles University", ["Mach's principle", "Vinko Dvořák"]),
-            (
-                "2hop__27650_27628",
-                "Vitor Constâncio",
-                ["European Central Bank", "European Central Bank"],
-            ),
-        ],
-        [
+        (
+            "2hop__574419_270105 | Stanley | Mountrail County Courthouse"
+            " | Van Hook Township, Mountrail County, North Dakota",
+            "2hop__135653_669373 | Charles University | Mach's principle | Vinko Dvořák",
+            "2hop__27650_27628 | Vitor Constâncio | European Central Bank | European Central Bank",
+        ),
+        (
             "port-blair-4860bf62",
             "rochester-community-schools-michigan-253ae68a",
             "european-central-bank-d56264d6",
-        ],
+        ),
     ),
 ]
 
 
-@pytest.mark.parametrize(
-    ("dataset", "count", "paragraphs", "kinds", "questions", "ids"),
-    SAMPLES,
-    ids=[sample[0] for sample in SAMPLES],
-)
-def test_the_real_samples(shared, dataset, count, paragraphs, kinds, questions, ids):
-    found, corpus = read_dataset(dataset, shared)
-    assert (len(found), len(corpus), len({paragraph.id for paragraph in corpus})) == (
-        count,
-        paragraphs,
-        paragraphs,
-    )
-    assert {kind: sum(question.kind == kind for question in found) for kind in kinds} == kinds
+@pytest.mark.parametrize("sample", SAMPLES, ids=[sample.dataset for sample in SAMPLES])
+def test_the_real_samples(shared, sample):
+    questions, corpus = read_dataset(sample.dataset, shared)
     titles = {paragraph.id: paragraph.title for paragraph in corpus}
-    for question, expected in zip((found[0], found[9], found[-1]), questions, strict=True):
-        assert (question.id, question.answers[0], [titles[id] for id in question.gold]) == expected
-    assert [corpus[0].id, corpus[9].id, corpus[-1].id] == ids
-    assert all(question.gold and set(question.gold) <= set(titles) for question in found)
+    assert len(questions) == sample.count and len(corpus) == len(titles) == sample.paragraphs
+    assert Counter(question.kind for question in questions) == sample.kinds
+    for question, expected in zip(questions[:10:9] + questions[-1:], sample.questions, strict=True):
+        gold = [titles[id] for id in question.gold]
+        assert " | ".join([question.id, question.answers[0], *gold]) == expected
+    assert (corpus[0].id, corpus[9].id, corpus[-1].id) == sample.ids
+    assert all(question.gold for question in questions)
 
 
 def test_what_only_the_real_samples_show(shared):

@@ -191,7 +191,7 @@ def test_kilts_data_sets_share_their_pages_and_the_facts_are_those_of_all(loaded
         world.entities == make_dataset("hotpotqa").world.entities for world in worlds.values()
     )
     assert worlds["strategyqa"].pages != worlds["zsre"].pages == make_world(0, dataset="eli5").pages
-    full = make_full_corpus(find_dataset("zsre").full, folder, tmp_path / "full")
+    full = make_full_corpus(find_dataset("zsre").full_corpus, folder, tmp_path / "full")
     assert {paragraph.id: paragraph for paragraph in full} == corpora[0]
 
 

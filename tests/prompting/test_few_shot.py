@@ -61,7 +61,7 @@ def on(opened, dataset, **changes):
 def test_the_numbers_are_those_of_table_11(system, expected):
     """SearChain, Table 11."""
     row = TABLE_11[system]
-    families = {name: find_dataset(name).family for name in DATASETS}
+    families = {name: find_dataset(name).example_family for name in DATASETS}
     assert [row.get(name, row[families[name]]) for name in DATASETS] == expected
 
 
@@ -71,7 +71,7 @@ def test_each_stage_with_a_file_shows_as_many_on_every_data_set(opened, system):
     assert one.module in TABLE_11 or system in OTHERS
     files = 0
     for dataset in DATASETS:
-        family = find_dataset(dataset).family
+        family = find_dataset(dataset).example_family
         for stage in one.stages:
             shown = on(opened, dataset).prompt(stage, system=one).demonstrations
             path = PROMPTS / "own" / one.module / f"{stage}.{family}.txt"
@@ -85,7 +85,7 @@ def test_each_stage_with_a_file_shows_as_many_on_every_data_set(opened, system):
 
 
 def test_every_data_set_has_a_family():
-    assert {dataset.family for dataset in all_datasets().values()} == set(TABLE_11["cot"])
+    assert {dataset.example_family for dataset in all_datasets().values()} == set(TABLE_11["cot"])
 
 
 def test_examples_are_dropped_from_the_front_of_a_small_window(opened):
@@ -171,7 +171,7 @@ def test_all_files_of_the_repository_are_read():
         template = read_template(path.parent.name, stage)
         found += len(read_examples(path, template))
         for dataset in all_datasets().values():
-            if dataset.family == family:
+            if dataset.example_family == family:
                 assert find_examples("prompts/own", path.parent.name, stage, dataset, template)
     assert found > 300
 

@@ -395,7 +395,7 @@ def test_an_approximate_index_finds_nearly_what_exact_search_finds(models, words
 LIGHT = """
 import sys
 from pathlib import Path
-from ircotlib.running.backends import open_retriever
+from ircotlib.retrieval import open_retriever
 from ircotlib.retrieval.corpus import Corpus
 backend = open_retriever(Corpus(sys.argv[1]), Path(sys.argv[3]), sys.argv[2])
 print(backend.fingerprint, [name for name in ("torch", "transformers") if name in sys.modules])
@@ -405,7 +405,7 @@ print(backend.fingerprint, [name for name in ("torch", "transformers") if name i
 def test_a_parameter_opens_it_and_imports_no_torch_until_something_is_embedded(
     models, words, tmp_path
 ):
-    from ircotlib.running.backends import open_retriever
+    from ircotlib.retrieval import open_retriever
 
     retriever, folder = f"hybrid:{models['hybrid']}", tmp_path / "tiny"
     backend = open_retriever(words.corpus, folder, retriever)

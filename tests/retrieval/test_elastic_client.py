@@ -44,11 +44,9 @@ def _no_credentials(monkeypatch):
 
 @pytest.fixture
 def corpus(tmp_path):
-    words = [f"word{number % 7} word{number % 11} text" for number in range(200)]
-    return write_corpus(
-        tmp_path / "corpus",
-        [Paragraph(f"p{number}", text.split()[0], text) for number, text in enumerate(words)],
-    )
+    texts = [f"word{number % 7} word{number % 11} text" for number in range(200)]
+    paragraphs = [Paragraph(f"p{number}", text[:5], text) for number, text in enumerate(texts)]
+    return write_corpus(tmp_path / "corpus", paragraphs)
 
 
 def free_port() -> int:
@@ -58,23 +56,18 @@ def free_port() -> int:
 
 
 @contextmanager
-def answering(status: int, version: str = "9.0.4", product: str = "Elasticsearch"):
+def answering(status: int, body: dict, **headers: str):
     """The address of a stand-in for servers with security, of other versions, or of another
     product; and the headers of its requests.
     """
-    asked = []
+    seen = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(dict(self.headers))
-            body = (
-                {"version": {"number": version}}
-                if status == 200
-                else {"error": {"type": "security_exception", "reason": "who are you"}}
-            )
+            seen.append(dict(self.headers))
             self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("x-elastic-product", product)
+            for name, value in ({"content-type": "application/json"} | headers).items():
+                self.send_header(name.replace("_", "-"), value)
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())
 
@@ -82,41 +75,30 @@ def answering(status: int, version: str = "9.0.4", product: str = "Elasticsearch
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", asked
-        finally:
-            server.shutdown()
-            thread.join()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", seen
+        server.shutdown()
+
+
+def version(number: str) -> dict:
+    return {"version": {"number": number}}
+
+
+PRODUCT = {"x_elastic_product": "Elasticsearch"}
 
 
 def test_a_server_that_fits(elasticsearch_url):
     server = connect(f" {elasticsearch_url}/ ,{elasticsearch_url}")
-    assert server.urls == (elasticsearch_url,)
-    assert server.lucene == "10.1.0"
+    assert (server.urls, server.lucene) == ((elasticsearch_url,), "10.1.0")
 
 
 def test_no_server_is_told_at_once():
     url = f"http://127.0.0.1:{free_port()}"
-    with pytest.raises(
-        ConnectionError,
-        match=f"no Elasticsearch answers at {url} .*refused.*start one .*compose-one.yml",
-    ):
+    with pytest.raises(ConnectionError, match=f"no Elasticsearch answers at {url} .*compose-one"):
         connect(url, patience=1000)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "localhost:9200",
-        "http://localhost",
-        "ftp://host:9200",
-        "http://host:9200?apikey=x",
-        "http://a:9200,,http://b:1",
-    ],
-)
+@pytest.mark.parametrize("url", ["", "http://localhost", "http://a:9200,,http://b:1"])
 def test_an_address_that_cannot_be_used(url):
     with pytest.raises(ValueError, match="found the address .* expected http://host:9200"):
         connect(url)
@@ -124,10 +106,7 @@ def test_an_address_that_cannot_be_used(url):
 
 def test_a_password_in_the_address_is_refused_and_not_repeated():
     for url in (f"http://me:{SECRET}@host:9200", f"http://host:9200,http://{SECRET}@other:9200"):
-        with pytest.raises(
-            ValueError,
-            match="with a user or a password.*ELASTICSEARCH_API_KEY.*environment",
-        ) as error:
+        with pytest.raises(ValueError, match="ELASTICSEARCH_API_KEY.*environment") as error:
             connect(url)
         assert SECRET not in str(error.value)
 
@@ -137,12 +116,7 @@ def test_a_password_in_the_address_is_refused_and_not_repeated():
     [
         ("7.17.9", "8.19.1", "found Elasticsearch 7.17.9, expected 8 or later"),
         ("8.19.0", "9.5.1", "pip install 'elasticsearch>=8,<9'"),
-        (
-            "9.0.4",
-            "10.0.0",
-            "found Elasticsearch 9.0.4 and its Python client 10.0.0"
-            ".*pip install 'elasticsearch>=9,<10'",
-        ),
+        ("9.0.4", "10.0.0", "9.0.4 and its Python client 10.0.0.*'elasticsearch>=9,<10'"),
         ("11.0.0", "9.5.1", "pip install 'elasticsearch>=11,<12'"),
     ],
 )
@@ -152,44 +126,32 @@ def test_versions_that_do_not_fit(server, client, message):
 
 
 def test_versions_that_fit():
-    for server, client in (
-        ("8.19.0", "8.19.1"),
-        ("9.0.4", "9.5.1"),
-        ("9.0.4", "8.19.1"),
-        ("10.0.0", "9.5.1"),
-    ):
+    for server, client in (("8.19.0", "8.19.1"), ("9.0.4", "8.19.1"), ("10.0.0", "9.5.1")):
         check_version(server, client)
 
 
-def test_versions_are_compared_when_connecting(elasticsearch_url, monkeypatch):
-    with (
-        answering(200, "7.17.9") as (url, _),
-        pytest.raises(ValueError, match=r"found Elasticsearch 7\.17\.9, expected 8 or later"),
-    ):
-        connect(url)
+def test_versions_and_products_are_compared_when_connecting(elasticsearch_url, monkeypatch):
+    with answering(200, version("7.17.9"), **PRODUCT) as (url, _):
+        with pytest.raises(ValueError, match=r"found Elasticsearch 7\.17\.9"):
+            connect(url)
+    with answering(200, version("9.0.4"), x_elastic_product="Opensearch") as (url, _):
+        with pytest.raises(ValueError, match=f"{url}: the server there is not Elasticsearch"):
+            connect(url)
     monkeypatch.setattr(elasticsearch, "__versionstr__", "10.0.0")
     with pytest.raises(ValueError, match=r"Elasticsearch 9\.0\.4 and its Python client 10\.0\.0"):
         connect(elasticsearch_url)
 
 
-def test_another_product_is_told():
-    with (
-        answering(200, product="Opensearch") as (url, _),
-        pytest.raises(ValueError, match=f"{url}: the server there is not Elasticsearch"),
-    ):
-        connect(url)
-
-
 def test_credentials_are_sent_from_the_environment(monkeypatch):
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
-    with answering(200) as (url, asked):
+    with answering(200, version("9.0.4"), **PRODUCT) as (url, seen):
         connect(url)
         monkeypatch.delenv("ELASTICSEARCH_API_KEY")
         monkeypatch.setenv("ELASTICSEARCH_USER", "me")
         monkeypatch.setenv("ELASTICSEARCH_PASSWORD", SECRET)
         connect(url)
     basic = base64.b64encode(f"me:{SECRET}".encode()).decode()
-    assert [headers["authorization"] for headers in asked] == [f"ApiKey {SECRET}", f"Basic {basic}"]
+    assert [headers["authorization"] for headers in seen] == [f"ApiKey {SECRET}", f"Basic {basic}"]
 
 
 @pytest.mark.parametrize(
@@ -205,62 +167,46 @@ def test_half_or_two_kinds_of_credentials_are_an_error(given, monkeypatch):
 
 def test_refused_credentials(monkeypatch):
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
-    with (
-        answering(401) as (url, _),
-        pytest.raises(
-            PermissionError, match="refused .*who are you.*set ELASTICSEARCH_API_KEY"
-        ) as error,
-    ):
-        connect(url)
+    refused = {"error": {"type": "security_exception", "reason": "who are you"}}
+    with answering(401, refused, **PRODUCT) as (url, _):
+        with pytest.raises(PermissionError, match="who are you.*ELASTICSEARCH_API_KEY") as error:
+            connect(url)
     assert SECRET not in str(error.value) + repr(error.value.__cause__)
 
 
 def test_certificates(elasticsearch_url, monkeypatch, tmp_path):
-    safe = elasticsearch_url.replace("http:", "https:")
+    safe, file = elasticsearch_url.replace("http:", "https:"), tmp_path / "missing.crt"
     with pytest.raises(ConnectionError, match="no secure connection .*set ELASTICSEARCH_CA"):
         connect(safe)
-    monkeypatch.setenv("ELASTICSEARCH_CA", str(tmp_path / "missing.crt"))
-    with pytest.raises(
-        ValueError, match=r"found ELASTICSEARCH_CA=.*missing\.crt' for https.*expected the file"
-    ):
+    monkeypatch.setenv("ELASTICSEARCH_CA", str(file))
+    with pytest.raises(ValueError, match=r"missing\.crt' for https.*expected the file"):
         connect(safe)
-    (tmp_path / "missing.crt").write_text("no certificate")
+    file.write_text("no certificate")
     with pytest.raises(ConnectionError, match="no secure connection .*set ELASTICSEARCH_CA"):
         connect(safe)
     with pytest.raises(ValueError, match="for http:.*expected .* https addresses"):
         connect(elasticsearch_url)
 
 
-def test_credentials_stay_out_of_everything_that_is_kept_or_shown(
-    elasticsearch_url, corpus, tmp_path, monkeypatch
-):
-    plain = open_elasticsearch(corpus, elasticsearch_url, "secrets").fingerprint
+@pytest.mark.parametrize("given", [("API_KEY",), ("USER", "PASSWORD")])
+def test_credentials_are_not_sent_in_clear_text_to_another_machine(given, monkeypatch):
+    for name in given:
+        monkeypatch.setenv(f"ELASTICSEARCH_{name}", SECRET)
+    looked_up = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *names, **_: looked_up.append(names) or [])
+    for url in ("http://example.org:9200", "http://127.0.0.1:1,http://10.0.0.5:9200"):
+        with pytest.raises(ValueError, match="which is not https; use https, or set IRCOT_KEYS_"):
+            connect(url)
+    assert not looked_up, "not even a connection"
+
+
+def test_a_redirection_gets_no_credentials(monkeypatch):
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
-    backend = open_elasticsearch(corpus, elasticsearch_url, "secrets")
-    with Calls(tmp_path / "calls.sqlite") as calls:
-        outcomes, counts = run(programs(5), [backend], calls)
-    assert backend.fingerprint == plain
-    assert len(outcomes) == 5
-    shown = [repr(backend), repr(vars(backend)), repr(outcomes), repr(counts), str(backend._server)]
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    index = backend._server.client.indices.get(index="secrets")
-    assert len(kept) > 10_000
-    assert SECRET not in "".join([*shown, repr(index), json.dumps(index.body)])
-    assert SECRET.encode() not in kept
-    assert elasticsearch_url.encode() not in kept
-
-
-def test_the_innermost_reason_is_told():
-    failed = {
-        "type": "phase",
-        "reason": "all shards failed",
-        "failed_shards": [
-            {"reason": {"type": "outer", "reason": "x", "caused_by": {"type": "in", "reason": "y"}}}
-        ],
-    }
-    assert reason_of({"error": failed}) == "in: y"
-    assert reason_of({"error": "plain"}) == "plain"
-    assert reason_of(None) == "None"
+    with answering(200, version("9.0.4"), **PRODUCT) as (elsewhere, seen):
+        with answering(302, {}, location=f"{elsewhere}/") as (url, _):
+            with pytest.raises((ValueError, ConnectionError)):
+                connect(url)
+    assert not seen
 
 
 def programs(count: int) -> dict:
@@ -271,21 +217,34 @@ def programs(count: int) -> dict:
     return {f"q{number}": program(number) for number in range(count)}
 
 
-@pytest.fixture
-def own(start_node, tmp_path):
-    """own() starts a node, always on the same port and in the same folder, so that it can be killed
-    and started again.
-    """
-    port, nodes = free_port(), []
-    yield lambda: nodes.append(start_node(port, tmp_path / "node")) or nodes[-1]
-    for node in nodes:
-        node.kill()
+def test_credentials_stay_out_of_everything_that_is_kept_or_shown(
+    elasticsearch_url, corpus, tmp_path, monkeypatch
+):
+    plain = open_elasticsearch(corpus, elasticsearch_url, "secrets").fingerprint
+    monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
+    backend = open_elasticsearch(corpus, elasticsearch_url, "secrets")
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        outcomes, counts = run(programs(5), [backend], calls)
+    assert backend.fingerprint == plain and len(outcomes) == 5
+    index = backend._server.client.indices.get(index="secrets")
+    shown = [backend, vars(backend), outcomes, counts, backend._server, index, index.body]
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert SECRET not in "".join(map(repr, shown)) and len(kept) > 10_000
+    assert SECRET.encode() not in kept and elasticsearch_url.encode() not in kept
+
+
+def test_the_innermost_reason_is_told():
+    inner = {"type": "outer", "reason": "x", "caused_by": {"type": "in", "reason": "y"}}
+    failed = {"type": "phase", "reason": "shards", "failed_shards": [{"reason": inner}]}
+    assert reason_of({"error": failed}) == "in: y"
+    assert reason_of({"error": "plain"}) == "plain" and reason_of(None) == "None"
 
 
 def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_comes_back(
-    own, corpus, tmp_path, monkeypatch
+    start_node, corpus, tmp_path, monkeypatch
 ):
-    node = own()
+    port, home = free_port(), tmp_path / "node"
+    node = start_node(port, home)
     backend = open_elasticsearch(corpus, node.url, "away")
     requests = [Retrieve(f"word{number}", 5) for number in range(11)]
     before = ask(backend, requests)
@@ -294,91 +253,40 @@ def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_
     monkeypatch.setattr(elastic_client, "LONGEST_PAUSE", 1)
     hasty = Elasticsearch(corpus, node.url, "away", patience=2)
     os.killpg(node.process.pid, signal.SIGSTOP)
-    with pytest.raises(
-        ConnectionError,
-        match="no answer from Elasticsearch at .* for 2 s .*timed out.*run the same command again",
-    ):
+    with pytest.raises(ConnectionError, match="for 2 s .*timed out.*run the same command again"):
         ask(hasty, requests)
     os.killpg(node.process.pid, signal.SIGCONT)
     assert ask(backend, requests) == before
 
     node.kill()
-    with (
-        Calls(tmp_path / "calls.sqlite") as calls,
-        pytest.raises(RuntimeError, match="question 'q0' .*Elasticsearch failed") as error,
-    ):
-        run(programs(5), [hasty], calls)
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        with pytest.raises(RuntimeError, match="question 'q0' .*Elasticsearch failed") as error:
+            run(programs(5), [hasty], calls)
     assert isinstance(error.value.__cause__, ConnectionError)
 
-    starting = threading.Thread(target=own)
+    nodes = []
+    starting = threading.Thread(target=lambda: nodes.append(start_node(port, home)))
     starting.start()
     assert ask(backend, requests) == before
     starting.join()
     backend._server.client.indices.delete(index=backend._index)
     with pytest.raises(ValueError, match="refused the .*index_not_found"):
         ask(backend, requests)
+    nodes[0].kill()
 
 
 def test_without_the_client_the_rest_works_and_the_error_says_what_to_install():
     code = "import sys; sys.modules['elasticsearch'] = None; import ircotlib.running.experiment; "
     code += "import ircotlib.retrieval.elastic_load"
-    ended = subprocess.run(
-        [sys.executable, "-c", code], check=False, capture_output=True, text=True
-    )
-    assert ended.returncode == 1
-    assert (
-        "client is not installed: pip install -e '.[elasticsearch]'"
-        in ended.stderr.splitlines()[-1]
-    )
-    assert 'File "<string>", line 1' in ended.stderr and "experiment.py" not in ended.stderr
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert ended.returncode == 1 and "experiment.py" not in ended.stderr
+    assert "pip install -e '.[elasticsearch]'" in ended.stderr.splitlines()[-1]
 
 
-def test_composed_servers_listen_on_loopback_only():
-    for name, count in (("one", 1), ("three", 3)):
-        nodes = yaml.safe_load((ROOT / "docker" / f"compose-{name}.yml").read_text())[
-            "services"
-        ].values()
-        assert len(nodes) == count
-        assert [port.split(":")[0::2] for node in nodes for port in node["ports"]] == [
-            ["127.0.0.1", "9200"]
-        ] * count
-        assert len({node["image"] for node in nodes}) == 1
-
-
-@pytest.mark.parametrize("given", [("API_KEY",), ("USER", "PASSWORD")])
-def test_credentials_are_not_sent_in_clear_text_to_another_machine(given, monkeypatch):
-    for name in given:
-        monkeypatch.setenv(f"ELASTICSEARCH_{name}", SECRET)
-    asked = []
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *how, **_: asked.append(how) or [])
-    for url in ("http://example.org:9200", "http://127.0.0.1:1,http://10.0.0.5:9200"):
-        with pytest.raises(ValueError, match="which is not https; use https, or set IRCOT_KEYS_"):
-            connect(url)
-    assert not asked, "not even a connection"
-
-
-def test_a_redirection_gets_no_credentials(monkeypatch):
-    monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
-    with answering(200) as (elsewhere, asked), redirecting(elsewhere) as url:
-        with pytest.raises((ValueError, ConnectionError)):
-            connect(url)
-    assert not asked
-
-
-@contextmanager
-def redirecting(target: str):
-    """The address of a server that redirects all requests to another one."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(302)
-            self.send_header("location", f"{target}/")
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+@pytest.mark.parametrize(("name", "count"), [("one", 1), ("three", 3)])
+def test_composed_servers_listen_on_loopback_only(name, count):
+    composed = yaml.safe_load((ROOT / "docker" / f"compose-{name}.yml").read_text())
+    nodes = composed["services"].values()
+    ports = [port.split(":")[0::2] for node in nodes for port in node["ports"]]
+    assert ports == [["127.0.0.1", "9200"]] * count
+    assert len({node["image"] for node in nodes}) == 1

@@ -1,57 +1,38 @@
-"""The laboratory through both retrievers: questions and gold thoughts find the same, and IRCoT
-answers IIRC's questions alike.
-"""
+"""The laboratory through both retrievers: IRCoT answers IIRC's questions alike."""
 
 import pytest
-from test_elastic import compare
 
-from ircot_laboratory.make import make_dataset, make_laboratory
-from ircot_laboratory.questions.questions import DATASETS
+from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import open_bench, program_of
 from ircotlib.systems import all_systems
 
-SEED, SIZE, QUESTIONS = 5, 1200, 60
-
 
 @pytest.fixture(scope="module")
-def open_both(tmp_path_factory, elasticsearch_url):
-    """open_both(dataset): a bench with the embedded and one with the Elasticsearch backend, over
-    the same corpus and questions.
+def benches(tmp_path_factory, elasticsearch_url):
+    """A bench with the embedded and one with the Elasticsearch backend, over the same corpus and
+    questions.
     """
     folder = tmp_path_factory.mktemp("laboratory")
-    made = str(make_laboratory(folder / "small", SEED, SIZE, QUESTIONS))
-    mini = read_parameters("mini", {"model": "data/models/mini-xl", "data_dir": made, "dev": 0})
+    made = str(make_laboratory(folder / "small", 5, 1200, 60))
+    changes = {"model": "data/models/mini-xl", "data_dir": made, "dev": 0, "test": 60}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ircotlib.running.setup.DATA", folder / "data")
-        yield lambda dataset: [
-            open_bench(mini.change(retriever=where, test=QUESTIONS), dataset, "try")
+        yield [
+            open_bench(read_parameters("mini", changes | {"retriever": where}), "iirc", "try")
             for where in ("embedded", elasticsearch_url)
         ]
 
 
-@pytest.mark.parametrize("style", DATASETS)
-def test_questions_and_thoughts_find_the_same_paragraphs_in_the_same_order(open_both, style):
-    embedded, server = open_both(style)
-    thoughts = [
-        thought.text
-        for riddle in make_dataset(style, SEED, SIZE, QUESTIONS)[1]
-        for thought in riddle.thoughts
-    ]
-    queries = dict.fromkeys([question.text for question in embedded.test] + thoughts)
-    assert len(queries) > 2 * QUESTIONS
-    compare(embedded.retriever, server.retriever, [Retrieve(query, 15) for query in queries])
-
-
 @pytest.mark.parametrize("system", ["OneR QA", "IRCoT QA"])
-def test_iirc_is_answered_alike_with_both_retrievers(open_both, system):
+def test_iirc_is_answered_alike_with_both_retrievers(benches, system):
     """App. B in full: titles by the model, the nearest titles, retrieval within these pages, the
     main passage always there.
     """
     outcomes = []
-    for bench in open_both("iirc"):  # replies to equal prompts are cached
+    for bench in benches:  # replies to equal prompts are cached
         questions = bench.test[:12]
         play = program_of(bench, all_systems()[system], k=4, m=1)
         programs = {question.id: play(question) for question in questions}
@@ -60,13 +41,7 @@ def test_iirc_is_answered_alike_with_both_retrievers(open_both, system):
         one, other = (outcome[question.id] for outcome in outcomes)
         assert one.result == other.result
         assert question.passage in one.result.paragraphs and one.result.answer
-        requests = [step.request for step in one.trace]
-        pages = {
-            title
-            for step in one.trace
-            if isinstance(step.request, NearestTitle)
-            for title in step.reply
-        }
-        assert pages and all(
-            set(request.titles) == pages for request in requests if isinstance(request, Retrieve)
-        )
+        nearest = (s.reply for s in one.trace if isinstance(s.request, NearestTitle))
+        pages = {title for titles in nearest for title in titles}
+        limits = [s.request.titles for s in one.trace if isinstance(s.request, Retrieve)]
+        assert pages and all(set(titles) == pages for titles in limits)

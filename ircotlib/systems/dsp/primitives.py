@@ -2,11 +2,10 @@
 §2; released program, dsp/primitives).
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
-from ircotlib.data import Paragraph
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
+from ircotlib.retrieval.fusion import fuse
 from ircotlib.systems.readers import WritePrompt
 
 END = ("\n\n",)  # of a completion
@@ -35,11 +34,9 @@ def complete(
 
 
 def retrieve(queries: Sequence[str], depth: int, k: int) -> Program:
-    """The k best paragraphs for several queries by reciprocal rank fusion, the sum of 1 / (60 +
-    rank) (ours).
-    """
-    scores: Counter[Paragraph] = Counter()
+    """The k best paragraphs for several queries by reciprocal rank fusion (ours)."""
+    rankings = []
     for query in queries:
-        for rank, paragraph in enumerate((yield Retrieve(query, depth)), start=1):
-            scores[paragraph] += 1 / (60 + rank)
-    return tuple(paragraph for paragraph, _ in scores.most_common(k))
+        rankings.append((yield Retrieve(query, depth)))
+    scores = fuse(rankings)
+    return tuple(sorted(scores, key=scores.get, reverse=True)[:k])
