@@ -9,7 +9,7 @@ from ircot_laboratory.judge.conclusions import CONCLUSIONS, Conclusion
 from ircot_laboratory.judge.reading import Entities, read_facts, value_of
 from ircot_laboratory.make import make_dataset
 from ircotlib.data import Question
-from ircotlib.results.facts import Attempt, Evidence
+from ircotlib.datasets.facts import Attempt, Evidence
 
 
 def judge(sentence: str, question: str, answers: Sequence[str], entities: Entities) -> str:
@@ -38,7 +38,7 @@ def judge_reference(statement: str, titles: Collection[str], entities: Entities)
 
 
 class LaboratoryFacts:
-    """The facts of a data set of the default laboratory, as `ircotlib.results.facts` asks them."""
+    """The facts of a data set of the default laboratory, as `ircotlib.datasets.facts` asks them."""
 
     def __init__(self, dataset: str):
         self.world, riddles = make_dataset(dataset)

@@ -13,17 +13,6 @@ from ircotlib.files.paths import DATA, ROOT
 from ircotlib.retrieval.corpus import Corpus
 
 
-def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
-    """The folder of the official files: `data_dir` or, if that is "", the laboratory, which is made
-    in `data` if it is not there.
-    """
-    if data_dir:
-        return data_dir
-    from ircot_laboratory.make import make_laboratory
-
-    return make_laboratory(data / "laboratory")
-
-
 def read_dataset(
     name: str, data_dir: str | Path, corpus: str = "pooled", released: bool = False
 ) -> tuple[list[Question], Iterable[Paragraph]]:

@@ -1,7 +1,7 @@
 """Why a system's answers are wrong: one list of causes, and how many answers have each (ours).
 
-Where the facts of a data set are known, they decide (`facts.find_facts`). Elsewhere gold answers
-and paragraphs do, which tell less (`weigh_gold`).
+Where the facts of a data set are known, they decide (`find_facts`). Elsewhere gold answers and
+paragraphs do, which tell less (`weigh_gold`).
 """
 
 import json
@@ -13,8 +13,9 @@ import pandas as pd
 
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.datasets import all_datasets
-from ircotlib.results.facts import Attempt, Evidence, find_facts
+from ircotlib.datasets.facts import Attempt, Evidence
 from ircotlib.running.folder import read_about
+from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import find_paragraph, parameters_of, read_predictions
 from ircotlib.running.setup import open_dataset
 from ircotlib.systems import IRCOT, RECALL, all_systems

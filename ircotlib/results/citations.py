@@ -10,9 +10,9 @@ from dataclasses import replace
 import pandas as pd
 
 from ircotlib.data import Node, Question
+from ircotlib.datasets.facts import Facts
 from ircotlib.parameters import Parameters
 from ircotlib.results.analysis import find_runs
-from ircotlib.results.facts import Facts
 from ircotlib.results.factuality import Item, draw_questions, name_item
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import read_about

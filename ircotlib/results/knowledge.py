@@ -11,12 +11,13 @@ import pandas as pd
 
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.files import data_folder, find_questions
+from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.musique import Part, read_parts
 from ircotlib.files.paths import ROOT
 from ircotlib.files.progress import show_progress
 from ircotlib.metrics import cover_em
 from ircotlib.program import LINE, Generate, Program
+from ircotlib.running.laboratory import data_folder
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, program_of
 from ircotlib.systems import System, choose_systems

@@ -13,11 +13,11 @@ from ircotlib.parameters import Parameters
 from ircotlib.results import measures
 from ircotlib.results.analysis import find_runs, read_reported
 from ircotlib.results.citations import accuracy_of_marks, judge_reference, read_references
-from ircotlib.results.facts import find_facts
 from ircotlib.results.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
 from ircotlib.results.tables_ircot import as_markdown, our_names
 from ircotlib.running.experiment import replay
 from ircotlib.running.folder import read_about
+from ircotlib.running.laboratory import find_facts
 from ircotlib.running.setup import COVER_EM, Bench, open_dataset
 from ircotlib.systems import System
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.files import data_folder, read_dataset
+from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import MAIN, Parameters
@@ -23,6 +23,7 @@ from ircotlib.retrieval import open_retriever
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.running.backends import open_model, open_reading
 from ircotlib.running.cache import Calls
+from ircotlib.running.laboratory import data_folder
 from ircotlib.systems import IRCOT, RECALL, SEARCHAIN, TEMPLATES, System
 from ircotlib.systems.main_passage import with_main_passage
 from ircotlib.systems.readers import READERS

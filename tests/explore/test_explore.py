@@ -12,6 +12,7 @@ import pytest
 from written import write_run
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.datasets.facts import Evidence
 from ircotlib.explore import box as explore_box
 from ircotlib.explore import questions as explore
 from ircotlib.explore.questions import (
@@ -26,7 +27,6 @@ from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results import causes
 from ircotlib.results.causes import CAUSES, count_causes, find_causes
-from ircotlib.results.facts import Evidence
 from ircotlib.running import setup
 from ircotlib.running.experiment import replay, run_system
 from ircotlib.running.folder import run_folder

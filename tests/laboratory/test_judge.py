@@ -12,8 +12,9 @@ from ircot_laboratory.world.encyclopedia import make_entities
 from ircot_laboratory.world.records import Entity
 from ircot_laboratory.world.relations import RELATIONS
 from ircotlib.data import Question
+from ircotlib.datasets.facts import Attempt, Evidence
 from ircotlib.parameters import read_parameters
-from ircotlib.results.facts import Attempt, Evidence, find_facts
+from ircotlib.running.laboratory import find_facts
 
 FACTS = {
     "Ada Holm": ("person", {"birthplace": "Aldton", "birth": "1920", "spouse": "Leo Ash"}),

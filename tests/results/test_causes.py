@@ -8,8 +8,8 @@ import pytest
 from ircot_laboratory.judge.causes import weigh
 from ircot_laboratory.world.records import Entity, Fact, Riddle, Thought, World
 from ircotlib.data import Paragraph, Question
+from ircotlib.datasets.facts import Attempt
 from ircotlib.results.causes import CAUSES, cause_of, count_causes, read_attempt, weigh_gold
-from ircotlib.results.facts import Attempt
 
 FILM = Entity("Silent Harbor", "film", "drama", {"director": "Ada Moss", "release": "1950"})
 PERSON = Entity("Ada Moss", "person", "x", {"birthplace": "Varn", "birth": "1910"})

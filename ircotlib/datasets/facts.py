@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.parameters import Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +48,3 @@ class Facts(Protocol):
 
     def weigh(self, attempt: Attempt, question: Question) -> Evidence:
         """The evidence on why the answer of an attempt is wrong."""
-
-
-def find_facts(p: Parameters, dataset: str) -> Facts | None:
-    """The facts of a data set; None if they are not known, that is, if the data are not the
-    laboratory's.
-    """
-    if p.data_dir:
-        return None
-    from ircot_laboratory.judge.facts import LaboratoryFacts
-
-    return LaboratoryFacts(dataset)
