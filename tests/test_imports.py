@@ -43,7 +43,7 @@ def run(code: str, **environment: str) -> str:
         ([f"ircotlib.{name}" for name in CORE], HEAVY),
         (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
         (
-            ["ircotlib.results.analysis", "ircotlib.results.figures_ircot", "ircotlib.explore.box"],
+            ["ircotlib.results.runs", "ircotlib.results.figures_ircot", "ircotlib.explore.box"],
             MODELS,
         ),
         (["ircotlib.command.figures"], [*MODELS, "pandas", "matplotlib", "nbformat"]),

@@ -10,9 +10,9 @@ import pandas as pd
 from ircotlib.datasets import all_datasets
 from ircotlib.files.paths import REPORTED_CASES
 from ircotlib.parameters import Parameters
-from ircotlib.results.analysis import find_runs
 from ircotlib.results.factuality import chain_of
-from ircotlib.results.tables_ircot import as_markdown
+from ircotlib.results.markdown import as_markdown
+from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import read_about
 from ircotlib.running.predictions import read_predictions

@@ -12,8 +12,8 @@ import pandas as pd
 from ircotlib.data import Node, Question
 from ircotlib.datasets.facts import Facts
 from ircotlib.parameters import Parameters
-from ircotlib.results.analysis import find_runs
 from ircotlib.results.factuality import Item, draw_questions, name_item
+from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import read_about
 from ircotlib.running.predictions import find_paragraph

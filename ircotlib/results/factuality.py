@@ -15,7 +15,10 @@ import pandas as pd
 from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import all_datasets
 from ircotlib.parameters import Parameters
-from ircotlib.results.analysis import compare, find_runs, read_reported, summarise
+from ircotlib.results.claims import compare
+from ircotlib.results.reported import read_reported
+from ircotlib.results.runs import find_runs
+from ircotlib.results.statistics import summarise
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import read_about
 from ircotlib.running.predictions import find_paragraph
@@ -126,7 +129,7 @@ def list_judged(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) 
 
 def compare_chains(judged: pd.DataFrame) -> pd.DataFrame:
     """Test the paper's order, IRCoT QA before OneR QA before NoR QA, by a paired bootstrap of the
-    share of chains without an error, in points (`analysis.compare`). `judged`: from `list_judged`.
+    share of chains without an error, in points (`claims.compare`). `judged`: from `list_judged`.
     """
     return compare(judged.assign(metric="factual", demonstration_set=0))
 

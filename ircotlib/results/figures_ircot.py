@@ -26,7 +26,7 @@ def draw_with_reported(
     """Draw our means with their intervals on the left and the paper's numbers on the right (IRCoT
     Figures 3 and 4), in the same order.
 
-    `table`: the columns of `results.analysis.COLUMNS`, in percent; rows of the profile "paper" go
+    `table`: the columns of `results.reported.COLUMNS`, in percent; rows of the profile "paper" go
     to the right. `reported_label`: the label for the paper's numbers if they measure something
     else; None: they share our axis, 0 to 105.
     """

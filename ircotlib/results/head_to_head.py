@@ -11,21 +11,20 @@ import pandas as pd
 from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import FIGURES
 from ircotlib.parameters import Parameters
-from ircotlib.results.analysis import find_runs, per_question, read_reported, summarise
-from ircotlib.results.claims_ircot import holm
-from ircotlib.results.statistics import p_value, resampled_means
-from ircotlib.results.tables_ircot import our_names
+from ircotlib.results.reported import KEYS, beside, read_reported
+from ircotlib.results.runs import count_requests, find_runs
+from ircotlib.results.statistics import holm, p_values, per_question, summarise
 from ircotlib.retrieval import model_of, retriever_name
 from ircotlib.running.folder import read_about
 from ircotlib.running.setup import COVER_EM
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 EXPERIMENT = "13_head_to_head"
-AGAINST = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
+RIVALS = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
 COSTS = ["tokens_in", "tokens_out", "calls", "retrievals"]
 TIMES = "bench_systems"  # the figure of bench/systems.py
 COLUMNS = ["profile", "model", "retriever", "dataset", "system", "metric", "mean", "low", "high"]
-COLUMNS += ["n", "p_against_best", *(f"p_against_{name}" for name in AGAINST), *COSTS, "seconds"]
+COLUMNS += ["n", "p_against_best", *(f"p_against_{name}" for name in RIVALS), *COSTS, "seconds"]
 COLUMNS += ["reported"]
 
 
@@ -33,7 +32,7 @@ def systems_of(p: Parameters) -> list[System]:
     """SearChain's systems, then those of IRCoT that end with a reader; or those that `p` names."""
     if p.systems:
         return choose_systems(p.systems)
-    return choose_systems(study=SEARCHAIN) + [one for one in choose_systems() if one.reads]
+    return choose_systems(study=SEARCHAIN) + [each for each in choose_systems() if each.reads]
 
 
 def panels_of(p: Parameters) -> list[Parameters]:
@@ -41,8 +40,8 @@ def panels_of(p: Parameters) -> list[Parameters]:
     retriever among those that the profile compares, if there is one.
     """
     p = p.for_agent().change(datasets=p.head_to_head, test=p.head_to_head_test or p.test)
-    others = list(filter(model_of, p.retrievers))
-    return [p, *(p.change(retriever=name) for name in others[:1] if name != p.retriever)]
+    vectors = list(filter(model_of, p.retrievers))
+    return [p, *(p.change(retriever=name) for name in vectors[:1] if name != p.retriever)]
 
 
 def measures_of(dataset: str) -> list[str]:
@@ -56,22 +55,26 @@ def measures_of(dataset: str) -> list[str]:
 
 def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     """The big table of one panel: one row per data set, measure and system, with the mean in
-    percent and its 95% interval, the paper's value, and the cost per question. `runs`: from
-    `compare_systems` or `read_runs`.
+    percent and its 95% interval, the papers' value (SearChain's Table 1, IRCoT's Table 4 for GPT3
+    with its better reader), and the cost per question. `runs`: from `compare_systems` or
+    `read_runs`.
 
     The p-values are of the paired difference to the best system of the data set, to SearChain and
     to IRCoT QA, each corrected for all systems of the data set and measure (Holm).
     """
     tables = []
-    for dataset, of_one in runs.groupby("dataset", sort=False):
+    for dataset, of_dataset in runs.groupby("dataset", sort=False):
         for metric in measures_of(dataset):
-            found = summarise(of_one.assign(metric=metric), ("dataset", "model", "system"))
-            tables.append(found.join(_test(of_one, metric), on="system"))
+            means = summarise(of_dataset.assign(metric=metric), ("dataset", "model", "system"))
+            tables.append(means.join(_test(of_dataset, metric), on="system"))
     table = pd.concat(tables, ignore_index=True).merge(_read_costs(p), on=["dataset", "system"])
     table = table.merge(read_seconds(p), on=["dataset", "system"], how="left")
-    table = table.merge(_reported(), on=["dataset", "system", "metric"], how="left")
-    told = {"profile": p.profile, "retriever": retriever_name(p.retriever)}
-    return table.assign(**told).reindex(columns=COLUMNS)
+    table_4 = read_reported(source="Table 4", metric="f1", model="GPT3", note="cot")
+    papers = pd.concat([read_reported("searchain", source="Table 1"), table_4])
+    papers = papers.rename(columns={"value": "reported"})
+    table = beside(table, papers[[*KEYS, "name", "reported"]])
+    panel = {"profile": p.profile, "retriever": retriever_name(p.retriever)}
+    return table.assign(**panel).reindex(columns=COLUMNS)
 
 
 def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -79,41 +82,22 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     system that it is compared with.
     """
     by_system = {name: per_question(rows, metric) for name, rows in runs.groupby("system")}
-    scores = pd.DataFrame(by_system)
-    references = {"best": scores.mean().idxmax()} | AGAINST
-    tests = {}
-    for name, reference in references.items():
-        if reference in scores:
-            others = scores.drop(columns=reference)
-            differences = others.sub(scores[reference], axis=0)
-            p = holm(p_values(differences.to_numpy())).round(4)
-            tests[f"p_against_{name}"] = pd.Series(p, others.columns)
+    scores, tests = pd.DataFrame(by_system), {}
+    for name, rival in ({"best": scores.mean().idxmax()} | RIVALS).items():
+        if rival in scores:
+            others = scores.drop(columns=rival)
+            p = p_values(others.sub(scores[rival], axis=0).to_numpy())
+            tests[f"p_against_{name}"] = pd.Series(holm(p).round(4), others.columns)
     return pd.DataFrame(tests)
 
 
-def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
-    """The two-sided p-value of each column for a mean of 0 (`bootstrap.paired_difference`); all
-    columns share their resamples. `differences`: questions × systems.
-    """
-    p, n = p_value(resampled_means(differences, seed)), len(differences)
-    same = (differences == differences[:1]).all(axis=0)
-    return np.where(same, np.where(differences[0] == 0, 1.0, 2 * 0.5**n), p)
-
-
 def _read_costs(p: Parameters) -> pd.DataFrame:
-    """What each test run requested per question, computed or cached: tokens that the model read and
-    wrote, requests to it, retrievals.
-    """
+    """What each test run requested per question, computed or cached."""
     rows = []
-    for folder in find_runs(p, EXPERIMENT):
-        about = read_about(folder)
-        counts, n = about["counts"], about["questions"]
-        written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
-        names = {"tokens_in": "prompt_tokens", "tokens_out": "tokens", "calls": "requests"}
-        row = {ours: sum(kind[name] for kind in written) for ours, name in names.items()}
-        row |= {"retrievals": counts["Retrieve"]["requests"]}
-        row = {name: round(value / n, 2) for name, value in row.items()}
-        rows.append({"dataset": about["dataset"], "system": about["system"]} | row)
+    for about in map(read_about, find_runs(p, EXPERIMENT)):
+        row = {"dataset": about["dataset"], "system": about["system"]}
+        requests = count_requests(about)
+        rows.append(row | {name: round(requests[name] / about["questions"], 2) for name in COSTS})
     return pd.DataFrame(rows)
 
 
@@ -128,18 +112,6 @@ def read_seconds(p: Parameters) -> pd.DataFrame:
     table = pd.read_csv(path)
     same = (table["model"] == p.model) & (table["retriever"] == retriever_name(p.retriever))
     return table[same][columns]
-
-
-def _reported() -> pd.DataFrame:
-    """The papers' values with our names of systems: SearChain's Table 1, and IRCoT's Table 4 for
-    GPT3 with its better reader.
-    """
-    ircot = read_reported(source="Table 4", metric="f1", model="GPT3", note="cot")
-    nor = read_reported(source="Table 4", metric="f1", model="GPT3", system="NoR QA")
-    papers = [read_reported("searchain", source="Table 1"), ircot, nor]
-    table = pd.concat(papers).replace({"system": our_names()})
-    table = table.drop_duplicates(["dataset", "system", "metric"])
-    return table[["dataset", "system", "metric", "value"]].rename(columns={"value": "reported"})
 
 
 def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
@@ -184,14 +156,14 @@ def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
     from scipy.stats import kendalltau
 
     rows, known = [], table.dropna(subset="reported")
-    for (dataset, metric), found in known.groupby(["dataset", "metric"], sort=False):
-        ours, theirs = found["mean"].to_numpy(), found["reported"].to_numpy()
-        upper = np.triu_indices(len(ours), 1)
-        signs = [np.sign(x[:, None] - x[None, :])[upper] for x in (ours, theirs)]
-        tau = kendalltau(ours, theirs) if len(found) > 2 else (np.nan, np.nan)
-        row = {"dataset": dataset, "metric": metric, "systems": len(found), "pairs": len(signs[0])}
-        row |= {"same_order": int((signs[0] * signs[1] > 0).sum()), "tau": tau[0], "p": tau[1]}
-        rows.append(row)
+    for (dataset, metric), systems in known.groupby(["dataset", "metric"], sort=False):
+        ours, theirs = systems["mean"].to_numpy(), systems["reported"].to_numpy()
+        pairs = np.triu_indices(len(ours), 1)
+        signs = [np.sign(x[:, None] - x[None, :])[pairs] for x in (ours, theirs)]
+        tau, p = kendalltau(ours, theirs) if len(systems) > 2 else (np.nan, np.nan)
+        row = {"dataset": dataset, "metric": metric, "systems": len(systems)}
+        row |= {"pairs": len(signs[0]), "same_order": int((signs[0] * signs[1] > 0).sum())}
+        rows.append(row | {"tau": tau, "p": p})
     return pd.DataFrame(rows).round(3)
 
 

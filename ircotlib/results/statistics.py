@@ -1,24 +1,19 @@
-"""Bootstrap intervals for the mean of scores and for the difference of two systems."""
+"""Means of scores, their bootstrap intervals, differences of two systems on the same questions, and
+what they decide when many are tested.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 RESAMPLES = 10_000
 BATCH = 500  # resamples drawn at a time, to save memory
-
-
-def bootstrap_interval(
-    values: Sequence[float], seed: int = 0, resamples: int = RESAMPLES
-) -> tuple[float, float]:
-    """The low and high end of the 95% percentile bootstrap interval for the mean of the values
-    (Efron 1979; in neither paper). Raises ValueError for no values, or for NaN.
-    """
-    means = resampled_means(_check_values(values), seed, resamples)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return float(low), float(high)
+LEVEL = 0.05  # a difference whose p is below it is not due to chance
+BY = ("profile", "dataset", "model", "system", "metric")
 
 
 class Difference(NamedTuple):
@@ -30,24 +25,51 @@ class Difference(NamedTuple):
     p: float
 
 
+def bootstrap_interval(
+    values: Sequence[float], seed: int = 0, resamples: int = RESAMPLES
+) -> tuple[float, float]:
+    """The low and high end of the 95% percentile bootstrap interval for the mean of the values
+    (Efron 1979; in neither paper). Raises ValueError for no values, or for NaN.
+    """
+    values = np.asarray(values, dtype=float)
+    if values.size == 0:
+        raise ValueError("an interval needs at least one value, found none")
+    if missing := int(np.isnan(values).sum()):
+        raise ValueError(
+            f"an interval needs numbers, found {missing} NaN among {values.size} values: leave"
+            " questions without gold paragraphs out"
+        )
+    low, high = np.percentile(resampled_means(values, seed, resamples), [2.5, 97.5])
+    return float(low), float(high)
+
+
 def paired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> Difference:
     """How much higher `a` scores than `b` on the same questions in the same order: a paired
-    percentile bootstrap over the questions (Efron 1979; in neither paper).
+    percentile bootstrap over the questions (Efron 1979; in neither paper), with p of `p_values`.
 
-    p is twice the share of the resampled means, with the observed mean counted as one of them, that
-    lie at 0 or on the less frequent side of it, at most 1. If all differences are equal, p is that
-    of a sign test. Raises ValueError for different lengths, no values, or NaN.
+    Raises ValueError for different lengths, no values, or NaN.
     """
     if len(a) != len(b):
         raise ValueError(
             f"expected the scores of two systems on the same questions, found {len(a)} and {len(b)}"
         )
-    differences = _check_values(np.asarray(a, dtype=float) - np.asarray(b, dtype=float))
-    mean = float(differences.mean())
-    if (differences == differences[0]).all():
-        return Difference(mean, mean, mean, 1.0 if mean == 0 else 2 * 0.5**differences.size)
+    differences = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
+    low, high = bootstrap_interval(differences, seed)
+    return Difference(float(differences.mean()), low, high, float(p_values(differences, seed)))
+
+
+def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
+    """The two-sided p-value for a mean of 0, of each column of differences on the same questions.
+
+    It is twice the share of the resampled means, with the observed mean counted as one of them,
+    that lie at 0 or on the less frequent side of it, at most 1. If all differences are equal, it is
+    that of a sign test.
+    """
     means = resampled_means(differences, seed)
-    return Difference(mean, *map(float, np.percentile(means, [2.5, 97.5])), float(p_value(means)))
+    fewer = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
+    p = np.minimum(1.0, 2 * (fewer + 1) / (len(means) + 1))
+    sign_test = np.where(differences[0] == 0, 1.0, 2 * 0.5 ** len(differences))
+    return np.where((differences == differences[:1]).all(axis=0), sign_test, p)
 
 
 def resampled_means(values: np.ndarray, seed: int = 0, resamples: int = RESAMPLES) -> np.ndarray:
@@ -61,29 +83,59 @@ def resampled_means(values: np.ndarray, seed: int = 0, resamples: int = RESAMPLE
 @lru_cache(maxsize=2)  # 80 kB a question
 def _resample(n: int, seed: int, resamples: int) -> np.ndarray:
     """How often each of n questions is drawn: resamples × questions."""
-    random, drawn = np.random.default_rng(seed), []
+    random, counts = np.random.default_rng(seed), []
     for done in range(0, resamples, BATCH):
         rows = min(BATCH, resamples - done)
-        places = random.integers(n, size=(rows, n)) + n * np.arange(rows)[:, None]
-        drawn.append(np.bincount(places.ravel(), minlength=rows * n).reshape(rows, n))
-    return np.concatenate(drawn).astype(float)
+        drawn = random.integers(n, size=(rows, n)) + n * np.arange(rows)[:, None]
+        counts.append(np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n))
+    return np.concatenate(counts).astype(float)
 
 
-def p_value(means: np.ndarray) -> np.ndarray:
-    """The two-sided p-value for a mean of 0 from resampled means, of each column: see
-    `paired_difference`.
+def holm(p: Sequence[float]) -> np.ndarray:
+    """Correct p-values for multiple testing (Holm 1979): the smallest is multiplied by their number
+    m, the next by m - 1, and so on; none is below the one before it or above 1.
     """
-    fewer = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
-    return np.minimum(1.0, 2 * (fewer + 1) / (len(means) + 1))
+    p = np.asarray(p, dtype=float)
+    order, corrected = p.argsort(kind="stable"), np.empty_like(p)
+    corrected[order] = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)).clip(max=1)
+    return corrected
 
 
-def _check_values(values: Sequence[float]) -> np.ndarray:
-    observed = np.asarray(values, dtype=float)
-    if observed.size == 0:
-        raise ValueError("an interval needs at least one value, found none")
-    if missing := int(np.isnan(observed).sum()):
-        raise ValueError(
-            f"an interval needs numbers, found {missing} NaN among {observed.size} values: leave"
-            " questions without gold paragraphs out"
-        )
-    return observed
+def verdicts(p: pd.Series, differences: pd.Series) -> np.ndarray:
+    """Whether claims of positive differences hold: "holds" or "does not hold", or "cannot tell" if
+    p is not below LEVEL. (If it is, the 95% interval does not include 0 either.)
+    """
+    signs = np.where(differences > 0, "holds", "does not hold")
+    return np.where(p < LEVEL, signs, "cannot tell")
+
+
+def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
+    """The mean of each question over demonstration sets; questions without a score are left out."""
+    return runs.groupby("id")[metric].mean().dropna().sort_index()
+
+
+def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
+    """The mean score of each group in percent, by the measure that the column `metric` names.
+
+    `low`, `high`: 95% bootstrap interval over questions, each with its mean over demonstration
+    sets. `deviation`: the sample standard deviation of the demonstration sets' means, NaN for a
+    single set (IRCoT §4.1).
+    """
+    by, rows = list(dict.fromkeys([*by, "metric"])), []
+    for group, runs in scores.groupby(by, sort=False, dropna=False):
+        row = dict(zip(by, group, strict=True))
+        values = 100 * per_question(runs, row["metric"])
+        low, high = bootstrap_interval(values.to_numpy())
+        sets = 100 * runs.groupby("demonstration_set", dropna=False)[row["metric"]].mean()
+        row |= {"mean": values.mean(), "low": low, "high": high, "deviation": sets.std()}
+        rows.append(row | {"n": len(values)})
+    return pd.DataFrame(rows, columns=[*by, "mean", "low", "high", "deviation", "n"]).round(2)
+
+
+def describe(scores: pd.DataFrame, profile: str) -> str:
+    """What a figure was made with, for its title: profile, models, and questions per data set."""
+    models = [Path(model).name for model in scores["model"].unique()]
+    counts = sorted(set(scores.groupby("dataset")["id"].nunique()))
+    n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    made_with = f"model {models[0]}" if len(models) == 1 else f"{len(models)} models"
+    return f"profile {profile}, {made_with}, n = {n} test questions a data set"

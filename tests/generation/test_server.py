@@ -23,7 +23,7 @@ from ircotlib.parameters import read_parameters
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.prompt import GPT3, render_demonstration
-from ircotlib.results.analysis import read_costs
+from ircotlib.results.runs import read_costs
 from ircotlib.running import setup as bench
 from ircotlib.running.costs import most_generations
 from ircotlib.running.experiment import replay, run_system

@@ -9,8 +9,8 @@ matplotlib.use("Agg")
 
 from ircotlib.data import Node
 from ircotlib.results import figures_ircot as figures
-from ircotlib.results.analysis import COLUMNS
 from ircotlib.results.drawing import draw_tree
+from ircotlib.results.reported import COLUMNS
 
 ROWS = [
     ("mini", "hotpotqa", "m", "OneR", "recall", 50.0, 45.0, 55.0, 1.0, 500, None),

@@ -1,4 +1,4 @@
-"""SearChain's Tables 2 to 8, from runs written by hand."""
+"""What SearChain's tables report of a run, from runs written by hand."""
 
 import json
 import math
@@ -18,18 +18,8 @@ from ircotlib.program import (
     Sampled,
     Step,
 )
-from ircotlib.results.measures import (
-    accuracy_where_parts_known,
-    conflict,
-    count_parsed,
-    efficiency,
-    knowledge_sources,
-    misled_by_ir,
-    positive_effect,
-    read_run,
-    references_marked,
-    steps_by_hops,
-)
+from ircotlib.results import measures
+from ircotlib.results.runs import count_parsed
 from ircotlib.running.folder import ABOUT
 from ircotlib.running.predictions import row_of
 
@@ -61,23 +51,20 @@ KINDS = {"one": "2hop", "two": "2hop", "three": "3hop1", "four": "comparison"}
 
 @pytest.fixture
 def write_run(tmp_path):
-    """Write the folder of a run, with scores by id, nodes, thoughts and readings, and read it."""
+    """Write the folder of a run, with scores by id, nodes and thoughts, and read it."""
 
-    def write(name, scores, nodes=NODES, readings=READINGS, thoughts=()):
-        folder = tmp_path / name
+    def write(name, scores, nodes=NODES, thoughts=()):
+        folder, lines = tmp_path / name, []
         folder.mkdir()
         about = dict.fromkeys(ABOUT) | {"metric": "cover_em", "questions": len(scores)}
         (folder / "run.json").write_text(json.dumps(about))
-        predictions = {
-            id: Prediction("A", (ROME,), thoughts, readings.get(id, ""), nodes.get(id, ()))
-            for id in scores
-        }
-        rows = [row_of(id, Outcome(id, one, ())) for id, one in predictions.items()]
-        lines = [json.dumps(row) for row in rows]
+        for id in scores:
+            prediction = Prediction("A", (ROME,), thoughts, READINGS[id], nodes.get(id, ()))
+            lines.append(json.dumps(row_of(id, Outcome(id, prediction, ()))))
         (folder / "predictions.jsonl").write_text("\n".join(lines))
-        table = [f"{id},{KINDS.get(id, '')},{score},0.5" for id, score in scores.items()]
+        table = [f"{id},{KINDS[id]},{score},0.5" for id, score in scores.items()]
         (folder / "scores.csv").write_text("\n".join(["id,kind,cover_em,recall", *table]))
-        return read_run(folder)
+        return measures.read_run(folder)
 
     return write
 
@@ -101,10 +88,10 @@ def test_a_run_is_read_with_its_nodes(with_ir):
 
 def test_a_folder_that_is_not_whole_is_refused(tmp_path, with_ir):
     (tmp_path / "with" / "predictions.jsonl").write_text('{"id": "one", "answer": "A"}')
-    with pytest.raises(ValueError, match="found a line that is damaged or cut off .'thoughts'"):
-        read_run(tmp_path / "with")
-    with pytest.raises(ValueError, match="found no run.json"):
-        read_run(tmp_path)
+    with pytest.raises(ValueError, match="predictions.jsonl: .*thoughts"):
+        measures.read_run(tmp_path / "with")
+    with pytest.raises(ValueError, match="run.json"):
+        measures.read_run(tmp_path)
 
 
 def test_how_many_replies_could_be_read(tmp_path, with_ir):
@@ -112,66 +99,55 @@ def test_how_many_replies_could_be_read(tmp_path, with_ir):
     about = json.loads((folder / "run.json").read_text()) | {"dataset": "musique", "system": "S"}
     about |= {"questions": 6, "seconds": 2.6, "counts": {"Sample": {"requests": 3, "tokens": 40}}}
     (folder / "run.json").write_text(json.dumps(about))
-    said = {"one": ("A", ""), "two": ("A", "no query"), "three": ("", "no query"), "four": ("", "")}
-    said |= {"five": ("", ""), "six": ("A", "")}
+    answers = {"one": ("A", ""), "two": ("A", "no query"), "three": ("", "no query")}
+    answers |= {"four": ("", ""), "five": ("", ""), "six": ("A", "")}
     nodes = {"five": [{"unsolved": False}, {"unsolved": True}], "six": [{"unsolved": True}]}
     lines = [
         json.dumps({"id": id, "answer": answer, "fault": fault, "nodes": nodes.get(id, [])})
-        for id, (answer, fault) in said.items()
+        for id, (answer, fault) in answers.items()
     ]
     (folder / "predictions.jsonl").write_text("\n".join(lines))
-    assert count_parsed(folder) == {
-        "dataset": "musique",
-        "system": "S",
-        "questions": 6,
-        "answered": 3,
-        "parsed": 4,
-        "said to be unparsed": 2,
-        "unsolved": 1,
-        "silent": 1,
-        "calls": 3,
-        "tokens written": 40,
-        "seconds": 3,
-    }
+    expected = {"dataset": "musique", "system": "S", "questions": 6, "answered": 3, "parsed": 4}
+    expected |= {"said to be unparsed": 2, "unsolved": 1, "silent": 1}
+    assert count_parsed(folder) == expected | {"calls": 3, "tokens written": 40, "seconds": 3}
 
 
 def test_the_sources_of_knowledge(with_ir, without_ir):
     """Table 2: of 9 nodes that were compared, one was corrected and one completed."""
-    assert knowledge_sources(with_ir) == {
-        "knowledge_of_llm": pytest.approx(700 / 9),
-        "knowledge_corrected_by_ir": pytest.approx(100 / 9),
-        "knowledge_completed_by_ir": pytest.approx(100 / 9),
-    }
-    assert all(math.isnan(share) for share in knowledge_sources(without_ir).values())
+    expected = {"knowledge_of_llm": 700 / 9, "knowledge_corrected_by_ir": 100 / 9}
+    expected |= {"knowledge_completed_by_ir": 100 / 9}
+    assert measures.knowledge_sources(with_ir) == pytest.approx(expected)
+    assert all(math.isnan(share) for share in measures.knowledge_sources(without_ir).values())
 
 
 def test_where_retrieval_helps_and_misleads(with_ir, without_ir):
     """Table 3: retrieval helps on two and three; of one, three and four, it spoils two."""
-    assert positive_effect(without_ir, with_ir) == {
-        "without_ir": 75.0,
-        "without_ir_where_ir_helps": 50.0,
-        "with_ir_where_ir_helps": 50.0,
-    }
-    assert misled_by_ir(without_ir, with_ir) == pytest.approx(200 / 3)
-    with pytest.raises(ValueError, match="found the question 'four' in one of two runs"):
-        misled_by_ir(without_ir.drop("four"), with_ir)
+    effect = measures.positive_effect(without_ir, with_ir)
+    assert effect.pop("without_ir") == 75.0
+    assert effect == {"without_ir_where_ir_helps": 50.0, "with_ir_where_ir_helps": 50.0}
+    assert measures.misled_by_ir(without_ir, with_ir) == pytest.approx(200 / 3)
+    with pytest.raises(ValueError, match="four"):
+        measures.misled_by_ir(without_ir.drop("four"), with_ir)
 
 
 def test_the_steps_by_hops(with_ir, without_ir, write_run):
     """Table 4: steps are nodes on the path, or thoughts, or sentences other than the answer's."""
-    assert steps_by_hops(with_ir) == {2: 2.0, 3: 4.0}
-    assert steps_by_hops(without_ir) == {2: 1.0, 3: 1.0}
-    scores = {"one": 1.0, "two": 1.0, "four": 1.0}
-    lines = write_run("thoughts", scores, {}, thoughts=("One?", "Two?", "Three?"))
-    assert steps_by_hops(lines) == {2: 3.0}
+    assert list(measures.hops_of(with_ir).dropna()) == [2, 2, 3]
+    assert list(measures.count_steps(with_ir)) == [2, 2, 4, 1]
+    assert list(measures.count_steps(without_ir).sort_index()) == [1, 1, 1, 1]
+    scores = {"one": 1.0, "two": 1.0}
+    thoughts = write_run("thoughts", scores, {}, thoughts=("One?", "Two?", "Three?"))
+    assert list(measures.count_steps(thoughts)) == [3, 3]
+    lines = ("Follow up: One?", "Intermediate answer: A.", "Follow up: Two?", "So B.")
+    assert list(measures.count_steps(write_run("asked", scores, {}, thoughts=lines))) == [2, 2]
 
 
 def test_the_references_marked(with_ir, without_ir):
     """Table 5: 3 marks in the first, 1 in the second, 0 in the third; in the fourth only [1]
     exists.
     """
-    assert references_marked(with_ir) == (3 + 1 + 0 + 1) / 4
-    assert references_marked(without_ir) == 0
+    assert measures.references_marked(with_ir) == (3 + 1 + 0 + 1) / 4
+    assert measures.references_marked(without_ir) == 0
 
 
 def steps(*pairs):
@@ -192,32 +168,9 @@ def test_words_and_rounds():
     )
     drawn = steps((Sample("one  two", 2), (Sampled("a b", None), Sampled("c", -1.0))))
     outcomes = {"x": Outcome("x", None, chain), "y": Outcome("y", None, drawn)}
-    assert efficiency(outcomes) == {
-        "words_in": (8 + 2) / 2,
-        "words_out": (3 + 3) / 2,
-        "rounds": 1.0,
-        "words_in_of_a_call": 10 / 4,
-        "words_out_of_a_call": 6 / 4,
-    }
-    only = efficiency({"z": Outcome("z", None, steps(*found))})
+    expected = {"words_in": (8 + 2) / 2, "words_out": (3 + 3) / 2, "rounds": 1.0}
+    expected |= {"words_in_of_a_call": 10 / 4, "words_out_of_a_call": 6 / 4}
+    assert measures.efficiency(outcomes) == expected
+    only = measures.efficiency({"z": Outcome("z", None, steps(*found))})
     assert (only["words_in"], only["rounds"]) == (0, 1)
     assert math.isnan(only["words_in_of_a_call"])
-
-
-def test_whole_questions_whose_parts_are_known(with_ir, write_run):
-    """Table 7."""
-    parts_of = {"one": ["a", "b"], "two": ["c", "d"], "three": ["a", "c", "e"], "four": ["a", "b"]}
-    parts = write_run("parts", {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5, "e": 1.0}, {}, {})
-    found = accuracy_where_parts_known(with_ir, parts, parts_of)
-    assert found["mean"].to_dict() == {2: 0.5, 3: 0.0} and sum(found["size"]) == 3
-
-
-def test_the_conflict_of_two_kinds_of_knowledge(with_ir, without_ir):
-    """Table 8: the model alone is right on questions one, three and four, and wrong on two."""
-    first_right = {"one": True, "two": True, "three": False, "four": False}
-    assert conflict(without_ir, with_ir, first_right) == {
-        "top1_where_llm_right": pytest.approx(100 / 3),
-        "accuracy_where_llm_right": pytest.approx(100 / 3),
-        "top1_where_llm_wrong": 100.0,
-        "accuracy_where_llm_wrong": 100.0,
-    }

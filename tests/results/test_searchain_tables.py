@@ -1,19 +1,15 @@
-"""SearChain's tables with our numbers, and its claims, from runs written by hand."""
+"""SearChain's tables with our numbers, from runs written by hand; and pictures of its results."""
 
 import pandas as pd
-import pytest
 
 from ircotlib.data import Node
 from ircotlib.parameters import read_parameters
-from ircotlib.results import tables_searchain as tables
-from ircotlib.results.analysis import read_reported
+from ircotlib.results import reported, tables
 from ircotlib.results.cases import find_cases
-from ircotlib.results.claims_ircot import holm
-from ircotlib.results.claims_searchain import COLUMNS, count_verdicts, judge_searchain
 from ircotlib.results.figures_searchain import draw_by_dataset, draw_causes, draw_forms, draw_front
+from ircotlib.results.markdown import as_wide_markdown
+from ircotlib.results.reported import read_reported
 from ircotlib.systems import choose_systems
-
-MISLEADING = ("Self-Ask", "ReAct", "DSP")
 
 
 def node(mark=1, feedback="", query="q?"):
@@ -56,26 +52,24 @@ def kept(table, *sources):
     """Whether the table has every number of the paper, in its order."""
     papers = [read_reported("searchain", source=source)["value"] for source in sources]
     assert list(table["paper"].dropna()) == list(pd.concat(papers).round(3))
-    assert list(table) == tables.COLUMNS
+    assert list(table) == reported.TABLE
 
 
 def test_every_number_of_the_paper_stands_first_and_ours_beside():
     ours = [
-        {"dataset": "fever", "system": "CoT", "metric": "cover_em", "ours": 80.0, "n": 9},
-        {"dataset": "own", "system": "CoT", "metric": "f1", "ours": 1.0},
+        {"dataset": "fever", "system": "CoT", "metric": "cover_em", "mean": 80.0, "n": 9},
+        {"dataset": "hotpotqa", "system": "IRCoT QA", "metric": "cover_em", "mean": 1.0, "n": 9},
+        {"dataset": "hotpotqa", "system": "IRCoT QA", "metric": "f1", "mean": 2.0, "n": 9},
     ]
-    table = tables.beside(ours, "Table 1")
+    table = tables.table_1(pd.DataFrame(ours))
     kept(table, "Table 1")
     row = cell(table, dataset="fever", system="CoT")
     assert (row["paper"], row["ours"], row["difference"], row["n"]) == (76.98, 80.0, 3.02, 9)
-    assert cell(table, dataset="own")["ours"] == 1 and table["ours"].count() == 2
-
-
-def test_systems_have_the_names_of_the_paper():
-    ours = {"dataset": "musique", "system": "ReAct", "metric": "misled_by_ir", "ours": 5.0}
-    table = tables.beside([ours], "Table 3(b)")
-    assert cell(table, dataset="musique", system="React")["ours"] == 5
-    assert len(table) == len(read_reported("searchain", source="Table 3(b)"))
+    assert table["ours"].count() == 2 and table["ours"].iloc[-1] == 1
+    lines = as_wide_markdown(table).splitlines()
+    assert lines[0].startswith("| system | HotpotQA | MuSiQue |")
+    assert any("| – (35.04) |" in line for line in lines)
+    assert any(line.startswith("| CoT | – (35.04)") and "80 (76.98)" in line for line in lines)
 
 
 def test_sources_and_effects_of_retrieval():
@@ -117,11 +111,30 @@ def test_references_are_counted_without_facts():
 
 
 def test_questions_all_of_whose_parts_are_known():
-    whole, asked = run([1, 1, 0]), run([1, 1, 1, 0, 1, 1])
-    names = {"q0": ["q0", "q1"], "q1": ["q2", "q3"], "q2": ["q0", "q4", "q5"]}
-    table = tables.table_7(whole, asked, names)
+    whole, parts = run([1, 1, 0, 0.5]), run([1, 1, 1, 0, 1, 1])
+    parts_of = {"q0": ["q0", "q1"], "q1": ["q2", "q3"], "q2": ["q0", "q4", "q5"]}
+    table = tables.table_7(whole, parts, parts_of | {"q3": ["q1", "q2"]})
     kept(table, "Table 7")
-    assert list(table["ours"][:2]) == [1, 0] and list(table["n"][:2]) == [1, 1]
+    assert list(table["ours"][:2]) == [0.75, 0] and list(table["n"][:2]) == [2, 1]
+
+
+def test_conflicts_of_two_kinds_of_knowledge(monkeypatch):
+    """The model alone is right on q0, q1 and q2, and wrong on q3."""
+    best = pd.Series({"q0": True, "q1": False, "q2": False, "q3": True})
+    monkeypatch.setattr(tables, "_judge_best_passages", lambda p, dataset: best)
+    runs = {("hotpotqa", "CoT"): run([1, 1, 1, 0]), ("hotpotqa", "OneR QA"): run([1, 1, 0, 1])}
+    p = read_parameters("mini", {"datasets": ["hotpotqa", "fever", "eli5"]})
+    table = tables.table_8(runs, p)
+    kept(table, "Table 8")
+    ours = table.dropna(subset="ours").set_index(["system", "metric"])["ours"]
+    assert dict(ours) == {
+        ("retriever", "top1_where_llm_right"): 33.333,
+        ("retriever", "top1_where_llm_wrong"): 100,
+        ("LLM", "accuracy_where_llm_right"): 100,
+        ("LLM", "accuracy_where_llm_wrong"): 0,
+        ("LLM w/ IR", "accuracy_where_llm_right"): 66.667,
+        ("LLM w/ IR", "accuracy_where_llm_wrong"): 100,
+    }
 
 
 def test_other_models_thresholds_and_examples():
@@ -142,64 +155,8 @@ def test_other_models_thresholds_and_examples():
 
     table = tables.table_11([Bench()], choose_systems(["Self-Ask", "CoT"]))
     kept(table, "Table 11")
-    assert dict(table.dropna(subset="ours").set_index("system")["ours"]) == {
-        "CoT": 0,
-        "Self-Ask": 1,
-    }
-
-
-def test_a_wide_table_has_ours_and_the_papers_in_brackets():
-    ours = [{"dataset": "eli5", "system": "CoT", "metric": "rouge_l", "ours": 80.5}]
-    lines = tables.as_wide_markdown(tables.beside(ours, "Table 1")).splitlines()
-    assert lines[0].startswith("| system | HotpotQA | MuSiQue |")
-    assert any("| – (35.04) |" in line for line in lines)
-    assert any(line.startswith("| CoT | – (35.04)") and "80.5 (21.79)" in line for line in lines)
-
-
-# The claims
-
-
-def scored(system, values, dataset="musique", metric="cover_em"):
-    named = {"model": "m", "system": system, "dataset": dataset, "demonstration_set": None}
-    ids = [f"q{number}" for number in range(len(values))]
-    return pd.DataFrame({"id": ids, metric: values, "metric": metric}).assign(**named)
-
-
-def test_claims_are_those_of_the_paper_corrected_over_all():
-    values = {"SearChain": [1] * 40, "DSP": [0] * 36 + [1] * 4, "SearChain w/o IR": [0] * 40}
-    values |= {"CoT": [1] * 20 + [0] * 20, "OneR QA": [0] * 40}
-    scores = pd.concat([scored(*pair) for pair in values.items()], ignore_index=True)
-    runs = {("musique", name): run(scores) for name, scores in values.items()}
-    runs["musique", "SearChain"] = run(values["SearChain"], [node(1, "completion")])
-    forms = [(f"q{n}", panel, 2, 1, panel == "a") for n in range(9) for panel in "ab"]
-    forms = pd.DataFrame(forms, columns=["id", "panel", "hops", "i", "right"])
-    table = judge_searchain(scores, runs, forms, scores)
-    assert list(table) == COLUMNS
-    rows = table.set_index("claim")
-    assert rows.at["SearChain > SearChain w/o IR", "verdict"] == "holds"
-    assert rows.at["SearChain w/o IR > CoT", "verdict"] == "does not hold"
-    assert rows.at["SearChain w/o IR > CoT", "paper"] == "+4.15"  # 13.61 and 9.46
-    misled = rows.loc["SearChain misled less than DSP"]
-    assert (misled["ours"], misled["n"], misled["paper"]) == (100, 20, "+7.53")  # 14.03 and 6.50
-    assert rows.at["SearChain > SearChain w/o IR where IR helps", "ours"] == 100
-    assert rows.at["SearChain w/o IR takes more steps than CoT", "ours"] == 0
-    form = rows.loc["knowledge in the prompt > sub-questions alone"]
-    assert (form["ours"], form["n"], form["p"]) == (100, 9, pytest.approx(2 * 0.5**9, abs=1e-4))
-    assert "OneR QA" not in " ".join(table["claim"])
-    of_second = table[table["source"] == "A.3, Table 9"]
-    assert list(of_second["paper"]) == ["+1.53"] and list(of_second["claim"]) == ["SearChain > DSP"]
-    assert list(table["p_holm"]) == pytest.approx(holm(table["p"]), abs=0.01)
-    counts = count_verdicts(table)
-    assert counts.to_numpy().sum() == len(table)
-    assert list(counts) == ["holds", "does not hold", "cannot tell"]
-
-
-def test_what_was_not_run_has_no_claim():
-    scores = pd.concat([scored(name, [0, 1, 1]) for name in ("SearChain", "DSP")])
-    runs = {("musique", "SearChain"): run([0, 1, 1])}
-    forms = pd.DataFrame(columns=["id", "panel", "hops", "i", "right"])
-    table = judge_searchain(scores, runs, forms, pd.DataFrame())
-    assert list(table["claim"]) == ["SearChain > DSP"]
+    ours = table.dropna(subset="ours").set_index("system")["ours"]
+    assert dict(ours) == {"CoT": 0, "Self-Ask": 1}
 
 
 # Pictures and cases

@@ -1,7 +1,5 @@
 """The paper's tables with our numbers, and how tables are saved."""
 
-import csv
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,16 +7,12 @@ import pytest
 from ircotlib.data import Node, Prediction
 from ircotlib.files.paths import FIGURES
 from ircotlib.program import Generate, Outcome, Retrieve, Sample, Step
-from ircotlib.results import tables_ircot as tables
+from ircotlib.results import markdown
 from ircotlib.results.cases import cases_as_markdown
-from ircotlib.results.tables_ircot import (
-    as_markdown,
-    compare_published,
-    compare_readers,
-    line_up,
-    list_nodes,
-    save_table,
-)
+from ircotlib.results.markdown import as_markdown, save_table
+from ircotlib.results.reported import KEYS, beside, read_reported
+from ircotlib.results.runs import line_up, list_nodes
+from ircotlib.results.tables import compare_published, compare_readers
 
 
 def scored(system, f1, dataset="hotpotqa", reader="cot", metric="f1", sets=1):
@@ -112,16 +106,26 @@ def test_ours_without_a_reader_stands_beside_both_models():
     assert list(dict.fromkeys(table["dataset"])) == ["hotpotqa", "musique"]
 
 
-TABLE = pd.DataFrame(
-    {
-        "dataset": ["musique", "mine"],
-        "model": ["data/models/mini-xl against data/models/mini-xxl", np.nan],
-        "p": [0.0142, np.nan],
-        "ours": [82.5, -1.0],
-        "n": pd.array([40, None], "Int64"),
-        "claim": ["a | b", "c"],
-    }
-)
+def test_a_table_stands_beside_another_by_our_names_of_systems():
+    papers = read_reported("searchain", source="Table 3(b)", dataset="musique")
+    ours = pd.DataFrame({"dataset": "musique", "system": ["ReAct", "ReAct -> CoT-SC"]})
+    ours = ours.assign(metric="misled_by_ir", ours=[5.0, 6.0])
+    table = beside(papers, ours, rest=True)
+    assert "name" not in table and list(table["system"][:-1]) == list(papers["system"])
+    assert dict(zip(table["system"], table["ours"]))["React"] == 5  # as the paper writes it
+    assert tuple(table.iloc[-1][["system", "ours"]]) == ("ReAct -> CoT-SC", 6)
+    table = beside(ours, papers[[*KEYS, "name", "value"]])
+    assert list(table["system"]) == list(ours["system"]) and table["value"].count() == 1
+    twice = beside(papers, pd.concat([ours, ours.assign(ours=9.0)]))
+    assert len(twice) == len(papers) and twice["ours"].max() == 5
+
+
+COLUMNS = ["dataset", "model", "p", "ours", "n", "claim"]
+TABLE = [
+    ("musique", "data/models/mini-xl against data/models/mini-xxl", 0.0142, 82.5, 40, "a | b"),
+    ("mine", np.nan, np.nan, -1.0, None, "c"),
+]
+TABLE = pd.DataFrame(TABLE, columns=COLUMNS).astype({"n": "Int64"})
 
 
 def test_a_table_in_markdown_has_names_and_even_decimals():
@@ -134,7 +138,7 @@ def test_a_table_in_markdown_has_names_and_even_decimals():
 
 
 def test_a_table_is_kept_as_csv_and_markdown(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "FIGURES", tmp_path / "figures")
+    monkeypatch.setattr(markdown, "FIGURES", tmp_path / "figures")
     save_table(TABLE, "table", "What it is.")
     save_table(TABLE, "table", "What it is.", "sample")
     names = ["table.csv", "table.md", "table_sample.csv", "table_sample.md"]
@@ -145,31 +149,21 @@ def test_a_table_is_kept_as_csv_and_markdown(tmp_path, monkeypatch):
     assert text == f"What it is.\n\n{as_markdown(TABLE)}\n"
 
 
-@pytest.mark.parametrize("name", ["claims", "table1", "table3", "table4", "table6"])
+@pytest.mark.parametrize("name", ["claims", *(f"table{n}" for n in range(1, 7))])
 def test_the_kept_markdown_is_that_of_the_kept_csv(name):
-    table = pd.read_csv(FIGURES / f"ircot_{name}.csv").astype({"n": "Int64"})
+    write = cases_as_markdown if name in ("table2", "table5") else as_markdown
+    options = {"dtype": str} if write is cases_as_markdown else {"dtype": {"n": "Int64"}}
+    table = pd.read_csv(FIGURES / f"ircot_{name}.csv", **options)
     text = (FIGURES / f"ircot_{name}.md").read_text(encoding="utf-8")
-    assert text.partition("\n\n")[2] == f"{as_markdown(table)}\n"
-
-
-@pytest.mark.parametrize("name", ["table2", "table5"])
-def test_the_kept_cases_are_those_of_the_kept_csv(name):
-    table = pd.read_csv(FIGURES / f"ircot_{name}.csv", dtype=str)
-    text = (FIGURES / f"ircot_{name}.md").read_text(encoding="utf-8")
-    assert text.partition("\n\n")[2] == f"{cases_as_markdown(table)}\n"
+    assert text.partition("\n\n")[2] == f"{write(table)}\n"
 
 
 @pytest.mark.parametrize("name", ["table1", "table3", "table4", "table6"])
 def test_the_kept_tables_have_every_number_of_the_paper(name):
-    with (FIGURES / f"ircot_{name}.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    columns = [column for column in rows[0] if column in ("paper", "paper EM", "paper F1")]
-    kept = sorted(float(row[column]) for row in rows for column in columns if row[column])
-    source = f"Table {name[-1]}"
-    assert kept == sorted(tables.read_reported(source=source)["value"]) and len(kept) > 15
-
-
-# One question
+    table = pd.read_csv(FIGURES / f"ircot_{name}.csv")
+    columns = [column for column in ("paper", "paper EM", "paper F1") if column in table]
+    kept = sorted(table[columns].stack().dropna())
+    assert kept == sorted(read_reported(source=f"Table {name[-1]}")["value"]) and len(kept) > 15
 
 
 def test_what_systems_say_of_one_question_stands_side_by_side():
@@ -179,15 +173,14 @@ def test_what_systems_say_of_one_question_stands_side_by_side():
         Step(Retrieve("He?", 2), (), False),
         Step(Sample("Q", 3), (), False, 9, 6),
     )
-    outcomes = {
-        "one": Outcome("q", Prediction("A", fault="no answer in 1 of 3 chains"), trace),
-        "two": Outcome("q", Prediction("B"), trace[:1]),
-    }
-    assert line_up(outcomes).to_dict("records") == [
-        {"system": "one", "answer": "A", "retrievals": 2, "texts": 4, "tokens read": 14}
-        | {"tokens written": 8, "not parsed": "no answer in 1 of 3 chains"},
-        {"system": "two", "answer": "B", "retrievals": 1, "texts": 0, "tokens read": 0}
-        | {"tokens written": 0, "not parsed": ""},
+    fault = "no answer in 1 of 3 chains"
+    outcomes = {"one": Outcome("q", Prediction("A", fault=fault), trace)}
+    table = line_up(outcomes | {"two": Outcome("q", Prediction("B"), trace[:1])})
+    columns = ["system", "answer", "retrievals", "texts", "tokens read", "tokens written"]
+    assert list(table) == [*columns, "not parsed"]
+    assert [tuple(row) for row in table.to_numpy()] == [
+        ("one", "A", 2, 4, 14, 8, fault),
+        ("two", "B", 1, 0, 0, 0, ""),
     ]
 
 

@@ -15,15 +15,10 @@ from ircot_laboratory.make import make_laboratory
 from ircotlib.data import Prediction, read_jsonl
 from ircotlib.parameters import OOD, SCALE, read_parameters
 from ircotlib.program import Generate, NearestTitle, Retrieve
-from ircotlib.results import analysis
-from ircotlib.results.analysis import (
-    compare,
-    has_runs,
-    name_edges,
-    read_costs,
-    read_runs,
-    summarise,
-)
+from ircotlib.results.claims import compare
+from ircotlib.results.reported import COLUMNS, read_reported, with_reported
+from ircotlib.results.runs import has_runs, name_edges, read_costs, read_runs, read_training
+from ircotlib.results.statistics import describe, summarise
 from ircotlib.running import experiment as runs
 from ircotlib.running import folder as folder_of_runs
 from ircotlib.running import setup as bench
@@ -454,18 +449,18 @@ def test_a_small_model_is_set_against_a_large_one():
 
 def test_a_figure_says_what_made_it():
     scores = pd.concat([scored("OneR QA", [[1, 0]]), scored("OneR QA", [[1]], dataset="e")])
-    assert analysis.describe(scores, "mini") == (
+    assert describe(scores, "mini") == (
         "profile mini, model m, n = 1 to 2 test questions a data set"
     )
     both = pd.concat([scores, scores.assign(model="x/y")])
-    assert "2 models" in analysis.describe(both, "mini")
+    assert "2 models" in describe(both, "mini")
 
 
 def test_the_papers_numbers_stand_beside_ours():
     ours = summarise(scored("IRCoT QA", [[1, 0]], dataset="hotpotqa"))
-    reported = analysis.read_reported(source="Table 4", metric="f1", note="direct")
-    table = analysis.with_reported(ours, reported)
-    assert list(table.columns) == analysis.COLUMNS
+    reported = read_reported(source="Table 4", metric="f1", note="direct")
+    table = with_reported(ours, reported)
+    assert list(table.columns) == COLUMNS
     assert table.loc[0, "reported"] == 59.1
     papers = table[table["profile"] == "paper"].set_index(["model", "dataset", "system"])
     assert papers["reported"]["GPT3", "musique", "OneR QA"] == 20.4
@@ -481,7 +476,7 @@ def test_trainings_of_several_models_stand_side_by_side(tmp_path):
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / name / "training.jsonl").write_text(lines)
         (tmp_path / name / "training.json").write_text(json.dumps({"size": name, "steps": number}))
-    curves, about = analysis.read_training([tmp_path / "mini-base", str(tmp_path / "mini-large")])
+    curves, about = read_training([tmp_path / "mini-base", str(tmp_path / "mini-large")])
     assert list(curves["model"]) == ["mini-base"] * 3 + ["mini-large"] * 2
     assert list(curves["answer"]) == pytest.approx([0.1, 0.2, 0.3, 0.2, 0.4])
     assert list(curves.index) == list(range(5))

@@ -1,0 +1,66 @@
+"""Tables as Markdown and CSV files."""
+
+import re
+from collections.abc import Callable
+
+import pandas as pd
+
+from ircotlib.datasets import all_datasets
+from ircotlib.files.paths import FIGURES
+
+
+def save_table(
+    table: pd.DataFrame,
+    name: str,
+    caption: str,
+    profile: str = "mini",
+    write: Callable[[pd.DataFrame], str] | None = None,
+) -> None:
+    """Write figures/NAME.csv and, with a caption, figures/NAME.md. For profiles other than mini the
+    name is NAME_PROFILE. `write`: renders the table as Markdown; None: `as_markdown`.
+    """
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    name = name if profile == "mini" else f"{name}_{profile}"
+    table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
+    text = f"{caption}\n\n{(write or as_markdown)(table)}\n"
+    (FIGURES / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def as_markdown(table: pd.DataFrame) -> str:
+    """Render a table in GitHub's Markdown: data sets with the names that the papers print, models
+    without their folders, and all numbers of a column with the same number of decimals.
+    """
+    cells = {str(name): _cells(str(name), table[name]) for name in table}
+    rows = [cells, ["---"] * len(cells), *zip(*cells.values(), strict=True)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _cells(name: str, column: pd.Series) -> list[str]:
+    if pd.api.types.is_float_dtype(column):
+        decimals = [f"{x:.4f}".rstrip("0").partition(".")[2] for x in column.dropna()]
+        digits = max(map(len, decimals), default=0)
+        return ["" if pd.isna(value) else f"{value:.{digits}f}" for value in column]
+    texts = ["" if pd.isna(value) else str(value) for value in column]
+    if name in ("dataset", "demonstrations"):
+        titles = _titles()
+        texts = [titles.get(text, text) for text in texts]
+    if name == "model":  # or two: "folder/a against folder/b"
+        texts = [re.sub(r"[^ ]*/", "", text) for text in texts]
+    return [text.replace("|", "\\|") for text in texts]
+
+
+def _titles() -> dict[str, str]:
+    return {name: record.title for name, record in all_datasets().items()}
+
+
+def as_wide_markdown(table: pd.DataFrame) -> str:
+    """Render a table that has one measure per data set as Markdown: one row per system, one column
+    per data set, and in each cell our value and, in brackets, the paper's.
+    """
+    cells = []
+    for ours, paper in zip(table["ours"], table["paper"], strict=True):
+        cell = "–" if pd.isna(ours) else f"{ours:.4g}"
+        cells.append(cell if pd.isna(paper) else f"{cell} ({paper:.4g})")
+    wide = table.assign(cell=cells).pivot_table("cell", "system", "dataset", "first", sort=False)
+    wide = wide[list(dict.fromkeys(table["dataset"]))].fillna("").rename(columns=_titles())
+    return as_markdown(wide.reset_index().rename_axis(columns=None))

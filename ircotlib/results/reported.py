@@ -1,0 +1,86 @@
+"""The papers' numbers, as data/reported.csv has them, and tables with ours beside them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+
+import pandas as pd
+
+from ircotlib.files.paths import REPORTED
+from ircotlib.systems import all_systems
+
+KEYS = ["dataset", "system", "metric"]
+COLUMNS = ["profile", "dataset", "model", "system", "metric", "mean", "low", "high", "deviation"]
+COLUMNS += ["n", "reported"]
+TABLE = [*KEYS, "model", "paper", "ours", "difference", "n"]  # columns of SearChain's tables
+
+
+def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
+    """A paper's numbers from data/reported.csv: the rows whose columns equal `wanted`, with our
+    name of each system in the column `name`.
+    """
+    table = pd.read_csv(REPORTED)
+    for column, value in {"paper": paper, **wanted}.items():
+        table = table[table[column] == value]
+    names = {theirs: name for name, system in all_systems().items() for theirs in system.reported}
+    return table.assign(name=table["system"].replace(names))
+
+
+def beside(
+    rows: pd.DataFrame, others: pd.DataFrame, on: Sequence[str] = KEYS, rest: bool = False
+) -> pd.DataFrame:
+    """A table with the columns of another one beside it, where both have the same in the columns
+    `on`: ours with the paper's, or the paper's with ours. A system of the paper is the one of ours
+    in its column `name`. Of several such rows of `others` the first counts. `rest`: the rows of
+    `others` that have no partner come last.
+    """
+    rows, others = (t if "name" in t else t.assign(name=t["system"]) for t in (rows, others))
+    keys = ["name" if column == "system" else column for column in on]
+    others = others.drop_duplicates(keys).astype(dict.fromkeys(keys, object))  # also if empty
+    table = rows.merge(others.drop(columns="system"), on=keys, how="left")
+    if rest:
+        alone = ~others.set_index(keys).index.isin(rows.set_index(keys).index)
+        table = pd.concat([table, others[alone]], ignore_index=True)
+    return table.drop(columns="name")
+
+
+def with_reported(
+    ours: pd.DataFrame, reported: pd.DataFrame, model: str = "Flan-T5-XXL"
+) -> pd.DataFrame:
+    """Our means, with the paper's value for the same data set, system and metric with its `model`
+    in the column `reported`, followed by the paper's own rows.
+
+    The paper's rows have the profile "paper", their number in `reported`, and no mean of ours.
+    """
+    papers = reported.assign(profile="paper", reported=reported["value"])
+    theirs = papers.loc[papers["model"] == model, [*KEYS, "name", "reported"]]
+    table = pd.concat([beside(ours, theirs), papers], ignore_index=True)
+    return table.reindex(columns=COLUMNS).astype({"n": "Int64"})
+
+
+def declare(*sources: str) -> Callable:
+    """Declare a table of SearChain's paper: `sources`, where data/reported.csv has its numbers, and
+    a function that yields ours (`rows_of`).
+
+    The table has the paper's numbers in its order, with ours and the difference, followed by those
+    of ours that the paper does not have.
+    """
+
+    def declare_rows(yield_ours: Callable[..., Iterator[dict]]) -> Callable[..., pd.DataFrame]:
+        @wraps(yield_ours)
+        def make_table(*arguments) -> pd.DataFrame:
+            papers = pd.concat([read_reported("searchain", source=source) for source in sources])
+            papers = papers.assign(paper=papers["value"])[[*KEYS, "name", "model", "paper"]]
+            ours = pd.DataFrame(yield_ours(*arguments), columns=[*KEYS, "ours", "n"])
+            table = beside(papers, ours.sort_values(KEYS), rest=True)
+            table = table.assign(difference=table["ours"] - table["paper"])
+            return table[TABLE].round(3).astype({"n": "Int64"})
+
+        return make_table
+
+    return declare_rows
+
+
+def rows_of(dataset: str, system: str, n: int | None = None, **values: float) -> Iterator[dict]:
+    """Rows of ours, one for each value, which has the name of its metric."""
+    for metric, value in values.items():
+        yield {"dataset": dataset, "system": system, "metric": metric, "ours": value, "n": n}

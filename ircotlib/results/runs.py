@@ -1,0 +1,187 @@
+"""Tables of runs: their scores, their costs, how much could be parsed; of the outcomes for one
+question; and of the trainings of the shipped models.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.data import Node
+from ircotlib.parameters import MAIN, Parameters
+from ircotlib.program import Outcome, Retrieve, Sample
+from ircotlib.running.folder import columns_of, read_about
+from ircotlib.running.predictions import read_lines
+from ircotlib.running.setup import runs_folder
+from ircotlib.systems import all_systems
+
+NAN = float("nan")
+
+
+def read_runs(p: Parameters, experiment: str, part: str = "test", **options) -> pd.DataFrame:
+    """Read the runs of an experiment with exactly these parameters: one row per question and
+    demonstration set, with the columns that describe the run and the question's scores.
+
+    `options`: `shown` and `grid_of` of the benches. Raises FileNotFoundError, which names the
+    command that makes the runs, when a data set has none.
+    """
+    tables = [
+        pd.read_csv(folder / "scores.csv", dtype={"id": str}).assign(**columns_of(about))
+        for folder, about in _read_abouts(p, experiment, part, **options)
+    ]
+    return in_order(pd.concat(tables, ignore_index=True), "system", all_systems())
+
+
+def find_runs(
+    p: Parameters,
+    experiment: str,
+    part: str = "test",
+    shown: str | None = None,
+    grid_of: str = MAIN,
+) -> list[Path]:
+    """The folders of the runs that `read_runs` reads, by data set and name; the same errors."""
+    folders, experiment_folder = [], runs_folder(p, experiment, shown, grid_of)
+    for dataset in p.datasets:
+        of_dataset = sorted((experiment_folder / dataset / part).glob("*/run.json"))
+        if not of_dataset:
+            command = f"ircotlib figures --only {experiment} {p.command_line()}"
+            raise FileNotFoundError(
+                f"found no {part} runs of {experiment} on {dataset} with these parameters in "
+                f"{experiment_folder}; make them: {command.strip()}"
+            )
+        folders += [path.parent for path in of_dataset]
+    return folders
+
+
+def find_test_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], Path]:
+    """The folders of an experiment's test runs by data set and system."""
+    runs = _read_abouts(p, experiment)
+    return {(about["dataset"], about["system"]): folder for folder, about in runs}
+
+
+def has_runs(p: Parameters, experiment: str, part: str = "test", **options) -> bool:
+    """Whether `read_runs` finds these runs for every data set."""
+    folder = runs_folder(p, experiment, **options)
+    return all(any((folder / name / part).glob("*/run.json")) for name in p.datasets)
+
+
+def _read_abouts(p: Parameters, experiment: str, part: str = "test", **options):
+    return [(folder, read_about(folder)) for folder in find_runs(p, experiment, part, **options)]
+
+
+def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
+    """The rows in the order of these names in a column; those of other names come last."""
+    order = {name: position for position, name in enumerate(dict.fromkeys(names))}
+    positions = table[column].map(lambda name: order.get(name, len(order)))
+    return table.iloc[positions.to_numpy().argsort(kind="stable")].reset_index(drop=True)
+
+
+def count_requests(about: Mapping) -> dict[str, int]:
+    """What a run requested, computed or cached, from its run.json: retrievals, the model's calls,
+    and the tokens that it read and wrote.
+    """
+    counts = about["counts"]
+    written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
+    row = {"retrievals": counts.get("Retrieve", {}).get("requests", 0)}
+    names = {"calls": "requests", "tokens_in": "prompt_tokens", "tokens_out": "tokens"}
+    return row | {ours: sum(kind.get(name, 0) for kind in written) for ours, name in names.items()}
+
+
+def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFrame:
+    """What an experiment's runs request: one row per data set and system, the mean over
+    demonstration sets or, for the "dev" part, over settings.
+
+    Retrievals, generations and tokens are counted whether they were computed or came from the
+    cache. `computed`: the requests that were computed when the run was last made; `saved`: all
+    others, which came from the cache or were shared by programs. With a model behind a server also
+    the cost of all tokens, NaN if the price is not known.
+    """
+    names = {"calls": "generations", "tokens_in": "prompt tokens", "tokens_out": "tokens written"}
+    rows, prices = [], {"usd": "cost, USD", "per_question": "a question, USD"}
+    for _, about in _read_abouts(p, experiment, part):
+        row = {name: about[name] for name in ("dataset", "system", "questions")}
+        row |= {names.get(name, name): n for name, n in count_requests(about).items()}
+        for column in ("requests", "computed"):
+            row[column] = sum(kind[column] for kind in about["counts"].values())
+        cost = {name: usd for name, usd in about.get("cost", {}).items() if name in prices}
+        rows.append(row | {prices[n]: NAN if usd is None else usd for n, usd in cost.items()})
+    table = in_order(pd.DataFrame(rows), "system", all_systems())
+    means = table.groupby(["dataset", "system"], sort=False).mean()
+    counted = [column for column in means if "USD" not in column]
+    means = means.assign(**means[counted].round().astype(int))
+    means["saved"] = means["requests"] - means["computed"]
+    return in_order(means.reset_index(), "dataset", p.datasets)
+
+
+def count_parsed(folder: Path) -> dict:
+    """Count a run's questions: `answered`; `parsed`, those with all replies read; "said to be
+    unparsed", those with a fault; `unsolved`, those without an answer whose chain of query was read
+    and has an unsolved query; `silent`, all others without an answer. Also the calls of the model,
+    the tokens it wrote, and the seconds of the run.
+    """
+    about = read_about(folder)
+    lines = list(read_lines(Path(folder), about, ("answer", "fault", "nodes")).values())
+    empty = [line for line in lines if not (line["answer"] or line["fault"])]
+    unsolved = sum(any(node["unsolved"] for node in line["nodes"]) for line in empty)
+    unparsed = sum(bool(line["fault"]) for line in lines)
+    row = {"dataset": about["dataset"], "system": about["system"], "questions": len(lines)}
+    row |= {"answered": sum(bool(line["answer"]) for line in lines)}
+    row |= {"parsed": len(lines) - unparsed, "said to be unparsed": unparsed}
+    row |= {"unsolved": unsolved, "silent": len(empty) - unsolved}
+    requested = count_requests(about)
+    row |= {"calls": requested["calls"], "tokens written": requested["tokens_out"]}
+    return row | {"seconds": round(about["seconds"])}
+
+
+def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The training curves of the shipped models (losses and held-out accuracies by step), and how
+    each model was made; both by folder name.
+    """
+    folders = [Path(folder) for folder in folders]
+    curves = [
+        pd.read_json(folder / "training.jsonl", lines=True).assign(model=folder.name)
+        for folder in folders
+    ]
+    about = {f.name: json.loads((f / "training.json").read_text()) for f in folders}
+    return pd.concat(curves, ignore_index=True), pd.DataFrame(about)
+
+
+def name_edges(chosen: pd.DataFrame, tuning: pd.DataFrame) -> pd.DataFrame:
+    """The chosen settings with a column `edge`: the parameters whose best value is the first or the
+    last of those that were tried, so that a value beyond it might be better still.
+
+    A parameter is not listed if a value in between does as well, or if only two values were tried.
+    """
+    edges = []
+    for setting in chosen.to_dict("records"):
+        run = [setting.pop("dataset"), setting.pop("system")]
+        rows = tuning[(tuning[["dataset", "system"]] == run).all(axis=1)]
+        best = {name: rows.groupby(name)["value"].max() for name in setting}  # by its values
+        on_edge = (n for n, b in best.items() if len(b) > 2 and b.iloc[1:-1].max() < b.max())
+        edges.append(", ".join(on_edge))
+    return chosen.assign(edge=edges)
+
+
+def line_up(outcomes: Mapping[str, Outcome]) -> pd.DataFrame:
+    """What systems answered to one question, one row per system: the answer, the number of
+    retrievals, the number of texts that the model wrote, the tokens that it read and wrote, and
+    which part of its replies could not be read.
+    """
+    rows = []
+    for name, outcome in outcomes.items():
+        requests = [step.request for step in outcome.trace]
+        calls = [step for step in outcome.trace if step.tokens or step.prompt_tokens]
+        texts = [step.request.n if isinstance(step.request, Sample) else 1 for step in calls]
+        row = {"system": name, "answer": outcome.result.answer}
+        row |= {"retrievals": sum(isinstance(request, Retrieve) for request in requests)}
+        row |= {"texts": sum(texts), "tokens read": sum(step.prompt_tokens for step in calls)}
+        row |= {"tokens written": sum(step.tokens for step in calls)}
+        rows.append(row | {"not parsed": outcome.result.fault})
+    return pd.DataFrame(rows)
+
+
+def list_nodes(nodes: Sequence[Node]) -> pd.DataFrame:
+    """A tree of reasoning as a table, one row per node, in the order of its chains."""
+    return pd.DataFrame(map(asdict, nodes), columns=[field.name for field in fields(Node)])

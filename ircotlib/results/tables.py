@@ -1,0 +1,245 @@
+"""The papers' tables, with our numbers beside the paper's."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+import pandas as pd
+
+from ircotlib.data import read_jsonl
+from ircotlib.datasets import find_dataset
+from ircotlib.metrics import cover_em
+from ircotlib.parameters import Parameters
+from ircotlib.results import measures
+from ircotlib.results.citations import accuracy_of_marks, judge_reference, read_references
+from ircotlib.results.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
+from ircotlib.results.measures import KNEW
+from ircotlib.results.reported import beside, declare, read_reported, rows_of
+from ircotlib.results.runs import find_test_runs, in_order
+from ircotlib.results.statistics import summarise
+from ircotlib.running.experiment import replay
+from ircotlib.running.laboratory import find_facts
+from ircotlib.running.setup import COVER_EM, Bench, open_dataset
+from ircotlib.systems import RECALL, System, all_systems
+
+ALL = "all"
+# data sets of data/reported.csv that are the questions of one kind in one of our data sets
+KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", "2hop")}
+ALONE = "Direct Prompting"  # how Table 7 asks questions whose parts are known (ours)
+WITH_IR = "OneR QA"  # like KNEW, with the passages that the question retrieves (Table 8; ours)
+ALPHAS = (0.30, 0.35, 0.40, 0.45, 0.50)  # of Table 10
+WITHOUT, WHOLE = "SearChain w/o IR", "SearChain"
+Runs = Mapping[tuple[str, str], pd.DataFrame]  # by data set and system
+
+
+def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
+    """EM and F1, in percent, of the systems in IRCoT's Table 1 or 3 (`source`), next to ours on the
+    same kinds of question. Our systems that the table does not have come last.
+    """
+    keys, papers = ["dataset", "questions", "system"], _read_published(source)
+    papers = papers[papers["dataset"].isin(runs["dataset"])]
+    answers = runs[(runs["metric"] != RECALL) & runs["dataset"].isin(papers["dataset"])]
+    of_kinds = answers[answers["kind"].isin(papers["questions"])]
+    answers = pd.concat(
+        [answers.assign(questions=ALL), of_kinds.assign(questions=of_kinds["kind"])]
+    )
+    em, f1 = (summarise(answers.assign(metric=metric), keys) for metric in ("em", "f1"))
+    ours = em[[*keys, "n"]].assign(**{"ours EM": em["mean"], "ours F1": f1["mean"]})
+    ours = ours.merge(papers[["dataset", "questions"]].drop_duplicates())
+    table = beside(papers, ours, keys, rest=True).round(1)
+    table = table.sort_values("questions", key=lambda kinds: kinds == ALL, kind="stable")
+    for m in ("EM", "F1"):
+        table[f"difference {m}"] = table[f"ours {m}"] - table[f"paper {m}"]
+    columns = [f"{of} {m}" for of in ("paper", "ours", "difference") for m in ("EM", "F1")]
+    return _tidy(table[[*keys, "model", *columns, "n"]], runs)
+
+
+def _read_published(source: str) -> pd.DataFrame:
+    """The rows of a table of IRCoT's paper, with columns for the measures and kinds of question."""
+    rows = read_reported(source=source)
+    rows["metric"] = "paper " + rows["metric"].str.upper()
+    kinds = [KINDS.get(name, (name, ALL)) for name in rows["dataset"]]
+    rows[["dataset", "questions"]] = pd.DataFrame(kinds, index=rows.index)
+    keys = ["dataset", "questions", "system", "name", "model"]
+    return rows.set_index([*keys, "metric"])["value"].unstack(sort=False).reset_index()
+
+
+def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Answer F1 by data set, system and reader: the values of IRCoT's Table 4 or 6 (`source`), next
+    to ours with the same reader or, for systems without one, with none. Deviations are sample
+    standard deviations over demonstration sets.
+    """
+    keys, papers = ["dataset", "system", "reader"], read_reported(source=source, metric="f1")
+    papers = papers.assign(paper=papers["value"])[papers["dataset"].isin(runs["dataset"])]
+    papers = papers.rename(columns={"deviation": "paper deviation", "note": "reader"})
+    answers = runs[(runs["metric"] != RECALL) & runs["dataset"].isin(papers["dataset"])]
+    reading = answers["system"].isin([s.name for s in all_systems().values() if s.reads])
+    answers = answers.assign(metric="f1", reader=answers["reader"].where(reading))
+    ours = summarise(answers, keys)[[*keys, "mean", "deviation", "n"]]
+    ours = ours.rename(columns={"mean": "ours", "deviation": "ours deviation"})
+    table = beside(papers, ours, keys).round(1)
+    table = table.assign(difference=table["ours"] - table["paper"])
+    columns = ["model", "paper", "paper deviation", "ours", "ours deviation", "difference", "n"]
+    return _tidy(table[[*keys, *columns]], runs)
+
+
+def _tidy(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """The rows in the order of our data sets, with one decimal."""
+    return in_order(table, "dataset", runs["dataset"]).round(1).astype({"n": "Int64"})
+
+
+def _datasets(source: str, runs: Runs, *systems: str) -> list[str]:
+    """The data sets of a table of the paper on which these systems were run."""
+    datasets = read_reported("searchain", source=source)["dataset"].unique()
+    return [dataset for dataset in datasets if all((dataset, name) in runs for name in systems)]
+
+
+def _systems(source: str, runs: Runs, dataset: str) -> list[str]:
+    """Our names of the systems of a table of the paper that were run on a data set."""
+    names = read_reported("searchain", source=source)["name"].unique()
+    return [name for name in names if (dataset, name) in runs]
+
+
+@declare("Table 1")
+def table_1(table: pd.DataFrame) -> Iterator[dict]:
+    """Every system on every data set; `table`: from head_to_head.compare_all."""
+    yield from of_first_measure(table).rename(columns={"mean": "ours"}).to_dict("records")
+
+
+@declare("Table 2")
+def table_2(runs: Runs) -> Iterator[dict]:
+    """Where the knowledge of SearChain's nodes comes from."""
+    for dataset in _datasets("Table 2", runs, WHOLE):
+        run = runs[dataset, WHOLE]
+        yield from rows_of(dataset, WHOLE, len(run), **measures.knowledge_sources(run))
+
+
+@declare("Table 3(a)", "Table 3(b)")
+def table_3(runs: Runs) -> Iterator[dict]:
+    """What retrieval gains where it gives feedback (a), and how often it misleads (b)."""
+    for dataset in _datasets("Table 3(a)", runs, WHOLE, WITHOUT, KNEW):
+        whole, knew = runs[dataset, WHOLE], runs[dataset, KNEW]
+        effect = measures.positive_effect(runs[dataset, WITHOUT], whole)
+        yield from rows_of(dataset, WITHOUT, len(whole), cover_em=effect["without_ir"])
+        for system, mean in ((WITHOUT, "without_ir"), (WHOLE, "with_ir")):
+            helped = {"cover_em_where_ir_helps": effect[f"{mean}_where_ir_helps"]}
+            yield from rows_of(dataset, system, len(whole), **helped)
+        for system in _systems("Table 3(b)", runs, dataset):
+            share = measures.misled_by_ir(knew, runs[dataset, system])
+            yield from rows_of(dataset, system, int(knew["right"].sum()), misled_by_ir=share)
+
+
+@declare("Table 4")
+def table_4(runs: Runs) -> Iterator[dict]:
+    """Reasoning steps by number of hops, and accuracy, without retrieval on MuSiQue."""
+    for system in _systems("Table 4", runs, "musique"):
+        run = runs["musique", system]
+        for hops, steps in measures.count_steps(run).groupby(measures.hops_of(run)):
+            name = f"musique_{hops:.0f}hop"
+            yield from rows_of(name, system, len(steps), reasoning_steps=steps.mean())
+        yield from rows_of("musique", system, len(run), accuracy=100 * run["score"].mean())
+
+
+@declare("Table 5")
+def table_5(runs: Runs, p: Parameters) -> Iterator[dict]:
+    """References: how many items of knowledge are marked (SKC), and, where the facts are known, the
+    share of marks in the right place (AMP) by a judge that knows them, on the data sets of Table 2
+    (ours).
+    """
+    datasets = _datasets("Table 2", runs, WHOLE)
+    marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
+    skc = measures.references_marked(marked)
+    yield from rows_of("unspecified", WHOLE, len(marked), skc=skc)
+    facts = {dataset: find_facts(p, dataset) for dataset in datasets}
+    if all(facts.values()):
+        p = p.change(datasets=datasets, judged=len(marked))
+        items = [item for item in read_references(p, EXPERIMENT) if item.system == WHOLE]
+        judged = {
+            (item.id, n): judge_reference(item, n, facts[item.dataset])
+            for item in items
+            for n in range(item.facts)
+        }
+        amp = accuracy_of_marks(items, {"judge": judged})
+        share = (amp["AMP"] * amp["marks"]).sum() / max(1, amp["marks"].sum())
+        yield from rows_of("unspecified", WHOLE, int(amp["marks"].sum()), amp=share)
+
+
+@declare("Table 6")
+def table_6(p: Parameters, table: pd.DataFrame, datasets: Sequence[str]) -> Iterator[dict]:
+    """Words, rounds of retrieval and seconds per question, and the mean of Table 1. Words and
+    rounds are means over `datasets`, from replayed runs; seconds are from bench/systems.py.
+    """
+    folders, means = find_test_runs(p, EXPERIMENT), average(table).set_index("system")
+    names = read_reported("searchain", source="Table 6")["name"].unique()
+    for system in (name for name in names if name in means.index):
+        words = [measures.efficiency(replay(folders[dataset, system])) for dataset in datasets]
+        words = pd.DataFrame(words).mean()[["words_in", "words_out", "rounds"]]
+        yield from rows_of("unspecified", system, **words, seconds=means.at[system, "seconds"])
+        yield from rows_of("all", system, average=means.at[system, "mean"])
+
+
+@declare("Table 7")
+def table_7(whole: pd.DataFrame, parts: pd.DataFrame, parts_of: Mapping) -> Iterator[dict]:
+    """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right.
+    `whole`, `parts`: its results on questions and parts; `parts_of`: the parts' ids (`part_ids`).
+    """
+    known = [id for id in whole.index if parts["right"][list(parts_of[id])].all()]
+    for hops, scores in whole["score"][known].groupby([len(parts_of[id]) for id in known]):
+        accuracy = {"accuracy_where_parts_known": scores.mean()}
+        yield from rows_of(f"musique_{hops}hop", "LLM", len(scores), **accuracy)
+
+
+@declare("Table 8")
+def table_8(runs: Runs, p: Parameters) -> Iterator[dict]:
+    """How retrieval helps and harms a model that knows the answer or does not: how often the best
+    passage has a gold answer (ours: the paper does not say how it judges that), and the accuracy
+    with retrieval. Only HotpotQA is also in the paper's table.
+    """
+    for dataset in p.datasets:
+        scores = find_dataset(dataset).scores
+        named = COVER_EM in scores and "accuracy" not in scores  # an answer that pages can hold
+        if named and {(dataset, KNEW), (dataset, WITH_IR)} <= set(runs):
+            right, right_with_ir = (runs[dataset, name]["right"] for name in (KNEW, WITH_IR))
+            best = _judge_best_passages(p, dataset)
+            for side, ids in (("right", right.index[right]), ("wrong", right.index[~right])):
+                top, accuracy, n = f"top1_where_llm_{side}", f"accuracy_where_llm_{side}", len(ids)
+                alone, with_ir = 100.0 * (side == "right"), 100 * right_with_ir[ids].mean()
+                yield from rows_of(dataset, "retriever", n, **{top: 100 * best[ids].mean()})
+                yield from rows_of(dataset, "LLM", n, **{accuracy: alone})
+                yield from rows_of(dataset, "LLM w/ IR", n, **{accuracy: with_ir})
+
+
+def _judge_best_passages(p: Parameters, dataset: str) -> pd.Series:
+    """Whether the best passage for each question contains one of its answers, by question id."""
+    _, test, retriever = open_dataset(p, dataset)
+    folder, right = find_test_runs(p, EXPERIMENT)[dataset, WITH_IR], {}
+    best = {line["id"]: line["paragraphs"][:1] for line in read_jsonl(folder / "predictions.jsonl")}
+    for question in test:
+        text = "".join(retriever.corpus.find(id).text for id in best[question.id])
+        right[question.id] = cover_em(text, question.answers) == 1
+    return pd.Series(right)
+
+
+@declare("Table 9")
+def table_9(second: pd.DataFrame) -> Iterator[dict]:
+    """SearChain and DSP with another model; `second`: their runs, may be empty."""
+    groups = second.groupby(["dataset", "system"], sort=False) if len(second) else ()
+    for (dataset, system), run in groups:
+        metric = measures_of(dataset)[0]
+        yield from rows_of(dataset, system, len(run), **{metric: 100 * run[metric].mean()})
+
+
+@declare("Table 10")
+def table_10(runs: Mapping[float, Sequence[pd.DataFrame]]) -> Iterator[dict]:
+    """SearChain on ELI5 by ROUGE threshold; `runs`: by threshold, empty if ELI5 was not run."""
+    for alpha, run in ((alpha, run) for alpha, tables in runs.items() for run in tables):
+        system, rouge_l = f"{WHOLE} (alpha {alpha:.2f})", 100 * run["rouge_l"].mean()
+        yield from rows_of("eli5", system, len(run), rouge_l=rouge_l)
+
+
+@declare("Table 11")
+def table_11(benches: Sequence[Bench], systems: Sequence[System]) -> Iterator[dict]:
+    """How many examples prompts show: those of the stage that shows most."""
+    for bench, system in product(benches, systems):
+        prompts = [bench.prompt(stage, system=system) for stage in system.stages]
+        most = max((len(prompt.demonstrations) for prompt in prompts), default=0)
+        yield from rows_of(bench.dataset, system.name, demonstrations=most)
