@@ -12,6 +12,7 @@ from ircotlib.files.paths import REPORTED_CASES
 from ircotlib.parameters import Parameters
 from ircotlib.results.factuality import chain_of
 from ircotlib.results.markdown import as_markdown
+from ircotlib.results.reported import beside
 from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import read_about
@@ -126,7 +127,7 @@ def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFra
             rows += [_row(by_system.loc[name], gold, corpus) for name in COMPARED]
     papers = pd.read_csv(REPORTED_CASES).query("source == @source").drop(columns="source")
     table = pd.DataFrame(rows, columns=COLUMNS[:-2]).astype({"dataset": object, "system": object})
-    return table.merge(papers, on=["dataset", "system"], how="left").reindex(columns=COLUMNS)
+    return beside(table, papers, ["dataset", "system"]).reindex(columns=COLUMNS)
 
 
 def _row(row: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:

@@ -16,7 +16,7 @@ from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import all_datasets
 from ircotlib.parameters import Parameters
 from ircotlib.results.claims import compare
-from ircotlib.results.reported import read_reported
+from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import find_runs
 from ircotlib.results.statistics import summarise
 from ircotlib.retrieval.corpus import Corpus
@@ -152,9 +152,8 @@ def count_errors(
     ours = pd.concat([table for table in tables if len(table)] or tables)
     names = {"factual_error": SHARE, "factual_error_reduction": REDUCTION}
     papers = pd.concat([read_reported(metric=name).assign(metric=names[name]) for name in names])
-    keys = ["dataset", "system", "metric"]
-    papers = papers[[*keys, "value"]].rename(columns={"value": "reported"})
-    table = ours.drop(columns="reported", errors="ignore").merge(papers, on=keys, how="left")
+    papers = papers.rename(columns={"value": "reported"})[[*KEYS, "name", "reported"]]
+    table = beside(ours.drop(columns="reported", errors="ignore"), papers)
     return table.reindex(columns=COLUMNS).astype({"n": int})
 
 
