@@ -1,5 +1,8 @@
 """Plays replies to the programs of systems, and writes their prompts."""
 
+import json
+
+from ircotlib.data import Paragraph, Question
 from ircotlib.files.paths import PROMPTS
 from ircotlib.program import Sampled
 from ircotlib.prompting.prompt import Prompt, read_template
@@ -37,3 +40,15 @@ def drawn(*texts, scores=None):
     """The reply to a Sample."""
     scores = [None] * len(texts) if scores is None else scores
     return tuple(Sampled(*pair) for pair in zip(texts, scores, strict=True))
+
+
+def count_words(text):
+    """How many words a text has, in place of a model's tokens."""
+    return len(text.split())
+
+
+def real_question(path, number):
+    """A question of a file of HotpotQA or 2WikiMultihopQA, and the paragraphs of its context."""
+    row = json.loads(path.read_text(encoding="utf-8"))[number]
+    context = [Paragraph(f"p{i}", title, "".join(s)) for i, (title, s) in enumerate(row["context"])]
+    return Question("q", row["question"], (row["answer"],), (), path.parent.name), context

@@ -12,7 +12,7 @@ from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems.react import react, react_cot_sc
 from ircotlib.systems.react.actions import read_action
-from ircotlib.systems.react.pages import Page, search
+from ircotlib.systems.react.pages import OpenPage, search_page
 
 QUESTION = Question("q", "Where was the maker of Jaws born?", ("Cincinnati",), (), "test")
 JAWS = Paragraph("j", "Jaws (film)", "Jaws is a film. Steven Spielberg directed it.")
@@ -139,12 +139,12 @@ def test_actions_are_read_whole(action, read):
 
 
 def test_another_text_is_looked_up_from_the_first_sentence_again():
-    page = Page((STEVEN,))
+    page = OpenPage((STEVEN,))
     assert page.look_up("film").startswith("(Result 1 / 6) One film is Duel.")
     assert page.look_up("film").startswith("(Result 2 / 6) One film is Hook.")
     assert page.look_up("born").startswith("(Result 1 / 1)")
     assert page.look_up("film").startswith("(Result 1 / 6)")
-    assert Page(()).look_up("film") == "No more results."
+    assert OpenPage(()).look_up("film") == "No more results."
 
 
 def test_where_react_finishes_no_chain_is_drawn():
@@ -205,7 +205,7 @@ def test_pages_of_a_real_index(tmp_path):
     corpus = write_corpus(tmp_path / "corpus", [other, JAWS, STEVEN])
     retriever, observed = open_index(corpus, tmp_path / "index"), {}
     for entity in ("jaws (FILM)", "Jaws"):
-        program, reply = search(entity, by_title=True), None
+        program, reply = search_page(entity, by_title=True), None
         try:
             while True:
                 reply = retriever.decode(ask_one(retriever, program.send(reply)))

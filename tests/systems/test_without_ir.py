@@ -12,10 +12,10 @@ from playing import play
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.files.paths import PROMPTS
 from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve, Sample, Sampled
-from ircotlib.prompting.prompt import Prompt, read_template
+from ircotlib.prompting.prompt import Prompt, read_template, render
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.systems.auto_cot import auto_cot, write_example
-from ircotlib.systems.cot import cot, cot_sc, read_chain
+from ircotlib.systems.cot import cot, cot_sc, read_answer
 from ircotlib.systems.direct import NEXT, direct_prompting
 from ircotlib.systems.least_to_most import least_to_most
 from ircotlib.systems.plan_and_solve import plan_and_solve, plan_and_solve_with_ir
@@ -68,7 +68,7 @@ def test_cot_takes_the_answer_of_its_chain():
 
 @pytest.mark.parametrize("chain", ["Norway has a capital.", "", "So the answer is: "])
 def test_a_chain_without_an_answer_is_the_answer_and_a_fault(chain):
-    found = read_chain(chain)
+    found = read_answer(chain)
     assert (found.answer, found.fault) == (chain, "no answer in the chain")
 
 
@@ -497,7 +497,7 @@ def replies_of(system, stage, family):
     for block in own(system, stage, family):
         asked = {"Question": "Question: "}.get(template.wording.split(":")[0], "Q: ")
         question = block.partition(asked)[2].partition("\n")[0]
-        example = template.render((), template.ask(question)).removeprefix("Q: ")
+        example = render((), template.ask(question), "", template).removeprefix("Q: ")
         assert example in block, (example, block)
         yield question, block.partition(example)[2].strip()
 
@@ -513,7 +513,7 @@ def test_demonstrations_are_in_the_format_that_the_systems_read(family):
     assert list(asked) == list(answers) and all(map(list_items, asked.values()))
     for stage in ("cot/cot", "plan_and_solve/solve"):
         for question, chain in replies_of(*stage.split("/"), family):
-            found = read_chain(chain)
+            found = read_answer(chain)
             assert (found.answer, found.fault) == (answers[question], ""), question
     for question, text in replies_of("self_ask", "ask", family):
         found = read_asking(text)
