@@ -58,7 +58,7 @@ def demonstrate(
     sampling: Sampling,
 ) -> Program:
     """Annotate up to so many of the pairs, by searching and predicting with the others as examples;
-    return all as Examples (DSP §2.2).
+    return all as Examples (DSP §2).
     """
     greedy, attempts = sampling._replace(**GREEDY), []
     for asked, gold in pairs:
@@ -74,7 +74,7 @@ def demonstrate(
 
 def search(question: Question, examples: Examples, prompts: Prompts, sampling: Sampling) -> Program:
     """Retrieve in hops, each with sampled queries; return an Attempt whose last stage is shown the
-    paragraphs of the last hop, and has written nothing yet (DSP §2.3).
+    paragraphs of the last hop, and has written nothing yet (DSP §2).
     """
     context, summary, hops = (), "", []
     for hop in range(sampling.hops):
@@ -95,7 +95,7 @@ def predict(
     prompts: Prompts,
     sampling: Sampling,
 ) -> Program:
-    """Let sampled answers vote; return the attempt with the answer and its rationale (DSP §2.4)."""
+    """Let sampled answers vote; return the attempt with the answer and its rationale (DSP §2)."""
     _, hops, last = searched
     fields = {"examples": examples.show(None, ANSWER)}
     fields |= {"summary": f"Summary: {last.summary}\n" if last.summary else ""}

@@ -4,7 +4,8 @@ nodes (SearChain §3, Algorithm 1).
 
 from functools import partial
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Node, Paragraph, Prediction, Question
+from ircotlib.metrics import rouge_l
 from ircotlib.program import Generate, Program
 from ircotlib.systems import TWO, Prompts, searchain_system
 from ircotlib.systems.searchain.chain import conclude, read_chain, read_released_chain, read_tracing
@@ -13,12 +14,11 @@ from ircotlib.systems.searchain.tree import (
     COMPLETION,
     VERIFICATION,
     ask_to_trace,
+    contains,
     converse,
     give_feedback,
-    has_extracted,
     link,
     needed_feedback,
-    overlaps,
 )
 
 END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
@@ -47,9 +47,12 @@ def searchain(
     lines, an empty span agrees with every answer, and nothing is traced.
     """
     read = read_released_chain if released else read_chain
-    agrees = (
-        partial(overlaps, least=overlap) if long_form else partial(has_extracted, empty=released)
-    )
+
+    def agrees(node: Node, passage: Paragraph) -> bool:
+        if long_form:  # the paper does not say which ROUGE
+            return rouge_l(node.answer, [passage.text]) > overlap
+        return contains(node.answer, node.found, empty=released)
+
     kinds = [VERIFICATION] * verify + [COMPLETION] * complete
     check = partial(needed_feedback, confidence=confidence, agrees=agrees, kinds=kinds)
     tree, passages, messages, chains = [], {}, [], []
@@ -70,11 +73,7 @@ def searchain(
 
 
 def searchain_without_ir(
-    question: Question,
-    *,
-    prompts: Prompts,
-    long_form: bool = False,
-    max_tokens: int = 512,
+    question: Question, *, prompts: Prompts, long_form: bool = False, max_tokens: int = 512
 ) -> Program:
     """Write one chain with all its answers; take its final content (SearChain §4.2, Figure 11)."""
     text = yield Generate(prompts["without_ir"](question), END, max_tokens)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from ircotlib.data import Node, Paragraph, Question
-from ircotlib.metrics import rouge_l
 from ircotlib.prompting.prompt import render_paragraph
 from ircotlib.systems import Prompts
 from ircotlib.text import normalise_answer
@@ -33,18 +32,6 @@ def needed_feedback(
         return ""
     doubted = node.confidence > confidence and not agrees(node, passage)
     return kind if node.unsolved or doubted else ""
-
-
-def overlaps(node: Node, passage: Paragraph, least: float) -> bool:
-    """Whether the ROUGE-L of a long-form answer and its passage is above `least` (SearChain §3.3;
-    the paper does not say which ROUGE).
-    """
-    return rouge_l(node.answer, [passage.text]) > least
-
-
-def has_extracted(node: Node, passage: Paragraph, empty: bool) -> bool:
-    """Whether a node's answer contains what was extracted from its passage (SearChain §3.3)."""
-    return contains(node.answer, node.found, empty=empty)
 
 
 def contains(answer: str, span: str, *, empty: bool = False) -> bool:
