@@ -1,7 +1,5 @@
 """DecomP, played by hand."""
 
-import inspect
-
 import pytest
 from playing import own_demonstrations, play, writers
 
@@ -87,34 +85,10 @@ def test_lines_that_are_no_calls(line):
     assert read_call(line) == ("", "", [])
 
 
-def test_a_prompt_as_it_is_shown():
-    shown = own_demonstrations("decomp", "decompose", "multihop")[1:2]
-    prompt = writers("decomp", "decompose", demonstrations=shown)["decompose"]
-    assert prompt(QUESTION, thoughts=("QS:",)) == (
-        "QC: Which novel was published first, Moby-Dick or Great Expectations?\n"
-        "QS: (select) [retrieve_odqa] When was Moby-Dick published?\n"
-        'A: {"titles": ["Moby-Dick"], "answer": ["1851"]}\n'
-        "QS: (select) [retrieve_odqa] When was Great Expectations published?\n"
-        'A: {"titles": ["Great Expectations"], "answer": ["1861"]}\n'
-        'QS: (select) [multihop_titleqa] Titles: ["Moby-Dick", "Great Expectations"].'
-        " Question: Which novel was published first, Moby-Dick or Great Expectations?\n"
-        'A: ["Moby-Dick"]\nQS: [EOQ]\n\n\nQC: What is Grieg\'s capital?\nQS:'
-    )
-
-
-@pytest.mark.parametrize("stage", ["decompose", "singlehop", "multihop"])
-def test_fifteen_examples_as_in_the_release(stage):
-    assert len(own_demonstrations("decomp", stage, "multihop")) == 15
-
-
 def test_every_call_of_an_example_is_read():
     lines = "\n".join(own_demonstrations("decomp", "decompose", "multihop")).splitlines()
     calls = [line.removeprefix("QS: ") for line in lines if line.startswith("QS: (")]
     assert len(calls) == 45 and all(read_call(call)[0] for call in calls)
-
-
-def test_the_constants_are_the_programs():
-    assert inspect.signature(decomp).parameters["max_calls"].default == 8
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """ToolFormer, played by hand."""
 
-import inspect
-
 from playing import own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve
-from ircotlib.systems.toolformer import toolformer
+from ircotlib.systems.toolformer import CALL, toolformer
+from ircotlib.text import answer_from_chain
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("toolformer", "write")
@@ -51,19 +50,7 @@ def test_a_text_without_a_call_or_an_answer():
     assert (found.answer, found.fault) == ("So it is.", 'no "The answer is"')
 
 
-def test_a_prompt_as_it_is_shown():
-    shown = own_demonstrations("toolformer", "write", "slotfilling")[1:2]
-    prompt = writers("toolformer", "write", demonstrations=shown)["write"]
-    assert prompt(QUESTION) == (
-        "Q: What is the place of death of Nelson Mandela?\n"
-        "A: [WikiSearch(Where did Nelson Mandela die?)→ Nelson Mandela was the president of South"
-        " Africa from 1994 to 1999. He died in Johannesburg in 2013.] Nelson Mandela was a"
-        " president of South Africa. Nelson Mandela died in Johannesburg."
-        " The answer is Johannesburg.\n\n\nQ: What is Grieg's capital?\nA:"
-    )
-
-
-def test_as_many_examples_as_in_table_11_and_one_call():
-    counts = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
-    assert {f: len(own_demonstrations("toolformer", "write", f)) for f in counts} == counts
-    assert inspect.signature(toolformer).parameters["max_calls"].default == 1
+def test_every_call_of_an_example_is_read():
+    for family in ("multihop", "strategyqa", "slotfilling", "fever", "eli5"):
+        for example in own_demonstrations("toolformer", "write", family):
+            assert CALL.search(example.partition("→")[0]) and answer_from_chain(example)

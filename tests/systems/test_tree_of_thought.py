@@ -1,9 +1,6 @@
 """Tree-of-Thought w/ IR, played by hand."""
 
-import inspect
-
-import pytest
-from playing import drawn, own_demonstrations, play, writers
+from playing import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Retrieve, Sample
@@ -82,32 +79,6 @@ def test_nothing_proposed():
     assert (found.answer, found.fault) == ("", "no thought proposed")
 
 
-@pytest.mark.parametrize(
-    ("text", "number"), [("the best choice is 12", "12"), ("The best choice is: Choice 3.", "3")]
-)
-def test_votes_are_read_whole(text, number):
-    assert BEST.search(text)[1] == number
-
-
-def test_a_prompt_as_it_is_shown():
-    shown = own_demonstrations("tree_of_thought", "propose", "slotfilling")[3:]
-    prompt = writers("tree_of_thought", "propose", demonstrations=shown)["propose"]
-    assert prompt(QUESTION, (OSLO,), ("Thought 1:",)) == (
-        "Wikipedia Title: Toyota Corolla\nThe Corolla is a car made by the Japanese company Toyota"
-        " since 1966.\n\nQuestion: What is the manufacturer of Corolla?\n"
-        "Thought 1: The Corolla is a car.\n"
-        "Thought 2: The Corolla is made by Toyota.\nThought 3: The answer is Toyota.\n\n\n"
-        f"{MORE}{ASK}\nThought 1:"
-    )
-
-
-def test_as_many_examples_as_in_table_11():
-    counts = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
-    found = {family: own_demonstrations("tree_of_thought", "propose", family) for family in counts}
-    assert {family: len(blocks) for family, blocks in found.items()} == counts
-
-
-def test_the_constants_are_the_papers():
-    defaults = inspect.signature(tree_of_thought).parameters
-    names = ("n", "votes", "b", "temperature")
-    assert [defaults[name].default for name in names] == [5, 5, 1, 0.7]
+def test_votes_are_read_whole():
+    assert BEST.search("the best choice is 12")[1] == "12"
+    assert BEST.search("The best choice is: Choice 3.")[1] == "3"
