@@ -81,30 +81,6 @@ def test_released_files_hold_what_their_names_say(shared):
             assert fewest >= 1 + int(path.stem[len("gold_with_")]), path
 
 
-def test_first_and_last_demonstration(shared):
-    name = "gold_with_1_distractors_context_direct_qa_flan_t5.txt"
-    demonstrations = read_demonstrations(shared / "ircot_prompts/2wikimultihopqa" / name)
-    first, last = demonstrations[0], demonstrations[-1]
-    assert (first.id, first.answer) == ("35bf3490096d11ebbdafac1f6bf848b6", "no")
-    asked = "Are both Kurram Garhi and Trojkrsti located in the same country?"
-    assert first.question == asked
-    assert {"Kurram Garhi", "Trojkrsti"} < {p.title for p in first.paragraphs}
-    assert len({p.id for d in demonstrations for p in d.paragraphs}) == 70
-    assert last.question == "Which film came out first, The Night Of Tricks or The Genealogy?"
-    assert last.answer == "The Night Of Tricks"
-
-
-def test_titles_file_of_iirc_keeps_its_question_form(shared):
-    path = shared / "ircot_prompts/iirc/no_context_open_llm_retrieval_codex.txt"
-    demonstrations = read_demonstrations(path)
-    assert demonstrations[0].question == (
-        "The question is: 'When was the town Scott was born in founded?'. "
-        "Generate titles of 1 Wikipedia pages that have relevant information to answer this "
-        "question."
-    )
-    assert demonstrations[0].answer == '["Cooksville, Illinois"]'
-
-
 def test_the_20_of_hotpotqa_are_those_of_listing_1(shared):
     paper = (shared.parent / "papers/ircot.txt").read_text(encoding="utf-8")
     listing = paper.split("\nListing 1: Chain-of-Thought annotations")[1].split("\nListing 2:")[0]

@@ -34,7 +34,7 @@ def test_it_demonstrates_searches_twice_and_predicts():
     hops += ["Ann", (ANN,), (ANN, NAIROBI)]
     last = [drawn("G.\nAnswer: Bo", "H.\nAnswer: Ann.", "I.\nAnswer: ann")]
     program = dsp(QUESTION, prompts=PROMPTS, annotated=1, queries=2, n=3, k=2)
-    requests, found = play(program, failed + done + hops + last)
+    requests, result = play(program, failed + done + hops + last)
 
     plain = f"{NILES}Answer: Sea\n\n\n"
     assert requests[:5] == [
@@ -70,17 +70,17 @@ def test_it_demonstrates_searches_twice_and_predicts():
     ann = "Wikipedia Title: Ann\nAnn leads Nairobi.\n\n"
     end = f"{OUTRO}{three}{ann}{nairobi}Summary: F is long.\n{ASKED}{STEPS}"
     assert requests[18:] == [Sample(end, 3, 0.7, END, 200)]
-    assert (found.answer, found.reading, found.fault) == ("Ann.", "H.\nAnswer: Ann.", "")
-    assert found.paragraphs == (NAIROBI, NILE, ANN)
-    assert found.thoughts == ("E.\nSearch Query: capital", "F is long.\nSearch Query: Ann")
+    assert (result.answer, result.reading, result.fault) == ("Ann.", "H.\nAnswer: Ann.", "")
+    assert result.paragraphs == (NAIROBI, NILE, ANN)
+    assert result.thoughts == ("E.\nSearch Query: capital", "F is long.\nSearch Query: Ann")
 
 
 def test_without_examples_and_without_an_answer():
     prompts = writers("dsp", "demonstrate", "search", "predict")
     replies = [drawn("", ""), "", (), (), drawn("Hm."), ""]
-    requests, found = play(dsp(QUESTION, prompts=prompts, hops=1, queries=2), replies)
+    requests, result = play(dsp(QUESTION, prompts=prompts, hops=1, queries=2), replies)
     assert requests[-1] == Generate(f"{OUTRO}{ASKED}{STEPS} Hm.\nAnswer:", LINE, 200)
-    assert (found.answer, found.paragraphs, found.fault) == ("", (), "no answer")
+    assert (result.answer, result.paragraphs, result.fault) == ("", (), "no answer")
 
 
 def test_the_question_asked_is_no_example():

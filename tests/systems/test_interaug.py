@@ -25,14 +25,14 @@ def answer(text, score=None):
 
 def test_each_paragraph_is_read_alone_and_the_most_probable_answer_wins():
     replies = [(LONG, OSLO, LUND), answer("Rome", -0.5), answer("Norway", -0.1), answer("", 0.0)]
-    requests, found = play(interaug(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(interaug(QUESTION, prompts=PROMPTS), replies)
     assert requests == [
         Retrieve(QUESTION.text, 50),
         reading(LONG.text.removesuffix(" This is sentence seven.")),
         reading("Oslo is in Norway."),
         reading("Lund is in Sweden."),
     ]
-    assert (found.answer, found.paragraphs, found.fault) == ("Norway", (LONG, OSLO, LUND), "")
+    assert (result.answer, result.paragraphs, result.fault) == ("Norway", (LONG, OSLO, LUND), "")
 
 
 def test_without_scores_the_majority():
@@ -41,6 +41,6 @@ def test_without_scores_the_majority():
 
 
 def test_nothing_found():
-    requests, found = play(interaug(QUESTION, prompts=PROMPTS, k=2), [()])
+    requests, result = play(interaug(QUESTION, prompts=PROMPTS, k=2), [()])
     assert requests == [Retrieve(QUESTION.text, 2)]
-    assert (found.answer, found.fault) == ("", "no answer from any paragraph")
+    assert (result.answer, result.fault) == ("", "no answer from any paragraph")

@@ -58,7 +58,7 @@ REPLIES = [
 
 
 def test_it_searches_looks_up_and_finishes():
-    requests, found = play(react(QUESTION, prompts=PROMPTS), REPLIES)
+    requests, result = play(react(QUESTION, prompts=PROMPTS), REPLIES)
     assert requests == [
         thinking(step=1),
         NearestTitle("Jaws", 5),
@@ -72,44 +72,44 @@ def test_it_searches_looks_up_and_finishes():
         thinking(*LINES[:12], step=5),
         thinking(*LINES[:15], step=6),
     ]
-    assert found.thoughts == tuple(LINES)
-    assert (found.answer, found.reading) == ("Cincinnati", LINES[-1])
-    assert (found.paragraphs, found.fault) == ((JAWS, STEVEN), "")
+    assert result.thoughts == tuple(LINES)
+    assert (result.answer, result.reading) == ("Cincinnati", LINES[-1])
+    assert (result.paragraphs, result.fault) == ((JAWS, STEVEN), "")
 
 
 def test_a_thought_without_its_action_is_asked_for_the_action():
     replies = ["I know it.\nAction: Finish", "Finish[Ohio]"]
-    requests, found = play(react(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(react(QUESTION, prompts=PROMPTS), replies)
     after = asked("Thought 1: I know it.", step=1, marker="Action")
     assert requests == [thinking(step=1), Generate(after, LINE, 100)]
-    assert (found.answer, found.fault) == ("Ohio", "")
+    assert (result.answer, result.fault) == ("Ohio", "")
 
 
 def test_invalid_actions_are_observed_and_seven_actions_are_the_most():
     """ReAct §3.2."""
     replies = [f"Hm.\nAction {step}: Think[more]" for step in range(1, 8)]
-    requests, found = play(react(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(react(QUESTION, prompts=PROMPTS), replies)
     assert len(requests) == 7
-    assert found.thoughts[:2] == ("Thought 1: Hm.", "Action 1: Think[more]")
-    assert found.thoughts[2] == "Observation 1: Invalid action: Think[more]"
-    assert requests[1] == thinking(*found.thoughts[:3], step=2)
-    assert (found.answer, found.fault) == ("", "no Finish in 7 actions")
+    assert result.thoughts[:2] == ("Thought 1: Hm.", "Action 1: Think[more]")
+    assert result.thoughts[2] == "Observation 1: Invalid action: Think[more]"
+    assert requests[1] == thinking(*result.thoughts[:3], step=2)
+    assert (result.answer, result.fault) == ("", "no Finish in 7 actions")
     short = play(react(QUESTION, prompts=PROMPTS, max_actions=5), replies[:5])[1]
     assert short.fault == "no Finish in 5 actions"
 
 
 def test_an_empty_finish_is_a_fault():
-    _, found = play(react(QUESTION, prompts=PROMPTS), ["So.\nAction 1: Finish[]"])
-    assert (found.answer, found.fault) == ("", "Finish without an answer")
+    _, result = play(react(QUESTION, prompts=PROMPTS), ["So.\nAction 1: Finish[]"])
+    assert (result.answer, result.fault) == ("", "Finish without an answer")
 
 
 def test_a_search_of_the_corpus_instead_of_titles():
     replies = ["A.\nAction 1: Search[shark]", (JAWS,), "B.\nAction 2: Search[]", ()]
     program = react(QUESTION, prompts=PROMPTS, by_title=False, max_actions=2)
-    requests, found = play(program, replies)
+    requests, result = play(program, replies)
     assert requests[1::2] == [Retrieve("shark", 1, None), Retrieve("", 1, None)]
-    assert found.thoughts[2] == "Observation 1: Jaws is a film. Steven Spielberg directed it."
-    assert found.thoughts[5] == "Observation 2: Could not find . Similar: []."
+    assert result.thoughts[2] == "Observation 1: Jaws is a film. Steven Spielberg directed it."
+    assert result.thoughts[5] == "Observation 2: Could not find . Similar: []."
 
 
 def test_actions_are_read_whole():
@@ -128,8 +128,8 @@ def test_another_text_is_looked_up_from_the_first_sentence_again():
 
 
 def test_where_react_finishes_no_chain_is_drawn():
-    requests, found = play(react_cot_sc(QUESTION, prompts=PROMPTS), REPLIES)
-    assert len(requests) == len(REPLIES) and found.answer == "Cincinnati"
+    requests, result = play(react_cot_sc(QUESTION, prompts=PROMPTS), REPLIES)
+    assert len(requests) == len(REPLIES) and result.answer == "Cincinnati"
 
 
 def test_where_it_does_not_finish_21_chains_vote():
@@ -137,13 +137,13 @@ def test_where_it_does_not_finish_21_chains_vote():
     acts = ["A.\nAction 1: Search[Jaws (film)]", ("Jaws (film)",), (JAWS,)]
     chains = drawn("He is. The answer is Ohio.", *["So. The answer is Cincinnati."] * 2)
     program = react_cot_sc(QUESTION, prompts=PROMPTS, max_actions=1)
-    requests, found = play(program, [*acts, chains])
+    requests, result = play(program, [*acts, chains])
     sampled = requests[-1]
     assert isinstance(sampled, Sample) and (sampled.n, sampled.temperature) == (21, 0.7)
     assert sampled.prompt == "Q: Where was the maker of Jaws born?\nA:"
-    assert (found.answer, found.paragraphs, found.fault) == ("Cincinnati", (JAWS,), "")
-    assert found.thoughts[:2] == ("Thought 1: A.", "Action 1: Search[Jaws (film)]")
-    assert found.thoughts[-1].endswith("The answer is Cincinnati.")
+    assert (result.answer, result.paragraphs, result.fault) == ("Cincinnati", (JAWS,), "")
+    assert result.thoughts[:2] == ("Thought 1: A.", "Action 1: Search[Jaws (film)]")
+    assert result.thoughts[-1].endswith("The answer is Cincinnati.")
 
 
 def test_every_action_of_an_example_is_read_and_the_last_one_finishes():

@@ -18,36 +18,36 @@ CALLED = "He is from [WikiSearch(Grieg (composer))→ Grieg was [in 1843] born i
 
 def test_a_call_is_answered_and_the_text_goes_on():
     replies = ["He is from [WikiSearch(Grieg (composer))", (GRIEG,), "Norway. The answer is Oslo."]
-    requests, found = play(toolformer(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(toolformer(QUESTION, prompts=PROMPTS), replies)
     assert requests == [
         Generate(ASK, STOP, 200),
         Retrieve("Grieg (composer)", 1),
         Generate(f"{ASK} {CALLED}", LINE, 200),
     ]
-    assert (found.answer, found.paragraphs, found.fault) == ("Oslo", (GRIEG,), "")
-    assert found.reading == f"{CALLED} Norway. The answer is Oslo."
+    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG,), "")
+    assert result.reading == f"{CALLED} Norway. The answer is Oslo."
 
 
 def test_two_calls_where_two_are_allowed():
     replies = ["He is from [WikiSearch(Grieg (composer))", (GRIEG,), "Norway. [WikiSearch(Norway)"]
     replies += [(OSLO,), "Oslo. [WikiSearch(more)→ no] The answer is: Oslo."]
-    requests, found = play(toolformer(QUESTION, prompts=PROMPTS, max_calls=2), replies)
+    requests, result = play(toolformer(QUESTION, prompts=PROMPTS, max_calls=2), replies)
     assert requests[2] == Generate(f"{ASK} {CALLED}", STOP, 200)
     again = f"{ASK} {CALLED} Norway. [WikiSearch(Norway)→ Oslo is Norway's capital.]"
     assert requests[3:] == [Retrieve("Norway", 1), Generate(again, LINE, 200)]
-    assert (found.answer, found.paragraphs, found.fault) == ("Oslo", (GRIEG, OSLO), "")
+    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
 
 
 def test_a_text_without_a_call_or_an_answer():
-    requests, found = play(toolformer(QUESTION, prompts=PROMPTS), ["Oslo. The answer is Oslo"])
-    assert len(requests) == 1 and (found.answer, found.paragraphs) == ("Oslo", ())
+    requests, result = play(toolformer(QUESTION, prompts=PROMPTS), ["Oslo. The answer is Oslo"])
+    assert len(requests) == 1 and (result.answer, result.paragraphs) == ("Oslo", ())
     for text in ("It may be [WikiSearch Grieg", ""):
-        _, found = play(toolformer(QUESTION, prompts=PROMPTS), [text])
-        assert (found.answer, found.fault) == (text, 'no "The answer is"')
+        _, result = play(toolformer(QUESTION, prompts=PROMPTS), [text])
+        assert (result.answer, result.fault) == (text, 'no "The answer is"')
     replies = ["So [WikiSearch(Oslo)", (), "it is."]
-    requests, found = play(toolformer(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(toolformer(QUESTION, prompts=PROMPTS), replies)
     assert requests[-1].prompt == f"{ASK} So [WikiSearch(Oslo)→ ]"
-    assert (found.answer, found.fault) == ("So it is.", 'no "The answer is"')
+    assert (result.answer, result.fault) == ("So it is.", 'no "The answer is"')
 
 
 def test_every_call_of_an_example_is_read():

@@ -39,7 +39,7 @@ def best(*numbers):
 def test_thoughts_are_proposed_voted_on_and_retrieved_with():
     replies = [(GRIEG,), drawn(SWEDEN, NORWAY, NORWAY, "", SWEDEN), best(2, "Choice 2", 1, 7, "?")]
     replies += [(OSLO, GRIEG), drawn("The answer is Oslo.", "It is Bergen."), best(1, 1, 2)]
-    requests, found = play(tree_of_thought(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS), replies)
     both = f"Thought 1: {NORWAY}\nThought 2: "
     assert requests == [
         Retrieve(QUESTION.text, 3),
@@ -49,34 +49,34 @@ def test_thoughts_are_proposed_voted_on_and_retrieved_with():
         proposing(SEEN + MORE, NORWAY),
         voting(SEEN + MORE, f"{both}The answer is Oslo.", f"{both}It is Bergen."),
     ]
-    assert (found.answer, found.paragraphs, found.fault) == ("Oslo", (GRIEG, OSLO), "")
-    assert found.thoughts == (NORWAY, "The answer is Oslo.")
+    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
+    assert result.thoughts == (NORWAY, "The answer is Oslo.")
 
 
 def test_two_states_are_kept_and_one_with_its_answer_waits():
     replies = [(GRIEG,), drawn("The answer is Lund.", NORWAY, SWEDEN), best(2, 2, 1)]
     replies += [(OSLO,), drawn("The answer is Oslo.")]
     program = tree_of_thought(QUESTION, prompts=PROMPTS, b=2, depth=2)
-    requests, found = play(program, replies)
+    requests, result = play(program, replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the other one has its answer
     assert requests[4] == proposing(SEEN + MORE, NORWAY)  # only two are left, so there is no vote
-    assert len(requests) == 5 and found.answer == "Oslo"
+    assert len(requests) == 5 and result.answer == "Oslo"
 
 
 def test_votes_that_name_no_choice_and_no_answer_at_the_greatest_depth():
     replies = [(), drawn(NORWAY, SWEDEN), drawn("Hm.", "No choice."), (), drawn("It is cold.")]
-    requests, found = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
+    requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the first one
-    assert (found.answer, found.fault) == ("It is cold.", "no vote that names a choice")
+    assert (result.answer, result.fault) == ("It is cold.", "no vote that names a choice")
     replies[2] = best(1)
-    _, found = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
-    assert found.fault == "no answer in 2 thoughts"
+    _, result = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
+    assert result.fault == "no answer in 2 thoughts"
 
 
 def test_nothing_proposed():
-    requests, found = play(tree_of_thought(QUESTION, prompts=PROMPTS), [(GRIEG,), drawn("", "")])
+    requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS), [(GRIEG,), drawn("", "")])
     assert len(requests) == 2
-    assert (found.answer, found.fault) == ("", "no thought proposed")
+    assert (result.answer, result.fault) == ("", "no thought proposed")
 
 
 def test_votes_are_read_whole():

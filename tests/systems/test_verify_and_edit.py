@@ -20,9 +20,9 @@ def test_chains_that_agree_are_kept():
     """Three of five chains agree, which is at least half."""
     agreeing = ("A. The answer is Oslo.", "The answer is the Oslo", "B.", "The answer is oslo")
     chains = drawn(LUND, *agreeing)
-    requests, found = play(verify_and_edit(QUESTION, prompts=PROMPTS), [chains])
+    requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), [chains])
     assert requests == [Sample(ASK, 5, 0.7, ("\n",), 200)]
-    assert (found.answer, found.reading, found.fault) == ("Oslo", "A. The answer is Oslo.", "")
+    assert (result.answer, result.reading, result.fault) == ("Oslo", "A. The answer is Oslo.", "")
 
 
 def test_chains_that_do_not_are_edited():
@@ -30,7 +30,7 @@ def test_chains_that_do_not_are_edited():
     replies += [" Where was Grieg born?".strip(), (GRIEG,), "Grieg was born in Norway."]
     replies += ["What is its capital?", (OSLO, GRIEG), "It is Oslo."]
     replies += ["The answer is Oslo."]
-    requests, found = play(verify_and_edit(QUESTION, prompts=PROMPTS, shown=1), replies)
+    requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS, shown=1), replies)
     reason = "Overall Question: What is Grieg's capital?\nReason: "
     capital = "The capital of Norway is Oslo."
     edited = "First, Grieg was born in Norway. Second, It is Oslo."
@@ -43,24 +43,24 @@ def test_chains_that_do_not_are_edited():
         Generate(f"{capital}\nQuestion: What is its capital?\nAnswer:", LINE, 200),
         Generate(f"{ASK} {edited}", LINE, 200),
     ]
-    assert (found.answer, found.paragraphs, found.fault) == ("Oslo", (GRIEG, OSLO), "")
-    assert " ".join(found.thoughts) == edited
+    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
+    assert " ".join(result.thoughts) == edited
 
 
 def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an_answer():
     replies = [drawn(*CHAINS), "", (), "Nothing.", "I cannot say."]
-    requests, found = play(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
     assert "Reason: it is so." in requests[1].prompt
     assert requests[2] == Retrieve("it is so.", 5)  # no question was written
     assert requests[3].prompt == "\nQuestion: it is so.\nAnswer:"
-    assert found.answer == found.reading == "I cannot say."
-    assert found.fault == 'no "The answer is" after the edited chain'
+    assert result.answer == result.reading == "I cannot say."
+    assert result.fault == 'no "The answer is" after the edited chain'
 
 
 def test_chains_without_any_answer_are_edited_too():
     replies = [drawn("A.", "B.", "C.", "D.", "E."), "Is it?", (), "No.", "The answer is no"]
-    requests, found = play(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
-    assert len(requests) == 5 and (found.answer, found.fault) == ("no", "")
+    requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
+    assert len(requests) == 5 and (result.answer, result.fault) == ("no", "")
 
 
 def test_a_rationale_has_at_most_eight_sentences():
