@@ -28,10 +28,10 @@ def find_demonstrations(
     FileNotFoundError if there is no such file.
     """
     path = prompt_path(folder, dataset, stage, style, m)
-    shown = read_demonstrations(path)
+    demonstrations = read_demonstrations(path)
     if path.name == ONE_FILE:
-        shown = [_vary(demonstration, shown, stage, m) for demonstration in shown]
-    return demonstration_sets(shown, dataset, folder=path.parents[1])[demonstration_set]
+        demonstrations = [_vary(one, demonstrations, stage, m) for one in demonstrations]
+    return demonstration_sets(demonstrations, dataset, folder=path.parents[1])[demonstration_set]
 
 
 def _vary(
@@ -89,13 +89,14 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     ends = [head.start() for head in heads[1:]] + [len(text)]
     for head, end in zip(heads, ends, strict=True):
         try:
-            shown = _read_one(head[1].strip(), text[head.end() : end].strip())
-            if shown.id in demonstrations:
-                raise ValueError(f"found the id {shown.id!r} a second time, expected each id once")
+            example = _read_one(head[1].strip(), text[head.end() : end].strip())
+            if example.id in demonstrations:
+                found = f"found the id {example.id!r} a second time"
+                raise ValueError(f"{found}, expected each id once")
         except ValueError as error:
             line = text.count("\n", 0, head.start()) + 1
             raise ValueError(f"{path}, line {line}: {error}") from None
-        demonstrations[shown.id] = shown
+        demonstrations[example.id] = example
     return list(demonstrations.values())
 
 

@@ -87,7 +87,7 @@ def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
 
 def render(
     paragraphs: Sequence[Paragraph],
-    asked: str,
+    wording: str,
     answer: str = "",
     template: Template = PLAIN,
     max_words: int | None = 350,
@@ -98,7 +98,7 @@ def render(
     (IRCoT §3.1, App. G). `fields`: values of the template's other fields.
     """
     shown = [Part(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
-    parts = template.fill(shown, asked, answer, **fields)
+    parts = template.fill(shown, wording, answer, **fields)
     return "".join(part.text for part in parts).rstrip()
 
 
@@ -141,14 +141,14 @@ class Prompt:
         **fields: object,
     ) -> str:
         """Write the prompt; the thoughts follow "A: ", joined by spaces."""
-        asked, so_far = self.template.ask(question.text, **fields), " ".join(thoughts)
+        wording, so_far = self.template.ask(question.text, **fields), " ".join(thoughts)
         main = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
         shown = [
             Part(render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE)
             for p in ([*others, *main] if self.passage_last else [*main, *others])
         ]
-        parts, limit = self.template.fill(shown, asked, so_far, **fields), self.max_prompt_tokens
+        parts, limit = self.template.fill(shown, wording, so_far, **fields), self.max_prompt_tokens
         example = "".join(part.text for part in parts).rstrip()
         if not self.demonstrations and surely_fits(example, limit):
             return example

@@ -50,7 +50,7 @@ class Template:
         return FIELD.sub(lambda field: str(values[field[1]]), self.wording)
 
     def fill(
-        self, paragraphs: Sequence[Part], asked: str, so_far: str = "", /, **fields: object
+        self, paragraphs: Sequence[Part], wording: str, so_far: str = "", /, **fields: object
     ) -> list[Part]:
         """The parts of one example of a prompt: paragraphs, question and the answer so far.
         `fields`: values of the template's other fields.
@@ -74,7 +74,7 @@ class Template:
 
         text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
         above, _, below = text.partition(self.wording)
-        return [*filled(above, ABOVE), Part(asked), *filled(below, BELOW)]
+        return [*filled(above, ABOVE), Part(wording), *filled(below, BELOW)]
 
 
 @cache

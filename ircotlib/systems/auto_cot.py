@@ -56,12 +56,12 @@ def auto_cot(
     examples, which are therefore computed once. `embed(texts)`: one vector per text; ours are
     TF-IDF, which needs no model, the authors' `SentenceTransformer("all-MiniLM-L6-v2").encode`.
     """
-    texts, shown = tuple(other.text for other in others), []
+    texts, written = tuple(other.text for other in others), []
     for cluster in cluster_texts(texts, examples, embed, seed):
         candidates = [others[position] for position in cluster]
-        shown += yield from write_example(candidates, prompts["chain"], max_tokens=max_tokens)
-    if shown:
-        prompt = prompts["ask"](question, examples="\n\n\n".join(shown))
+        written += yield from write_example(candidates, prompts["chain"], max_tokens=max_tokens)
+    if written:
+        prompt = prompts["ask"](question, examples="\n\n\n".join(written))
     else:
         prompt = prompts["chain"](question)
     return read_answer((yield Generate(prompt, stop=NEXT, max_tokens=max_tokens)))

@@ -33,11 +33,11 @@ def interaug(
     for paragraph in paragraphs:
         prompt = prompts["read"](question, evidence=_shorten(paragraph.text, length))
         drawn += yield Sample(prompt, n, temperature, LINE, tokens)
-    written = [one for one in drawn if one.text]
-    if written and all(one.log_probability is not None for one in written):
-        answer = max(written, key=lambda one: one.log_probability).text
+    written = [sampled for sampled in drawn if sampled.text]
+    if written and all(sampled.log_probability is not None for sampled in written):
+        answer = max(written, key=lambda sampled: sampled.log_probability).text
     else:
-        answer = majority([one.text for one in written])
+        answer = majority([sampled.text for sampled in written])
     fault = "" if answer else "no answer from any paragraph"
     return Prediction(answer, paragraphs, reading=answer, fault=fault)
 

@@ -37,10 +37,10 @@ def verify_and_edit(
     by an embedding.
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
-    answers = [answer_from_chain(one.text) or "" for one in drawn]
+    answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
     agreed = majority(answers)
     same = [normalise_answer(answer) == normalise_answer(agreed) for answer in answers]
-    chain = most_probable([one for one, votes in zip(drawn, same, strict=True) if votes])
+    chain = most_probable([sampled for sampled, votes in zip(drawn, same, strict=True) if votes])
     if agreed and sum(same) >= ceil(n / 2):
         return Prediction(agreed, thoughts=tuple(sentences(chain)), reading=chain)
     seen, edited = {}, []
@@ -62,8 +62,7 @@ def verify_and_edit(
 
 def most_probable(drawn: Sequence[Sampled]) -> str:
     """The text with the highest mean log-probability; the first text if none is known."""
-    scores = [-inf if one.log_probability is None else one.log_probability for one in drawn]
-    return drawn[scores.index(max(scores))].text
+    return max(drawn, key=lambda s: -inf if s.log_probability is None else s.log_probability).text
 
 
 def rationale(chain: str) -> list[str]:

@@ -61,11 +61,11 @@ def demonstrate(
     return all as Examples (DSP §2).
     """
     greedy, attempts = sampling._replace(**GREEDY), []
-    for asked, gold in pairs:
+    for text, gold in pairs:
         if len(attempts) == annotated:
             break
-        example = replace(question, text=asked, passage=None)
-        others = Examples([pair for pair in pairs if pair[0] != asked])
+        example = replace(question, text=text, passage=None)
+        others = Examples([pair for pair in pairs if pair[0] != text])
         searched = yield from search(example, others, prompts, greedy)
         attempt = yield from predict(example, searched, others, prompts, greedy)
         attempts += [attempt] if succeeds(attempt, gold) else []
@@ -78,8 +78,8 @@ def search(question: Question, examples: Examples, prompts: Prompts, sampling: S
     """
     context, summary, hops = (), "", []
     for hop in range(sampling.hops):
-        shown = examples.show(hop, QUERY)
-        write = partial(prompts["search"], question, context, examples=shown)
+        blocks = examples.show(hop, QUERY)
+        write = partial(prompts["search"], question, context, examples=blocks)
         drawn = yield from complete_field(write, QUERY, sampling.queries, sampling)
         hops.append(Stage(context, "", *drawn[0]))
         queries = [query for _, query in drawn] + [question.text] * (sampling.queries > 1)

@@ -45,7 +45,7 @@ class Examples(NamedTuple):
         """
         annotated = {attempt.question for attempt in self.annotated}
         plain = [f"Question: {q}\nAnswer: {a}" for q, a in self.pairs if q not in annotated]
-        stages = [one.last if hop is None else one.hops[hop] for one in self.annotated]
+        stages = [attempt.last if hop is None else attempt.hops[hop] for attempt in self.annotated]
         whole = zip(self.annotated, stages, strict=True)
         blocks = plain + [_show(attempt.question, stage, field) for attempt, stage in whole]
         return "".join(block + BETWEEN_DEMONSTRATIONS for block in blocks)

@@ -33,9 +33,9 @@ def complete_field(write: WritePrompt, field: str, n: int, sampling: Sampling) -
         drawn = [Sampled((yield Generate(write(), END, max_tokens)), None)]
     else:
         drawn = yield Sample(write(), n, temperature, END, max_tokens)
-    if all(one.log_probability is not None for one in drawn):
-        drawn = sorted(drawn, key=lambda one: -one.log_probability)
-    parts = [one.text.partition(field) for one in drawn]
+    if all(sampled.log_probability is not None for sampled in drawn):
+        drawn = sorted(drawn, key=lambda sampled: -sampled.log_probability)
+    parts = [sampled.text.partition(field) for sampled in drawn]
     whole = [(before.strip(), after.strip()) for before, _, after in parts if after.strip()]
     if whole:
         return whole

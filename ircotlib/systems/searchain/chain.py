@@ -53,7 +53,7 @@ def read_chain(text: str, round: int = 1) -> Chain:
             faults.append(_answer(queries, number, words))
         elif mark != "question":
             faults.append(_ask(queries, number, words, unsolved=mark == "unsolved query"))
-    nodes = _nodes(((one.query, one.answer, not one.answer) for one in queries), round)
+    nodes = _nodes(((query.text, query.answer, not query.answer) for query in queries), round)
     if not (queries or finals):
         finals = [text.strip()]
     if not nodes:
@@ -84,7 +84,7 @@ class _Query:
     """A query that was read, with its number as written; `closed`: it takes no answer."""
 
     number: str
-    query: str
+    text: str
     closed: bool
     answer: str = ""
 
@@ -109,16 +109,16 @@ def _ask(queries: list[_Query], number: str, text: str, unsolved: bool) -> str:
     if not query:
         return "a query without text"
     above = queries[-1] if queries and not queries[-1].answer else None
-    if not (unsolved and above and normalise_answer(above.query) == normalise_answer(query)):
+    if not (unsolved and above and normalise_answer(above.text) == normalise_answer(query)):
         queries.append(_Query(number, query, closed=unsolved))
     return ""
 
 
 def _answer(queries: list[_Query], number: str, text: str) -> str:
     """Give an answer to its query; return what is wrong with it, "" if nothing is."""
-    waiting = [one for one in queries if not (one.answer or one.closed)]
-    named = [one for one in waiting if number and one.number == number]
-    above = [one for one in waiting if one is queries[-1]]
+    waiting = [query for query in queries if not (query.answer or query.closed)]
+    named = [query for query in waiting if number and query.number == number]
+    above = [query for query in waiting if query is queries[-1]]
     if not (named or above):
         return "an answer without a query"
     (named or above)[-1].answer = _bare(" ".join(re.split(r"\n\s*\n", text)[0].split()))

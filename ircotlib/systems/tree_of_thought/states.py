@@ -45,7 +45,7 @@ def propose_thoughts(
             continue
         so_far = f"{state.chain}\nThought {len(state.thoughts) + 1}:".strip()
         drawn = yield draw(write(state.paragraphs, (so_far,)), stop=LINE)
-        texts = dict.fromkeys(one.text for one in drawn if one.text)
+        texts = dict.fromkeys(thought.text for thought in drawn if thought.text)
         grown += [state._replace(thoughts=(*state.thoughts, text)) for text in texts]
     return grown
 
