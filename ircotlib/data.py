@@ -130,16 +130,11 @@ def read_jsonl(path: Path, kind: type = dict) -> Iterator:
     """
     for row, where in read_lines(path):
         try:
-            yield (
-                row
-                if kind is dict
-                else kind(**{name: _frozen(value) for name, value in row.items()})
-            )
+            record = {name: _frozen(value) for name, value in row.items()}
+            yield row if kind is dict else kind(**record)
         except (TypeError, AttributeError) as error:
-            raise ValueError(
-                f"{where}: expected one {kind.__name__} as a JSON object, found {excerpt(row)}"
-                f" ({error})"
-            ) from error
+            expected = f"expected one {kind.__name__} as a JSON object, found {excerpt(row)}"
+            raise ValueError(f"{where}: {expected} ({error})") from error
 
 
 def read_lines(path: Path) -> Iterator[tuple[object, str]]:
@@ -154,9 +149,8 @@ def read_lines(path: Path) -> Iterator[tuple[object, str]]:
                     where = f"{path}, line {number}"
                     yield parse_json(line, where, "one JSON object"), where
         except (EOFError, OSError) as error:
-            raise ValueError(
-                f"{path}: cut off or damaged after line {number} ({error}): get the file again"
-            ) from error
+            damaged = f"cut off or damaged after line {number} ({error})"
+            raise ValueError(f"{path}: {damaged}: get the file again") from error
 
 
 def parse_json(content: bytes, where: str, expected: str) -> object:
@@ -169,12 +163,10 @@ def parse_json(content: bytes, where: str, expected: str) -> object:
         reason = "nested too deeply"
     except ValueError as error:
         reason = str(error)
-    beginning = excerpt(content[:60].decode("utf-8", "replace"))
-    raise ValueError(
-        f"{where}: expected {expected}, found {len(content)} bytes that start with {beginning} and"
-        f" cannot be read ({reason}): the file is cut off, damaged (get it again) or of another"
-        " kind"
-    )
+    start = excerpt(content[:60].decode("utf-8", "replace"))
+    found = f"{len(content)} bytes that start with {start} and cannot be read ({reason})"
+    remedy = "the file is cut off, damaged (get it again) or of another kind"
+    raise ValueError(f"{where}: expected {expected}, found {found}: {remedy}")
 
 
 def read_text(path: Path) -> str:
@@ -194,8 +186,9 @@ def decode_text(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = f"line {content.count(bytes([10]), 0, error.start) + 1}, byte {error.start}"
-        raise ValueError(f"{place}: 0x{content[error.start]:02x} is not UTF-8") from None
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = f"line {line}, byte {error.start}: 0x{content[error.start]:02x}"
+        raise ValueError(f"{byte} is not UTF-8") from None
 
 
 def excerpt(value: object) -> str:

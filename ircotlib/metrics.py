@@ -8,7 +8,8 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import wraps
 
 import numpy as np
 
@@ -18,81 +19,89 @@ from ircotlib.text import normalise_answer
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})
 
 
-def exact_match(prediction: str, answers: Sequence[str]) -> float:
-    """1.0 if the prediction equals one of the answers once both are normalised, else 0.0 (official
-    scorers of HotpotQA, 2WikiMultihopQA and MuSiQue).
+def against_best(score: Callable[[str, str], float]) -> Callable[[str, Sequence[str]], float]:
+    """The score of a prediction against the best of several answers."""
+
+    @wraps(score)
+    def best(prediction: str, answers: Sequence[str]) -> float:
+        _check_answers(answers)
+        return max(score(prediction, answer) for answer in answers)
+
+    return best
+
+
+@against_best
+def exact_match(prediction: str, answer: str) -> float:
+    """1.0 if both are equal once normalised, else 0.0 (official scorers of HotpotQA,
+    2WikiMultihopQA and MuSiQue).
     """
-    _check_answers(answers)
-    found = normalise_answer(prediction)
-    return float(any(found == normalise_answer(answer) for answer in answers))
+    return float(normalise_answer(prediction) == normalise_answer(answer))
 
 
-def hotpotqa_f1(prediction: str, answers: Sequence[str]) -> float:
-    """The word F1 of the prediction against the best of the answers (official scorer of HotpotQA,
-    and its copy for 2WikiMultihopQA).
+@against_best
+def hotpotqa_f1(prediction: str, answer: str) -> float:
+    """The word F1 (official scorer of HotpotQA, and its copy for 2WikiMultihopQA).
 
     If either side is yes, no or noanswer, only equality counts; two empty texts score 0.
     """
-    _check_answers(answers)
-    found = normalise_answer(prediction)
-    return max(_whole_or_f1(found, normalise_answer(answer)) for answer in answers)
+    predicted, gold = normalise_answer(prediction), normalise_answer(answer)
+    if predicted != gold and not WHOLE_ANSWERS.isdisjoint((predicted, gold)):
+        return 0.0
+    return _word_f1(predicted.split(), gold.split(), empty=0.0)
 
 
-def squad_f1(prediction: str, answers: Sequence[str]) -> float:
-    """The word F1 of the prediction against the best of the answers (official scorer of MuSiQue,
-    which is SQuAD's).
+@against_best
+def squad_f1(prediction: str, answer: str) -> float:
+    """The word F1 (official scorer of MuSiQue, which is SQuAD's).
 
     There is no rule for yes and no; two empty texts score 1.
     """
-    _check_answers(answers)
-    found = normalise_answer(prediction)
-    golds = map(normalise_answer, answers)
-    return max(_word_f1(found.split(), gold.split(), empty=1.0) for gold in golds)
+    predicted, gold = normalise_answer(prediction), normalise_answer(answer)
+    return _word_f1(predicted.split(), gold.split(), empty=1.0)
 
 
-def drop_exact_match(prediction: str, answers: Sequence[str]) -> float:
-    """1.0 if the prediction equals one of the answers once both are normalised, else 0.0 (official
-    scorer of DROP, for IIRC).
+@against_best
+def drop_exact_match(prediction: str, answer: str) -> float:
+    """1.0 if both are equal once normalised, else 0.0 (official scorer of DROP, for IIRC).
 
     Numbers are equal by value; an answer of several spans, in any order, is a JSON list.
     """
-    _check_answers(answers)
-    found, golds = _drop_spans(prediction), map(_drop_spans, answers)
-    return float(any(set(found) == set(gold) and len(found) == len(gold) for gold in golds))
+    predicted, gold = _drop_spans(prediction), _drop_spans(answer)
+    return float(set(predicted) == set(gold) and len(predicted) == len(gold))
 
 
-def drop_f1(prediction: str, answers: Sequence[str]) -> float:
-    """The word F1 of the prediction against the best of the answers (official scorer of DROP, for
-    IIRC).
+@against_best
+def drop_f1(prediction: str, answer: str) -> float:
+    """The word F1 (official scorer of DROP, for IIRC).
 
     A span is a set of words. If the answer's span has numbers, the prediction's must have one of
     them, else F1 is 0. Spans are paired for the greatest sum of F1, which is divided by the number
     of spans on the longer side and rounded to two decimals.
     """
-    _check_answers(answers)
-    found = _drop_spans(prediction)
-    return max(_drop_f1(found, _drop_spans(answer)) for answer in answers)
+    predicted, gold = (
+        [set(span.split()) for span in _drop_spans(text)] for text in (prediction, answer)
+    )
+    scores = np.array([[_drop_span_f1(words, wanted) for words in predicted] for wanted in gold])
+    return float(np.round(_greatest_sum(scores) / max(scores.shape), 2))
 
 
-def cover_em(prediction: str, answers: Sequence[str]) -> float:
-    """1.0 if one of the answers occurs in the prediction as whole words, once both are normalised,
-    else 0.0 (SearChain §4.1).
+@against_best
+def cover_em(prediction: str, answer: str) -> float:
+    """1.0 if the answer occurs in the prediction as whole words, once both are normalised, else 0.0
+    (SearChain §4.1).
 
     Differs from the released program, which finds "no" in "know" (`cover_em_of_letters`).
     """
-    _check_answers(answers)
-    found = f" {normalise_answer(prediction)} "
-    golds = map(normalise_answer, answers)
-    return float(any(gold and f" {gold} " in found for gold in golds))
+    gold = normalise_answer(answer)
+    return float(bool(gold) and f" {gold} " in f" {normalise_answer(prediction)} ")
 
 
-def cover_em_of_letters(prediction: str, answers: Sequence[str]) -> float:
-    """1.0 if one of the answers is a substring of the prediction, once both are normalised, else
-    0.0 (SearChain, released program).
+@against_best
+def cover_em_of_letters(prediction: str, answer: str) -> float:
+    """1.0 if the answer is a substring of the prediction, once both are normalised, else 0.0
+    (SearChain, released program).
     """
-    _check_answers(answers)
-    found = normalise_answer(prediction)
-    return float(any(normalise_answer(answer) in found for answer in answers))
+    return float(normalise_answer(answer) in normalise_answer(prediction))
 
 
 def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]) -> float:
@@ -100,24 +109,18 @@ def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]
     0.0.
     """
     _check_answers(answers)
-    said = [verdict for verdict in verdicts if cover_em(prediction, [verdict])]
-    return float(len(said) == 1 and said[0] in answers)
+    given = [verdict for verdict in verdicts if cover_em(prediction, [verdict])]
+    return float(len(given) == 1 and given[0] in answers)
 
 
-def rouge_l(prediction: str, answers: Sequence[str]) -> float:
-    """ROUGE-L F against the best of the answers, from the library `rouge` as in KILT's scorer; 0.0
-    for an empty prediction.
-    """
+@against_best
+def rouge_l(prediction: str, answer: str) -> float:
+    """ROUGE-L F, from the library `rouge` as in KILT's scorer; 0.0 for an empty prediction."""
     from rouge import Rouge
 
-    _check_answers(answers)
-    scorer = Rouge(metrics=["rouge-l"])
-    if not prediction.strip(" ."):
+    if not prediction.strip(" .") or not answer.strip(" ."):
         return 0.0
-    golds = [answer for answer in answers if answer.strip(" .")]
-    return max(
-        (scorer.get_scores(prediction, gold)[0]["rouge-l"]["f"] for gold in golds), default=0.0
-    )
+    return Rouge(metrics=["rouge-l"]).get_scores(prediction, answer)[0]["rouge-l"]["f"]
 
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
@@ -128,12 +131,6 @@ def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> f
     """
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
-
-
-def _whole_or_f1(predicted: str, answer: str) -> float:
-    if predicted != answer and not WHOLE_ANSWERS.isdisjoint((predicted, answer)):
-        return 0.0
-    return _word_f1(predicted.split(), answer.split(), empty=0.0)
 
 
 def _word_f1(words: Sequence[str], answer_words: Sequence[str], empty: float) -> float:
@@ -179,15 +176,6 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _drop_f1(predicted: Sequence[str], answer: Sequence[str]) -> float:
-    """The greatest sum of F1 over one-to-one pairs of spans, divided by the number of spans on the
-    longer side, to two decimals.
-    """
-    found, gold = ([set(span.split()) for span in spans] for spans in (predicted, answer))
-    scores = np.array([[_drop_span_f1(words, wanted) for words in found] for wanted in gold])
-    return float(np.round(_greatest_sum(scores) / max(scores.shape), 2))
 
 
 def _drop_span_f1(predicted: set[str], answer: set[str]) -> float:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ircotlib.data import expected_by
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
 from ircotlib.files.paths import PROFILES
@@ -21,38 +22,22 @@ from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
 from ircotlib.retrieval import check_retriever
 from ircotlib.systems import all_systems
 
-EIGHT = ["hotpotqa", "musique", "2wikimultihopqa", "strategyqa"]  # in SearChain's order (§4.1)
-EIGHT += ["zsre", "trex", "fever", "eli5"]
+# in SearChain's order (§4.1)
+EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
 # these replace the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where it is built
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
 
 
-KINDS = {  # pydantic's type of error -> what was expected
-    "missing": "one more value",
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "list_type": "a list, as [a, b]",
-    "tuple_type": "a list, as [a, b]",
-}
-
-
-def _different(values: list) -> list:
+def _once(values: list) -> list:
     if len(set(map(str, values))) < len(values):
         raise ValueError("expected each value once")
     return values
 
 
-def _addresses(server: str) -> str:
+def _read_server(server: str) -> str:
     from ircotlib.generation.endpoints import read_addresses
 
     return ",".join(read_addresses(server)) if server else ""
@@ -62,17 +47,17 @@ Count = Annotated[int, Field(ge=1, strict=True)]
 Number = Annotated[int, Field(ge=0, strict=True)]
 Threads = Annotated[int, Field(ge=1, le=1024, strict=True)]
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Name = Annotated[str, Field(min_length=1)]
-Values = Annotated[list[Count], Field(min_length=1), AfterValidator(_different)]
-Distractors = Annotated[list[Count], AfterValidator(_different)]
-Names = Annotated[list[Name], AfterValidator(_different)]
-SomeNames = Annotated[Names, Field(min_length=1)]
-Retriever = Annotated[str, AfterValidator(check_retriever)]
-Retrievers = Annotated[list[Retriever], AfterValidator(_different)]
-Server = Annotated[str, AfterValidator(_addresses)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Prices = Annotated[list[Cost], Field(min_length=2, max_length=2)]
 Worlds = Annotated[list[tuple[int, Count, Count]], Field(min_length=1)]
+Server = Annotated[str, AfterValidator(_read_server)]
+Retriever = Annotated[str, AfterValidator(check_retriever)]
+Retrievers = Annotated[list[Retriever], AfterValidator(_once)]
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[list[Name], AfterValidator(_once)]
+SomeNames = Annotated[Names, Field(min_length=1)]
+Counts = Annotated[list[Count], AfterValidator(_once)]
+SomeCounts = Annotated[Counts, Field(min_length=1)]
 
 
 class Parameters(BaseModel):
@@ -82,6 +67,7 @@ class Parameters(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", str_strip_whitespace=True)
+    __pydantic_extra__: dict[str, SomeCounts]
 
     profile: str  # a file of profiles/
     # what is asked, and what is searched
@@ -89,97 +75,86 @@ class Parameters(BaseModel):
     data_dir: str  # folder of the official raw files; "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # of contexts, or the paper's (IRCoT App. A)
     retriever: Retriever = "embedded"
-    retrievers: Retrievers = []  # compared in 02_index, 13; empty: only `retriever`
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
-    ood_test: Count | None = None  # test questions of 07_ood; None: as `test`
-    head_to_head: SomeNames = EIGHT  # the data sets of 13_head_to_head
-    head_to_head_test: Count | None = None  # its test questions; None: as `test`
-    # the most texts that a system of SearChain's study samples at a time; None: its paper's number
-    samples: Count | None = None
     seed: Annotated[int, Field(strict=True)] = 0  # for drawing dev and test questions
-    # models and how they are prompted
+    # which models read and write
     model: Name  # a local folder or a hub id; with `server`, its name there
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
-    second_model: str = ""  # for SearChain's Table 9; "": none
-    models: SomeNames  # compared in 06_scale
+    extractor: str = ""  # extractive reader (SearChain §3.2): a folder or a hub id; "": none
+    duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
+    # a server, and what it may cost
     server: Server = ""  # addresses of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
     in_flight: Threads = 8  # parallel requests to the server
-    timeout: Positive = 300.0  # seconds without a sign of life from the server
+    timeout: Seconds = 300.0  # seconds without a sign of life from the server
     prices: Prices | None = None  # USD per million tokens read and written; None: data/prices.csv
     max_cost: Cost | None = None  # USD that a process may spend on the server
     max_requests: Count | None = None  # requests that a process may send to it
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    style: str  # how the model is prompted (IRCoT App. G)
+    # how models are prompted
+    style: str  # of prompting (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
-    both_readers: bool = True  # 04_ircot also runs the other reader (IRCoT Table 4)
-    extractor: str = ""  # extractive reader (SearChain §3.2): a folder or a hub id; "": none
-    duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
     demonstrations: str  # folder of prompt files in the authors' format (prompts/README.md)
     context_tokens: Count | None  # the model's window; None: the paper's for this style
-    # what is compared
+    # which systems, and how they go
     systems: Names = []  # some systems by name; empty: all
-    distractors: Distractors = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
-    scale_distractors: Distractors | None = None  # None: as `distractors`
-    ood_distractors: Distractors | None = None
+    distractors: Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
+    samples: Count | None = None  # most texts sampled at a time; None: as in the system's paper
     # single notebooks
-    question: str = ""  # which the box of 00_tour asks at first; "": the page's
-    k: Count = 4  # paragraphs of each retrieval in 00_tour and 05_laboratory
-    recall_k: Values = [5, 7, 9, 11, 13, 15]  # of 02_index (IRCoT §4.1)
-    worlds: Worlds = [(0, 2400, 600), (7, 1200, 200)]  # of 05_laboratory: seed, pages, questions
-    measured: Count = 20  # questions of each data set that 05_laboratory measures on
-    judged: Count = 40  # questions of each data set whose chains 08_factuality judges (IRCoT §5)
+    question: str = ""  # 00_tour: which its box asks at first; "": the page's
+    k: Count = 4  # 00_tour, 05_laboratory: paragraphs of each retrieval
+    retrievers: Retrievers = []  # 02_index, 13_head_to_head: compared; empty: only `retriever`
+    recall_k: SomeCounts = [5, 7, 9, 11, 13, 15]  # 02_index (IRCoT §4.1)
+    both_readers: bool = True  # 04_ircot: also run the other reader (IRCoT Table 4)
+    worlds: Worlds = [(0, 2400, 600), (7, 1200, 200)]  # 05_laboratory: seed, pages, questions
+    measured: Count = 20  # 05_laboratory: questions of each data set that are measured on
+    models: SomeNames  # 06_scale: compared
+    scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
+    ood_distractors: Counts | None = None  # 07_ood; None: as `distractors`
+    ood_test: Count | None = None  # 07_ood: test questions; None: as `test`
+    judged: Count = 40  # 08_factuality: questions of each data set whose chains are judged
+    head_to_head: SomeNames = EIGHT  # 13_head_to_head: its data sets
+    head_to_head_test: Count | None = None  # 13_head_to_head: test questions; None: as `test`
+    second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_parameters(cls, values: dict) -> dict:
+        known = [*cls.model_fields, *grid_names()]
+        if unknown := [name for name in values if name not in known]:
+            expected = difflib.get_close_matches(unknown[0], known, 1) or parameter_names()
+            raise ValueError(f"found the parameter {unknown[0]!r}, expected {', '.join(expected)}")
+        return values
 
     @model_validator(mode="after")
-    def _check(self):
-        if not NAME.fullmatch(self.profile):
-            raise ValueError(f"profile: found {self.profile!r}, expected letters and digits")
-        if self.style not in STYLES:
-            raise ValueError(f"style: found {self.style!r}, expected {' or '.join(STYLES)}")
+    def _check_names(self):
+        for name, values, known in (
+            ("datasets", self.datasets, all_datasets()),
+            ("head_to_head", self.head_to_head, all_datasets()),
+            ("systems", self.systems, all_systems()),
+            ("style", [self.style], STYLES),
+        ):
+            if unknown := [value for value in values if value not in known]:
+                expected = f"expected some of {', '.join(known)}"
+                raise ValueError(f"{name}: found {unknown[0]!r}, {expected}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_limits(self):
         written = STYLES[self.style].generation_tokens
         if self.context_tokens is not None and self.context_tokens <= written:
             found = f"context_tokens: found {self.context_tokens}, expected more than {written}"
             raise ValueError(f"{found}, which {self.style} keeps for what is written")
-        self._check_costs()
-        self._check_names()
-        self._check_grids()
-        return self
-
-    def _check_costs(self) -> None:
-        """A budget needs a server and, if it is in USD, a price."""
         if not self.server and (self.max_cost, self.max_requests) != (None, None):
             raise ValueError("found max_cost or max_requests and no server; set server, or neither")
         if self.max_cost is not None and find_price(self.model, self.prices) is None:
             found = f"max_cost: found {self.max_cost} and no price of {self.model!r}"
             expected = "expected one: set prices=[USD for a million tokens read, written]"
             raise ValueError(f"{found} in data/prices.csv, {expected}")
-
-    def _check_names(self) -> None:
-        """All data sets and systems exist."""
-        for name, found, known in (
-            ("datasets", self.datasets, list(all_datasets())),
-            ("head_to_head", self.head_to_head, list(all_datasets())),
-            ("systems", self.systems, list(all_systems())),
-        ):
-            if unknown := [one for one in found if one not in known]:
-                raise ValueError(f"{name}: found {unknown[0]!r}, expected some of {_list(known)}")
-
-    def _check_grids(self) -> None:
-        """Every other parameter is the grid of a system."""
-        known = grid_names()
-        for name, values in (self.model_extra or {}).items():
-            if name not in known:
-                near = difflib.get_close_matches(name, [*type(self).model_fields, *known], 1)
-                names = f"some of {_list(parameter_names())}"
-                expected = f"another: did you mean {near[0]}?" if near else names
-                raise ValueError(f"found the parameter {name!r}, expected {expected}")
-            whole = isinstance(values, list) and all(type(v) is int and v >= 1 for v in values)
-            if not whole or not values or len(set(values)) < len(values):
-                expected = "expected a list of different whole numbers, 1 or more, such as [2, 4]"
-                raise ValueError(f"{name}: found {values!r}, {expected}")
+        return self
 
     def change(self, **changes) -> "Parameters":
         """These parameters with some replaced, checked again."""
@@ -258,30 +233,16 @@ def _check(values: dict) -> Parameters:
     try:
         return Parameters(**values)
     except ValidationError as error:
-        raise UserError("; ".join(map(describe, error.errors()))) from None
+        raise UserError("; ".join(map(_describe, error.errors()))) from None
 
 
-def _list(names) -> str:
-    return ", ".join(names)
-
-
-def describe(error: dict) -> str:
-    """Describe an error that pydantic found in a parameter, in one line."""
+def _describe(error: dict) -> str:
+    """An error that pydantic found in a parameter, in one line."""
     if not error["loc"]:
         return str(error["ctx"]["error"])
-    name, kind = error["loc"][0], error["type"]
-    if kind == "missing" and len(error["loc"]) == 1:
+    name, message = error["loc"][0], error["msg"].removeprefix("Value error, ")
+    if message.startswith("found"):
+        return f"{name}: {message}"
+    if error["type"] == "missing" and len(error["loc"]) == 1:
         return f"found no parameter {name!r}, expected the profile to set it"
-    said = error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    if said.startswith("found"):
-        return f"{name}: {said}"
-    said = KINDS.get(kind) or _length(error) or said.removeprefix("expected ")
-    return f"{name}: found {error['input']!r}, expected {said}"
-
-
-def _length(error: dict) -> str:
-    """What was expected instead of a text or list of the wrong length; "" for other errors."""
-    least, most = (error.get("ctx", {}).get(name) for name in ("min_length", "max_length"))
-    if "string" in error["type"]:
-        return "a text that is not empty" if least else ""
-    return f"at least {least}" if least else f"at most {most}" if most else ""
+    return f"{name}: found {error['input']!r}, expected {expected_by(error)}"

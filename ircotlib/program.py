@@ -69,6 +69,13 @@ class Extract:
     paragraph: Paragraph
 
 
+class Extracted(NamedTuple):
+    """The answer extracted from a paragraph, "" if it holds none, and the reader's confidence."""
+
+    text: str
+    confidence: float
+
+
 @dataclass(frozen=True, slots=True)
 class Duplicate:
     """Asks whether a query repeats one of the earlier queries (SearChain, released program). The
@@ -105,13 +112,6 @@ class Sample:
     temperature: float = 0.7
     stop: Stop = None
     max_tokens: int = 200
-
-
-class Extracted(NamedTuple):
-    """The answer extracted from a paragraph, "" if it holds none, and the reader's confidence."""
-
-    text: str
-    confidence: float
 
 
 class Sampled(NamedTuple):
@@ -170,17 +170,13 @@ def key(request, fingerprint: str) -> str:
     A field with its default value is left out, unless it is one of IN_KEY. So a field
     that is added later does not change the keys of requests that do not use it.
     """
-    content = [type(request).__name__, fingerprint, _fields_in_key(request)]
-    return hashlib.blake2b(CANONICAL.encode(content).encode(), digest_size=16).hexdigest()
-
-
-def _fields_in_key(request) -> dict:
     kept = {
-        field.name
+        field.name: getattr(request, field.name)
         for field in fields(request)
         if field.metadata.get("in_key") or getattr(request, field.name) != field.default
     }
-    return {name: getattr(request, name) for name in kept}
+    content = [type(request).__name__, fingerprint, kept]
+    return hashlib.blake2b(CANONICAL.encode(content).encode(), digest_size=16).hexdigest()
 
 
 def unknown(request: object) -> TypeError:

@@ -8,25 +8,17 @@ from html import escape as escape_html
 
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Stop
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-NEVER_END = _words(
-    "Mr Mrs Ms Dr Prof Rev Fr Hon Rt Gen Col Lt Capt Cpl Sgt Maj Cmdr Adm Asst Gov Sen Rep"
-    " Messrs Mme Mlle St Ste Mt Ft Vol vs approx cf ca est lit sq viz feat e.g i.e"
-)
-BEFORE_NUMBER = _words("No Nos no nos Op Fig pp Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec")
-# initials are treated like these: L, U.S, F.W, M.D, Ph.D
-MAY_END = _words("Jr Sr Inc Ltd Co Corp Bros Esq Dept Univ Ave Blvd Rd Ph al etc")
-OPENERS = _words(
-    "He She It They We The This That These Those There His Her Its Their"
-    " So Thus Therefore Hence Then However Also And But Or"
-    " In On At By For Of From With When While After Before Since Because Although If As"
-    " Both Neither Either Who What Which Where"
-)
-QUESTION_WORDS = _words("who what when where why which how does is")
+# words before a full stop that does not end a sentence, that may end one before a number, and that
+# ends one only before an OPENER; initials, L, U.S, F.W, M.D, Ph.D, are treated like the last
+NEVER_END = """Mr Mrs Ms Dr Prof Rev Fr Hon Rt Gen Col Lt Capt Cpl Sgt Maj Cmdr Adm Asst Gov Sen Rep
+    Messrs Mme Mlle St Ste Mt Ft Vol vs approx cf ca est lit sq viz feat e.g i.e""".split()
+BEFORE_NUMBER = "No Nos no nos Op Fig pp Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec".split()
+MAY_END = "Jr Sr Inc Ltd Co Corp Bros Esq Dept Univ Ave Blvd Rd Ph al etc".split()
+OPENERS = """He She It They We The This That These Those There His Her Its Their
+    So Thus Therefore Hence Then However Also And But Or
+    In On At By For Of From With When While After Before Since Because Although If As
+    Both Neither Either Who What Which Where""".split()
+QUESTION_WORDS = "who what when where why which how does is".split()
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
 WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
@@ -59,8 +51,8 @@ def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> in
     if stop in SENTENCES:
         return sentence_end(text, complete, by_word)
     stops = ("\n",) if stop == LINE else stop or ()
-    found = [(at + len(mark), at) for mark in stops if (at := text.find(mark)) >= 0]
-    return min(found)[1] if found else len(text) if complete else None
+    ends = [(at + len(mark), at) for mark in stops if (at := text.find(mark)) >= 0]
+    return min(ends)[1] if ends else len(text) if complete else None
 
 
 def cut(text: str, stop: Stop) -> str:
@@ -97,13 +89,12 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
     """The index just after the first sentence of `text` (IRCoT §3.1: only the first generated
     sentence is kept).
 
-    `complete`: no more text will follow; the result is then never None. Otherwise None means: not
-    known yet. An index that was returned is right for every continuation of the text. Therefore a
-    full stop ends a sentence only if white space follows: "Amazon." may become "Amazon.com", and
-    "the ." may become "the .30 carbine". `by_word`: the model cannot write a word directly after a
-    full stop, so that a full stop after an ordinary word ends the sentence at once. Leading white
-    space belongs to the sentence; a newline after its text always ends it. Differs from the paper:
-    its program splits sentences with spaCy, ours by rules, the same on every machine.
+    `complete`, None: see `stop_end`. Because an end must be right for every continuation, a full
+    stop ends a sentence only if white space follows: "Amazon." may become "Amazon.com", and "the ."
+    "the .30 carbine". `by_word`: the model cannot write a word directly after a full stop, so that
+    one after an ordinary word ends the sentence at once. Leading white space belongs to the
+    sentence; a newline after its text always ends it. Differs from the paper: its program splits
+    sentences with spaCy, ours by rules, the same on every machine.
     """
     first = len(text) - len(text.lstrip())
     for stop in _STOP.finditer(text, first):
@@ -119,28 +110,24 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a finished text, stripped; the whole text if no sentence ends (IRCoT
-    §3.1).
-    """
+    """The first sentence of a finished text, stripped (IRCoT §3.1)."""
     return cut(text, SENTENCE)
 
 
 def sentences(text: str) -> list[str]:
     """All sentences of a finished text, stripped, in order (IRCoT §3.1)."""
-    found, rest = [], text.strip()
+    parts, rest = [], text.strip()
     while rest:
         end = sentence_end(rest, complete=True)
-        found.append(rest[:end])
+        parts.append(rest[:end])
         rest = rest[end:].strip()
-    return found
+    return parts
 
 
 def answer_from_chain(text: str) -> str | None:
     """The text after the last " answer is: " of a chain of thought, to the end of the line, without
-    a final full stop (IRCoT §3.2, program).
-
-    None if these words are missing; the paper then takes the whole generation. The colon is
-    optional, the spaces are not; case matters.
+    a final full stop; None if these words are missing (IRCoT §3.2, program). The colon is optional,
+    the spaces are not; case matters.
     """
     answers = _ANSWER.findall(text)
     return answers[-1].strip().removesuffix(".") if answers else None
@@ -161,34 +148,28 @@ def gives_answer(sentence: str, released: bool = False) -> bool:
 
 
 def is_reasoning(sentence: str) -> bool:
-    """Whether a sentence only draws a conclusion, so that it is not used as a query (IRCoT,
-    program).
-    """
+    """Whether a sentence only draws a conclusion, so that it is no query (IRCoT, program)."""
     return sentence.lower().startswith(REASONING_OPENERS) or _SUM.search(sentence) is not None
 
 
 def remove_question_words(query: str) -> str:
-    """The query without its space-separated words who, what, when, where, why, which, how, does, is
-    (IRCoT, program).
-
-    The program does this to every query of IRCoT and OneR, including the question itself.
+    """The query without its space-separated QUESTION_WORDS, as the authors' program has every query
+    of IRCoT and OneR, including the question itself (IRCoT, program).
     """
     return " ".join(word for word in query.split(" ") if word.strip().lower() not in QUESTION_WORDS)
 
 
 def last_sentence(thoughts: Sequence[str], question: str) -> str:
-    """The query of the retrieve step as in the paper: the last sentence of the chain, or the
-    question if there is none yet (IRCoT §3.1).
+    """The query of the retrieve step: the last sentence of the chain, else the question (IRCoT
+    §3.1).
     """
     return thoughts[-1] if thoughts else question
 
 
 def query_from(thoughts: Sequence[str], question: str) -> str:
-    """The query of the retrieve step as the authors' program makes it (IRCoT, program).
-
-    The last sentence that is not a reasoning sentence, else the question; in both cases without
-    question words. `query_from((), question)` is the program's first query. Differs from the paper:
-    §3.1 takes the question and the last sentence as they are, see `last_sentence`.
+    """The query of the retrieve step as the authors' program makes it (IRCoT, program): the last
+    sentence that is not a reasoning sentence, else the question; in both cases without question
+    words. Differs from the paper: §3.1 takes both as they are (`last_sentence`).
     """
     factual = [thought.strip() for thought in thoughts if not is_reasoning(thought)]
     return remove_question_words(last_sentence(factual, question) or question)
@@ -214,7 +195,10 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
     if kind == "certain":
         return True if after or by_word else None
     if kind == "before an opener":
-        return _opener_follows(following, complete)
+        word = re.match(r"\W*(\w+)(\W?)", following)
+        if not complete and (word is None or not word[2]):
+            return None
+        return word is not None and word[1] in OPENERS
     first = re.search(r"\w", following)
     if first is None:
         return True if complete else None
@@ -222,9 +206,7 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
 
 
 def _stop_kind(before: str, marks: str) -> str:
-    """The kind of a stop, from the text before it; its name says what must follow for the sentence
-    to end.
-    """
+    """What must follow a stop for the sentence to end, from the text before it."""
     word = before.split()[-1].lstrip("\"'“‘([") if before.strip() else ""
     if marks[0] != "." or marks.startswith(".."):
         return "not before lower case"
@@ -234,25 +216,11 @@ def _stop_kind(before: str, marks: str) -> str:
         return "not before a number"
     if word in MAY_END or _INITIALS.fullmatch(word):
         return "before an opener"
-    if word[-1:].isdigit() or marks != "." or _is_open(before):
+    if word[-1:].isdigit() or marks != ".":
         return "not before lower case"
-    return "certain"
-
-
-def _opener_follows(following: str, complete: bool) -> bool | None:
-    word = re.match(r"\W*(\w+)(\W?)", following)
-    if not complete and (word is None or not word[2]):
-        return None
-    return word is not None and word[1] in OPENERS
-
-
-def _is_open(text: str) -> bool:
-    """Whether a quotation or a bracket is still open at the end of `text`, so that a closing mark
-    may follow the stop.
-    """
-    return text.count('"') % 2 == 1 or any(
-        text.count(opening) > text.count(closing) for opening, closing in ("“”", "()", "[]")
-    )
+    # in a quotation or a bracket that is still open, the mark that closes it may follow the stop
+    closed = all(before.count(pair[0]) <= before.count(pair[1]) for pair in ("“”", "()", "[]"))
+    return "certain" if closed and before.count('"') % 2 == 0 else "not before lower case"
 
 
 def majority(answers: Sequence[str]) -> str:

@@ -1,5 +1,8 @@
 """Plays replies to the programs of systems, and writes their prompts."""
 
+import json
+
+from ircotlib.data import Paragraph, Question
 from ircotlib.files.paths import PROMPTS
 from ircotlib.program import Sampled
 from ircotlib.prompting.prompt import Prompt, read_template
@@ -37,3 +40,49 @@ def drawn(*texts, scores=None):
     """The reply to a Sample."""
     scores = [None] * len(texts) if scores is None else scores
     return tuple(Sampled(*pair) for pair in zip(texts, scores, strict=True))
+
+
+def count_words(text):
+    """How many words a text has, in place of a model's tokens."""
+    return len(text.split())
+
+
+def real_question(path, number):
+    """A question of a file of HotpotQA or 2WikiMultihopQA, and the paragraphs of its context."""
+    row = json.loads(path.read_text(encoding="utf-8"))[number]
+    context = [Paragraph(f"p{i}", title, "".join(s)) for i, (title, s) in enumerate(row["context"])]
+    return Question("q", row["question"], (row["answer"],), (), path.parent.name), context
+
+
+def write(question, paragraphs=(), thoughts=(), n=None):
+    """A prompt that shows its arguments; like Prompt, it always shows the main passage."""
+    text = question.text if n is None else f"{n} titles for {question.text}"
+    main = [] if question.passage is None else [question.passage]
+    shown = main + [paragraph for paragraph in paragraphs if paragraph not in main]
+    return f"{text} | {' '.join(p.id for p in shown)} | {' '.join(thoughts)}"
+
+
+def stages(*names):
+    """A writer for each stage, whose prompts show the stage and the arguments."""
+
+    def writer(name):
+        def write(question, paragraphs=(), thoughts=(), **fields):
+            shown = " ".join(paragraph.id for paragraph in paragraphs)
+            values = [name, question.text, shown, " ".join(thoughts), *map(str, fields.values())]
+            return "|".join(values).rstrip()
+
+        return write
+
+    return {name: writer(name) for name in names}
+
+
+# A question of IRCoT's kind, and what is retrieved and written for it
+
+ASKED = "In what country was Lost Gravity manufactured?"
+QUESTION = Question("q", ASKED, ("Germany",), ("mack",), "test")
+LOST = Paragraph("lost", "Lost Gravity", "Lost Gravity is a roller coaster made by Mack Rides.")
+MACK = Paragraph("mack", "Mack Rides", "Mack Rides is a company in Waldkirch, Germany.")
+PARK = Paragraph("park", "Walibi Holland", "Walibi Holland is a theme park in Biddinghuizen.")
+WALD = Paragraph("wald", "Waldkirch", "Waldkirch is a town in the Black Forest.")
+THOUGHTS = ["Lost Gravity was manufactured by Mack Rides.", "Mack Rides is a German company."]
+THOUGHTS += ["So the answer is: Germany."]

@@ -21,10 +21,9 @@ from ircotlib.metrics import (
 )
 
 HOTPOT = ("hotpotqa", "2wikimultihopqa")
-IIRC = ("iirc",)
 ALL = (*HOTPOT, "musique")
 
-# Rule, data sets, prediction, answers, exact match, F1.
+# rule, data sets, prediction, answers, exact match, F1
 PAIRS = [
     ("equal texts", ALL, "Tierra del Fuego", ["Tierra del Fuego"], 1, 1),
     ("nothing in common", ALL, "Rome", ["Paris"], 0, 0),
@@ -32,183 +31,72 @@ PAIRS = [
     ("articles do not count", ALL, "the Tower of London", ["A Tower of London"], 1, 1),
     ("articles only as words of their own", ALL, "theatre", ["atre"], 0, 0),
     ("ASCII punctuation vanishes, so 15,140 is one word", ALL, "15140.", ["15,140"], 1, 1),
-    (
-        "a hyphen glues its words",
-        ALL,
-        "first party games",
-        ["first-party games"],
-        0,
-        2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2),
-    ),
+    ("a hyphen glues its words: ⅓, ½", ALL, "first party games", ["first-party games"], 0, 0.4),
     ("other punctuation stays", ALL, "Lee-Enfield", ["Lee–Enfield"], 0, 0),
     ("white space does not count", ALL, " New\n York ", ["New York"], 1, 1),
     ("precision 2/3, recall 1", ALL, "New York City", ["New York"], 0, 0.8),
     ("precision 1, recall 1/4", ALL, "July", ["July 21 1926 AD"], 0, 0.4),
     ("order does not count for F1", ALL, "York New", ["New York"], 0, 1),
-    (
-        "repeated words count as often as both sides have them",
-        ALL,
-        "New New York",
-        ["New York New New"],
-        0,
-        2 * 1 * (3 / 4) / (1 + 3 / 4),
-    ),
-    (
-        "the best of the aliases, for each score by itself",
-        ALL,
-        "NYC",
-        ["New York City", "NYC", "New York"],
-        1,
-        1,
-    ),
-    (
-        "the best alias need not be the first",
-        ALL,
-        "New York",
-        ["Big Apple", "New York City"],
-        0,
-        0.8,
-    ),
+    ("words count as often as on both sides", ALL, "New New York", ["New York New New"], 0, 6 / 7),
+    ("the best of the aliases", ALL, "NYC", ["New York City", "NYC", "New York"], 1, 1),
+    ("the best need not be the first", ALL, "New York", ["Big Apple", "New York City"], 0, 0.8),
     ("yes must stand alone", HOTPOT, "yes, both are", ["yes"], 0, 0),
     ("yes against a longer answer", HOTPOT, "Yes", ["yes minister"], 0, 0),
     ("no against yes", HOTPOT, "no", ["yes"], 0, 0),
     ("yes is normalised first", HOTPOT, "Yes.", ["yes"], 1, 1),
     ("noanswer is of the same kind", HOTPOT, "noanswer here", ["noanswer"], 0, 0),
     ("a word that contains no is not no", HOTPOT, "Hurricane No 1", ["Hurricane No. 1"], 1, 1),
-    (
-        "no within a longer text is an ordinary word",
-        HOTPOT,
-        "Hurricane No 2",
-        ["Hurricane No. 1"],
-        0,
-        2 / 3,
-    ),
+    ("no in a text is a word", HOTPOT, "Hurricane No 2", ["Hurricane No. 1"], 0, 2 / 3),
     ("MuSiQue has no rule for yes", ("musique",), "yes, both are", ["yes"], 0, 0.5),
     ("an empty prediction", ALL, "", ["Rome"], 0, 0),
     ("a prediction of articles and punctuation is empty", ALL, "The ...", ["Rome"], 0, 0),
     ("HotpotQA's F1 of two empty texts is 0 though they match", HOTPOT, "", ["the"], 1, 0),
     ("SQuAD's F1 of two empty texts is 1", ("musique",), "", ["the"], 1, 1),
-    # DROP's metric: words are cut at spaces and hyphens, numbers become values, F1 is of sets of
-    # words and has two decimals.
-    ("DROP: equal texts", IIRC, "Tierra del Fuego", ["Tierra del Fuego"], 1, 1),
-    ("DROP: nothing in common", IIRC, "Rome", ["Paris"], 0, 0),
-    (
-        "DROP: case, articles, punctuation and white space do not count",
-        IIRC,
-        "the  O'Brien\nHouse.",
-        ["Obrien house"],
-        1,
-        1,
-    ),
-    (
-        "DROP: a hyphen parts its words, unlike in SQuAD",
-        IIRC,
-        "first party games",
-        ["first-party games"],
-        1,
-        1,
-    ),
-    # {lee, enfield} against {lee–enfield}
-    ("DROP: a dash that is not ASCII stays", IIRC, "Lee-Enfield", ["Lee–Enfield"], 0, 0),
-    ("DROP: an article left alone by a hyphen goes", IIRC, "vitamin", ["vitamin-A"], 1, 1),
-    ("DROP: numbers are equal by value", IIRC, "53.0", ["53"], 1, 1),
-    ("DROP: digits grouped by commas are one number", IIRC, "12,500 BC", ["12500 bc"], 1, 1),
-    ("DROP: the point of a number is no punctuation", IIRC, "3.5", ["35"], 0, 0),
-    ("DROP: but it is where the word is not a number", IIRC, "3.5.", ["35"], 1, 1),
-    ("DROP: a sign of currency or percent goes", IIRC, "$5", ["5%"], 1, 1),
-    ("DROP: the numbers of the answer must be there", IIRC, "34 years", ["53 years"], 0, 0),
-    # 2 of {april, 19.0, 1954.0}: 2·1·⅔/(1+⅔)
-    ("DROP: one of them is enough", IIRC, "April 1954", ["April 19, 1954"], 0, 0.8),
-    # 2·½·1/(½+1)
-    (
-        "DROP: other numbers of the prediction only cost precision",
-        IIRC,
-        "Route 66",
-        ["Route"],
-        0,
-        0.67,
-    ),
-    ("DROP: a number in words is a word", IIRC, "three", ["3"], 0, 0),
-    ("DROP: F1 has two decimals", IIRC, "first party", ["first"], 0, 0.67),
-    ("DROP: words are sets", IIRC, "New New York", ["New York New New"], 0, 1),
-    ("DROP: no rule for yes", IIRC, "yes, both are", ["yes"], 0, 0.5),
-    ("DROP: yes", IIRC, "Yes.", ["yes"], 1, 1),
-    ("DROP: two empty texts are equal", IIRC, "", ["the"], 1, 1),
-    ("DROP: an empty prediction", IIRC, "", ["Rome"], 0, 0),
-    ("DROP: the best of the alternatives", IIRC, "53 years", ["53", "53 years"], 1, 1),
-    ("DROP: without the alternative", IIRC, "53 years", ["53"], 0, 0.67),
-    (
-        "DROP: spans in any order",
-        IIRC,
-        '["Lund", "Malmö, Sweden"]',
-        ['["Malmö, Sweden", "Lund"]'],
-        1,
-        1,
-    ),
-    ("DROP: a list of one is its span", IIRC, '["Lund"]', ["Lund"], 1, 1),
-    (
-        "DROP: a list that is not JSON is cut at its commas",
-        IIRC,
-        "[Lund, Malmö",
-        ['["Lund", "Malmö"]'],
-        1,
-        1,
-    ),
-    ("DROP: one of two spans", IIRC, "Lund", ['["Malmö", "Lund"]'], 0, 0.5),  # (0 + 1) / 2
-    # (1 + 1 + 0) / 3
-    ("DROP: a span too many", IIRC, '["Lund", "Rome", "Kiel"]', ['["Lund", "Rome"]'], 0, 0.67),
-    # ⅔ for one, / 2
-    (
-        "DROP: two spans in one text, without brackets, are one span",
-        IIRC,
-        "Lund, Malmö",
-        ['["Lund", "Malmö"]'],
-        0,
-        0.33,
-    ),
-    # (⅔ + 1) / 2
-    (
-        "DROP: the pairs with the greatest sum",
-        IIRC,
-        '["a1 b1", "b1"]',
-        ['["b1 c1", "a1 b1"]'],
-        0,
-        0.83,
-    ),
-    # see below
-    (
-        "DROP: not the greatest pair first",
-        IIRC,
-        '["p q r", "s t"]',
-        ['["p q r s", "p q"]'],
-        0,
-        0.57,
-    ),
-    (
-        "DROP: a repeated span counts in the number of spans",
-        IIRC,
-        '["Lund", "Lund"]',
-        ["Lund"],
-        0,
-        0.5,
-    ),
-    (
-        "DROP: sets of spans are compared, and their number",
-        IIRC,
-        '["a1", "a1", "b1"]',
-        ['["a1", "b1", "b1"]'],
-        1,
-        0.67,
-    ),
-    ("DROP: numbers within spans", IIRC, '["1882", "1900"]', ['["1,900", "1882"]'], 1, 1),
-    ("DROP: numbers in a JSON list", IIRC, "[1882, 1900.0]", ['["1900", "1882"]'], 1, 1),
-    ("DROP: a JSON list without spans", IIRC, "[]", ["Lund"], 0, 0),
+]
+# DROP's metric: words are cut at spaces and hyphens, numbers become values, F1 is of sets of words
+# and has two decimals.
+DROP = [
+    ("equal texts", "Tierra del Fuego", ["Tierra del Fuego"], 1, 1),
+    ("nothing in common", "Rome", ["Paris"], 0, 0),
+    ("no case, article, punctuation, white space", "the  O'Brien\nHouse.", ["Obrien house"], 1, 1),
+    ("a hyphen parts its words, unlike in SQuAD", "first party", ["first-party"], 1, 1),
+    ("a dash that is not ASCII stays", "Lee-Enfield", ["Lee–Enfield"], 0, 0),
+    ("an article left alone by a hyphen goes", "vitamin", ["vitamin-A"], 1, 1),
+    ("numbers are equal by value", "53.0", ["53"], 1, 1),
+    ("digits grouped by commas are one number", "12,500 BC", ["12500 bc"], 1, 1),
+    ("the point of a number is no punctuation", "3.5", ["35"], 0, 0),
+    ("but it is where the word is not a number", "3.5.", ["35"], 1, 1),
+    ("a sign of currency or percent goes", "$5", ["5%"], 1, 1),
+    ("the numbers of the answer must be there", "34 years", ["53 years"], 0, 0),
+    ("one of them is enough: ⅔, 1", "April 1954", ["April 19, 1954"], 0, 0.8),
+    ("other numbers only cost precision: ½, 1", "Route 66", ["Route"], 0, 0.67),
+    ("a number in words is a word", "three", ["3"], 0, 0),
+    ("F1 has two decimals", "first party", ["first"], 0, 0.67),
+    ("words are sets", "New New York", ["New York New New"], 0, 1),
+    ("no rule for yes", "yes, both are", ["yes"], 0, 0.5),
+    ("yes", "Yes.", ["yes"], 1, 1),
+    ("two empty texts are equal", "", ["the"], 1, 1),
+    ("an empty prediction", "", ["Rome"], 0, 0),
+    ("the best of the alternatives", "53 years", ["53", "53 years"], 1, 1),
+    ("without the alternative", "53 years", ["53"], 0, 0.67),
+    ("spans in any order", '["Lund", "Malmö, Sweden"]', ['["Malmö, Sweden", "Lund"]'], 1, 1),
+    ("a list of one is its span", '["Lund"]', ["Lund"], 1, 1),
+    ("no JSON is cut at its commas", "[Lund, Malmö", ['["Lund", "Malmö"]'], 1, 1),
+    ("one of two spans: (0 + 1) / 2", "Lund", ['["Malmö", "Lund"]'], 0, 0.5),
+    ("a span too many: 2 / 3", '["Lund", "Rome", "Kiel"]', ['["Lund", "Rome"]'], 0, 0.67),
+    ("without brackets, one span: ⅔ / 2", "Lund, Malmö", ['["Lund", "Malmö"]'], 0, 0.33),
+    ("the greatest sum: (⅔ + 1) / 2", '["a1 b1", "b1"]', ['["b1 c1", "a1 b1"]'], 0, 0.83),
+    ("not the greatest pair first", '["p q r", "s t"]', ['["p q r s", "p q"]'], 0, 0.57),
+    ("a repeated span counts", '["Lund", "Lund"]', ["Lund"], 0, 0.5),
+    ("sets of spans, and their number", '["a1", "a1", "b1"]', ['["a1", "b1", "b1"]'], 1, 0.67),
+    ("numbers within spans", '["1882", "1900"]', ['["1,900", "1882"]'], 1, 1),
+    ("numbers in a JSON list", "[1882, 1900.0]", ['["1900", "1882"]'], 1, 1),
+    ("a JSON list without spans", "[]", ["Lund"], 0, 0),
 ]
 # "Not the greatest pair first": "p q r" with "p q r s" has 2·1·¾/(1+¾) = .857 and leaves "s t" with
 # "p q": 0. The other way round: "p q r" with "p q" has 2·⅔·1/(⅔+1) = .8, "s t" with "p q r s"
 # 2·½·¼/(½+¼) = .333, together 1.133, by 2 spans .57.
-
-
+PAIRS += [(rule, ("iirc",), *pair) for rule, *pair in DROP]
 CASES = [(rule, dataset, *rest) for rule, datasets, *rest in PAIRS for dataset in datasets]
 
 
@@ -237,9 +125,10 @@ def brute_force(predicted, answer):
     return np.round(max(sums) / len(longer), 2)
 
 
-@pytest.mark.parametrize(
-    "text", ["[" * 9999, "[" * 9999 + "]" * 9999, f"[{'9' * 5000}]", "[1e999]"]
-)
+ODD = ["[" * 9999, "[" * 9999 + "]" * 9999, f"[{'9' * 5000}]", "[1e999]"]
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(4))
 def test_lists_that_json_cannot_hold_are_cut_at_commas(text):
     """A model may write anything: it is scored, and never raises an error."""
     assert drop_f1(text, ["Paris"]) == drop_exact_match(text, ["Paris"]) == 0
@@ -250,14 +139,11 @@ def test_spans_of_drop_are_paired_for_the_greatest_sum():
     rng = random.Random(4)
     for _ in range(60):
         predicted, answer = (
-            [
-                " ".join(rng.choices("pqrstuv", k=rng.randint(1, 4)))
-                for _ in range(rng.randint(1, 5))
-            ]
-            for _ in range(2)
+            [" ".join(rng.choices("pqrstuv", k=rng.randint(1, 4))) for _ in range(count)]
+            for count in (rng.randint(1, 5), rng.randint(1, 5))
         )
-        found = drop_f1(f"[{', '.join(predicted)}]", [f"[{', '.join(answer)}]"])
-        assert found == brute_force(predicted, answer), (predicted, answer)
+        score = drop_f1(f"[{', '.join(predicted)}]", [f"[{', '.join(answer)}]"])
+        assert score == brute_force(predicted, answer), (predicted, answer)
 
 
 def test_many_spans_with_words_in_common_are_scored_at_once():

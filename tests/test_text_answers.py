@@ -9,6 +9,7 @@ from ircotlib.text import (
     gives_answer,
     is_reasoning,
     last_sentence,
+    majority,
     normalise_answer,
     query_from,
     remove_question_words,
@@ -38,17 +39,11 @@ def test_answer_from_chain(chain, answer):
     assert answer_from_chain(chain) == answer
 
 
-def test_gives_answer():
-    assert gives_answer("So the answer is: Germany.") and gives_answer("Thus, the answer is: 1.")
-    assert not gives_answer("So the answer is Germany.") and not gives_answer(
-        "The Answer is: Germany."
-    )
-
-
 @pytest.mark.parametrize(
     ("sentence", "paper", "program"),
     [
         ("So the answer is: Germany.", True, True),
+        ("Thus, the answer is: 1.", True, True),
         ("So the answer is Germany.", False, True),
         ("So the answer is:", True, False),
         ("So the answer is", False, False),
@@ -66,48 +61,35 @@ def test_where_the_chain_ends_in_paper_and_program(sentence, paper, program):
     assert (re.match(r".* answer is:? (.*)\.?", sentence) is not None) is program
 
 
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("Thus, they are not in the same country.", True),
-        ("Thus Brownist was founded first.", True),
-        ("So the answer is: 53.", True),
-        ("So, it is 4.", True),
-        ("That is, it has 4 members.", True),
-        ("Therefore they share it.", True),
-        ("Hence it is older.", True),
-        ("First Bull Run had 460 + 387 = 847 casualties.", True),
-        ("He lived for 1,542.5 - 1,483 = 59.5 years.", True),
-        ("Sony made it.", False),
-        ("That is a film.", False),
-        ("Thusly named.", False),
-        ("The season 1990 - 1991 was long.", False),
-    ],
-)
-def test_is_reasoning(sentence, expected):
-    assert is_reasoning(sentence) is expected
+REASONING = """Thus, they are not in the same country.
+Thus Brownist was founded first.
+So the answer is: 53.
+So, it is 4.
+That is, it has 4 members.
+Therefore they share it.
+Hence it is older.
+First Bull Run had 460 + 387 = 847 casualties.
+He lived for 1,542.5 - 1,483 = 59.5 years."""
+FACTS = "Sony made it.|That is a film.|Thusly named.|The season 1990 - 1991 was long."
+
+
+def test_is_reasoning():
+    assert all(map(is_reasoning, REASONING.splitlines()))
+    assert not any(map(is_reasoning, FACTS.split("|")))
 
 
 def test_question_words_are_removed_as_whole_tokens():
-    assert (
-        remove_question_words("In what country was Lost Gravity manufactured?")
-        == "In country was Lost Gravity manufactured?"
-    )
+    asked = "In what country was Lost Gravity manufactured?"
+    assert remove_question_words(asked) == "In country was Lost Gravity manufactured?"
     assert remove_question_words("Who is Isis? Where does Howard live") == "Isis? Howard live"
-    assert (
-        remove_question_words("Mack Rides is a German company.") == "Mack Rides a German company."
-    )
     # double spaces and glued punctuation stay, as in the program
     assert remove_question_words("who?  is") == "who? "
 
 
 def test_queries_of_the_paper_and_of_the_program():
     question = "What is the age of the ship?"
-    thoughts = [
-        "The ship is General Hewitt.",
-        "It was sold in 1864.",
-        "So she served for 53 years.",
-    ]
+    thoughts = ["The ship is General Hewitt.", "It was sold in 1864."]
+    thoughts += ["So she served for 53 years."]
     assert last_sentence([], question) == question
     assert last_sentence(thoughts, question) == "So she served for 53 years."
     assert query_from([], question) == "the age of the ship?"  # the first query too
@@ -132,3 +114,23 @@ def test_queries_of_the_paper_and_of_the_program():
 )
 def test_normalise_answer(text, normal):
     assert normalise_answer(text) == normal
+
+
+# Majority votes
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["Oslo", "Bergen", "Bergen"], "Bergen"),
+        (["Oslo", "The Nile.", "the nile", "Oslo", "Nile"], "The Nile."),  # as first written
+        (["Bergen", "Oslo", "Oslo", "Bergen"], "Bergen"),  # of equally many, the first
+        (["", "", "", "Oslo"], "Oslo"),
+        (["The", "the", "Oslo"], "Oslo"),  # empty after normalisation
+        (["", ""], ""),
+        (["The", ""], "The"),
+        ([], ""),
+    ],
+)
+def test_the_answer_that_most_give(answers, expected):
+    assert majority(answers) == expected

@@ -28,23 +28,26 @@ def find_demonstrations(
     FileNotFoundError if there is no such file.
     """
     path = prompt_path(folder, dataset, stage, style, m)
-    found = read_demonstrations(path)
+    demonstrations = read_demonstrations(path)
     if path.name == ONE_FILE:
-        found = [_vary(one, found, stage, m) for one in found]
-    return demonstration_sets(found, dataset, folder=path.parents[1])[demonstration_set]
+        demonstrations = [_vary(one, demonstrations, stage, m) for one in demonstrations]
+    return demonstration_sets(demonstrations, dataset, folder=path.parents[1])[demonstration_set]
 
 
-def _vary(one: Demonstration, of: Sequence[Demonstration], stage: str, m: int) -> Demonstration:
+def _vary(
+    demonstration: Demonstration, others: Sequence[Demonstration], stage: str, m: int
+) -> Demonstration:
     """A demonstration with its own paragraphs and M of the others', shuffled (IRCoT §4.1), and with
     the form of answer that the stage needs. The draw depends only on the question.
     """
-    draw, others = random.Random(one.question), [p for other in of for p in other.paragraphs]
-    own = {paragraph.title for paragraph in one.paragraphs}
-    others = {p.title: p for p in others if p.title not in own}
-    shown = [*one.paragraphs, *draw.sample(list(others.values()), m)] if m else []
-    draw.shuffle(shown)
-    answer = one.answer if stage == "cot" else answer_from_chain(one.answer)
-    return replace(one, paragraphs=tuple(shown), answer=answer)
+    draw, own = random.Random(demonstration.question), demonstration.paragraphs
+    titles = {paragraph.title for paragraph in own}
+    distractors = {p.title: p for one in others for p in one.paragraphs if p.title not in titles}
+    paragraphs = [*own, *draw.sample(list(distractors.values()), m)] if m else []
+    draw.shuffle(paragraphs)
+    chain = demonstration.answer
+    answer = chain if stage == "cot" else answer_from_chain(chain)
+    return replace(demonstration, paragraphs=tuple(paragraphs), answer=answer)
 
 
 def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int) -> Path:
@@ -56,10 +59,9 @@ def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int
     there is no such file.
     """
     context = f"gold_with_{m}_distractors_context" if m else "no_context"
-    names = {"titles": f"no_context_open_llm_retrieval_{style}.txt"}
-    path = (
-        Path(resolve(str(folder))) / dataset / names.get(stage, f"{context}_{stage}_qa_{style}.txt")
-    )
+    titles = f"no_context_open_llm_retrieval_{style}.txt"
+    name = titles if stage == "titles" else f"{context}_{stage}_qa_{style}.txt"
+    path = Path(resolve(str(folder))) / dataset / name
     if (one_file := path.with_name(ONE_FILE)).is_file() and stage != "titles":
         return one_file
     if not path.is_file():
@@ -68,12 +70,6 @@ def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int
             f"{dataset}/{path.name}, or `distractors` to an empty list for no demonstrations"
         )
     return path
-
-
-@cache
-def _instructions() -> frozenset[str | None]:
-    """The lines above each question in the authors' files (IRCoT App. G)."""
-    return frozenset(i for style in STYLES.values() for i in (style.chain_of_thought, style.direct))
 
 
 def read_demonstrations(path: Path) -> list[Demonstration]:
@@ -85,63 +81,56 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     """
     text = read_text(path)
     heads = list(METADATA.finditer(text))
-    first = heads[0].start() if heads else len(text)
-    if not heads or text[:first].strip():
+    top = text[: heads[0].start()].strip() if heads else text.strip()
+    if top or not heads:
         expected = """expected a line '# METADATA: {"qid": ...}' first"""
-        raise ValueError(f"{path}, line 1: found {text[:first].strip()[:60]!r}, {expected}")
+        raise ValueError(f"{path}, line 1: found {top[:60]!r}, {expected}")
     demonstrations: dict[str, Demonstration] = {}
     ends = [head.start() for head in heads[1:]] + [len(text)]
     for head, end in zip(heads, ends, strict=True):
-        line = text.count("\n", 0, head.start()) + 1
-        where = f"{path}, line {line}"
-        found = _read_one(where, head[1], text[head.end() : end].strip())
-        if found.id in demonstrations:
-            raise ValueError(
-                f"{where}: found the id {found.id!r} a second time, expected each id once in a file"
-            )
-        demonstrations[found.id] = found
+        try:
+            example = _read_one(head[1].strip(), text[head.end() : end].strip())
+            if example.id in demonstrations:
+                found = f"found the id {example.id!r} a second time"
+                raise ValueError(f"{found}, expected each id once")
+        except ValueError as error:
+            line = text.count("\n", 0, head.start()) + 1
+            raise ValueError(f"{path}, line {line}: {error}") from None
+        demonstrations[example.id] = example
     return list(demonstrations.values())
 
 
-def _read_one(where: str, metadata: str, body: str) -> Demonstration:
-    id = _read_id(where, metadata)
-    if (marks := re.findall(r"^[QA]: ", body, re.MULTILINE)) != ["Q: ", "A: "]:
-        expected = "one line that starts with 'Q: ' and below it one that starts with 'A: '"
-        raise ValueError(
-            f"{where}: found {marks or 'neither'} in demonstration {id!r}, expected {expected}"
-        )
-    context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
-    instruction, _, rest = question.partition("\n")
-    if rest and instruction in _instructions():
-        question = rest
-    if not question.strip() or not answer.strip():
-        blank = "question" if answer.strip() else "answer"
-        raise ValueError(f"{where}: found no {blank} in demonstration {id!r}, expected a text")
-    return Demonstration(id, _read_paragraphs(where, id, context.strip()), question, answer)
-
-
-def _read_id(where: str, metadata: str) -> str:
+def _read_one(metadata: str, body: str) -> Demonstration:
     try:
         id = str(json.loads(metadata)["qid"])
         id.encode()  # no half of a surrogate pair
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        found = f"found {excerpt(metadata.strip())} after '# METADATA:'"
-        raise ValueError(
-            f'{where}: {found}, expected a JSON object with "qid" ({error})'
-        ) from error
-    return id
-
-
-def _read_paragraphs(where: str, id: str, context: str) -> tuple[Paragraph, ...]:
-    if context and not context.startswith(TITLE):
+        found = f"found {excerpt(metadata)} after '# METADATA:'"
+        raise ValueError(f'{found}, expected a JSON object with "qid" ({error})') from None
+    if (marks := re.findall(r"^[QA]: ", body, re.MULTILINE)) != ["Q: ", "A: "]:
+        expected = "one line that starts with 'Q: ' and below it one that starts with 'A: '"
+        found = f"found {marks or 'neither'} in demonstration {id!r}"
+        raise ValueError(f"{found}, expected {expected}")
+    context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
+    first, _, rest = question.partition("\n")
+    if rest and first in _instructions():
+        question = rest
+    if not question.strip() or not answer.strip():
+        blank = "question" if answer.strip() else "answer"
+        raise ValueError(f"found no {blank} in demonstration {id!r}, expected a text")
+    if (context := context.strip()) and not context.startswith(TITLE):
         found = f"found {context[:60]!r} at the top of demonstration {id!r}"
-        raise ValueError(f"{where}: {found}, expected {TITLE!r} or the question")
-    pieces = re.split(rf"\n\n(?={TITLE})", context) if context else []
-    split = [piece.removeprefix(TITLE).partition("\n") for piece in pieces]
-    return tuple(
-        Paragraph(f"{id}/{number}", title, text)
-        for number, (title, _, text) in enumerate(split, start=1)
-    )
+        raise ValueError(f"{found}, expected {TITLE!r} or the question")
+    texts = re.split(rf"\n\n(?={TITLE})", context) if context else []
+    pairs = (text.removeprefix(TITLE).partition("\n")[::2] for text in texts)
+    paragraphs = (Paragraph(f"{id}/{n}", *pair) for n, pair in enumerate(pairs, start=1))
+    return Demonstration(id, tuple(paragraphs), question, answer)
+
+
+@cache
+def _instructions() -> frozenset[str | None]:
+    """The lines above each question in the authors' files (IRCoT App. G)."""
+    return frozenset(i for style in STYLES.values() for i in (style.chain_of_thought, style.direct))
 
 
 def choose_demonstrations(
@@ -174,7 +163,7 @@ def demonstration_sets(
     their order. Raises ValueError if there are no demonstrations, or if one of a fixed set is
     missing.
     """
-    paths = [Path(place) / "demonstration_sets.json" for place in (folder, PROMPTS) if place]
+    paths = [Path(parent) / "demonstration_sets.json" for parent in (folder, PROMPTS) if parent]
     if fixed := _read_sets(next(path for path in paths if path.is_file()), dataset):
         return [choose_demonstrations(demonstrations, ids) for ids in fixed]
     ids = sorted(demonstration.id for demonstration in demonstrations)
@@ -190,13 +179,12 @@ def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
     """
     expected = "one JSON object with three lists of ids for each data set"
     fixed = parse_json(path.read_bytes(), str(path), expected)
-    match found := fixed.get(dataset) if isinstance(fixed, dict) else fixed:
+    sets = fixed.get(dataset) if isinstance(fixed, dict) else fixed
+    match sets:
         case None:
             return None
-        case [[*first], [*second], [*third]] if first and second and third:
+        case [[str(), *_] as first, [str(), *_] as second, [str(), *_] as third]:
             if all(isinstance(id, str) for id in first + second + third):
-                return found
-    raise ValueError(
-        f"{path}, {dataset!r}: expected {expected}, found {excerpt(found)}: get the file again, or"
-        " mend it"
-    )
+                return sets
+    found = f"found {excerpt(sets)}: get the file again, or mend it"
+    raise ValueError(f"{path}, {dataset!r}: expected {expected}, {found}")

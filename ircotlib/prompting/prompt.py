@@ -4,11 +4,11 @@ context window (IRCoT §3.1, §3.2, §4.1, App. G).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
-from ircotlib.prompting.packing import Part, Piece, cut, pack, surely_fits
+from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Part, fit, surely_fits
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -87,7 +87,7 @@ def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
 
 def render(
     paragraphs: Sequence[Paragraph],
-    asked: str,
+    wording: str,
     answer: str = "",
     template: Template = PLAIN,
     max_words: int | None = 350,
@@ -97,8 +97,9 @@ def render(
     """Render paragraphs, question and the answer so far as one example of a prompt, right-stripped
     (IRCoT §3.1, App. G). `fields`: values of the template's other fields.
     """
-    shown = [render_paragraph(paragraph, max_words) for paragraph in paragraphs]
-    return template.render(shown, asked, answer, **fields)
+    shown = [Part(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
+    parts = template.fill(shown, wording, answer, **fields)
+    return "".join(part.text for part in parts).rstrip()
 
 
 def render_demonstration(demonstration: Demonstration | str, template: Template = PLAIN) -> str:
@@ -117,7 +118,7 @@ class Prompt:
     (IRCoT §3.1, §3.2, §4.1).
 
     `count_tokens`: the length of a text in tokens of the model. Demonstrations are dropped from the
-    front. If the test example alone is too long, parts of it are dropped (`packing.cut`), but never
+    front. If the test example alone is too long, pieces of it are dropped (`packing.CUTS`), never
     the template's words, the question or its main passage; ValueError if these alone are too long.
     The main passage is shown below the other paragraphs if `passage_last`, else above (App. B).
     Differs from the released program: a prompt may have exactly `max_prompt_tokens` (there one
@@ -140,35 +141,35 @@ class Prompt:
         **fields: object,
     ) -> str:
         """Write the prompt; the thoughts follow "A: ", joined by spaces."""
-        asked, so_far = self.template.ask(question.text, **fields), " ".join(thoughts)
-        passage = [] if question.passage is None else [question.passage]
+        wording, so_far = self.template.ask(question.text, **fields), " ".join(thoughts)
+        main = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
-        shown = [*others, *passage] if self.passage_last else [*passage, *others]
-        example = render(shown, asked, so_far, self.template, **fields)
-        limit = self.max_prompt_tokens
+        shown = [
+            Part(render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE)
+            for p in ([*others, *main] if self.passage_last else [*main, *others])
+        ]
+        parts, limit = self.template.fill(shown, wording, so_far, **fields), self.max_prompt_tokens
+        example = "".join(part.text for part in parts).rstrip()
         if not self.demonstrations and surely_fits(example, limit):
             return example
-        tokens = self.count_tokens(example)
-        if tokens <= limit:
-            return pack([*self._shown, Piece(example, tokens, True)], limit, self.count_tokens)
-        blocks = [Part(render_paragraph(p) + BETWEEN_PARAGRAPHS, p in passage) for p in shown]
-        above = self.template.above_parts(blocks, **fields)
-        below = self.template.below_parts(asked, **fields)
-        text = cut(above, below, so_far, limit, self.count_tokens)
+        if self._count(example) <= limit:
+            return fit([*self._shown, Part(example)], limit, self._count)
+        text = fit(parts, limit, self._count)
         if text is None:
-            kept = "".join(part.text for part in (*above, *below) if part.stays)
-            tokens = self.count_tokens(kept + so_far.split(" ")[-1])
-            raise ValueError(self._refuse(question, tokens))
+            kept = "".join(part.text for part in parts if not part.kind)
+            tokens = self._count(kept + so_far.split(" ")[-1])
+            alone = "main passage, " if main else ""
+            found = f"found {tokens} tokens in {alone}question and words of the template alone"
+            expected = f"expected at most {limit}; raise max_prompt_tokens"
+            raise ValueError(f"question {question.id!r}: {found}, {expected}")
         return text.strip("\n").rstrip()
 
     @cached_property
-    def _shown(self) -> list[Piece]:
-        shown = (render_demonstration(one, self.template) for one in self.demonstrations)
-        texts = [text + BETWEEN_DEMONSTRATIONS for text in shown]
-        return [Piece(text, self.count_tokens(text)) for text in texts]
+    def _count(self) -> Callable[[str], int]:
+        """Counts the tokens of a text; those of demonstrations, for example, once."""
+        return lru_cache(maxsize=1000)(self.count_tokens)
 
-    def _refuse(self, question: Question, tokens: int) -> str:
-        alone = "" if question.passage is None else "main passage, "
-        found = f"found {tokens} tokens in {alone}question and words of the template alone"
-        expected = f"expected at most {self.max_prompt_tokens}; raise max_prompt_tokens"
-        return f"question {question.id!r}: {found}, {expected}"
+    @cached_property
+    def _shown(self) -> list[Part]:
+        texts = (render_demonstration(one, self.template) for one in self.demonstrations)
+        return [Part(text + BETWEEN_DEMONSTRATIONS, DEMONSTRATION) for text in texts]

@@ -16,7 +16,7 @@ from ircotlib.files.paths import DATA
 from ircotlib.parameters import MAIN, Parameters
 from ircotlib.program import Program
 from ircotlib.prompting.demonstrations import find_demonstrations
-from ircotlib.prompting.examples import count_examples, find_examples
+from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import read_template
 from ircotlib.retrieval import open_retriever
@@ -139,7 +139,8 @@ class Bench:
             place = folder, shown, stage, self.style.name
             chosen = find_demonstrations(*place, m, demonstration_set)
         elif m is not None and self.style.demonstrated:
-            chosen = find_examples(folder, module, stage, find_dataset(shown), template)
+            examples = find_examples(folder, module, stage, find_dataset(shown), template)
+            chosen = list(examples[: system.count_examples(find_dataset(shown))])
         limit = self.window - self.longest(system)
         return Prompt(chosen, self.model.count_tokens, template, limit, self.style.passage_last)
 
@@ -248,7 +249,7 @@ def program_of(
 
     offered = {"prompts": prompts, "read": read, **bench.ambient, **bench.tokens(system)}
     offered |= system.draw_at_most(bench.parameters.samples)
-    examples = count_examples(system.module, "", find_dataset(bench.dataset))
+    examples = system.count_examples(find_dataset(bench.dataset))
     offered |= {} if examples is None else {"examples": examples}
     told = {name: value for name, value in offered.items() if system.takes(name)}
     play = partial(system.program, **(told | setting))

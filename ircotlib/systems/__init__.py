@@ -8,15 +8,20 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ircotlib.datasets import Dataset
 from ircotlib.errors import UserError
 from ircotlib.files.modules import import_modules
 from ircotlib.program import Program
 
+WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=(), **fields) -> text
+Prompts = Mapping[str, WritePrompt]  # by stage
 ANSWER, RECALL = "answer", "recall"
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"
 TEMPLATES = "ircot"  # its templates are also the readers'; its demonstrations come in sets
-DRAWN = ("n", "queries", "votes")  # keywords of programs: how many texts they sample at a time
-PASSED_ON = ("prompts", "max_tokens", "max_steps", "sentence", "released")
+# examples in the prompts of most systems, and of some (SearChain, Table 11)
+FEW = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
+TWO = dict.fromkeys(FEW, 2)
+NONE = dict.fromkeys(FEW, 0)
 
 
 @dataclass(frozen=True)
@@ -25,24 +30,32 @@ class System:
 
     `program(question, ...)` gets, by keyword, what it takes of: `prompts`, its prompt writers by
     stage; `read(question, paragraphs)`, the reader; its setting; and what a bench offers to all
-    (`Bench.ambient`). `stages`: its templates, prompts/<module>/<stage>.txt. `grid`: the parameters
-    to tune, with the paper's values; "m" is the number of distractors in demonstrations.
-    `tuned_by`: RECALL for a system that only returns paragraphs. `better_than`: the systems that
-    its paper says it outperforms by the same measure. `reported`: its names in data/reported.csv.
-    `study`: the paper whose experiments it is part of, IRCOT or SEARCHAIN. `generations`: the most
-    texts that the model writes for one question, with the program's own constants; 0: `max_steps`,
-    or one per stage. Figures draw systems by `order`, in `color`.
+    (`Bench.ambient`). `inner`: the program to which it passes all other keywords. `stages`: its
+    templates, prompts/<module>/<stage>.txt. `examples`: how many its prompts show, by family of
+    data sets, or by data set where one differs (SearChain, Table 11); all if nothing is said.
+    `grid`: the parameters to tune, with the paper's values; "m" is the number of distractors in
+    demonstrations. `tuned_by`: RECALL for a system that only returns paragraphs. `better_than`: the
+    systems that its paper says it outperforms by the same measure. `reported`: its names in
+    data/reported.csv. `study`: the paper whose experiments it is part of, IRCOT or SEARCHAIN.
+    `generations`: the most texts that the model writes for one question, with the program's own
+    constants; 0: `max_steps`, or one per stage. `limits`: its keywords for the most tokens of a
+    generation. `draws`: its keywords for the number of texts that it samples at a time. Figures
+    draw systems by `order`, in `color`.
     """
 
     name: str
     program: Callable[..., Program]
     stages: tuple[str, ...] = ()
+    inner: Callable[..., Program] | None = None
+    examples: Mapping[str, int] = field(default_factory=dict)
     grid: Mapping[str, Sequence] = field(default_factory=dict)
     tuned_by: str = ANSWER
     better_than: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     study: str = IRCOT
     generations: int = 0
+    limits: tuple[str, ...] = ("max_tokens",)
+    draws: tuple[str, ...] = ()
     color: str = "#7d6bb0"
     order: int = 1000
 
@@ -52,31 +65,32 @@ class System:
         return self.program.__module__.rpartition(".")[2]
 
     @property
-    def keywords(self) -> Mapping[str, inspect.Parameter]:
-        """The arguments of its program, by name."""
-        return inspect.signature(self.program).parameters
+    def defaults(self) -> dict[str, object]:
+        """The keywords of its program, and of its inner one, with their defaults."""
+        programs = [program for program in (self.inner, self.program) if program]
+        arguments = [inspect.signature(program).parameters for program in programs]
+        return {name: one.default for taken in arguments for name, one in taken.items()}
 
     def takes(self, name: str) -> bool:
-        """Whether its program gets a keyword: one that it names, or, if it passes keywords on to
-        another program, one of PASSED_ON.
-        """
-        passes_on = any(one.kind is one.VAR_KEYWORD for one in self.keywords.values())
-        return name in self.keywords or (passes_on and name in PASSED_ON)
+        """Whether its program gets a keyword."""
+        return name in self.defaults
 
     @property
     def tokens(self) -> dict[str, int]:
-        """The limits of its generations: its program's keywords that end in "tokens", with their
-        defaults.
-        """
-        limits = [one for name, one in self.keywords.items() if name.endswith("tokens")]
-        return {one.name: one.default for one in limits if one.default is not one.empty}
+        """The limits of its generations in tokens, by keyword."""
+        defaults = self.defaults
+        return {name: defaults[name] for name in self.limits if name in defaults}
 
     def draw_at_most(self, most: int | None) -> dict[str, int]:
         """The keywords that limit how many texts it samples at a time to `most`, if its paper
         samples more; None: no limit.
         """
-        drawn = [one for name, one in self.keywords.items() if name in DRAWN]
-        return {one.name: most for one in drawn if most and most < one.default}
+        defaults = self.defaults
+        return {name: most for name in self.draws if most and most < defaults[name]}
+
+    def count_examples(self, dataset: Dataset) -> int | None:
+        """How many examples its prompts show on a data set; None: all."""
+        return self.examples.get(dataset.name, self.examples.get(dataset.example_family))
 
     @property
     def reads(self) -> bool:
@@ -86,7 +100,15 @@ class System:
     @property
     def shows_sets(self) -> bool:
         """Whether its outcome depends on which of IRCoT's three demonstration sets is shown."""
-        return self.reads or bool(self.stages and self.module == TEMPLATES)
+        return self.reads or self.module == TEMPLATES
+
+
+def searchain_system(name: str, program: Callable[..., Program], *stages, **record) -> System:
+    """The record of a system of SearChain's study; it shows FEW examples and is reported under its
+    name, unless `record` says otherwise.
+    """
+    usual = {"examples": FEW, "reported": (name,), "study": SEARCHAIN}
+    return System(name, program, *stages, **usual | record)
 
 
 def all_systems() -> dict[str, System]:

@@ -1,14 +1,13 @@
 """Auto-CoT: a chain of thought whose examples the model writes itself (Zhang 2023)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from ircotlib.data import Question
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.cot import read_chain
+from ircotlib.systems import Prompts, WritePrompt, searchain_system
+from ircotlib.systems.cot import read_answer
 from ircotlib.systems.direct import NEXT
-from ircotlib.systems.readers import WritePrompt
 
 SO = "\nTherefore, the answer is"  # makes a chain give its answer (Kojima 2022)
 
@@ -27,8 +26,8 @@ def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) ->
     means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)
     distances = means.fit_transform(embed(texts))
     clusters = [[] for _ in range(means.n_clusters)]
-    for place in sorted(range(len(texts)), key=lambda place: distances[place].min()):
-        clusters[means.labels_[place]].append(place)
+    for position in sorted(range(len(texts)), key=lambda position: distances[position].min()):
+        clusters[means.labels_[position]].append(position)
     return clusters
 
 
@@ -42,7 +41,7 @@ def count_words(texts: Sequence[str]):
 def auto_cot(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     others: Sequence[Question],
     examples: int = 4,  # SearChain, Table 11: 4; StrategyQA 6, FEVER and ELI5 2
     embed: Callable[[Sequence[str]], Sequence] = count_words,
@@ -57,15 +56,15 @@ def auto_cot(
     examples, which are therefore computed once. `embed(texts)`: one vector per text; ours are
     TF-IDF, which needs no model, the authors' `SentenceTransformer("all-MiniLM-L6-v2").encode`.
     """
-    texts, shown = tuple(other.text for other in others), []
+    texts, written = tuple(other.text for other in others), []
     for cluster in cluster_texts(texts, examples, embed, seed):
-        candidates = [others[place] for place in cluster]
-        shown += yield from write_example(candidates, prompts["chain"], max_tokens=max_tokens)
-    if shown:
-        prompt = prompts["ask"](question, examples="\n\n\n".join(shown))
+        candidates = [others[position] for position in cluster]
+        written += yield from write_example(candidates, prompts["chain"], max_tokens=max_tokens)
+    if written:
+        prompt = prompts["ask"](question, examples="\n\n\n".join(written))
     else:
         prompt = prompts["chain"](question)
-    return read_chain((yield Generate(prompt, stop=NEXT, max_tokens=max_tokens)))
+    return read_answer((yield Generate(prompt, stop=NEXT, max_tokens=max_tokens)))
 
 
 def write_example(
@@ -96,14 +95,7 @@ def write_example(
 
 
 SYSTEMS = (
-    System(
-        "Auto-CoT",
-        auto_cot,
-        stages=("chain", "ask"),
-        reported=("Auto-CoT",),
-        study=SEARCHAIN,
-        generations=3,
-        color="#b7c9d3",
-        order=110,
+    searchain_system(
+        "Auto-CoT", auto_cot, ("chain", "ask"), generations=3, color="#b7c9d3", order=110
     ),
 )

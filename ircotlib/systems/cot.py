@@ -2,25 +2,22 @@
 2023).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Generate, Program, Sample
-from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems import Prompts, searchain_system
 from ircotlib.systems.direct import NEXT
-from ircotlib.systems.readers import WritePrompt
 from ircotlib.text import answer_from_chain, majority, sentences
 
 
-def cot(
-    question: Question, *, prompts: Mapping[str, WritePrompt], max_tokens: int = 256
-) -> Program:
+def cot(question: Question, *, prompts: Prompts, max_tokens: int = 256) -> Program:
     """Write a chain of thought that ends in "The answer is X." (Wei 2022)."""
     chain = yield Generate(prompts["cot"](question), stop=NEXT, max_tokens=max_tokens)
-    return read_chain(chain)
+    return read_answer(chain)
 
 
-def read_chain(chain: str) -> Prediction:
+def read_answer(chain: str) -> Prediction:
     """The prediction of one chain; its thoughts are the sentences. If a chain gives no answer, the
     whole chain is the answer, as in IRCoT's reader (ours).
     """
@@ -33,17 +30,17 @@ def read_chain(chain: str) -> Prediction:
 def cot_sc(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     n: int = 40,  # chains (Wang 2023 §3.1)
     temperature: float = 0.7,  # as for GPT-3 (§3.1)
     max_tokens: int = 256,
 ) -> Program:
     """Sample n chains and take their majority answer (Wang 2023 §2)."""
     drawn = yield Sample(prompts["cot"](question), n, temperature, NEXT, max_tokens)
-    return vote([sampled.text for sampled in drawn])
+    return read_majority([sampled.text for sampled in drawn])
 
 
-def vote(chains: Sequence[str]) -> Prediction:
+def read_majority(chains: Sequence[str]) -> Prediction:
     """The prediction of several chains: the majority answer, and the first chain that gives it.
     Chains that give no answer have no vote (ours).
     """
@@ -55,23 +52,8 @@ def vote(chains: Sequence[str]) -> Prediction:
 
 
 SYSTEMS = (
-    System(
-        "CoT",
-        cot,
-        stages=("cot",),
-        reported=("CoT",),
-        study=SEARCHAIN,
-        color="#8fb8c9",
-        order=120,
-    ),
-    System(
-        "CoT-SC",
-        cot_sc,
-        stages=("cot",),
-        reported=("CoT-SC",),
-        study=SEARCHAIN,
-        generations=40,
-        color="#4f8fa8",
-        order=130,
+    searchain_system("CoT", cot, ("cot",), color="#8fb8c9", order=120),
+    searchain_system(
+        "CoT-SC", cot_sc, ("cot",), generations=40, draws=("n",), color="#4f8fa8", order=130
     ),
 )

@@ -5,13 +5,11 @@ Tables 1 and 3).
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import Prompts, searchain_system
 from ircotlib.text import answer_from_chain
 
 RETRIEVE, READ, END = "retrieve_odqa", "multihop_titleqa", "[EOQ]"
@@ -22,7 +20,7 @@ TITLES = re.compile(r"Titles: (\[.*\])\. Question: (.+)")
 def decomp(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     k: int = 4,  # paragraphs of a sub-question; one of 2, 4, 6, the best on the dev set (paper)
     max_calls: int = 8,  # sub-questions (released program)
     max_tokens: int = 200,
@@ -36,39 +34,39 @@ def decomp(
     text together, not half by each; titles refer to paragraphs found before, which are not
     retrieved again.
     """
-    lines, found, answer, reading = [], {}, "", ""
+    lines, seen, answer, reading = [], {}, "", ""
     for _ in range(max_calls):
         so_far = "\n".join([*lines, "QS:"])
         line = yield Generate(prompts["decompose"](question, thoughts=(so_far,)), LINE, max_tokens)
         lines.append(f"QS: {line}")
         if END in line:
             fault = "" if answer else "no answer before [EOQ]"
-            return Prediction(answer, tuple(found), tuple(lines), reading, fault=fault)
-        module, asked, titles = read_call(line)
+            return Prediction(answer, tuple(seen), tuple(lines), reading, fault=fault)
+        module, text, titles = read_call(line)
         if not module:
-            return Prediction("", tuple(found), tuple(lines), fault=f"no call: {line[:60]!r}")
+            return Prediction("", tuple(seen), tuple(lines), fault=f"no call: {line[:60]!r}")
         if module == RETRIEVE:
-            paragraphs = yield Retrieve(asked, k)
-            found |= dict.fromkeys(paragraphs)
+            paragraphs = yield Retrieve(text, k)
+            seen |= dict.fromkeys(paragraphs)
         else:
-            paragraphs = tuple(p for p in found if p.title in titles)
+            paragraphs = tuple(p for p in seen if p.title in titles)
         stage = "singlehop" if module == RETRIEVE else "multihop"
-        sub_question = replace(question, text=asked, passage=None)
+        sub_question = replace(question, text=text, passage=None)
         reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
         answer = answer_from_chain(reading) or reading
         lines.append(f"A: {write_answer(module, paragraphs, answer)}")
     fault = f"no [EOQ] in {max_calls} sub-questions"
-    return Prediction(answer, tuple(found), tuple(lines), reading, fault=fault)
+    return Prediction(answer, tuple(seen), tuple(lines), reading, fault=fault)
 
 
 def read_call(line: str) -> tuple[str, str, list[str]]:
     """The module called, the question it is asked, and the titles it is given; the module is "" if
     the line is not a call.
     """
-    found = CALL.fullmatch(line)
-    if found and found[1] == RETRIEVE:
-        return RETRIEVE, found[2], []
-    given = TITLES.fullmatch(found[2]) if found and found[1] == READ else None
+    call = CALL.fullmatch(line)
+    if call and call[1] == RETRIEVE:
+        return RETRIEVE, call[2], []
+    given = TITLES.fullmatch(call[2]) if call and call[1] == READ else None
     try:
         return (READ, given[2], json.loads(given[1])) if given else ("", "", [])
     except (ValueError, RecursionError):
@@ -78,20 +76,11 @@ def read_call(line: str) -> tuple[str, str, list[str]]:
 def write_answer(module: str, paragraphs: tuple[Paragraph, ...], answer: str) -> str:
     """The answer of a module, as the prompt for the next sub-question shows it."""
     titles = list(dict.fromkeys(paragraph.title for paragraph in paragraphs))
-    told = {"titles": titles, "answer": [answer]} if module == RETRIEVE else [answer]
-    return json.dumps(told, ensure_ascii=False)
+    value = {"titles": titles, "answer": [answer]} if module == RETRIEVE else [answer]
+    return json.dumps(value, ensure_ascii=False)
 
 
-SYSTEMS = (
-    System(
-        "DecomP",
-        decomp,
-        stages=("decompose", "singlehop", "multihop"),
-        grid={"k": (2, 4, 6)},
-        reported=("DecomP (2023)", "DecomP (2022)"),
-        study=SEARCHAIN,
-        generations=16,
-        color="#a06f8f",
-        order=310,
-    ),
-)
+STAGES = ("decompose", "singlehop", "multihop")
+RECORD = {"grid": {"k": (2, 4, 6)}, "reported": ("DecomP (2023)", "DecomP (2022)")}
+RECORD |= {"generations": 16, "color": "#a06f8f", "order": 310}
+SYSTEMS = (searchain_system("DecomP", decomp, STAGES, examples={}, **RECORD),)

@@ -1,21 +1,13 @@
 """Direct Prompting: only the question, without examples (SearChain §4.1)."""
 
-from collections.abc import Mapping
-
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Generate, Program
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import NONE, Prompts, searchain_system
 
 NEXT = ("\nQ:",)  # where a model continues with another question
 
 
-def direct_prompting(
-    question: Question,
-    *,
-    prompts: Mapping[str, WritePrompt],
-    max_tokens: int = 200,
-) -> Program:
+def direct_prompting(question: Question, *, prompts: Prompts, max_tokens: int = 200) -> Program:
     """Answer directly; the whole generation is the answer (SearChain §4.1: zero-shot, Table 11).
     The prompt is ours: SearChain does not give its own.
     """
@@ -24,13 +16,7 @@ def direct_prompting(
 
 
 SYSTEMS = (
-    System(
-        "Direct Prompting",
-        direct_prompting,
-        stages=("direct",),
-        reported=("Direct Prompting",),
-        study=SEARCHAIN,
-        color="#b5b0a6",
-        order=100,
+    searchain_system(
+        "Direct Prompting", direct_prompting, ("direct",), examples=NONE, color="#b5b0a6", order=100
     ),
 )

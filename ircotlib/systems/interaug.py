@@ -2,20 +2,18 @@
 al. 2022); one of the systems that IRCoT is compared with (IRCoT Table 1).
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Program, Retrieve, Sample
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import Prompts, searchain_system
 from ircotlib.text import majority, sentences
 
 
 def interaug(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     k: int = 50,  # paragraphs, each read alone (paper)
     n: int = 1,  # answers sampled from each (ours; not in the paper)
     temperature: float = 0.7,  # ours; not in the paper
@@ -30,18 +28,18 @@ def interaug(
     question, paragraph) alone, because the other factors of its product of experts are not known
     here.
     """
-    found = yield Retrieve(question.text, k)
+    paragraphs = yield Retrieve(question.text, k)
     drawn = []
-    for paragraph in found:
+    for paragraph in paragraphs:
         prompt = prompts["read"](question, evidence=_shorten(paragraph.text, length))
         drawn += yield Sample(prompt, n, temperature, LINE, tokens)
-    written = [one for one in drawn if one.text]
-    if written and all(one.log_probability is not None for one in written):
-        answer = max(written, key=lambda one: one.log_probability).text
+    written = [sampled for sampled in drawn if sampled.text]
+    if written and all(sampled.log_probability is not None for sampled in written):
+        answer = max(written, key=lambda sampled: sampled.log_probability).text
     else:
-        answer = majority([one.text for one in written])
+        answer = majority([sampled.text for sampled in written])
     fault = "" if answer else "no answer from any paragraph"
-    return Prediction(answer, found, reading=answer, fault=fault)
+    return Prediction(answer, paragraphs, reading=answer, fault=fault)
 
 
 @lru_cache(maxsize=10_000)
@@ -49,15 +47,5 @@ def _shorten(text: str, length: int) -> str:
     return " ".join(sentences(text)[:length])
 
 
-SYSTEMS = (
-    System(
-        "InterAug",
-        interaug,
-        stages=("read",),
-        reported=("InterAug",),
-        study=SEARCHAIN,
-        generations=50,
-        color="#9b8f6d",
-        order=300,
-    ),
-)
+RECORD = {"generations": 50, "limits": ("tokens",), "color": "#9b8f6d", "order": 300}
+SYSTEMS = (searchain_system("InterAug", interaug, ("read",), examples={}, **RECORD),)

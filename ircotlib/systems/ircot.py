@@ -1,20 +1,20 @@
 """IRCoT: interleaving retrieval with chain-of-thought (IRCoT §3.1, Figure 2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
-from ircotlib.systems import RECALL, System
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import RECALL, Prompts, System
 from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from
 
 
 def ircot(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     k: int,  # one of 2, 4, 6, 8, the best on the dev set (§4.1)
     max_steps: int = 8,  # sentences (§3.1, footnote 4); the released program has 10
     max_paragraphs: int = 15,  # footnote 5
@@ -31,8 +31,8 @@ def ircot(
     equal texts.
     """
     write_query = query_from if released else last_sentence
-    found = yield Retrieve(write_query((), question.text), k, distinct=released)
-    paragraphs, thoughts = collect((), found, max_paragraphs), []
+    retrieved = yield Retrieve(write_query((), question.text), k, distinct=released)
+    paragraphs, thoughts = collect((), retrieved, max_paragraphs), []
     for step in range(1, max_steps + 1):
         prompt = prompts["cot"](question, paragraphs, thoughts)
         thought = yield Generate(prompt, stop=sentence, max_tokens=max_tokens)  # reason
@@ -42,8 +42,8 @@ def ircot(
         if gives_answer(thought, released=released) or step == max_steps:
             break
         query = write_query(thoughts, question.text)
-        found = yield Retrieve(query, k, distinct=released)  # retrieve
-        paragraphs = collect(paragraphs, found, max_paragraphs)
+        retrieved = yield Retrieve(query, k, distinct=released)  # retrieve
+        paragraphs = collect(paragraphs, retrieved, max_paragraphs)
     return Prediction(paragraphs=paragraphs, thoughts=tuple(thoughts))
 
 
@@ -51,31 +51,31 @@ def ircot_qa(question: Question, *, read, **setting) -> Program:
     """Retrieve with IRCoT, then read all collected paragraphs from scratch, without the chain
     (IRCoT §3.2). `setting`: the keywords of `ircot`.
     """
-    found = yield from ircot(question, **setting)
-    answer, reading = yield from read(question, found.paragraphs)
-    return Prediction(answer, found.paragraphs, found.thoughts, reading)
+    chain = yield from ircot(question, **setting)
+    answer, reading = yield from read(question, chain.paragraphs)
+    return replace(chain, answer=answer, reading=reading)
 
 
 def ircot_without_reader(question: Question, **setting) -> Program:
     """Take the answer from the retrieval chain itself, or the whole chain if it gives none (IRCoT
     App. F). `setting`: the keywords of `ircot`.
     """
-    found = yield from ircot(question, **setting)
-    chain = " ".join(found.thoughts)
-    answer = answer_from_chain(chain)
-    return Prediction(chain if answer is None else answer, found.paragraphs, found.thoughts)
+    chain = yield from ircot(question, **setting)
+    text = " ".join(chain.thoughts)
+    answer = answer_from_chain(text)
+    return replace(chain, answer=text if answer is None else answer)
 
 
 def collect(
-    paragraphs: Sequence[Paragraph], found: Sequence[Paragraph], max_paragraphs: int
+    paragraphs: Sequence[Paragraph], retrieved: Sequence[Paragraph], max_paragraphs: int
 ) -> tuple[Paragraph, ...]:
-    """Append the paragraphs found to those collected, without re-ranking, up to `max_paragraphs`
+    """Append retrieved paragraphs to those collected, without re-ranking, up to `max_paragraphs`
     (IRCoT §3.1).
 
     Paragraphs of more than 600 words and near duplicates are left out (released program).
     """
     collected = list(paragraphs)
-    for paragraph in found:
+    for paragraph in retrieved:
         full = len(collected) >= max_paragraphs
         if not full and _is_short(paragraph) and not any(_is_near(paragraph, p) for p in collected):
             collected.append(paragraph)
@@ -93,36 +93,12 @@ def _is_near(a: Paragraph, b: Paragraph, ratio: float = 90) -> bool:
 
 
 GRID = {"k": (2, 4, 6, 8), "m": (1, 2, 3)}
-BLUE, PALE = "#3b6fb6", "#a9c1e0"
+COT = {"stages": ("cot",), "grid": GRID, "color": "#3b6fb6"}
+READING = {"reported": ("IRCoT QA",), "better_than": ("NoR QA", "OneR QA", "IRCoT QA w/o reader")}
+ALONE = {"reported": ("IRCoT QA w/o reader",), "color": "#a9c1e0"}
+RETRIEVING = {"reported": ("IRCoT",), "better_than": ("OneR",), "tuned_by": RECALL}
 SYSTEMS = (
-    System(
-        "IRCoT",
-        ircot,
-        stages=("cot",),
-        grid=GRID,
-        tuned_by=RECALL,
-        better_than=("OneR",),
-        reported=("IRCoT",),
-        color=BLUE,
-        order=30,
-    ),
-    System(
-        "IRCoT QA w/o reader",
-        ircot_without_reader,
-        stages=("cot",),
-        grid=GRID,
-        reported=("IRCoT QA w/o reader",),
-        color=PALE,
-        order=31,
-    ),
-    System(
-        "IRCoT QA",
-        ircot_qa,
-        stages=("cot",),
-        grid=GRID,
-        better_than=("NoR QA", "OneR QA", "IRCoT QA w/o reader"),
-        reported=("IRCoT QA",),
-        color=BLUE,
-        order=32,
-    ),
+    System("IRCoT", ircot, order=30, **COT | RETRIEVING),
+    System("IRCoT QA w/o reader", ircot_without_reader, inner=ircot, order=31, **COT | ALONE),
+    System("IRCoT QA", ircot_qa, inner=ircot, order=32, **COT | READING),
 )

@@ -1,20 +1,18 @@
 """Least-to-Most: lists sub-questions, then answers them one after the other (Zhou 2022)."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems import SEARCHAIN, System
+from ircotlib.systems import Prompts, searchain_system
 from ircotlib.systems.direct import NEXT
-from ircotlib.systems.readers import WritePrompt
 from ircotlib.text import list_items
 
 
 def least_to_most(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     max_questions: int = 8,  # sub-questions (ours)
     max_tokens: int = 256,
 ) -> Program:
@@ -23,31 +21,25 @@ def least_to_most(
     questions.
     """
     listed = yield Generate(prompts["decompose"](question), stop=NEXT, max_tokens=max_tokens)
-    asked = [item for item in list_items(listed) if item != question.text][:max_questions]
-    questions, answers, text = [*asked, question.text], [], ""
+    parts = [item for item in list_items(listed) if item != question.text][:max_questions]
+    questions, answers, text = [*parts, question.text], [], ""
     first = replace(question, text=questions[0])
     for following in questions:
         text += f"{answers[-1]}\nQ: {following}\nA: " if answers else ""
         prompt = prompts["solve"](first, thoughts=(text,))
         answers.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
-    faults = ["" if asked else "no list of sub-questions", "" if answers[-1] else "no answer"]
+    faults = ["" if parts else "no list of sub-questions", "" if answers[-1] else "no answer"]
     return Prediction(
         answers[-1].removesuffix("."),
-        thoughts=tuple(f"{q} {a}" for q, a in zip(asked, answers, strict=False)),
+        thoughts=tuple(f"{q} {a}" for q, a in zip(parts, answers, strict=False)),
         reading=answers[-1],
         fault=", ".join(filter(None, faults)),
     )
 
 
+STAGES = ("decompose", "solve")
 SYSTEMS = (
-    System(
-        "Least-to-Most",
-        least_to_most,
-        stages=("decompose", "solve"),
-        reported=("Least-to-Most",),
-        study=SEARCHAIN,
-        generations=10,
-        color="#c9a66b",
-        order=160,
+    searchain_system(
+        "Least-to-Most", least_to_most, STAGES, generations=10, color="#c9a66b", order=160
     ),
 )

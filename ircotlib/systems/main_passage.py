@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import WritePrompt
 
 
 def with_main_passage(
@@ -36,8 +36,8 @@ def with_main_passage(
             continue
         if titles == ():
             titles = yield from find_pages(question, ask_for_titles(), max_tokens=max_tokens)
-        found = yield replace(request, titles=titles)
-        reply = (question.passage, *found)[:max_paragraphs]
+        paragraphs = yield replace(request, titles=titles)
+        reply = (question.passage, *paragraphs)[:max_paragraphs]
 
 
 def _with_passage(question: Question, prediction: Prediction) -> Prediction:
@@ -69,9 +69,9 @@ def read_titles(text: str) -> list[str]:
     commas without quotes and brackets (released program).
     """
     try:
-        found = json.loads(text)
+        titles = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(title, str) for title in found):
-        found = text.translate(str.maketrans("", "", '"[]')).split(",")
-    return [title.strip() for title in found if title.strip()]
+        titles = None
+    if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
+        titles = text.translate(str.maketrans("", "", '"[]')).split(",")
+    return [title.strip() for title in titles if title.strip()]

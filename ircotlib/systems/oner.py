@@ -17,28 +17,21 @@ def oner(
     `released`: follow the authors' program: no question words in the query, no equal texts.
     """
     query = remove_question_words(question.text) if released else question.text
-    found = yield Retrieve(query, k, distinct=released)
-    return Prediction(paragraphs=found)
+    paragraphs = yield Retrieve(query, k, distinct=released)
+    return Prediction(paragraphs=paragraphs)
 
 
 def oner_qa(question: Question, *, read, k: int, released: bool = False) -> Program:
     """Retrieve once, then read (IRCoT §4.1)."""
-    found = yield from oner(question, k=k, released=released)
-    answer, reading = yield from read(question, found.paragraphs)
-    return Prediction(answer, found.paragraphs, reading=reading)
+    retrieved = yield from oner(question, k=k, released=released)
+    answer, reading = yield from read(question, retrieved.paragraphs)
+    return Prediction(answer, retrieved.paragraphs, reading=reading)
 
 
 K = (5, 7, 9, 11, 13, 15)
 ORANGE = "#e08e45"
+READING = {"reported": ("OneR QA",), "better_than": ("NoR QA",)}
 SYSTEMS = (
     System("OneR", oner, grid={"k": K}, tuned_by=RECALL, color=ORANGE, order=20),
-    System(
-        "OneR QA",
-        oner_qa,
-        grid={"k": K, "m": (1, 2, 3)},
-        better_than=("NoR QA",),
-        reported=("OneR QA",),
-        color=ORANGE,
-        order=21,
-    ),
+    System("OneR QA", oner_qa, grid={"k": K, "m": (1, 2, 3)}, color=ORANGE, order=21, **READING),
 )

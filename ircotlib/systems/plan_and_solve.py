@@ -1,14 +1,12 @@
 """Plan-and-Solve: devises a plan, then carries it out (Wang 2023)."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ircotlib.data import Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.cot import read_chain
+from ircotlib.systems import Prompts, WritePrompt, searchain_system
+from ircotlib.systems.cot import read_answer
 from ircotlib.systems.direct import NEXT
-from ircotlib.systems.readers import WritePrompt
 from ircotlib.text import answer_from_chain, list_items
 
 SOLUTION = "\nSolution:"  # comes after the plan in our examples
@@ -18,7 +16,7 @@ SO = " Therefore, the answer is"  # released program
 def plan_and_solve(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     max_tokens: int = 256,
     answer_tokens: int = 32,
 ) -> Program:
@@ -35,7 +33,7 @@ def plan_and_solve(
 def plan_and_solve_with_ir(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     k: int = 1,  # paragraphs per step (ours)
     max_searched: int = 8,  # steps of the plan that are queries (ours)
     max_tokens: int = 256,
@@ -53,8 +51,8 @@ def plan_and_solve_with_ir(
     paragraphs, text = tuple(dict.fromkeys(paragraphs)), plan + SOLUTION
     solution = yield Generate(prompts["read"](question, paragraphs, (text,)), NEXT, max_tokens)
     text = f"{text}\n{solution}"
-    found = yield from _conclude(question, text, prompts["read"], paragraphs, answer_tokens)
-    return found if steps else replace(found, fault=f"no plan, {found.fault}".strip(", "))
+    solved = yield from _conclude(question, text, prompts["read"], paragraphs, answer_tokens)
+    return solved if steps else replace(solved, fault=f"no plan, {solved.fault}".strip(", "))
 
 
 def _conclude(question, text: str, prompt: WritePrompt, paragraphs, max_tokens: int) -> Program:
@@ -66,28 +64,13 @@ def _conclude(question, text: str, prompt: WritePrompt, paragraphs, max_tokens: 
         answer = yield Generate(prompt(question, paragraphs, (text,)), LINE, max_tokens)
         text += f" {answer}"
     lines = tuple(line.strip() for line in text.splitlines() if line.strip())
-    return replace(read_chain(text.strip()), paragraphs=paragraphs, thoughts=lines)
+    return replace(read_answer(text.strip()), paragraphs=paragraphs, thoughts=lines)
 
 
+LIMITS = ("max_tokens", "answer_tokens")
+PLANNED = {"generations": 2, "limits": LIMITS, "color": "#d9b0a2", "order": 170}
+SEARCHED = {"generations": 3, "limits": LIMITS, "color": "#b8735c", "order": 230}
 SYSTEMS = (
-    System(
-        "Plan-and-Solve",
-        plan_and_solve,
-        stages=("solve",),
-        reported=("Plan-and-Solve",),
-        study=SEARCHAIN,
-        generations=2,
-        color="#d9b0a2",
-        order=170,
-    ),
-    System(
-        "Plan-and-Solve w/ IR",
-        plan_and_solve_with_ir,
-        stages=("solve", "read"),
-        reported=("Plan-and-Solve w/ IR",),
-        study=SEARCHAIN,
-        generations=3,
-        color="#b8735c",
-        order=230,
-    ),
+    searchain_system("Plan-and-Solve", plan_and_solve, ("solve",), **PLANNED),
+    searchain_system("Plan-and-Solve w/ IR", plan_and_solve_with_ir, ("solve", "read"), **SEARCHED),
 )

@@ -1,12 +1,11 @@
 """The question answering readers (IRCoT §3.2): programs that answer from given paragraphs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Program
+from ircotlib.systems import WritePrompt
 from ircotlib.text import answer_from_chain
-
-WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=()) -> text
 
 
 def cot_reader(
@@ -40,7 +39,5 @@ def direct_reader(
     return reading, reading
 
 
-READERS = {
-    "cot": cot_reader,
-    "direct": direct_reader,
-}  # App. E: Flan-T5 reads directly, GPT3 by CoT
+# App. E: Flan-T5 reads directly, GPT3 by CoT
+READERS = {"cot": cot_reader, "direct": direct_reader}

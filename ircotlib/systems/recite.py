@@ -1,11 +1,8 @@
 """RECITE, or Recite-and-answer: the model recites passages, then answers from them (Sun 2023)."""
 
-from collections.abc import Mapping
-
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Sample
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import Prompts, searchain_system
 from ircotlib.text import answer_from_chain, majority
 
 END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
@@ -14,7 +11,7 @@ END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
 def recite_and_answer(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     n: int = 20,  # recitations (released program, like all below)
     temperature: float = 0.7,
     recite_tokens: int = 128,
@@ -41,15 +38,8 @@ def recite_and_answer(
     return Prediction(answer, thoughts=thoughts, reading=readings[first], fault=fault)
 
 
+RECORD = {"reported": ("Recite-and-answer", "RECITE"), "color": "#9b8fc0", "order": 140}
+RECORD |= {"generations": 40, "limits": ("recite_tokens", "max_tokens"), "draws": ("n",)}
 SYSTEMS = (
-    System(
-        "Recite-and-answer",
-        recite_and_answer,
-        stages=("recite", "answer"),
-        reported=("Recite-and-answer", "RECITE"),
-        study=SEARCHAIN,
-        generations=40,
-        color="#9b8fc0",
-        order=140,
-    ),
+    searchain_system("Recite-and-answer", recite_and_answer, ("recite", "answer"), **RECORD),
 )

@@ -2,14 +2,12 @@
 2023).
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ircotlib.data import Prediction, Question
-from ircotlib.program import LINE, Generate, Program, Retrieve, Stop
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.intermediate import extract_answer, read_answer
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.program import LINE, Extract, Extracted, Generate, Program, Retrieve, Stop
+from ircotlib.systems import Prompts, searchain_system
 
 FOLLOW_UP, ANSWERED = "Follow up:", "Intermediate answer:"
 FINAL, NEXT = "So the final answer is:", "\nQuestion:"
@@ -19,7 +17,7 @@ BEGUN = " Yes.\nFollow up:"  # given to small models (released program)
 def self_ask(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     begun: str = "",  # BEGUN: every question gets a follow-up question
     max_tokens: int = 256,
 ) -> Program:
@@ -34,7 +32,7 @@ def self_ask(
 def self_ask_with_search(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     begun: str = "",
     k: int = 1,  # paragraphs per follow-up question (ours)
     extract: bool = False,  # intermediate answers by Extract, not Generate (both ours)
@@ -56,12 +54,15 @@ def self_ask_with_search(
         text = yield from write((f"\n{ANSWERED}", NEXT))
         if not (query := text.rpartition("\n")[2].partition(FOLLOW_UP)[2].strip()):
             break
-        found = yield Retrieve(query, k)
-        paragraphs += found
-        asked = replace(question, text=query)
-        read = extract_answer(asked, found) if extract else read_answer(asked, found, prompts)
+        passages = yield Retrieve(query, k)
+        paragraphs += passages
+        follow_up = replace(question, text=query)
+        if extract:
+            answer = yield from answer_by_extracting(follow_up, passages)
+        else:
+            answer = yield from answer_by_reading(follow_up, passages, prompts)
         text = f"{text}\n{ANSWERED}"
-        if answer := (yield from read):
+        if answer:
             text = f"{text} {answer}."
         else:
             text = yield from write((f"\n{FOLLOW_UP}", f"\n{FINAL}", NEXT))
@@ -69,6 +70,28 @@ def self_ask_with_search(
         text = f"{text}\n{FINAL}"
         text = yield from write(LINE)
     return replace(read_asking(text), paragraphs=tuple(dict.fromkeys(paragraphs)))
+
+
+def answer_by_reading(
+    follow_up: Question, paragraphs: Sequence[Paragraph], prompts: Prompts
+) -> Program:
+    """A short answer that the model reads from the paragraphs (ours: Press 2023 asks a
+    web search engine); "" if it says "unknown".
+    """
+    if not paragraphs:
+        return ""
+    answer = yield Generate(prompts["read"](follow_up, paragraphs), stop=LINE, max_tokens=32)
+    answer = answer.removesuffix(".")
+    return "" if answer.lower() == "unknown" else answer
+
+
+def answer_by_extracting(follow_up: Question, paragraphs: Sequence[Paragraph]) -> Program:
+    """The most confident answer extracted from the paragraphs (ours); "" if there is none."""
+    answers = []
+    for paragraph in paragraphs:
+        answers.append((yield Extract(follow_up.text, paragraph)))
+    best = max(answers, key=lambda answer: answer.confidence, default=Extracted("", 0.0))
+    return best.text.removesuffix(".")
 
 
 def read_asking(text: str) -> Prediction:
@@ -92,24 +115,8 @@ def _go_on(text: str, reply: str) -> str:
     return f"{text}{between}{reply}".rstrip()
 
 
+SEARCHING = {"reported": ("Self-Ask", "SelfAsk"), "generations": 25, "color": "#5d9b84"}
 SYSTEMS = (
-    System(
-        "Self-Ask w/o IR",
-        self_ask,
-        stages=("ask",),
-        reported=("Self-Ask w/o IR",),
-        study=SEARCHAIN,
-        color="#a9cdbd",
-        order=150,
-    ),
-    System(
-        "Self-Ask",
-        self_ask_with_search,
-        stages=("ask", "read"),
-        reported=("Self-Ask", "SelfAsk"),
-        study=SEARCHAIN,
-        generations=25,
-        color="#5d9b84",
-        order=220,
-    ),
+    searchain_system("Self-Ask w/o IR", self_ask, ("ask",), color="#a9cdbd", order=150),
+    searchain_system("Self-Ask", self_ask_with_search, ("ask", "read"), order=220, **SEARCHING),
 )

@@ -3,12 +3,10 @@ examples instead of trained (SearChain §4.1, footnote 2).
 """
 
 import re
-from collections.abc import Mapping
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import Prompts, searchain_system
 from ircotlib.text import answer_from_chain
 
 RESULT = "→"
@@ -18,7 +16,7 @@ CALL = re.compile(r"\[WikiSearch\(([^\[]*)\)$")
 def toolformer(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     max_calls: int = 1,  # per input (paper)
     k: int = 1,  # paragraphs of a result (ours; not in the paper)
     max_tokens: int = 200,
@@ -28,7 +26,7 @@ def toolformer(
     `max_tokens`: of one generation. Without "The answer is" the whole text except for the calls is
     the answer, with a fault.
     """
-    so_far, written, found = "", [], {}
+    so_far, written, seen = "", [], {}
     for calls in range(max_calls + 1):
         stop = (RESULT, "\n") if calls < max_calls else LINE
         prompt = prompts["write"](question, thoughts=(so_far,))
@@ -39,23 +37,16 @@ def toolformer(
         if not called:
             break
         paragraphs = yield Retrieve(called[1].strip(), k)
-        found |= dict.fromkeys(paragraphs)
+        seen |= dict.fromkeys(paragraphs)
         so_far += f"{RESULT} {' '.join(paragraph.text for paragraph in paragraphs)}]"
     chain = " ".join(text for text in written if text)
     answer = answer_from_chain(chain)
     fault = "" if answer else 'no "The answer is"'
-    return Prediction(answer or chain, tuple(found), (so_far,), so_far, fault=fault)
+    return Prediction(answer or chain, tuple(seen), (so_far,), so_far, fault=fault)
 
 
 SYSTEMS = (
-    System(
-        "ToolFormer",
-        toolformer,
-        stages=("write",),
-        reported=("ToolFormer",),
-        study=SEARCHAIN,
-        generations=2,
-        color="#5a6fa8",
-        order=210,
+    searchain_system(
+        "ToolFormer", toolformer, ("write",), generations=2, color="#5a6fa8", order=210
     ),
 )

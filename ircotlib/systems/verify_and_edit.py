@@ -3,7 +3,7 @@ retrieved evidence (Zhao et al. 2023).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil, inf
 
@@ -11,8 +11,7 @@ from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import TWO, Prompts, searchain_system
 from ircotlib.text import answer_from_chain, majority, normalise_answer, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
@@ -22,7 +21,7 @@ ORDINAL = re.compile(rf"^({'|'.join(ORDINALS)}|Then|Finally), ")
 def verify_and_edit(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     n: int = 5,  # chains sampled (paper)
     temperature: float = 0.7,  # of the chains (paper)
     k: int = 5,  # paragraphs per verifying question (ours; not in the paper)
@@ -38,18 +37,19 @@ def verify_and_edit(
     by an embedding.
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
-    answers = [answer_from_chain(one.text) or "" for one in drawn]
+    answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
     agreed = majority(answers)
     same = [normalise_answer(answer) == normalise_answer(agreed) for answer in answers]
-    chain = most_probable([one for one, votes in zip(drawn, same, strict=True) if votes])
+    chain = most_probable([sampled for sampled, votes in zip(drawn, same, strict=True) if votes])
     if agreed and sum(same) >= ceil(n / 2):
         return Prediction(agreed, thoughts=tuple(sentences(chain)), reading=chain)
-    found, edited = {}, []
+    seen, edited = {}, []
     for sentence in rationale(chain):
-        asked = yield Generate(prompts["question"](question, sentence=sentence), LINE, max_tokens)
-        paragraphs = yield Retrieve(asked or sentence, k)
-        found |= dict.fromkeys(paragraphs)
-        verifying = replace(question, text=asked or sentence, passage=None)
+        prompt = prompts["question"](question, sentence=sentence)
+        query = (yield Generate(prompt, LINE, max_tokens)) or sentence
+        paragraphs = yield Retrieve(query, k)
+        seen |= dict.fromkeys(paragraphs)
+        verifying = replace(question, text=query, passage=None)
         evidence = " ".join(nearest(sentence, paragraphs, shown))
         prompt = prompts["answer"](verifying, evidence=evidence)
         edited.append((yield Generate(prompt, LINE, max_tokens)))
@@ -57,13 +57,12 @@ def verify_and_edit(
     reading = yield Generate(prompts["cot"](question, (), steps), LINE, max_tokens)
     answer = answer_from_chain(reading)
     fault = "" if answer else 'no "The answer is" after the edited chain'
-    return Prediction(answer or reading, tuple(found), steps, reading, fault=fault)
+    return Prediction(answer or reading, tuple(seen), steps, reading, fault=fault)
 
 
 def most_probable(drawn: Sequence[Sampled]) -> str:
     """The text with the highest mean log-probability; the first text if none is known."""
-    scores = [-inf if one.log_probability is None else one.log_probability for one in drawn]
-    return drawn[scores.index(max(scores))].text
+    return max(drawn, key=lambda s: -inf if s.log_probability is None else s.log_probability).text
 
 
 def rationale(chain: str) -> list[str]:
@@ -80,15 +79,6 @@ def nearest(sentence: str, paragraphs: Sequence[Paragraph], n: int) -> list[str]
     return sorted(near, key=near.__getitem__, reverse=True)[:n]
 
 
-SYSTEMS = (
-    System(
-        "Verify-and-Edit",
-        verify_and_edit,
-        stages=("cot", "question", "answer"),
-        reported=("Verify-and-Edit",),
-        study=SEARCHAIN,
-        generations=22,
-        color="#8a6d2f",
-        order=250,
-    ),
-)
+STAGES = ("cot", "question", "answer")
+RECORD = {"generations": 22, "draws": ("n",), "color": "#8a6d2f", "order": 250}
+SYSTEMS = (searchain_system("Verify-and-Edit", verify_and_edit, STAGES, examples=TWO, **RECORD),)

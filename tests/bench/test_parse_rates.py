@@ -38,4 +38,4 @@ def test_what_is_cut_is_what_the_systems_take():
     study = {system.name: system for system in choose_systems(study=SEARCHAIN)}
     assert {*parse_rates.CUT, *parse_rates.COSTLY, *parse_rates.ELSEWHERE} <= set(study)
     for name, setting in parse_rates.CUT.items():
-        assert all(study[name].keywords[one].default > value for one, value in setting.items())
+        assert all(study[name].defaults[one] > value for one, value in setting.items())

@@ -4,8 +4,10 @@ files.
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
+from playing import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.files.paths import PROMPTS
@@ -20,6 +22,7 @@ from ircotlib.prompting.prompt import (
     FLAN_T5,
     GPT3,
     PLAIN,
+    STYLES,
     Prompt,
     read_template,
     render,
@@ -36,25 +39,12 @@ TEMPLATES = {
 }
 
 
-def count_words(text: str) -> int:
-    return len(text.split())
-
-
 def raw_blocks(path) -> dict[str, str]:
     """The id and text of each demonstration, by simple string operations: the file is cut at two
     blank lines, and the metadata lines are removed.
     """
     blocks = [block.split("\n", 1) for block in path.read_text(encoding="utf-8").split("\n\n\n")]
     return {json.loads(head.removeprefix("# METADATA: "))["qid"]: body for head, body in blocks}
-
-
-def real_question(path, number: int) -> tuple[Question, list[Paragraph]]:
-    row = json.loads(path.read_text(encoding="utf-8"))[number]
-    paragraphs = [
-        Paragraph(f"p{i}", title, "".join(sentences))
-        for i, (title, sentences) in enumerate(row["context"])
-    ]
-    return Question("q", row["question"], (row["answer"],), (), path.parent.name), paragraphs
 
 
 # The authors' files
@@ -71,10 +61,8 @@ def test_every_released_file_comes_back_as_it_was(shared):
         template = next((t for end, t in TEMPLATES.items() if path.stem.endswith(end)), PLAIN)
         demonstrations = read_demonstrations(path)
         without_metadata = re.sub(r"(?m)^# METADATA: .*\n", "", path.read_text(encoding="utf-8"))
-        assert (
-            "\n\n\n".join(render_demonstration(d, template) for d in demonstrations)
-            == without_metadata
-        ), path
+        rendered = [render_demonstration(one, template) for one in demonstrations]
+        assert "\n\n\n".join(rendered) == without_metadata, path
         assert not any("Answer the following" in d.question for d in demonstrations), path
 
 
@@ -82,11 +70,8 @@ def test_released_files_hold_what_their_names_say(shared):
     for path in released(shared):
         demonstrations = read_demonstrations(path)
         assert len(demonstrations) == (29 if path.parent.name == "hotpotqa" else 20), path
-        assert all(
-            "\n" not in p.title + p.text and p.title and p.text
-            for d in demonstrations
-            for p in d.paragraphs
-        ), path
+        paragraphs = [paragraph for one in demonstrations for paragraph in one.paragraphs]
+        assert all(p.title and p.text and "\n" not in p.title + p.text for p in paragraphs), path
         assert all("\n" not in d.question + d.answer for d in demonstrations), path
         assert all("answer is" in d.answer for d in demonstrations) == ("_cot_" in path.stem), path
         fewest = min(len(d.paragraphs) for d in demonstrations)
@@ -96,43 +81,11 @@ def test_released_files_hold_what_their_names_say(shared):
             assert fewest >= 1 + int(path.stem[len("gold_with_")]), path
 
 
-def test_first_and_last_demonstration(shared):
-    demonstrations = read_demonstrations(
-        shared
-        / "ircot_prompts/2wikimultihopqa/gold_with_1_distractors_context_direct_qa_flan_t5.txt"
-    )
-    first, last = demonstrations[0], demonstrations[-1]
-    assert (first.id, first.question, first.answer) == (
-        "35bf3490096d11ebbdafac1f6bf848b6",
-        "Are both Kurram Garhi and Trojkrsti located in the same country?",
-        "no",
-    )
-    assert {"Kurram Garhi", "Trojkrsti"} < {p.title for p in first.paragraphs}
-    assert len({p.id for d in demonstrations for p in d.paragraphs}) == 70
-    assert (last.question, last.answer) == (
-        "Which film came out first, The Night Of Tricks or The Genealogy?",
-        "The Night Of Tricks",
-    )
-
-
-def test_titles_file_of_iirc_keeps_its_question_form(shared):
-    demonstrations = read_demonstrations(
-        shared / "ircot_prompts/iirc/no_context_open_llm_retrieval_codex.txt"
-    )
-    assert demonstrations[0].question == (
-        "The question is: 'When was the town Scott was born in founded?'. "
-        "Generate titles of 1 Wikipedia pages that have relevant information to answer this "
-        "question."
-    )
-    assert demonstrations[0].answer == '["Cooksville, Illinois"]'
-
-
 def test_the_20_of_hotpotqa_are_those_of_listing_1(shared):
     paper = (shared.parent / "papers/ircot.txt").read_text(encoding="utf-8")
     listing = paper.split("\nListing 1: Chain-of-Thought annotations")[1].split("\nListing 2:")[0]
-    demonstrations = read_demonstrations(
-        shared / "ircot_prompts/hotpotqa/no_context_cot_qa_codex.txt"
-    )
+    path = shared / "ircot_prompts/hotpotqa/no_context_cot_qa_codex.txt"
+    demonstrations = read_demonstrations(path)
     asked = re.findall(r"(?m)^Q: (.*)$", listing)
     sets = demonstration_sets(demonstrations, "hotpotqa")
     # the listing has lost its apostrophes
@@ -144,14 +97,10 @@ def test_the_20_of_hotpotqa_are_those_of_listing_1(shared):
 
 @pytest.mark.parametrize("dataset", ["2wikimultihopqa", "iirc"])
 def test_the_authors_sets_are_in_their_files(shared, dataset):
-    demonstrations = read_demonstrations(
-        shared / f"ircot_prompts/{dataset}/no_context_cot_qa_codex.txt"
-    )
-    assert [len(set(chosen)) for chosen in demonstration_sets(demonstrations, dataset)] == [
-        15,
-        15,
-        15,
-    ]
+    path = shared / f"ircot_prompts/{dataset}/no_context_cot_qa_codex.txt"
+    demonstrations = read_demonstrations(path)
+    sets = demonstration_sets(demonstrations, dataset)
+    assert [len(set(chosen)) for chosen in sets] == [15, 15, 15]
     with pytest.raises(ValueError, match="found no demonstration with id"):
         demonstration_sets(demonstrations[:10], dataset)
 
@@ -161,12 +110,8 @@ def test_the_authors_sets_are_in_their_files(shared, dataset):
 
 @pytest.mark.parametrize(
     ("context", "style", "instruction"),
-    [
-        ("cot", "codex", None),
-        ("direct", "codex", None),
-        ("cot", "flan_t5", COT),
-        ("direct", "flan_t5", DIRECT),
-    ],
+    [("cot", "codex", None), ("direct", "codex", None)]
+    + [("cot", "flan_t5", COT), ("direct", "flan_t5", DIRECT)],
 )
 @pytest.mark.parametrize(
     ("dataset", "questions"),
@@ -178,12 +123,8 @@ def test_prompt_of_a_real_question(shared, dataset, questions, context, style, i
     )
     question, paragraphs = real_question(shared / dataset / questions, 9)
     ids = list(raw_blocks(path))[15:4:-2]
-    prompt = Prompt(
-        choose_demonstrations(read_demonstrations(path), ids),
-        count_words,
-        read_template("ircot", context, style),
-        100_000,
-    )
+    chosen = choose_demonstrations(read_demonstrations(path), ids)
+    prompt = Prompt(chosen, count_words, read_template("ircot", context, style), 100_000)
 
     expected = "\n\n\n".join(raw_blocks(path)[id] for id in ids) + "\n\n\n"
     for paragraph in paragraphs:
@@ -192,10 +133,8 @@ def test_prompt_of_a_real_question(shared, dataset, questions, context, style, i
 
     assert len(paragraphs) == 10 and all(count_words(p.text) < 350 for p in paragraphs)
     assert prompt(question, paragraphs).split(" ") == expected.split(" ")
-    assert (
-        prompt(question, paragraphs, ["One is a film.", "Two is not."])
-        == expected + " One is a film. Two is not."
-    )
+    longer = prompt(question, paragraphs, ["One is a film.", "Two is not."])
+    assert longer == expected + " One is a film. Two is not."
 
 
 def test_instructions_and_limits_of_the_papers():
@@ -214,50 +153,36 @@ def test_only_long_paragraphs_are_cut_and_only_in_the_test_example():
     assert render_paragraph(Paragraph("1", "T", just)) == "Wikipedia Title: T\n" + just
     assert render_paragraph(Paragraph("1", "T", over)) == "Wikipedia Title: T\n" + just
     assert render_paragraph(Paragraph("1", "T", " a  b\nc ")) == "Wikipedia Title: T\na  b\nc"
-    # an empty word between
-    assert (
-        render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3)
-        == "Wikipedia Title: T\na  b\nc"
-    )
-    assert over in render_demonstration(
-        Demonstration("d", (Paragraph("1", "T", over),), "Who?", "He.")
-    )
+    third = render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3)
+    assert third == "Wikipedia Title: T\na  b\nc"  # an empty word between
+    shown = Demonstration("d", (Paragraph("1", "T", over),), "Who?", "He.")
+    assert over in render_demonstration(shown)
     assert over not in render([Paragraph("1", "T", over)], "Who?")
 
 
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
 def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, style):
-    folder = shared / "ircot_prompts/iirc"
-    passages = [
-        d.paragraphs for d in read_demonstrations(folder / f"no_context_cot_qa_{style}.txt")
-    ]
-    demonstrations = read_demonstrations(
-        folder / f"gold_with_2_distractors_context_cot_qa_{style}.txt"
+    alone, whole = (
+        read_demonstrations(shared / "ircot_prompts/iirc" / f"{name}_cot_qa_{style}.txt")
+        for name in ("no_context", "gold_with_2_distractors_context")
     )
-    for [passage], demonstration in zip(passages, demonstrations, strict=True):
-        place = [(p.title, p.text) for p in demonstration.paragraphs].index(
-            (passage.title, passage.text)
-        )
-        main = demonstration.paragraphs[place]
+    for shown, demonstration in zip(alone, whole, strict=True):
+        [passage] = shown.paragraphs
+        [main] = [p for p in demonstration.paragraphs if replace(p, id=passage.id) == passage]
         question = Question("q", demonstration.question, (), (), "iirc", passage=main)
         # as systems collect them
         given = [main, *(p for p in demonstration.paragraphs if p != main)]
-        prompt = Prompt(
-            (), count_words, passage_last={"flan_t5": FLAN_T5, "codex": GPT3}[style].passage_last
-        )
-        assert prompt(question, given, [demonstration.answer]) == render_demonstration(
-            demonstration
-        )
+        prompt = Prompt((), count_words, passage_last=STYLES[style].passage_last)
+        expected = render_demonstration(demonstration)
+        assert prompt(question, given, [demonstration.answer]) == expected
         assert prompt(question, [main]) == render([main], question.text)
         assert prompt(question, ()) == prompt(question, [main])  # always shown
 
 
 def test_render_without_paragraphs():
     assert render((), "Who?") == "Q: Who?\nA:"
-    assert (
-        render((), "Who?", "He. ", FLAN_T5.template("direct"))
-        == "Q: Answer the following question.\nWho?\nA: He."
-    )
+    text = render((), "Who?", "He. ", FLAN_T5.template("direct"))
+    assert text == "Q: Answer the following question.\nWho?\nA: He."
 
 
 def test_a_template_is_its_file():
@@ -265,10 +190,10 @@ def test_a_template_is_its_file():
     assert titles.instruction == DIRECT and PLAIN.instruction is None
     asked = titles.ask("Who {was} it?", n=3)
     assert asked.startswith("The question is: 'Who {was} it?'. Generate titles of 3 Wikipedia")
-    text = titles.render(["Wikipedia Title: A\na"], asked, "B")
+    text = render([Paragraph("1", "A", "a")], asked, "B", titles)
     assert text == f"Wikipedia Title: A\na\n\nQ: {DIRECT}\n{asked}\nA: B"
     assert read_template("ircot", "cot", "codex") == PLAIN  # no file of its own
-    with pytest.raises(FileNotFoundError, match="no template .*nothing.txt: expected the text"):
+    with pytest.raises(FileNotFoundError, match="no template .*nothing.txt"):
         read_template("ircot", "nothing", "codex")
 
 
@@ -300,14 +225,9 @@ def numbered(count: int) -> list[Demonstration]:
 
 
 def test_chosen_in_the_order_of_the_ids():
-    assert [d.id for d in choose_demonstrations(numbered(6), ["d02", "d05", "d03"])] == [
-        "d02",
-        "d05",
-        "d03",
-    ]
-    with pytest.raises(
-        ValueError, match="no demonstration with id d9, expected ids among these 3: d00, d01, d02"
-    ):
+    ids = ["d02", "d05", "d03"]
+    assert [one.id for one in choose_demonstrations(numbered(6), ids)] == ids
+    with pytest.raises(ValueError, match="id d9, .* d00, d01, d02"):
         choose_demonstrations(numbered(3), ["d02", "d9"])
 
 
@@ -316,11 +236,8 @@ def test_chosen_in_the_order_of_the_ids():
 )
 def test_three_sets_of_fifteen_or_three_quarters(given, size):
     sets = demonstration_sets(numbered(given))
-    assert (
-        [len({d.id for d in drawn}) for drawn in sets]
-        == [size] * 3
-        == [len(drawn) for drawn in sets]
-    )
+    assert [len({one.id for one in drawn}) for drawn in sets] == [size] * 3
+    assert [len(drawn) for drawn in sets] == [size] * 3
 
 
 def test_sets_depend_on_seed_and_ids_only():
@@ -367,55 +284,31 @@ def test_small_irregularities_are_read(tmp_path, text):
 def test_texts_over_several_lines(tmp_path):
     body = "Wikipedia Title: A\none\n\ntwo\n\n\nthree\n\nWikipedia Title: B\nb\n\n"
     body += "Q: who\nof them?\nA: he\nand she"
-    [found] = read_demonstrations(
-        written(tmp_path, '# METADATA: {"qid": "x", "kind": "own"}\n' + body)
-    )
-    assert [p.text for p in found.paragraphs] == ["one\n\ntwo\n\n\nthree", "b"]
-    assert (found.question, found.answer) == ("who\nof them?", "he\nand she")
-    assert render_demonstration(found) == body
+    path = written(tmp_path, '# METADATA: {"qid": "x", "kind": "own"}\n' + body)
+    [shown] = read_demonstrations(path)
+    assert [p.text for p in shown.paragraphs] == ["one\n\ntwo\n\n\nthree", "b"]
+    assert (shown.question, shown.answer) == ("who\nof them?", "he\nand she")
+    assert render_demonstration(shown) == body
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "line 1: found '', expected a line '# METADATA"),
-        ("Q: who?\nA: he", r"line 1: found 'Q: who\?\\nA: he', expected a line '# METADATA"),
-        ("notes\n" + GOOD, "line 1: found 'notes', expected a line '# METADATA"),
-        (
-            GOOD.replace('{"qid": "x2"}', "{qid: x2}"),
-            "line 9: found '{qid: x2}' after '# METADATA:', expected a JSON object with \"qid\"",
-        ),
-        (
-            GOOD.replace('{"qid": "x2"}', '{"id": "x2"}'),
-            "line 9: found '{\"id\": \"x2\"}' after '# METADATA:', expected a JSON object",
-        ),
-        (
-            GOOD.replace('{"qid": "x2"}', "[]"),
-            r"line 9: found '\[\]' after '# METADATA:', expected a JSON object",
-        ),
-        (
-            GOOD.replace("Q: when?\n", ""),
-            r"line 9: found \['A: '\] in demonstration 'x2', expected one line that starts",
-        ),
-        (
-            GOOD.replace("\nA: now", ""),
-            r"line 9: found \['Q: '\] in demonstration 'x2', expected one line",
-        ),
-        (
-            GOOD.replace("Q: when?\nA: now", "when?"),
-            "line 9: found neither in demonstration 'x2', expected one line",
-        ),
-        (
-            GOOD.replace('# METADATA: {"qid": "x2"}\n', ""),
-            r"line 1: found \['Q: ', 'A: ', 'Q: ', 'A: '\] in demonstration 'x1'",
-        ),
-        (
-            GOOD.replace("Wikipedia Title: A", "A"),
-            r"line 1: found 'A\\ntext' at the top of demonstration 'x1', expected 'Wikipedia",
-        ),
-        (GOOD.replace("x2", "x1"), "line 9: found the id 'x1' a second time"),
-    ],
-)
+DAMAGED = {
+    "": "line 1: found ''",
+    "Q: who?\nA: he": "line 1: found 'Q: who",
+    "notes\n" + GOOD: "line 1: found 'notes'",
+    GOOD.replace('{"qid": "x2"}', "{qid: x2}"): "line 9: found '{qid: x2}'",
+    GOOD.replace('"qid": "x2"', '"id": "x2"'): 'line 9: found \'{"id": "x2"}\'',
+    GOOD.replace('{"qid": "x2"}', "[]"): r"line 9: found '\[\]'",
+    GOOD.replace("Q: when?\n", ""): r"line 9: found \['A: '\] in demonstration 'x2'",
+    GOOD.replace("\nA: now", ""): r"line 9: found \['Q: '\] in demonstration 'x2'",
+    GOOD.replace("Q: when?\nA: now", "when?"): "line 9: found neither in demonstration 'x2'",
+    GOOD.replace("Q: when?", "Q: "): "line 9: found no question in demonstration 'x2'",
+    GOOD.replace('# METADATA: {"qid": "x2"}\n', ""): "line 1: found .* in demonstration 'x1'",
+    GOOD.replace("Wikipedia Title: A", "A"): r"line 1: found 'A\\ntext' at the top of .* 'x1'",
+    GOOD.replace("x2", "x1"): "line 9: found the id 'x1' a second time",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGED.items(), ids=DAMAGED.values())
 def test_damaged_files(tmp_path, text, message):
     with pytest.raises(ValueError, match="own.txt, " + message):
         read_demonstrations(written(tmp_path, text))
@@ -424,18 +317,18 @@ def test_damaged_files(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"own": [["x1"]', "expected one JSON object with three lists of ids .* cannot be read"),
-        (b"\xff", "expected one JSON object .*0xff is not UTF-8"),
-        (b"[1]", "'own': expected one JSON object .*, found \\[1\\]"),
-        (b'{"own": 5}', "'own': expected one JSON object .*, found 5"),
-        (b'{"own": [["x1"], ["x2"]]}', "'own': expected .*, found \\[\\['x1'\\], \\['x2'\\]\\]"),
-        (b'{"own": [["x1"], ["x2"], []]}', "'own': expected one JSON object with three lists"),
-        (b'{"own": [["x1"], ["x2"], [3]]}', "'own': expected one JSON object with three lists"),
+        (b'{"own": [["x1"]', "cannot be read"),
+        (b"\xff", "0xff is not UTF-8"),
+        (b"[1]", r"'own': .* found \[1\]"),
+        (b'{"own": 5}', "'own': .* found 5"),
+        (b'{"own": [["x1"], ["x2"]]}', r"'own': .* found \[\['x1'\], \['x2'\]\]"),
+        (b'{"own": [["x1"], ["x2"], []]}', "'own': "),
+        (b'{"own": [["x1"], ["x2"], [3]]}', "'own': "),
     ],
 )
 def test_damaged_sets_are_told_in_one_line(tmp_path, content, message):
-    found = read_demonstrations(written(tmp_path, GOOD))
+    demonstrations = read_demonstrations(written(tmp_path, GOOD))
     (tmp_path / "demonstration_sets.json").write_bytes(content)
     with pytest.raises(ValueError, match=f"demonstration_sets.json.* {message}") as error:
-        demonstration_sets(found, "own", folder=tmp_path)
+        demonstration_sets(demonstrations, "own", folder=tmp_path)
     assert "\n" not in str(error.value)

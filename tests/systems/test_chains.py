@@ -46,60 +46,57 @@ def test_an_unsolved_query_ends_a_chain_without_a_final_content():
     assert (len(chain.nodes), chain.final, chain.fault) == (3, "", "")
 
 
-def without_numbers(text):
-    return text.replace(" 1]:", "]:").replace(" 2]:", "]:")
+def changed(*pairs):
+    """A function that replaces texts in a text."""
+
+    def change(text):
+        for old, new in zip(pairs[::2], pairs[1::2], strict=True):
+            text = text.replace(old, new)
+        return text
+
+    return change
 
 
+without_numbers = changed(" 1]:", "]:", " 2]:", "]:")
 WRITTEN = {
-    "as it is": lambda text: text,
+    "as it is": changed(),
     "no numbers": without_numbers,
-    "all numbered 1": lambda text: text.replace(" 2]:", " 1]:"),
-    "numbered from 3": lambda text: text.replace(" 2]:", " 4]:").replace(" 1]:", " 3]:"),
-    "lower case": lambda text: (
-        text.replace("[Q", "[q").replace("[A", "[a").replace("Final C", "final c")
-    ),
-    "bold marks": lambda text: (
-        text.replace("[Q", "**[Q").replace("[A", "**[A").replace("]: ", "]:** ")
-    ),
-    "bold inside": lambda text: (
-        text.replace("[Q", "**[Q").replace("[A", "**[A").replace("]: ", "]**: ")
-    ),
-    "no colons": lambda text: text.replace("]:", "]"),
-    "no brackets": lambda text: (
-        text.replace("[Q", "Q").replace("[A", "A").replace("[F", "F").replace("]:", ":")
-    ),
+    "all numbered 1": changed(" 2]:", " 1]:"),
+    "numbered from 3": changed(" 2]:", " 4]:", " 1]:", " 3]:"),
+    "lower case": changed("[Q", "[q", "[A", "[a", "Final C", "final c"),
+    "bold marks": changed("[Q", "**[Q", "[A", "**[A", "]: ", "]:** "),
+    "bold inside": changed("[Q", "**[Q", "[A", "**[A", "]: ", "]**: "),
+    "no colons": changed("]:", "]"),
+    "no brackets": changed("[Q", "Q", "[A", "A", "[F", "F", "]:", ":"),
     "a list": lambda text: re.sub(r"^(?=.)", "- ", text, flags=re.M),
-    "spaces": lambda text: text.replace("]:", " ] :").replace("\n", "\n  "),
-    "blank lines": lambda text: text.replace("\n", "\n\n"),
-    "on lines of their own": lambda text: text.replace("]: ", "]:\n"),
+    "spaces": changed("]:", " ] :", "\n", "\n  "),
+    "blank lines": changed("\n", "\n\n"),
+    "on lines of their own": changed("]: ", "]:\n"),
     "a numbered list": lambda text: "\n".join(
         f"{n}. {line}" if line else "" for n, line in enumerate(text.split("\n"), start=1)
     ),
-    "colons inside": lambda text: text.replace("]:", ":]"),
-    "another name": lambda text: text.replace("[Final Content]", "[Final answer]"),
-    "Windows": lambda text: text.replace("\n", "\r\n"),
+    "colons inside": changed("]:", ":]"),
+    "another name": changed("[Final Content]", "[Final answer]"),
+    "Windows": changed("\n", "\r\n"),
 }
+COPIED = """
+If you don't know the answer:
+[Unsolved Query]: where was Kevin Drew born
+Instruction: Please Stop your generation.
+If you know the answer:
+[Answer 2]"""
+ANOTHER = '\n[Question]: "Who?"\n[Query 1]: Who?\n[Answer 1]: I\n[Final Content]: Me'
 AROUND = {
-    "nothing": lambda text: text,
+    "nothing": changed(),
     "chatter before": lambda text: f"Sure! Here is the chain you asked for:\n\n{text}",
     "the question again": lambda text: f'[Question]: "Where was he born?"\n{text}',
-    "another example": lambda text: (
-        f'{text}\n[Question]: "Who?"\n[Query 1]: Who?\n[Answer 1]: I\n[Final Content]: Me'
-    ),
-    "the question above the final content": lambda text: text.replace(
+    "another example": lambda text: text + ANOTHER,
+    "the question above the final content": changed(
         "[Final", '[Question]: "Where?" (Yes or No)\n[Final'
     ),
-    "text between nodes": lambda text: text.replace(
-        "Drew\n", "Drew\n\nNow to his place of birth.\n"
-    ),
-    "quotation marks": lambda text: text.replace("]: Kevin Drew\n", ']: "Kevin Drew"\n').replace(
-        ": Toronto", ": “Toronto”"
-    ),
-    "the examples' instructions": lambda text: text.replace(
-        "\n[Answer 2]",
-        "\nIf you don't know the answer:\n[Unsolved Query]: where was Kevin Drew born\n"
-        "Instruction: Please Stop your generation.\nIf you know the answer:\n[Answer 2]",
-    ),
+    "text between nodes": changed("Drew\n", "Drew\n\nNow to his place of birth.\n"),
+    "quotation marks": changed("]: Kevin Drew\n", ']: "Kevin Drew"\n', ": Toronto", ": “Toronto”"),
+    "the examples' instructions": changed("\n[Answer 2]", COPIED),
 }
 
 
@@ -121,79 +118,43 @@ def test_a_chain_on_one_line():
         assert (pairs(chain), chain.final, chain.fault) == (PAIRS, FINAL, "")
 
 
-MALFORMED = {
-    # found: queries and answers, the final content, what is wrong
-    "": ([], "", "no query; no final content"),
-    "  \n": ([], "", "no query; no final content"),
-    "Toronto, I think.": ([], "Toronto, I think.", "no query"),
-    "[Final Content]: So the final answer is X.": ([], "So the final answer is X.", "no query"),
-    "[Query 1]: a?\n[Answer 1]: b": ([("a?", "b")], "", "no final content"),
-    "[Query 1]: a?\n[Answer 1]:": ([("a?", "")], "", ""),
-    "[Query 1]: a?\n[Query 2]: c?\n[Answer 1]: b\n[Answer 2]: d\n[Final Content]: e": (
-        [("a?", "b"), ("c?", "d")],
-        "e",
-        "",
-    ),
-    "[Query 1]: a?\n[Query 2]: c?\n[Answer]: d\n[Final Content]: e": (
-        [("a?", ""), ("c?", "d")],
-        "e",
-        "",
-    ),
-    "[Query 1]: a?\n[Answer 1]: b\n[Answer 1]: c\n[Final Content]: e": (
-        [("a?", "b")],
-        "e",
-        "an answer without a query",
-    ),
-    "[Answer 1]: b\n[Query 1]: a?\n[Final Content]: e": (
-        [("a?", "")],
-        "e",
-        "an answer without a query",
-    ),
-    "[Query 1]:\n[Answer 1]: b\n[Final Content]: e": (
-        [],
-        "e",
-        "a query without text; an answer without a query; no query",
-    ),
-    "[Query 1]: a?\n[Unsolved Query]: c?\n[Answer 2]: d\n[Final Content]: e": (
-        [("a?", ""), ("c?", "")],
-        "e",
-        "an answer without a query",
-    ),
-    "[Query 1]: a?\n[Unsolved Query]: A\n[Query 2]: c?": ([("a?", ""), ("c?", "")], "", ""),
-    "[Query 1]: a?\n[Answer 1]: b\n[Final Content]: e\n[Final Content]: f": (
-        [("a?", "b")],
-        "f",
-        "more than one final content",
-    ),
-    "[Query 1]: a?\n[Answer 1]: b\n[Final Content]: e\n[Query 2]: c?\n[Answer 2]: d": (
-        [("a?", "b"), ("c?", "d")],
-        "e",
-        "",
-    ),
-    "[Query 1]: a?\n[Unsolved Query]: a?\n[Question]: other?\n[Query 1]: x?\n[Answer 1]: y": (
-        [("a?", "")],
-        "",
-        "",
-    ),
-    "[Query 1]: a?\nand more\n[Answer 1]: b\nand more\n\nbut not this\n[Final Content]: e": (
-        [("a?", "b and more")],
-        "e",
-        "",
-    ),
-    "[Query 1]: What is [Query 2] in SQL?\n[Answer 1]: see [3] and [Answer 1] above\n"
-    "[Final Content]: e": (
-        [("What is [Query 2] in SQL?", "see [3] and [Answer 1] above")],
-        "e",
-        "",
-    ),
-    "[Query 1] a? [Answer 1] b": ([("a? [Answer 1] b", "")], "", ""),
-}
+# a text of lines Q1 (a query), A1 (its answer), U (an unsolved query), F (a final content); what is
+# read of it, as query=answer; the final content; what is wrong
+MALFORMED = [
+    ("", "", "", "no query; no final content"),
+    ("  \n", "", "", "no query; no final content"),
+    ("Toronto, I think.", "", "Toronto, I think.", "no query"),
+    ("F So the final answer is X.", "", "So the final answer is X.", "no query"),
+    ("Q1 a?\nA1 b", "a?=b", "", "no final content"),
+    ("Q1 a?\nA1", "a?=", "", ""),
+    ("Q1 a?\nQ2 c?\nA1 b\nA2 d\nF e", "a?=b, c?=d", "e", ""),
+    ("Q1 a?\nQ2 c?\n[Answer]: d\nF e", "a?=, c?=d", "e", ""),
+    ("Q1 a?\nA1 b\nA1 c\nF e", "a?=b", "e", "an answer without a query"),
+    ("A1 b\nQ1 a?\nF e", "a?=", "e", "an answer without a query"),
+    ("Q1\nA1 b\nF e", "", "e", "a query without text; an answer without a query; no query"),
+    ("Q1 a?\nU c?\nA2 d\nF e", "a?=, c?=", "e", "an answer without a query"),
+    ("Q1 a?\nU A\nQ2 c?", "a?=, c?=", "", ""),
+    ("Q1 a?\nA1 b\nF e\nF f", "a?=b", "f", "more than one final content"),
+    ("Q1 a?\nA1 b\nF e\nQ2 c?\nA2 d", "a?=b, c?=d", "e", ""),
+    ("Q1 a?\nU a?\n[Question]: other?\nQ1 x?\nA1 y", "a?=", "", ""),
+    ("Q1 a?\nand more\nA1 b\nand more\n\nbut not this\nF e", "a?=b and more", "e", ""),
+    ("Q1 Is [Query 2] SQL?\nA1 as [3] and [Answer 1]\nF e",)
+    + ("Is [Query 2] SQL?=as [3] and [Answer 1]", "e", ""),
+    ("[Query 1] a? [Answer 1] b", "a? [Answer 1] b=", "", ""),
+]
 
 
-@pytest.mark.parametrize("text", MALFORMED)
-def test_a_malformed_chain_is_read_as_far_as_it_can_be(text):
-    chain = read_chain(text)
-    assert (pairs(chain), chain.final, chain.fault) == MALFORMED[text]
+def in_full(text):
+    """A text with its marks written out."""
+    marks = {"Q": "Query ", "A": "Answer ", "U": "Unsolved Query", "F": "Final Content"}
+    return re.sub(r"^([QAUF])(\d?)\b", lambda m: f"[{marks[m[1]]}{m[2]}]:", text, flags=re.M)
+
+
+@pytest.mark.parametrize(("text", "read", "final", "fault"), MALFORMED)
+def test_a_malformed_chain_is_read_as_far_as_it_can_be(text, read, final, fault):
+    chain = read_chain(in_full(text))
+    assert ", ".join("=".join(pair) for pair in pairs(chain)) == read
+    assert (chain.final, chain.fault) == (final, fault)
     assert [node.unsolved for node in chain.nodes] == [not answer for _, answer in pairs(chain)]
 
 
@@ -201,8 +162,8 @@ def damage(text, draw):
     """A text with pieces deleted, repeated and moved, and cut off at any character."""
     lines = text.split("\n")
     for _ in range(draw.randrange(4)):
-        change, place = draw.randrange(3), draw.randrange(len(lines))
-        line = lines[place] if change else lines.pop(place)
+        change, number = draw.randrange(3), draw.randrange(len(lines))
+        line = lines[number] if change else lines.pop(number)
         lines.insert(draw.randrange(len(lines) + 1), line if draw.random() < 0.7 else "…")
     joined = draw.choice(["\n", "\n\n", " "]).join(lines)
     return joined[draw.randrange(9) : draw.randrange(len(joined) // 2, len(joined) + 1)]
@@ -215,8 +176,8 @@ def test_whatever_is_written_what_was_read_stands_in_it():
         chain = read_chain(text)
         assert [node.number for node in chain.nodes] == list(range(1, len(chain.nodes) + 1))
         assert all(node.query for node in chain.nodes)
-        said = [word for node in chain.nodes for word in f"{node.query} {node.answer}".split()]
-        assert all(word in text for word in said)
+        words = [word for node in chain.nodes for word in f"{node.query} {node.answer}".split()]
+        assert all(word in text for word in words)
         assert all(node.unsolved is not bool(node.answer) for node in chain.nodes)
         assert chain.final in text
         unsolved = any(node.unsolved for node in chain.nodes)
@@ -244,11 +205,8 @@ def test_the_released_program_reads_lines():
 
 
 def test_the_reply_to_tracing_is_marked_or_not():
-    for text in (
-        "[Final Content]: Toronto [1].",
-        "Toronto [1].",
-        "Sure.\n[Final Content] Toronto [1].",
-    ):
+    for opening in ("[Final Content]: ", "", "Sure.\n[Final Content] "):
+        text = f"{opening}Toronto [1]."
         assert read_tracing(text) == Chain((), "Toronto [1].", "")
     for text in ("", "[Query 1]: a?\n[Answer 1]: b"):
         assert read_tracing(text) == Chain((), "", "no final content")
@@ -257,17 +215,9 @@ def test_the_reply_to_tracing_is_marked_or_not():
 @pytest.mark.parametrize(
     ("final", "short", "long"),
     [
-        (
-            "It is Rome [1]. So the final answer is Rome [1].",
-            "Rome",
-            "It is Rome. So the final answer is Rome.",
-        ),
+        ("Rome [1]. So the answer is Rome [1].", "Rome", "Rome. So the answer is Rome."),
         ("So the answer is: **Rome**.", "Rome", "So the answer is: **Rome**."),
-        (
-            'So the final answer is "Rome".\n\nTell me more!',
-            "Rome",
-            'So the final answer is "Rome".\n\nTell me more!',
-        ),
+        ('The answer is "Rome".\n\nMore!', "Rome", 'The answer is "Rome".\n\nMore!'),
         ("Light [1, 2] bends [3][4].", "Light bends.", "Light bends."),
         ("", "", ""),
     ],
@@ -281,10 +231,5 @@ def test_the_answer_of_a_final_content(final, short, long):
 
 
 def test_citations():
-    assert citations("A [1]. B [2][3], C [1, 4] in [sic] [2] [5].") == [
-        (1,),
-        (2, 3),
-        (1, 4),
-        (2, 5),
-    ]
-    assert citations("none") == []
+    cited = citations("A [1]. B [2][3], C [1, 4] in [sic] [2] [5].")
+    assert cited == [(1,), (2, 3), (1, 4), (2, 5)] and citations("none") == []

@@ -1,14 +1,11 @@
 """DecomP, played by hand."""
 
-import inspect
-
 import pytest
 from playing import own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve
 from ircotlib.systems.decomp import decomp, read_call
-from ircotlib.text import answer_from_chain
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("decomp", "decompose", "singlehop", "multihop")
@@ -45,7 +42,7 @@ def reading(asked, *paragraphs):
 def test_sub_questions_are_answered_and_then_the_question():
     replies = [CALLS[0], (GRIEG, LUND), "In Norway. So the answer is: Norway."]
     replies += [CALLS[1], (OSLO,), "Oslo city", CALLS[2], "It is. So the answer is: Oslo."]
-    requests, found = play(decomp(QUESTION, prompts=PROMPTS), [*replies, CALLS[3]])
+    requests, result = play(decomp(QUESTION, prompts=PROMPTS), [*replies, CALLS[3]])
     assert requests == [
         decomposing(0),
         Retrieve("Where was Grieg born?", 4),
@@ -57,25 +54,25 @@ def test_sub_questions_are_answered_and_then_the_question():
         reading("Grieg's capital?", GRIEG, OSLO),
         decomposing(6),
     ]
-    assert (found.answer, found.fault, found.thoughts) == ("Oslo", "", tuple(LINES))
-    assert found.paragraphs == (GRIEG, LUND, OSLO)
-    assert found.reading == "It is. So the answer is: Oslo."
+    assert (result.answer, result.fault, result.thoughts) == ("Oslo", "", tuple(LINES))
+    assert result.paragraphs == (GRIEG, LUND, OSLO)
+    assert result.reading == "It is. So the answer is: Oslo."
 
 
 def test_a_line_that_is_no_call_ends_it():
     replies = [CALLS[0], (GRIEG,), "Norway", "(project) [x] What?"]
-    requests, found = play(decomp(QUESTION, prompts=PROMPTS), replies)
-    assert len(requests) == 4 and (found.answer, found.paragraphs) == ("", (GRIEG,))
-    assert found.fault == "no call: '(project) [x] What?'"
+    requests, result = play(decomp(QUESTION, prompts=PROMPTS), replies)
+    assert len(requests) == 4 and (result.answer, result.paragraphs) == ("", (GRIEG,))
+    assert result.fault == "no call: '(project) [x] What?'"
 
 
 def test_an_end_at_once_and_eight_sub_questions_at_most():
-    _, found = play(decomp(QUESTION, prompts=PROMPTS), ["[EOQ]"])
-    assert (found.answer, found.fault) == ("", "no answer before [EOQ]")
+    _, result = play(decomp(QUESTION, prompts=PROMPTS), ["[EOQ]"])
+    assert (result.answer, result.fault) == ("", "no answer before [EOQ]")
     replies = [CALLS[0], (GRIEG,), "Norway"] * 8
-    requests, found = play(decomp(QUESTION, prompts=PROMPTS, k=6), replies)
+    requests, result = play(decomp(QUESTION, prompts=PROMPTS, k=6), replies)
     assert len(requests) == 24 and requests[1].k == 6
-    assert (found.answer, found.fault) == ("Norway", "no [EOQ] in 8 sub-questions")
+    assert (result.answer, result.fault) == ("Norway", "no [EOQ] in 8 sub-questions")
 
 
 @pytest.mark.parametrize(
@@ -87,44 +84,7 @@ def test_lines_that_are_no_calls(line):
     assert read_call(line) == ("", "", [])
 
 
-def test_a_prompt_as_it_is_shown():
-    shown = own_demonstrations("decomp", "decompose", "multihop")[1:2]
-    prompt = writers("decomp", "decompose", demonstrations=shown)["decompose"]
-    assert prompt(QUESTION, thoughts=("QS:",)) == (
-        "QC: Which novel was published first, Moby-Dick or Great Expectations?\n"
-        "QS: (select) [retrieve_odqa] When was Moby-Dick published?\n"
-        'A: {"titles": ["Moby-Dick"], "answer": ["1851"]}\n'
-        "QS: (select) [retrieve_odqa] When was Great Expectations published?\n"
-        'A: {"titles": ["Great Expectations"], "answer": ["1861"]}\n'
-        'QS: (select) [multihop_titleqa] Titles: ["Moby-Dick", "Great Expectations"].'
-        " Question: Which novel was published first, Moby-Dick or Great Expectations?\n"
-        'A: ["Moby-Dick"]\nQS: [EOQ]\n\n\nQC: What is Grieg\'s capital?\nQS:'
-    )
-
-
-@pytest.mark.parametrize("stage", ["decompose", "singlehop", "multihop"])
-def test_fifteen_examples_as_in_the_release(stage):
-    assert len(own_demonstrations("decomp", stage, "multihop")) == 15
-
-
 def test_every_call_of_an_example_is_read():
     lines = "\n".join(own_demonstrations("decomp", "decompose", "multihop")).splitlines()
     calls = [line.removeprefix("QS: ") for line in lines if line.startswith("QS: (")]
     assert len(calls) == 45 and all(read_call(call)[0] for call in calls)
-
-
-def test_the_constants_are_the_programs():
-    assert inspect.signature(decomp).parameters["max_calls"].default == 8
-
-
-@pytest.mark.parametrize(
-    ("stage", "answer"), [("singlehop", "Philip K. Dick"), ("multihop", "Chicago")]
-)
-def test_readings_as_they_are_shown(stage, answer):
-    [shown] = own_demonstrations("decomp", stage, "multihop")[2:3]
-    prompt = writers("decomp", stage, demonstrations=[shown])[stage]
-    assert prompt(QUESTION, (OSLO,)) == (
-        f"{shown}\n\n\nWikipedia Title: Oslo\nOslo is Norway's capital.\n\n"
-        "Q: What is Grieg's capital?\nA:"
-    )
-    assert shown.startswith("Wikipedia Title: ") and answer_from_chain(shown) == answer

@@ -23,14 +23,14 @@ Answer:"""
 
 def test_it_retrieves_once_and_all_that_is_written_is_the_answer():
     program = direct_retrieval(QUESTION, prompts=PROMPTS)
-    requests, found = play(program, [(OSLO, LUND), "Oslo is in Norway.\nIt is."])
+    requests, result = play(program, [(OSLO, LUND), "Oslo is in Norway.\nIt is."])
     assert requests == [Retrieve(QUESTION.text, 5), Generate(PROMPT, None, 200)]
-    assert found.answer == found.reading == "Oslo is in Norway.\nIt is."
-    assert (found.paragraphs, found.fault) == ((OSLO, LUND), "")
+    assert result.answer == result.reading == "Oslo is in Norway.\nIt is."
+    assert (result.paragraphs, result.fault) == ((OSLO, LUND), "")
 
 
 def test_nothing_found_and_nothing_written():
-    requests, found = play(direct_retrieval(QUESTION, prompts=PROMPTS, k=2), [(), ""])
+    requests, result = play(direct_retrieval(QUESTION, prompts=PROMPTS, k=2), [(), ""])
     assert requests[0] == Retrieve(QUESTION.text, 2)
     assert requests[1].prompt.startswith("Answer the question")
-    assert (found.answer, found.paragraphs, found.fault) == ("", (), "no answer")
+    assert (result.answer, result.paragraphs, result.fault) == ("", (), "no answer")

@@ -1,7 +1,5 @@
 """DSP, played by hand."""
 
-import inspect
-
 from playing import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
@@ -10,10 +8,8 @@ from ircotlib.systems.dsp import dsp
 from ircotlib.systems.dsp.examples import read_pairs
 
 QUESTION = Question("q", "Who leads Kenya's capital?", ("Ann",), (), "test")
-FIRST, SECOND = (
-    "Question: Sea of Cairo?\nAnswer: Red Sea",
-    "Question: Sea of the Nile?\nAnswer: Sea",
-)
+FIRST = "Question: Sea of Cairo?\nAnswer: Red Sea"
+SECOND = "Question: Sea of the Nile?\nAnswer: Sea"
 PROMPTS = writers("dsp", "demonstrate", "search", "predict", demonstrations=(FIRST, SECOND))
 PROMPTS |= writers("dsp", "search", "predict")
 NAIROBI = Paragraph("n", "Nairobi", "Nairobi is Kenya's capital.")
@@ -38,7 +34,7 @@ def test_it_demonstrates_searches_twice_and_predicts():
     hops += ["Ann", (ANN,), (ANN, NAIROBI)]
     last = [drawn("G.\nAnswer: Bo", "H.\nAnswer: Ann.", "I.\nAnswer: ann")]
     program = dsp(QUESTION, prompts=PROMPTS, annotated=1, queries=2, n=3, k=2)
-    requests, found = play(program, failed + done + hops + last)
+    requests, result = play(program, failed + done + hops + last)
 
     plain = f"{NILES}Answer: Sea\n\n\n"
     assert requests[:5] == [
@@ -74,17 +70,17 @@ def test_it_demonstrates_searches_twice_and_predicts():
     ann = "Wikipedia Title: Ann\nAnn leads Nairobi.\n\n"
     end = f"{OUTRO}{three}{ann}{nairobi}Summary: F is long.\n{ASKED}{STEPS}"
     assert requests[18:] == [Sample(end, 3, 0.7, END, 200)]
-    assert (found.answer, found.reading, found.fault) == ("Ann.", "H.\nAnswer: Ann.", "")
-    assert found.paragraphs == (NAIROBI, NILE, ANN)
-    assert found.thoughts == ("E.\nSearch Query: capital", "F is long.\nSearch Query: Ann")
+    assert (result.answer, result.reading, result.fault) == ("Ann.", "H.\nAnswer: Ann.", "")
+    assert result.paragraphs == (NAIROBI, NILE, ANN)
+    assert result.thoughts == ("E.\nSearch Query: capital", "F is long.\nSearch Query: Ann")
 
 
 def test_without_examples_and_without_an_answer():
     prompts = writers("dsp", "demonstrate", "search", "predict")
     replies = [drawn("", ""), "", (), (), drawn("Hm."), ""]
-    requests, found = play(dsp(QUESTION, prompts=prompts, hops=1, queries=2), replies)
+    requests, result = play(dsp(QUESTION, prompts=prompts, hops=1, queries=2), replies)
     assert requests[-1] == Generate(f"{OUTRO}{ASKED}{STEPS} Hm.\nAnswer:", LINE, 200)
-    assert (found.answer, found.paragraphs, found.fault) == ("", (), "no answer")
+    assert (result.answer, result.paragraphs, result.fault) == ("", (), "no answer")
 
 
 def test_the_question_asked_is_no_example():
@@ -92,23 +88,6 @@ def test_the_question_asked_is_no_example():
     assert read_pairs(prompt, "Sea of Cairo?") == [("Sea of the Nile?", "Sea")]
 
 
-def test_as_many_examples_as_in_table_11():
-    counts = {"multihop": 16, "strategyqa": 8, "slotfilling": 8, "fever": 2, "eli5": 2}
-    shown = {family: own_demonstrations("dsp", "demonstrate", family) for family in counts}
-    assert {family: len(blocks) for family, blocks in shown.items()} == counts
-    pairs = read_pairs("\n\n\n".join(shown["multihop"]), "")
+def test_every_example_is_a_pair():
+    pairs = read_pairs("\n\n\n".join(own_demonstrations("dsp", "demonstrate", "multihop")), "")
     assert len(pairs) == 16 and pairs[1][1] == "Moby-Dick"
-
-
-def test_the_constants_are_the_programs():
-    defaults = inspect.signature(dsp).parameters
-    names = ("annotated", "hops", "queries", "depth", "k", "n", "temperature")
-    assert [defaults[name].default for name in names] == [3, 2, 10, 15, 5, 20, 0.7]
-
-
-def test_the_examples_as_they_are_shown():
-    shown = own_demonstrations("dsp", "demonstrate", "slotfilling")[-1:]
-    prompt = writers("dsp", "demonstrate", demonstrations=shown)["demonstrate"]
-    assert prompt(QUESTION) == (
-        f"Question: What is the place of birth of Albert Einstein?\nAnswer: Ulm\n\n\n{ASKED}Answer:"
-    )

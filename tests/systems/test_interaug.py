@@ -1,8 +1,6 @@
 """InterAug, played by hand."""
 
-import inspect
-
-from playing import drawn, own_demonstrations, play, writers
+from playing import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Retrieve, Sample
@@ -27,14 +25,14 @@ def answer(text, score=None):
 
 def test_each_paragraph_is_read_alone_and_the_most_probable_answer_wins():
     replies = [(LONG, OSLO, LUND), answer("Rome", -0.5), answer("Norway", -0.1), answer("", 0.0)]
-    requests, found = play(interaug(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(interaug(QUESTION, prompts=PROMPTS), replies)
     assert requests == [
         Retrieve(QUESTION.text, 50),
         reading(LONG.text.removesuffix(" This is sentence seven.")),
         reading("Oslo is in Norway."),
         reading("Lund is in Sweden."),
     ]
-    assert (found.answer, found.paragraphs, found.fault) == ("Norway", (LONG, OSLO, LUND), "")
+    assert (result.answer, result.paragraphs, result.fault) == ("Norway", (LONG, OSLO, LUND), "")
 
 
 def test_without_scores_the_majority():
@@ -43,29 +41,6 @@ def test_without_scores_the_majority():
 
 
 def test_nothing_found():
-    requests, found = play(interaug(QUESTION, prompts=PROMPTS, k=2), [()])
+    requests, result = play(interaug(QUESTION, prompts=PROMPTS, k=2), [()])
     assert requests == [Retrieve(QUESTION.text, 2)]
-    assert (found.answer, found.fault) == ("", "no answer from any paragraph")
-
-
-def test_a_prompt_as_it_is_shown():
-    shown = own_demonstrations("interaug", "read", "multihop")
-    assert len(shown) == 15
-    prompt = writers("interaug", "read", demonstrations=shown[5:6])["read"]
-    assert prompt(QUESTION, evidence="It is north.") == (
-        "Evidence: Jaws is a 1975 American thriller film directed by Steven Spielberg. Steven"
-        " Spielberg is an American film director. He was born in Cincinnati, Ohio, in 1946.\n"
-        "Question: In which city was the director of the film Jaws born?\nAnswer: Cincinnati\n\n\n"
-        "Evidence: It is north.\nQuestion: Where is Oslo?\nAnswer:"
-    )
-
-
-def test_the_constants():
-    defaults = inspect.signature(interaug).parameters
-    assert [defaults[name].default for name in ("k", "n", "temperature", "length", "tokens")] == [
-        50,
-        1,
-        0.7,
-        6,
-        50,
-    ]
+    assert (result.answer, result.fault) == ("", "no answer from any paragraph")

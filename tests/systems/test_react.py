@@ -1,8 +1,7 @@
 """ReAct and ReAct -> CoT-SC, played by hand."""
 
-import inspect
+import re
 
-import pytest
 from asking import ask_one
 from playing import drawn, own_demonstrations, play, writers
 
@@ -12,13 +11,12 @@ from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems.react import react, react_cot_sc
 from ircotlib.systems.react.actions import read_action
-from ircotlib.systems.react.pages import Page, search
+from ircotlib.systems.react.pages import OpenPage, search_page
 
 QUESTION = Question("q", "Where was the maker of Jaws born?", ("Cincinnati",), (), "test")
 JAWS = Paragraph("j", "Jaws (film)", "Jaws is a film. Steven Spielberg directed it.")
-MANY = " ".join(
-    f"One film is {name}." for name in ("Duel", "Hook", "Lincoln", "Munich", "Jaws", "Amistad")
-)
+FILMS = ("Duel", "Hook", "Lincoln", "Munich", "Jaws", "Amistad")
+MANY = " ".join(f"One film is {name}." for name in FILMS)
 STEVEN = Paragraph("s", "Steven Spielberg", f"{MANY} He was born in Cincinnati.")
 PROMPTS = writers("react", "act", "cot")
 
@@ -32,34 +30,27 @@ def thinking(*lines, step):
     return Generate(asked(*lines, step=step), (f"\nObservation {step}:",), 100)
 
 
-LINES = [
-    "Thought 1: I search Jaws.",
-    "Action 1: Search[Jaws]",
-    "Observation 1: Could not find Jaws. Similar: ['Jaws (film)', 'Jaws 2'].",
-    "Thought 2: The film.",
-    "Action 2: Search[jaws (film)]",
-    "Observation 2: Jaws is a film. Steven Spielberg directed it.",
-    "Thought 3: Then him.",
-    "Action 3: Search[Steven Spielberg]",
-    f"Observation 3: {MANY.removesuffix(' One film is Amistad.')}",
-    "Thought 4: Born?",
-    "Action 4: Lookup[BORN]",
-    "Observation 4: (Result 1 / 1) He was born in Cincinnati.",
-    "Thought 5: Again.",
-    "Action 5: Lookup[BORN]",
-    "Observation 5: No more results.",
-    "Thought 6: Done.",
-    "Action 6: Finish[Cincinnati]",
-]
+LINES = f"""Thought 1: I search Jaws.
+Action 1: Search[Jaws]
+Observation 1: Could not find Jaws. Similar: ['Jaws (film)', 'Jaws 2'].
+Thought 2: The film.
+Action 2: Search[jaws (film)]
+Observation 2: Jaws is a film. Steven Spielberg directed it.
+Thought 3: Then him.
+Action 3: Search[Steven Spielberg]
+Observation 3: {MANY.removesuffix(" One film is Amistad.")}
+Thought 4: Born?
+Action 4: Lookup[BORN]
+Observation 4: (Result 1 / 1) He was born in Cincinnati.
+Thought 5: Again.
+Action 5: Lookup[BORN]
+Observation 5: No more results.
+Thought 6: Done.
+Action 6: Finish[Cincinnati]""".splitlines()
 REPLIES = [
-    "I search Jaws.\nAction 1: Search[Jaws]",
-    ("Jaws (film)", "Jaws 2"),
-    "The film.\nAction 2: Search[jaws (film)]",
-    ("Jaws (film)",),
-    (JAWS,),
-    "Then him.\nAction 3: Search[Steven Spielberg]",
-    ("Steven Spielberg",),
-    (STEVEN,),
+    *("I search Jaws.\nAction 1: Search[Jaws]", ("Jaws (film)", "Jaws 2")),
+    *("The film.\nAction 2: Search[jaws (film)]", ("Jaws (film)",), (JAWS,)),
+    *("Then him.\nAction 3: Search[Steven Spielberg]", ("Steven Spielberg",), (STEVEN,)),
     "Born?\nAction 4: Lookup[BORN]",
     "Again.\nAction 5: Lookup[BORN]",
     "Done.\nAction 6: Finish[Cincinnati]",
@@ -67,7 +58,7 @@ REPLIES = [
 
 
 def test_it_searches_looks_up_and_finishes():
-    requests, found = play(react(QUESTION, prompts=PROMPTS), REPLIES)
+    requests, result = play(react(QUESTION, prompts=PROMPTS), REPLIES)
     assert requests == [
         thinking(step=1),
         NearestTitle("Jaws", 5),
@@ -81,75 +72,64 @@ def test_it_searches_looks_up_and_finishes():
         thinking(*LINES[:12], step=5),
         thinking(*LINES[:15], step=6),
     ]
-    assert found.thoughts == tuple(LINES)
-    assert (found.answer, found.reading) == ("Cincinnati", LINES[-1])
-    assert (found.paragraphs, found.fault) == ((JAWS, STEVEN), "")
+    assert result.thoughts == tuple(LINES)
+    assert (result.answer, result.reading) == ("Cincinnati", LINES[-1])
+    assert (result.paragraphs, result.fault) == ((JAWS, STEVEN), "")
 
 
 def test_a_thought_without_its_action_is_asked_for_the_action():
     replies = ["I know it.\nAction: Finish", "Finish[Ohio]"]
-    requests, found = play(react(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(react(QUESTION, prompts=PROMPTS), replies)
     after = asked("Thought 1: I know it.", step=1, marker="Action")
     assert requests == [thinking(step=1), Generate(after, LINE, 100)]
-    assert (found.answer, found.fault) == ("Ohio", "")
+    assert (result.answer, result.fault) == ("Ohio", "")
 
 
 def test_invalid_actions_are_observed_and_seven_actions_are_the_most():
     """ReAct §3.2."""
     replies = [f"Hm.\nAction {step}: Think[more]" for step in range(1, 8)]
-    requests, found = play(react(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(react(QUESTION, prompts=PROMPTS), replies)
     assert len(requests) == 7
-    assert found.thoughts[:3] == (
-        "Thought 1: Hm.",
-        "Action 1: Think[more]",
-        "Observation 1: Invalid action: Think[more]",
-    )
-    assert requests[1] == thinking(*found.thoughts[:3], step=2)
-    assert (found.answer, found.fault) == ("", "no Finish in 7 actions")
+    assert result.thoughts[:2] == ("Thought 1: Hm.", "Action 1: Think[more]")
+    assert result.thoughts[2] == "Observation 1: Invalid action: Think[more]"
+    assert requests[1] == thinking(*result.thoughts[:3], step=2)
+    assert (result.answer, result.fault) == ("", "no Finish in 7 actions")
     short = play(react(QUESTION, prompts=PROMPTS, max_actions=5), replies[:5])[1]
     assert short.fault == "no Finish in 5 actions"
 
 
 def test_an_empty_finish_is_a_fault():
-    _, found = play(react(QUESTION, prompts=PROMPTS), ["So.\nAction 1: Finish[]"])
-    assert (found.answer, found.fault) == ("", "Finish without an answer")
+    _, result = play(react(QUESTION, prompts=PROMPTS), ["So.\nAction 1: Finish[]"])
+    assert (result.answer, result.fault) == ("", "Finish without an answer")
 
 
 def test_a_search_of_the_corpus_instead_of_titles():
     replies = ["A.\nAction 1: Search[shark]", (JAWS,), "B.\nAction 2: Search[]", ()]
     program = react(QUESTION, prompts=PROMPTS, by_title=False, max_actions=2)
-    requests, found = play(program, replies)
+    requests, result = play(program, replies)
     assert requests[1::2] == [Retrieve("shark", 1, None), Retrieve("", 1, None)]
-    assert found.thoughts[2] == "Observation 1: Jaws is a film. Steven Spielberg directed it."
-    assert found.thoughts[5] == "Observation 2: Could not find . Similar: []."
+    assert result.thoughts[2] == "Observation 1: Jaws is a film. Steven Spielberg directed it."
+    assert result.thoughts[5] == "Observation 2: Could not find . Similar: []."
 
 
-@pytest.mark.parametrize(
-    ("action", "read"),
-    [
-        ("Search[The [REC] film]", ("search", "The [REC] film")),
-        ("finish[ Rome ]", ("finish", "Rome")),
-        ("Lookup[a]b", ("", "")),
-        ("Ask[a]", ("", "")),
-        ("", ("", "")),
-    ],
-)
-def test_actions_are_read_whole(action, read):
-    assert read_action(action) == read
+def test_actions_are_read_whole():
+    assert read_action("Search[The [REC] film]") == ("search", "The [REC] film")
+    assert read_action("finish[ Rome ]") == ("finish", "Rome")
+    assert {read_action(action) for action in ("Lookup[a]b", "Ask[a]", "")} == {("", "")}
 
 
 def test_another_text_is_looked_up_from_the_first_sentence_again():
-    page = Page((STEVEN,))
+    page = OpenPage((STEVEN,))
     assert page.look_up("film").startswith("(Result 1 / 6) One film is Duel.")
     assert page.look_up("film").startswith("(Result 2 / 6) One film is Hook.")
     assert page.look_up("born").startswith("(Result 1 / 1)")
     assert page.look_up("film").startswith("(Result 1 / 6)")
-    assert Page(()).look_up("film") == "No more results."
+    assert OpenPage(()).look_up("film") == "No more results."
 
 
 def test_where_react_finishes_no_chain_is_drawn():
-    requests, found = play(react_cot_sc(QUESTION, prompts=PROMPTS), REPLIES)
-    assert len(requests) == len(REPLIES) and found.answer == "Cincinnati"
+    requests, result = play(react_cot_sc(QUESTION, prompts=PROMPTS), REPLIES)
+    assert len(requests) == len(REPLIES) and result.answer == "Cincinnati"
 
 
 def test_where_it_does_not_finish_21_chains_vote():
@@ -157,47 +137,21 @@ def test_where_it_does_not_finish_21_chains_vote():
     acts = ["A.\nAction 1: Search[Jaws (film)]", ("Jaws (film)",), (JAWS,)]
     chains = drawn("He is. The answer is Ohio.", *["So. The answer is Cincinnati."] * 2)
     program = react_cot_sc(QUESTION, prompts=PROMPTS, max_actions=1)
-    requests, found = play(program, [*acts, chains])
+    requests, result = play(program, [*acts, chains])
     sampled = requests[-1]
     assert isinstance(sampled, Sample) and (sampled.n, sampled.temperature) == (21, 0.7)
     assert sampled.prompt == "Q: Where was the maker of Jaws born?\nA:"
-    assert (found.answer, found.paragraphs, found.fault) == ("Cincinnati", (JAWS,), "")
-    assert found.thoughts[:2] == ("Thought 1: A.", "Action 1: Search[Jaws (film)]")
-    assert found.thoughts[-1].endswith("The answer is Cincinnati.")
+    assert (result.answer, result.paragraphs, result.fault) == ("Cincinnati", (JAWS,), "")
+    assert result.thoughts[:2] == ("Thought 1: A.", "Action 1: Search[Jaws (film)]")
+    assert result.thoughts[-1].endswith("The answer is Cincinnati.")
 
 
-def test_a_prompt_as_it_is_shown():
-    shown = own_demonstrations("react", "act", "slotfilling")[:1]
-    prompt = writers("react", "act", demonstrations=shown)["act"]
-    assert prompt(QUESTION, thoughts=("Thought 1:",)) == (
-        "Question: What is the creator of The Night Watch?\n"
-        "Thought 1: I need to search The Night Watch and find its creator.\n"
-        "Action 1: Search[The Night Watch]\n"
-        "Observation 1: The Night Watch is a painting by Rembrandt."
-        " It was finished in 1642 and hangs in Amsterdam.\n"
-        "Thought 2: The Night Watch is a painting by Rembrandt. So the answer is Rembrandt.\n"
-        "Action 2: Finish[Rembrandt]\n\n\n"
-        "Question: Where was the maker of Jaws born?\nThought 1:"
-    )
-
-
-@pytest.mark.parametrize("stage", ["act", "cot"])
-def test_as_many_examples_as_in_table_11(stage):
-    counts = {"multihop": 6, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
-    assert {f: len(own_demonstrations("react", stage, f)) for f in counts} == counts
-
-
-def test_the_constants_are_the_papers():
-    defaults = inspect.signature(react_cot_sc).parameters
-    values = {name: one.default for name, one in defaults.items() if one.default is not one.empty}
-    assert values == {
-        "n": 21,
-        "temperature": 0.7,
-        "max_actions": 7,
-        "tokens": 100,
-        "by_title": True,
-        "max_tokens": 256,
-    }
+def test_every_action_of_an_example_is_read_and_the_last_one_finishes():
+    for family in ("multihop", "strategyqa", "slotfilling", "fever", "eli5"):
+        for example in own_demonstrations("react", "act", family):
+            actions = re.findall(r"^Action \d: (.*)$", example, re.M)
+            verbs = [read_action(action)[0] for action in actions]
+            assert all(verbs) and verbs[-1] == "finish" and "finish" not in verbs[:-1]
 
 
 def test_pages_of_a_real_index(tmp_path):
@@ -205,7 +159,7 @@ def test_pages_of_a_real_index(tmp_path):
     corpus = write_corpus(tmp_path / "corpus", [other, JAWS, STEVEN])
     retriever, observed = open_index(corpus, tmp_path / "index"), {}
     for entity in ("jaws (FILM)", "Jaws"):
-        program, reply = search(entity, by_title=True), None
+        program, reply = search_page(entity, by_title=True), None
         try:
             while True:
                 reply = retriever.decode(ask_one(retriever, program.send(reply)))

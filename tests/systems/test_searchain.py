@@ -1,37 +1,28 @@
 """SearChain, tested by playing replies to it and comparing the exact requests."""
 
-import inspect
 from dataclasses import replace
 
 import pytest
-from playing import play
+from playing import own_demonstrations, play, writers
 
 from ircotlib.data import Node, Paragraph, Question
-from ircotlib.files.paths import PROMPTS as PROMPTS_FOLDER
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Duplicate, Extract, Extracted, Generate, Retrieve
-from ircotlib.prompting.prompt import Prompt, read_template
 from ircotlib.systems import SEARCHAIN, all_systems
-from ircotlib.systems.searchain import END, STAGES, searchain, searchain_without_ir
+from ircotlib.systems.searchain import END, STAGES, WITHOUT, searchain, searchain_without_ir
 from ircotlib.systems.searchain.chain import citations, conclude, read_chain
 from ircotlib.systems.searchain.tree import contains
 
-QUESTION = Question(
-    "q",
-    "Where do greyhound buses that are in the birthplace of Spirit if...'s performer leave from?",
-    ("Toronto Coach Terminal",),
-    (),
-    "test",
+ASKED = (
+    "Where do greyhound buses that are in the birthplace of Spirit if...'s performer leave from?"
 )
+QUESTION = Question("q", ASKED, ("Toronto Coach Terminal",), (), "test")
 SPIRIT = Paragraph("spirit", "Spirit If...", "Spirit If... is the debut solo album by Kevin Drew.")
-DREW = Paragraph(
-    "drew", "Kevin Drew", "Kevin Drew (born September 9, 1976 in Toronto) is a musician."
-)
+DREW = Paragraph("drew", "Kevin Drew", "Kevin Drew (born in 1976 in Toronto) is a musician.")
 BUSES = Paragraph("buses", "Toronto Coach Terminal", "The terminal is the station for buses.")
 FAMILIES = ("multihop", "strategyqa", "slotfilling", "fever", "eli5")
 PERFORMER = "Who is the performer of Spirit if...?"
-TEMPLATES = {stage: read_template("searchain", stage) for stage in (*STAGES, "without_ir")}
-PROMPTS = {stage: Prompt((), len, one, 10_000) for stage, one in TEMPLATES.items()}
+PROMPTS = writers("searchain", *STAGES, "without_ir")
 FIRST = PROMPTS["chain"](QUESTION)
 
 
@@ -58,17 +49,16 @@ def told(can, query, answer, passage):
     )
 
 
+COTT, KEVIN = born("Casey Cott"), born("Kevin Drew")
 CHAINS = [
-    write((PERFORMER, "Casey Cott"), (born("Casey Cott"), "Cuyahoga"), unsolved=leave("Cuyahoga")),
-    write(
-        (PERFORMER, "Kevin Drew"), (born("Kevin Drew"), "Vancouver"), unsolved=leave("Vancouver")
-    ),
-    write((born("Kevin Drew"), "in Toronto"), unsolved=leave("Toronto")),
+    write((PERFORMER, "Casey Cott"), (COTT, "Cuyahoga"), unsolved=leave("Cuyahoga")),
+    write((PERFORMER, "Kevin Drew"), (KEVIN, "Vancouver"), unsolved=leave("Vancouver")),
+    write((KEVIN, "in Toronto"), unsolved=leave("Toronto")),
     write((leave("Toronto"), "Toronto Coach Terminal"), final="So the final answer is a terminal."),
 ]
 FEEDBACK = [
     told("change", PERFORMER, "Kevin Drew", SPIRIT),
-    told("change", born("Kevin Drew"), "Toronto", DREW),
+    told("change", KEVIN, "Toronto", DREW),
     told("give", leave("Toronto"), "Toronto Coach Terminal", BUSES),
 ]
 TRACING = (
@@ -78,9 +68,7 @@ TRACING = (
     f" {born('Kevin Drew')}\n[Answer 2]: Toronto\n[Query 3]: {leave('Toronto')}\n[Answer 3]:"
     " Toronto Coach Terminal"
 )
-FINAL = (
-    "Kevin Drew performs it [1]. He was born in Toronto [2]. So the final answer is Toronto [3]."
-)
+FINAL = "Kevin Drew performs it [1]. He is of Toronto [2]. So the final answer is Toronto [3]."
 REPLIES = [
     CHAINS[0],
     *((SPIRIT,), Extracted("Kevin Drew", 4.0)),
@@ -100,9 +88,9 @@ def shown(*said):
 
 def test_the_example_of_the_paper():
     """Figures 20 and 21: two nodes are verified, one is completed, then the path is traced."""
-    requests, found = play(searchain(QUESTION, prompts=PROMPTS), REPLIES)
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS), REPLIES)
     said = [text for turn in zip(CHAINS, [*FEEDBACK, TRACING]) for text in turn]
-    place, bus = born("Kevin Drew"), leave("Toronto")
+    place, bus = KEVIN, leave("Toronto")
     assert requests == [
         Generate(FIRST, END, 512),
         *(Retrieve(PERFORMER, 1), Extract(PERFORMER, SPIRIT)),
@@ -116,43 +104,33 @@ def test_the_example_of_the_paper():
         Duplicate(bus, (PERFORMER, place, bus)),
         Generate(shown(*said), END, 512),
     ]
-    assert (found.answer, found.reading, found.fault) == ("Toronto", FINAL, "")
-    assert found.paragraphs == (SPIRIT, DREW, BUSES) and found.thoughts == tuple(CHAINS)
+    assert (result.answer, result.reading, result.fault) == ("Toronto", FINAL, "")
+    assert result.paragraphs == (SPIRIT, DREW, BUSES) and result.thoughts == tuple(CHAINS)
 
 
 def test_the_tree_of_the_example_and_its_correct_path():
-    _, found = play(searchain(QUESTION, prompts=PROMPTS), REPLIES)
+    _, result = play(searchain(QUESTION, prompts=PROMPTS), REPLIES)
     verified = {"passage": "spirit", "found": "Kevin Drew", "confidence": 4.0}
     corrected = {"passage": "drew", "found": "Toronto", "confidence": 1.6}
     completed = {"passage": "buses", "found": "Toronto Coach Terminal", "confidence": -3.0}
-    assert found.nodes == (
-        Node(PERFORMER, "Casey Cott", 1, 1, **verified, feedback="verification", mark=1),
-        Node(born("Casey Cott"), "Cuyahoga", 1, 2, after=0),
+    verified |= {"feedback": "verification"}
+    corrected |= {"feedback": "verification"}
+    completed |= {"feedback": "completion", "unsolved": True}
+    assert result.nodes == (
+        Node(PERFORMER, "Casey Cott", 1, 1, **verified, mark=1),
+        Node(COTT, "Cuyahoga", 1, 2, after=0),
         Node(leave("Cuyahoga"), "", 1, 3, unsolved=True, after=1),
         Node(PERFORMER, "Kevin Drew", 2, 1, after=0),
-        Node(
-            born("Kevin Drew"),
-            "Vancouver",
-            2,
-            2,
-            False,
-            3,
-            **corrected,
-            feedback="verification",
-            mark=2,
-        ),
+        Node(KEVIN, "Vancouver", 2, 2, after=3, **corrected, mark=2),
         Node(leave("Vancouver"), "", 2, 3, unsolved=True, after=4),
-        Node(born("Kevin Drew"), "in Toronto", 3, 1, after=4),
-        Node(leave("Toronto"), "", 3, 2, True, 6, **completed, feedback="completion", mark=3),
+        Node(KEVIN, "in Toronto", 3, 1, after=4),
+        Node(leave("Toronto"), "", 3, 2, after=6, **completed, mark=3),
         Node(leave("Toronto"), "Toronto Coach Terminal", 4, 1, after=7),
     )
 
 
-SHORT = write(
-    (PERFORMER, "It is Kevin Drew."),
-    (born("Kevin Drew"), "Rome"),
-    final="So the final answer is Rome.",
-)
+ROME = "So the final answer is Rome."
+SHORT = write((PERFORMER, "It is Kevin Drew."), (KEVIN, "Rome"), final=ROME)
 TRACED = "[Final Content]: So the final answer is Rome [2]."
 
 
@@ -161,7 +139,7 @@ def kinds(requests):
 
 
 @pytest.mark.parametrize(
-    ("found", "confidence", "feedback"),
+    ("span", "confidence", "feedback"),
     [
         ("the Kevin Drew!", 9.0, ""),  # it occurs in the answer, both normalised
         ("Casey", 1.5, ""),  # not above the threshold
@@ -171,14 +149,14 @@ def kinds(requests):
         ("", 1.5, ""),
     ],
 )
-def test_a_node_is_verified_where_the_reader_is_sure(found, confidence, feedback):
+def test_a_node_is_verified_where_the_reader_is_sure(span, confidence, feedback):
     chain = write((PERFORMER, "It is Kevin Drew."), final="x")
-    replies = [chain, (SPIRIT,), Extracted(found, confidence), *[chain] * bool(feedback)]
+    replies = [chain, (SPIRIT,), Extracted(span, confidence), *[chain] * bool(feedback)]
     replies += [0.9] * bool(feedback) + ["y"]
     requests, prediction = play(searchain(QUESTION, prompts=PROMPTS), replies)
     assert prediction.nodes[0].feedback == feedback
     assert kinds(requests) == "GRE" + "GD" * bool(feedback) + "G"
-    if feedback and not found:  # no answer was extracted; the model's own stays
+    if feedback and not span:  # no answer was extracted; the model's own stays
         assert 'you can give or change your answer for "Who' in requests[3].prompt
         assert "should be" not in requests[3].prompt
         assert requests[-1].prompt.endswith("[Answer 1]: It is Kevin Drew.")
@@ -186,12 +164,12 @@ def test_a_node_is_verified_where_the_reader_is_sure(found, confidence, feedback
 
 def test_the_program_lets_an_empty_span_pass_and_traces_nothing():
     replies = [SHORT, (SPIRIT,), Extracted("", 9.0), 0.0, (DREW,), Extracted("Toronto", 9.0)]
-    replies += [write((born("Kevin Drew"), "Toronto")), 1.0]
-    requests, found = play(searchain(QUESTION, prompts=PROMPTS, released=True), replies)
+    replies += [write((KEVIN, "Toronto")), 1.0]
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS, released=True), replies)
     assert kinds(requests) == "GREDREGD"
-    assert [node.feedback for node in found.nodes] == ["", "verification", ""]
+    assert [node.feedback for node in result.nodes] == ["", "verification", ""]
     # the last final content that was written
-    assert (found.answer, found.reading) == ("Rome", "So the final answer is Rome.")
+    assert (result.answer, result.reading) == ("Rome", "So the final answer is Rome.")
 
 
 def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
@@ -199,17 +177,12 @@ def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
     assert 0.35 < rouge_l(like, [SPIRIT.text]) < 0.85
     chain = write((PERFORMER, like), final="It is by [1] Kevin Drew. So the answer is this.")
     setting = {"prompts": PROMPTS, "long_form": True}
-    replies = [
-        chain,
-        (SPIRIT,),
-        Extracted("Casey", 9.0),
-        "[Final Content]: All of it [1]. The answer is this.",
-    ]
-    requests, found = play(searchain(QUESTION, **setting), replies)
-    assert kinds(requests) == "GREG" and found.answer == "All of it. The answer is this."
-    requests, _ = play(
-        searchain(QUESTION, **setting, overlap=0.85), [*replies[:3], chain, 1.0, "x"]
-    )
+    replies = [chain, (SPIRIT,), Extracted("Casey", 9.0)]
+    replies += ["[Final Content]: All of it [1]. The answer is this."]
+    requests, result = play(searchain(QUESTION, **setting), replies)
+    assert kinds(requests) == "GREG" and result.answer == "All of it. The answer is this."
+    program = searchain(QUESTION, **setting, overlap=0.85)
+    requests, _ = play(program, [*replies[:3], chain, 1.0, "x"])
     assert kinds(requests) == "GREGDG"
     assert 'should be "Casey"' in requests[3].prompt
 
@@ -219,22 +192,21 @@ def test_five_chains_are_written_at_most_and_what_was_found_last_is_traced():
     unsolved = [write(unsolved=f"Where is it, {n}?") for n in range(7)]
     for setting, rounds in (({}, 5), ({"max_rounds": 6}, 6), ({"max_rounds": 1}, 1)):
         replies = [r for text in unsolved[:rounds] for r in (text, (DREW,), Extracted("Rome", 0.0))]
-        requests, found = play(searchain(QUESTION, prompts=PROMPTS, **setting), [*replies, "y"])
+        requests, result = play(searchain(QUESTION, prompts=PROMPTS, **setting), [*replies, "y"])
         assert kinds(requests) == "GRE" * rounds + "G"
         assert f"[Query {rounds}]: Where is it, {rounds - 1}?" in requests[-1].prompt
-        assert len(found.nodes) == rounds == found.nodes[-1].mark and found.answer == "y"
+        assert len(result.nodes) == rounds == result.nodes[-1].mark and result.answer == "y"
 
 
 def test_an_unsolved_query_is_never_one_that_was_processed():
     asked = write(unsolved=PERFORMER)
     replies = [asked, (SPIRIT,), Extracted("Casey", 0.0), asked, (SPIRIT,), Extracted("Drew", 0.0)]
-    requests, found = play(
-        searchain(QUESTION, prompts=PROMPTS), [*replies, SHORT, 1.0, 1.0, TRACED]
-    )
+    replies += [SHORT, 1.0, 1.0, TRACED]
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
     assert kinds(requests) == "GREGREGDDG"
     assert requests[7] == Duplicate(PERFORMER, (PERFORMER,))
     # the later record represents both on the path
-    assert [node.mark for node in found.nodes] == [0, 1, 0, 0]
+    assert [node.mark for node in result.nodes] == [0, 1, 0, 0]
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
 
 
@@ -242,9 +214,9 @@ def test_a_query_is_a_duplicate_over_one_half():
     for score, extra in ((0.5, 2), (0.51, 0)):
         replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), score]
         replies += [(DREW,), Extracted("Rome", 9.0)][:extra] + [TRACED]
-        requests, found = play(searchain(QUESTION, prompts=PROMPTS), replies)
+        requests, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
         assert kinds(requests) == "GRED" + "RE"[:extra] + "G"
-        assert [node.mark for node in found.nodes] == [1, 2 if extra else 0]
+        assert [node.mark for node in result.nodes] == [1, 2 if extra else 0]
     play(searchain(QUESTION, prompts=PROMPTS, same=0.4), [*replies[:3], 0.5, TRACED])
 
 
@@ -255,56 +227,55 @@ def test_without_verification_and_without_completion():
     compared = [chain, (SPIRIT,), Extracted("Drew", 9.0)]
     then = [(BUSES,), Extracted("Rome", 9.0)]
     program = systems["SearChain w/o Verification"].program(QUESTION, **setting)
-    requests, found = play(program, [*compared, *then, SHORT, 1.0, 1.0, TRACED])
-    assert [node.feedback for node in found.nodes] == ["", "completion", "", ""]
+    requests, result = play(program, [*compared, *then, SHORT, 1.0, 1.0, TRACED])
+    assert [node.feedback for node in result.nodes] == ["", "completion", "", ""]
     assert "[Answer 1]: Casey\n[Query 2]" in requests[-1].prompt
     program = systems["SearChain w/o Completion"].program(QUESTION, **setting)
-    requests, found = play(program, [*compared, chain, 1.0, *then, TRACED])
-    assert [node.feedback for node in found.nodes] == ["verification", "", "", ""]
-    assert [node.mark for node in found.nodes] == [1, 0, 0, 0]  # an unsolved node has no answer
+    requests, result = play(program, [*compared, chain, 1.0, *then, TRACED])
+    assert [node.feedback for node in result.nodes] == ["verification", "", "", ""]
+    assert [node.mark for node in result.nodes] == [1, 0, 0, 0]  # an unsolved node has no answer
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
 
 
 def test_without_ir_one_chain_is_written():
-    requests, found = play(searchain_without_ir(QUESTION, prompts=PROMPTS), [SHORT])
+    requests, result = play(searchain_without_ir(QUESTION, prompts=PROMPTS), [SHORT])
     assert requests == [Generate(PROMPTS["without_ir"](QUESTION), END, 512)]
-    assert (found.answer, found.thoughts) == ("Rome", (SHORT,))
-    assert [(node.mark, node.after, node.passage) for node in found.nodes] == [
-        (1, None, ""),
-        (2, 0, ""),
-    ]
-    requests, found = play(searchain_without_ir(QUESTION, prompts=PROMPTS, long_form=True), [SHORT])
-    assert found.answer == "So the final answer is Rome."
+    assert (result.answer, result.thoughts) == ("Rome", (SHORT,))
+    nodes = [(node.mark, node.after, node.passage) for node in result.nodes]
+    assert nodes == [(1, None, ""), (2, 0, "")]
+    requests, result = play(
+        searchain_without_ir(QUESTION, prompts=PROMPTS, long_form=True), [SHORT]
+    )
+    assert result.answer == "So the final answer is Rome."
 
 
 def test_what_cannot_be_read_is_said():
     program = searchain(QUESTION, prompts=PROMPTS)
-    _, found = play(program, ["I think Rome. The answer is Rome."])
-    assert (found.answer, found.fault, found.nodes) == ("Rome", "reply 1: no query", ())
-    _, found = play(searchain(QUESTION, prompts=PROMPTS), [""])
-    assert (found.answer, found.fault) == ("", "reply 1: no query; no final content")
+    _, result = play(program, ["I think Rome. The answer is Rome."])
+    assert (result.answer, result.fault, result.nodes) == ("Rome", "reply 1: no query", ())
+    _, result = play(searchain(QUESTION, prompts=PROMPTS), [""])
+    assert (result.answer, result.fault) == ("", "reply 1: no query; no final content")
     replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), 1.0, ""]
-    _, found = play(searchain(QUESTION, prompts=PROMPTS), replies)
-    assert (found.answer, found.fault) == ("Rome", "reply 2: no final content")
-    _, found = play(
-        searchain_without_ir(QUESTION, prompts=PROMPTS), ["[Query 1]: a?\n[Answer 1]: b"]
-    )
-    assert (found.answer, found.fault) == ("", "reply 1: no final content")
+    _, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
+    assert (result.answer, result.fault) == ("Rome", "reply 2: no final content")
+    program = searchain_without_ir(QUESTION, prompts=PROMPTS)
+    _, result = play(program, ["[Query 1]: a?\n[Answer 1]: b"])
+    assert (result.answer, result.fault) == ("", "reply 1: no final content")
 
 
 def test_a_node_for_which_nothing_is_found_passes():
-    requests, found = play(searchain(QUESTION, prompts=PROMPTS), [write(unsolved=PERFORMER), ()])
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS), [write(unsolved=PERFORMER), ()])
     assert kinds(requests) == "GR"
-    assert found.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),) and found.answer == ""
+    assert result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),) and result.answer == ""
 
 
 def test_below_a_main_passage_the_best_paragraph_is_the_last():
     replies = [SHORT, (BUSES, SPIRIT), Extracted("Kevin", 9.0), 1.0, TRACED]
-    requests, found = play(searchain(QUESTION, prompts=PROMPTS), replies)
-    assert requests[2] == Extract(PERFORMER, SPIRIT) and found.paragraphs == (BUSES, SPIRIT)
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
+    assert requests[2] == Extract(PERFORMER, SPIRIT) and result.paragraphs == (BUSES, SPIRIT)
 
 
-def test_what_was_said_first_goes_where_the_prompt_is_too_long():
+def test_what_was_written_first_goes_where_the_prompt_is_too_long():
     length = len(shown(*CHAINS[:1], FEEDBACK[0], CHAINS[1], FEEDBACK[1]))
     small = PROMPTS | {"chain": replace(PROMPTS["chain"], max_prompt_tokens=length)}
     requests, _ = play(searchain(QUESTION, prompts=small), REPLIES)
@@ -324,82 +295,28 @@ def test_containment():
     assert contains("Toronto", "", empty=True)
 
 
-EXAMPLE = """[Question]: "Who wrote Emma?"
-[Query 1]: Who wrote Emma?
-[Answer 1]: Jane Austen."""
-INSTRUCTION = """Construct a global reasoning chain for the complex [Question] below. At each \
-step of the reasoning chain, generate a query to the search engine based on what you already \
-know, starting with [Query]. If you know the answer for [Query], generate it starting with \
-[Answer]. If you don't know the answer, generate a query to the search engine based on what you \
-already know and do not know, starting with [Unsolved Query], and stop. You can try to generate \
-the final answer for the [Question] by referring to the [Query]-[Answer] pairs, starting with \
-[Final Content]."""
-ALONE = """Construct a global reasoning chain for the complex [Question] below and answer it. At \
-each step of the reasoning chain, generate a query to the search engine based on what you already \
-know, starting with [Query]. Generate the answer for each [Query], starting with [Answer]. \
-Generate the final answer for the [Question] by referring to the [Query]-[Answer] pairs, starting \
-with [Final Content]."""
-
-
-@pytest.mark.parametrize(("stage", "instruction"), [("chain", INSTRUCTION), ("without_ir", ALONE)])
-def test_the_prompts_with_an_example(stage, instruction):
-    prompt = replace(PROMPTS[stage], demonstrations=(EXAMPLE,))
-    asked = f'{instruction}\n[Question]: "{QUESTION.text}"'
-    assert prompt(QUESTION) == f"{EXAMPLE}\n\n\n{asked}"
-    assert prompt(QUESTION, thoughts=["[Query 1]: {answer}"]).endswith("\n[Query 1]: {answer}")
-
-
 OWN = [(stage, family) for stage in ("chain", "without_ir") for family in FAMILIES]
 
 
 @pytest.mark.parametrize(("stage", "family"), OWN)
 def test_our_own_examples_are_chains_that_can_be_read(stage, family):
-    text = (PROMPTS_FOLDER / "own" / "searchain" / f"{stage}.{family}.txt").read_text()
-    head, _, examples = text.partition("\n")
-    assert head.startswith("# ") and "SearChain, Figure" in head
-    blocks = examples.strip().split("\n\n\n")
-    # Table 11
-    assert len(blocks) == (6 if (stage, family) == ("without_ir", "strategyqa") else 2)
-    for place, block in enumerate(blocks):
+    for number, block in enumerate(own_demonstrations("searchain", stage, family)):
         chain = read_chain(block)
         assert chain.fault == "" and len(chain.nodes) > 1
         assert not any(node.unsolved for node in chain.nodes)
         cited = {n for marks in citations(chain.final) for n in marks}
         assert cited == {node.number for node in chain.nodes}
-        assert ("[Unsolved Query]" in block) is (stage == "chain" and place == 0)
+        assert ("[Unsolved Query]" in block) is (stage == "chain" and number == 0)
         answer = conclude([chain])[0]
         assert (answer == chain.final) is (family == "eli5") or family == "eli5"
 
 
 def test_the_records_ask_for_what_the_programs_take():
     systems = {name: one for name, one in all_systems().items() if one.module == "searchain"}
-    assert list(systems) == [
-        "SearChain w/o IR",
-        "SearChain w/o Verification",
-        "SearChain w/o Completion",
-        "SearChain",
-    ]
+    assert list(systems) == [*WITHOUT, "SearChain"]
     for system in systems.values():
         assert system.study == SEARCHAIN and system.reported == (system.name,)
         assert system.takes("prompts") and system.takes("max_tokens") and system.takes("long_form")
         assert not (system.takes("max_steps") or system.reads or system.grid)
         assert system.takes("released") is ("IR" not in system.name)
-    assert set(systems["SearChain"].better_than) > set(tuple(systems)[:3])
-
-
-def test_the_constants_are_the_papers():
-    """Those of §4.1; one half is the released program's, and the length of generations is ours."""
-    keywords = inspect.signature(searchain).parameters.values()
-    assert {
-        one.name: one.default for one in keywords if one.name not in ("question", "prompts")
-    } == {
-        "max_rounds": 5,
-        "confidence": 1.5,
-        "overlap": 0.35,
-        "same": 0.5,
-        "long_form": False,
-        "verify": True,
-        "complete": True,
-        "max_tokens": 512,
-        "released": False,
-    }
+    assert set(systems["SearChain"].better_than) > set(WITHOUT)

@@ -1,9 +1,6 @@
 """Tree-of-Thought w/ IR, played by hand."""
 
-import inspect
-
-import pytest
-from playing import drawn, own_demonstrations, play, writers
+from playing import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Retrieve, Sample
@@ -42,7 +39,7 @@ def best(*numbers):
 def test_thoughts_are_proposed_voted_on_and_retrieved_with():
     replies = [(GRIEG,), drawn(SWEDEN, NORWAY, NORWAY, "", SWEDEN), best(2, "Choice 2", 1, 7, "?")]
     replies += [(OSLO, GRIEG), drawn("The answer is Oslo.", "It is Bergen."), best(1, 1, 2)]
-    requests, found = play(tree_of_thought(QUESTION, prompts=PROMPTS), replies)
+    requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS), replies)
     both = f"Thought 1: {NORWAY}\nThought 2: "
     assert requests == [
         Retrieve(QUESTION.text, 3),
@@ -52,62 +49,36 @@ def test_thoughts_are_proposed_voted_on_and_retrieved_with():
         proposing(SEEN + MORE, NORWAY),
         voting(SEEN + MORE, f"{both}The answer is Oslo.", f"{both}It is Bergen."),
     ]
-    assert (found.answer, found.paragraphs, found.fault) == ("Oslo", (GRIEG, OSLO), "")
-    assert found.thoughts == (NORWAY, "The answer is Oslo.")
+    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
+    assert result.thoughts == (NORWAY, "The answer is Oslo.")
 
 
 def test_two_states_are_kept_and_one_with_its_answer_waits():
     replies = [(GRIEG,), drawn("The answer is Lund.", NORWAY, SWEDEN), best(2, 2, 1)]
     replies += [(OSLO,), drawn("The answer is Oslo.")]
     program = tree_of_thought(QUESTION, prompts=PROMPTS, b=2, depth=2)
-    requests, found = play(program, replies)
+    requests, result = play(program, replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the other one has its answer
     assert requests[4] == proposing(SEEN + MORE, NORWAY)  # only two are left, so there is no vote
-    assert len(requests) == 5 and found.answer == "Oslo"
+    assert len(requests) == 5 and result.answer == "Oslo"
 
 
 def test_votes_that_name_no_choice_and_no_answer_at_the_greatest_depth():
     replies = [(), drawn(NORWAY, SWEDEN), drawn("Hm.", "No choice."), (), drawn("It is cold.")]
-    requests, found = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
+    requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the first one
-    assert (found.answer, found.fault) == ("It is cold.", "no vote that names a choice")
+    assert (result.answer, result.fault) == ("It is cold.", "no vote that names a choice")
     replies[2] = best(1)
-    _, found = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
-    assert found.fault == "no answer in 2 thoughts"
+    _, result = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
+    assert result.fault == "no answer in 2 thoughts"
 
 
 def test_nothing_proposed():
-    requests, found = play(tree_of_thought(QUESTION, prompts=PROMPTS), [(GRIEG,), drawn("", "")])
+    requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS), [(GRIEG,), drawn("", "")])
     assert len(requests) == 2
-    assert (found.answer, found.fault) == ("", "no thought proposed")
+    assert (result.answer, result.fault) == ("", "no thought proposed")
 
 
-@pytest.mark.parametrize(
-    ("text", "number"), [("the best choice is 12", "12"), ("The best choice is: Choice 3.", "3")]
-)
-def test_votes_are_read_whole(text, number):
-    assert BEST.search(text)[1] == number
-
-
-def test_a_prompt_as_it_is_shown():
-    shown = own_demonstrations("tree_of_thought", "propose", "slotfilling")[3:]
-    prompt = writers("tree_of_thought", "propose", demonstrations=shown)["propose"]
-    assert prompt(QUESTION, (OSLO,), ("Thought 1:",)) == (
-        "Wikipedia Title: Toyota Corolla\nThe Corolla is a car made by the Japanese company Toyota"
-        " since 1966.\n\nQuestion: What is the manufacturer of Corolla?\n"
-        "Thought 1: The Corolla is a car.\n"
-        "Thought 2: The Corolla is made by Toyota.\nThought 3: The answer is Toyota.\n\n\n"
-        f"{MORE}{ASK}\nThought 1:"
-    )
-
-
-def test_as_many_examples_as_in_table_11():
-    counts = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
-    found = {family: own_demonstrations("tree_of_thought", "propose", family) for family in counts}
-    assert {family: len(blocks) for family, blocks in found.items()} == counts
-
-
-def test_the_constants_are_the_papers():
-    defaults = inspect.signature(tree_of_thought).parameters
-    names = ("n", "votes", "b", "temperature")
-    assert [defaults[name].default for name in names] == [5, 5, 1, 0.7]
+def test_votes_are_read_whole():
+    assert BEST.search("the best choice is 12")[1] == "12"
+    assert BEST.search("The best choice is: Choice 3.")[1] == "3"

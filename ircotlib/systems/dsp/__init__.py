@@ -1,15 +1,14 @@
 """DSP: demonstrate, search, predict (Khattab et al. 2022, §2; program 5 of its intro.ipynb)."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.dsp.examples import Attempt, Step, examples_for, read_pairs, succeeds
-from ircotlib.systems.dsp.primitives import complete, retrieve
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import TWO, Prompts, searchain_system
+from ircotlib.systems.dsp.examples import Attempt, Examples, Stage, read_pairs, succeeds
+from ircotlib.systems.dsp.primitives import Sampling, complete_field, retrieve_fused
 from ircotlib.text import majority, normalise_answer
 
 QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"
@@ -19,7 +18,7 @@ GREEDY = {"queries": 1, "n": 1, "depth": 2, "k": 2}  # for annotating examples (
 def dsp(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     annotated: int = 3,  # examples (program)
     hops: int = 2,
     queries: int = 10,  # sampled per hop, in addition to the question
@@ -37,56 +36,77 @@ def dsp(
     ranks are fused, not the scores of ColBERT; if log-probabilities are not known, the summary is
     that of the first sample.
     """
-    drawing = {"hops": hops, "temperature": temperature, "max_tokens": max_tokens}
+    sampling = Sampling(hops, queries, depth, k, n, temperature, max_tokens)
     pairs = read_pairs(prompts["demonstrate"](question), question.text)
-    shown = []
-    for asked, gold in pairs:  # demonstrate
-        if len(shown) == annotated:
-            break
-        others = [pair for pair in pairs if pair[0] != asked]
-        example = replace(question, text=asked, passage=None)
-        tried = yield from attempt(example, prompts, others, (), **drawing, **GREEDY)
-        shown += [tried] if succeeds(tried, gold) else []
-    sampling = {"queries": queries, "n": n, "depth": depth, "k": k}
-    found = yield from attempt(question, prompts, pairs, shown, **drawing, **sampling)
-    paragraphs = dict.fromkeys(p for step in (*found.steps[1:], found.last) for p in step.context)
-    thoughts = tuple(f"{step.rationale}{QUERY} {step.written}" for step in found.steps)
-    fault = "" if found.last.written else "no answer"
-    reading = f"{found.last.rationale}{ANSWER} {found.last.written}"
-    return Prediction(found.last.written, tuple(paragraphs), thoughts, reading, fault=fault)
+    examples = yield from demonstrate(question, pairs, annotated, prompts, sampling)
+    searched = yield from search(question, examples, prompts, sampling)
+    attempt = yield from predict(question, searched, examples, prompts, sampling)
+
+    last = attempt.last
+    paragraphs = dict.fromkeys(p for stage in (*attempt.hops[1:], last) for p in stage.context)
+    thoughts = tuple(f"{hop.rationale}{QUERY} {hop.written}" for hop in attempt.hops)
+    fault = "" if last.written else "no answer"
+    reading = f"{last.rationale}{ANSWER} {last.written}"
+    return Prediction(last.written, tuple(paragraphs), thoughts, reading, fault=fault)
 
 
-def attempt(
-    question, prompts, pairs, shown, *, hops, queries, n, depth, k, temperature, max_tokens
+def demonstrate(
+    question: Question,
+    pairs: Sequence[tuple[str, str]],
+    annotated: int,
+    prompts: Prompts,
+    sampling: Sampling,
 ) -> Program:
-    """Search and predict once; return an Attempt. `shown`: the Attempts of annotated examples."""
-    context, summary, steps = (), "", []
-    for hop in range(hops):  # search
-        examples = examples_for(pairs, [(one, one.steps[hop]) for one in shown], QUERY)
-        write = partial(prompts["search"], question, context, examples=examples)
-        drawn = yield from complete(write, QUERY, queries, temperature, max_tokens)
-        steps.append(Step(context, "", *drawn[0]))
-        asked = [query for _, query in drawn] + [question.text] * (queries > 1)
-        context = yield from retrieve(asked, depth, k)
+    """Annotate up to so many of the pairs, by searching and predicting with the others as examples;
+    return all as Examples (DSP §2).
+    """
+    greedy, attempts = sampling._replace(**GREEDY), []
+    for text, gold in pairs:
+        if len(attempts) == annotated:
+            break
+        example = replace(question, text=text, passage=None)
+        others = Examples([pair for pair in pairs if pair[0] != text])
+        searched = yield from search(example, others, prompts, greedy)
+        attempt = yield from predict(example, searched, others, prompts, greedy)
+        attempts += [attempt] if succeeds(attempt, gold) else []
+    return Examples(pairs, attempts)
+
+
+def search(question: Question, examples: Examples, prompts: Prompts, sampling: Sampling) -> Program:
+    """Retrieve in hops, each with sampled queries; return an Attempt whose last stage is shown the
+    paragraphs of the last hop, and has written nothing yet (DSP §2).
+    """
+    context, summary, hops = (), "", []
+    for hop in range(sampling.hops):
+        blocks = examples.show(hop, QUERY)
+        write = partial(prompts["search"], question, context, examples=blocks)
+        drawn = yield from complete_field(write, QUERY, sampling.queries, sampling)
+        hops.append(Stage(context, "", *drawn[0]))
+        queries = [query for _, query in drawn] + [question.text] * (sampling.queries > 1)
+        context = yield from retrieve_fused(queries, sampling.depth, sampling.k)
         summary = drawn[0][0] if hop else ""
-    examples = examples_for(pairs, [(one, one.last) for one in shown], ANSWER)
-    shown_summary = f"Summary: {summary}\n" if summary else ""
-    write = partial(prompts["predict"], question, context, examples=examples, summary=shown_summary)
-    drawn = yield from complete(write, ANSWER, n, temperature, max_tokens)  # predict
+    return Attempt(question.text, tuple(hops), Stage(context, summary))
+
+
+def predict(
+    question: Question,
+    searched: Attempt,
+    examples: Examples,
+    prompts: Prompts,
+    sampling: Sampling,
+) -> Program:
+    """Let sampled answers vote; return the attempt with the answer and its rationale (DSP §2)."""
+    _, hops, last = searched
+    fields = {"examples": examples.show(None, ANSWER)}
+    fields |= {"summary": f"Summary: {last.summary}\n" if last.summary else ""}
+    write = partial(prompts["predict"], question, last.context, **fields)
+    drawn = yield from complete_field(write, ANSWER, sampling.n, sampling)
     answer = majority([answer for _, answer in drawn])
     rationale = next(r for r, given in drawn if normalise_answer(given) == normalise_answer(answer))
-    return Attempt(question.text, tuple(steps), Step(context, summary, rationale, answer))
+    return Attempt(question.text, hops, last._replace(rationale=rationale, written=answer))
 
 
-SYSTEMS = (
-    System(
-        "DSP",
-        dsp,
-        stages=("demonstrate", "search", "predict"),
-        reported=("DSP",),
-        study=SEARCHAIN,
-        generations=139,
-        color="#7a9e3a",
-        order=270,
-    ),
-)
+EXAMPLES = TWO | {"multihop": 8, "strategyqa": 8, "slotfilling": 8, "hotpotqa": 16}
+RECORD = {"generations": 139, "draws": ("queries", "n"), "color": "#7a9e3a", "order": 270}
+STAGES = ("demonstrate", "search", "predict")
+SYSTEMS = (searchain_system("DSP", dsp, STAGES, examples=EXAMPLES, **RECORD),)

@@ -8,28 +8,47 @@ from typing import NamedTuple
 
 from ircotlib.data import Paragraph
 from ircotlib.metrics import exact_match
-from ircotlib.prompting.prompt import render_paragraph
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, render_paragraph
 from ircotlib.text import normalise_answer
 
 PAIR = re.compile(r"^Question: (.+)\nAnswer: (.+)$", re.MULTILINE)
-BETWEEN = "\n\n\n"
 
 
-class Step(NamedTuple):
+class Stage(NamedTuple):
     """What a stage was shown, and what it wrote; `written`: a search query or the answer."""
 
     context: tuple[Paragraph, ...]
-    summary: str
-    rationale: str
-    written: str
+    summary: str = ""
+    rationale: str = ""
+    written: str = ""
 
 
 class Attempt(NamedTuple):
-    """One pass of search and predict: the steps of the hops, and the last step, the prediction."""
+    """One pass of search and predict: the stages of the hops, and the last stage, the
+    prediction.
+    """
 
     question: str
-    steps: tuple[Step, ...]
-    last: Step
+    hops: tuple[Stage, ...]
+    last: Stage
+
+
+class Examples(NamedTuple):
+    """Pairs of question and answer, and the attempts at some of them that were successful."""
+
+    pairs: Sequence[tuple[str, str]]
+    annotated: Sequence[Attempt] = ()
+
+    def show(self, hop: int | None, field: str) -> str:
+        """The examples of a hop, or of the prediction: pairs that are not annotated, then those
+        that are (program).
+        """
+        annotated = {attempt.question for attempt in self.annotated}
+        plain = [f"Question: {q}\nAnswer: {a}" for q, a in self.pairs if q not in annotated]
+        stages = [attempt.last if hop is None else attempt.hops[hop] for attempt in self.annotated]
+        whole = zip(self.annotated, stages, strict=True)
+        blocks = plain + [_show(attempt.question, stage, field) for attempt, stage in whole]
+        return "".join(block + BETWEEN_DEMONSTRATIONS for block in blocks)
 
 
 def read_pairs(prompt: str, question: str) -> list[tuple[str, str]]:
@@ -37,30 +56,18 @@ def read_pairs(prompt: str, question: str) -> list[tuple[str, str]]:
     return [pair for pair in PAIR.findall(prompt) if pair[0] != question]
 
 
-def succeeds(tried: Attempt, gold: str) -> bool:
+def succeeds(attempt: Attempt, gold: str) -> bool:
     """Whether the last paragraphs contain the gold answer and the prediction equals it, so that the
     example may be shown annotated (program).
     """
-    texts = [normalise_answer(paragraph.text) for paragraph in tried.last.context]
+    texts = [normalise_answer(paragraph.text) for paragraph in attempt.last.context]
     held = any(normalise_answer(gold) in text for text in texts)
-    return held and exact_match(tried.last.written, [gold]) == 1
+    return held and exact_match(attempt.last.written, [gold]) == 1
 
 
-def examples_for(
-    pairs: Sequence[tuple[str, str]], shown: Sequence[tuple[Attempt, Step]], field: str
-) -> str:
-    """The examples of a stage: pairs that are not annotated, then those that are (program)."""
-    annotated = {tried.question for tried, _ in shown}
-    plain = [
-        f"Question: {asked}\nAnswer: {gold}" for asked, gold in pairs if asked not in annotated
-    ]
-    blocks = plain + [_show(tried.question, step, field) for tried, step in shown]
-    return "".join(block + BETWEEN for block in blocks)
-
-
-def _show(question: str, step: Step, field: str) -> str:
+def _show(question: str, stage: Stage, field: str) -> str:
     """An annotated example, in the form in which the stages' templates show the question asked."""
-    paragraphs = "".join(render_paragraph(paragraph) + "\n\n" for paragraph in step.context)
-    summary = f"Summary: {step.summary}\n" if step.summary else ""
-    rationale = f"Rationale: Let's think step by step. {step.rationale}{field} {step.written}"
+    paragraphs = "".join(render_paragraph(paragraph) + "\n\n" for paragraph in stage.context)
+    summary = f"Summary: {stage.summary}\n" if stage.summary else ""
+    rationale = f"Rationale: Let's think step by step. {stage.rationale}{field} {stage.written}"
     return f"{paragraphs}{summary}Question: {question}\n{rationale}"

@@ -3,28 +3,39 @@
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
 from ircotlib.retrieval.fusion import fuse
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import WritePrompt
 
 END = ("\n\n",)  # of a completion
 
 
-def complete(
-    write: WritePrompt, field: str, n: int, temperature: float, max_tokens: int
-) -> Program:
+class Sampling(NamedTuple):
+    """How much DSP samples and retrieves; see the keywords of `dsp`."""
+
+    hops: int
+    queries: int
+    depth: int
+    k: int
+    n: int
+    temperature: float
+    max_tokens: int
+
+
+def complete_field(write: WritePrompt, field: str, n: int, sampling: Sampling) -> Program:
     """Sample n texts and return pairs of a rationale and the field written after it, the most
     probable first. If no text has the field, the longest is continued by greedy decoding (program).
     """
-    drawn = (
-        [Sampled((yield Generate(write(), END, max_tokens)), None)]
-        if n == 1
-        else (yield Sample(write(), n, temperature, END, max_tokens))
-    )
-    if all(one.log_probability is not None for one in drawn):
-        drawn = sorted(drawn, key=lambda one: -one.log_probability)
-    parts = [one.text.partition(field) for one in drawn]
+    temperature, max_tokens = sampling.temperature, sampling.max_tokens
+    if n == 1:
+        drawn = [Sampled((yield Generate(write(), END, max_tokens)), None)]
+    else:
+        drawn = yield Sample(write(), n, temperature, END, max_tokens)
+    if all(sampled.log_probability is not None for sampled in drawn):
+        drawn = sorted(drawn, key=lambda sampled: -sampled.log_probability)
+    parts = [sampled.text.partition(field) for sampled in drawn]
     whole = [(before.strip(), after.strip()) for before, _, after in parts if after.strip()]
     if whole:
         return whole
@@ -33,7 +44,7 @@ def complete(
     return [(rationale, (yield Generate(write(thoughts=(so_far,)), LINE, max_tokens)))]
 
 
-def retrieve(queries: Sequence[str], depth: int, k: int) -> Program:
+def retrieve_fused(queries: Sequence[str], depth: int, k: int) -> Program:
     """The k best paragraphs for several queries by reciprocal rank fusion (ours)."""
     rankings = []
     for query in queries:

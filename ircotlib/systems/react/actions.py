@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ircotlib.data import Question
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import WritePrompt
 
 ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL)
 
@@ -19,8 +19,8 @@ def think_and_act(
     so_far = "\n".join([*lines, f"Thought {step}:"])
     stop = (f"\nObservation {step}:",)
     written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
-    thought, found, action = written.partition(f"\nAction {step}: ")
-    if found:
+    thought, mark, action = written.partition(f"\nAction {step}: ")
+    if mark:
         return thought.strip(), action.strip()
     thought = written.partition("\n")[0].strip()
     so_far = f"{so_far} {thought}\nAction {step}:"
@@ -31,5 +31,5 @@ def read_action(action: str) -> tuple[str, str]:
     """The verb of an action, search, lookup or finish in lower case, and its argument; two empty
     texts if it is none of these.
     """
-    found = ACTION.fullmatch(action)
-    return (found[1].lower(), found[2].strip()) if found else ("", "")
+    match = ACTION.fullmatch(action)
+    return (match[1].lower(), match[2].strip()) if match else ("", "")

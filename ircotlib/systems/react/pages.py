@@ -9,7 +9,7 @@ from ircotlib.program import NearestTitle, Program, Retrieve
 from ircotlib.text import sentences
 
 
-def search(entity: str, by_title: bool, n: int = 5) -> Program:
+def search_page(entity: str, by_title: bool, n: int = 5) -> Program:
     """Search for an entity; return its paragraph and the first n sentences, or no paragraph and a
     message with the n most similar titles (ReAct §3.1).
 
@@ -25,7 +25,7 @@ def search(entity: str, by_title: bool, n: int = 5) -> Program:
 
 
 @dataclass
-class Page:
+class OpenPage:
     """The page found last; `text`: what was last looked up on it, `times`: how often in a row."""
 
     paragraphs: tuple[Paragraph, ...]

@@ -2,16 +2,24 @@
 nodes (SearChain §3, Algorithm 1).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial, update_wrapper
+from functools import partial
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Node, Paragraph, Prediction, Question
+from ircotlib.metrics import rouge_l
 from ircotlib.program import Generate, Program
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import TWO, Prompts, searchain_system
 from ircotlib.systems.searchain.chain import conclude, read_chain, read_released_chain, read_tracing
 from ircotlib.systems.searchain.traverse import traverse
-from ircotlib.systems.searchain.tree import ask_to_trace, converse, give_feedback, judge, link
+from ircotlib.systems.searchain.tree import (
+    COMPLETION,
+    VERIFICATION,
+    ask_to_trace,
+    contains,
+    converse,
+    give_feedback,
+    link,
+    needed_feedback,
+)
 
 END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
 
@@ -19,7 +27,7 @@ END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
 def searchain(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 as printed, r > r_max, has one round more
     confidence: float = 1.5,  # θ (§4.1)
     overlap: float = 0.35,  # α, of ROUGE (§4.1)
@@ -39,31 +47,33 @@ def searchain(
     lines, an empty span agrees with every answer, and nothing is traced.
     """
     read = read_released_chain if released else read_chain
-    check = partial(judge, confidence=confidence, overlap=overlap, long_form=long_form)
-    check = partial(check, verify=verify, complete=complete, released=released)
-    tree, passages, said, chains = [], {}, [], []
+
+    def agrees(node: Node, passage: Paragraph) -> bool:
+        if long_form:  # the paper does not say which ROUGE
+            return rouge_l(node.answer, [passage.text]) > overlap
+        return contains(node.answer, node.found, empty=released)
+
+    kinds = [VERIFICATION] * verify + [COMPLETION] * complete
+    check = partial(needed_feedback, confidence=confidence, agrees=agrees, kinds=kinds)
+    tree, passages, messages, chains = [], {}, [], []
     for round in range(1, max_rounds + 1):
-        said.append((yield Generate(converse(prompts, question, said), END, max_tokens)))
-        chains.append(read(said[-1], round))
+        messages.append((yield Generate(converse(prompts, question, messages), END, max_tokens)))
+        chains.append(read(messages[-1], round))
         node = yield from traverse(chains[-1].nodes, tree, passages, check, same)
         if node is None:
             break
-        said.append(give_feedback(prompts, question, node, passages[node.passage]))
-    nodes, thoughts = link(tree), tuple(said[::2])
+        messages.append(give_feedback(prompts, question, node, passages[node.passage]))
+    nodes, thoughts = link(tree), tuple(messages[::2])
     if not released and any(node.mark for node in nodes):
-        said.append(ask_to_trace(prompts, question, nodes))
-        text = yield Generate(converse(prompts, question, said), END, max_tokens)
+        messages.append(ask_to_trace(prompts, question, nodes))
+        text = yield Generate(converse(prompts, question, messages), END, max_tokens)
         chains.append(read_tracing(text))
     answer, final, fault = conclude(chains, long_form)
     return Prediction(answer, tuple(passages.values()), thoughts, final, nodes, fault)
 
 
 def searchain_without_ir(
-    question: Question,
-    *,
-    prompts: Mapping[str, WritePrompt],
-    long_form: bool = False,
-    max_tokens: int = 512,
+    question: Question, *, prompts: Prompts, long_form: bool = False, max_tokens: int = 512
 ) -> Program:
     """Write one chain with all its answers; take its final content (SearChain §4.2, Figure 11)."""
     text = yield Generate(prompts["without_ir"](question), END, max_tokens)
@@ -72,8 +82,14 @@ def searchain_without_ir(
     return Prediction(answer, (), (text,), final, link(chain.nodes, chain.nodes), fault)
 
 
-def _without(feedback: str) -> Callable[..., Program]:
-    return update_wrapper(partial(searchain, **{feedback: False}), searchain)
+def searchain_without_verification(question: Question, **setting) -> Program:
+    """Give feedback only on unsolved nodes (SearChain Table 1). `setting`: as of `searchain`."""
+    return searchain(question, verify=False, **setting)
+
+
+def searchain_without_completion(question: Question, **setting) -> Program:
+    """Give feedback only on answers (SearChain Table 1). `setting`: as of `searchain`."""
+    return searchain(question, complete=False, **setting)
 
 
 STAGES = ("chain", "verification", "completion", "reference", "tracing")
@@ -82,24 +98,14 @@ WITHOUT = ("SearChain w/o IR", "SearChain w/o Verification", "SearChain w/o Comp
 WITHOUT_IR = ("CoT", "Auto-CoT", "CoT-SC", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most")
 WITH_IR = ("Direct Retrieval", "ToolFormer", "Self-Ask", "Plan-and-Solve w/ IR", "ReAct -> CoT-SC")
 WITH_IR += ("Verify-and-Edit", "Tree-of-Thought w/ IR", "DSP")
-RED, ROSE, PINK, PALE = "#b0413e", "#c96f6b", "#dd9d99", "#ecc9c6"
-
-
-def _system(name: str, program: Callable, stages: Sequence[str] = STAGES, **record) -> System:
-    told = {"reported": (name,), "study": SEARCHAIN, "generations": 6 if stages == STAGES else 1}
-    return System(name, program, stages, **told, **record)
-
-
+ALONE = {"examples": TWO | {"strategyqa": 6}, "better_than": WITHOUT_IR, "generations": 1}
+ALONE |= {"stages": ("without_ir",), "color": "#ecc9c6", "order": 400}
+WHOLE = {"examples": TWO, "generations": 6, "stages": STAGES}
+LESS, MORE = WHOLE | {"inner": searchain}, WHOLE | {"better_than": WITH_IR + WITHOUT}
+PINK, ROSE, RED = "#dd9d99", "#c96f6b", "#b0413e"
 SYSTEMS = (
-    _system(
-        WITHOUT[0],
-        searchain_without_ir,
-        ("without_ir",),
-        better_than=WITHOUT_IR,
-        color=PALE,
-        order=400,
-    ),
-    _system(WITHOUT[1], _without("verify"), color=PINK, order=401),
-    _system(WITHOUT[2], _without("complete"), color=ROSE, order=402),
-    _system("SearChain", searchain, better_than=WITH_IR + WITHOUT, color=RED, order=403),
+    searchain_system(WITHOUT[0], searchain_without_ir, **ALONE),
+    searchain_system(WITHOUT[1], searchain_without_verification, color=PINK, order=401, **LESS),
+    searchain_system(WITHOUT[2], searchain_without_completion, color=ROSE, order=402, **LESS),
+    searchain_system("SearChain", searchain, color=RED, order=403, **MORE),
 )

@@ -41,22 +41,27 @@ def read_chain(text: str, round: int = 1) -> Chain:
     rest is dropped, unless the final content follows directly, as in the paper's examples. A text
     without marks is one final content.
     """
-    asked, finals, faults = [], [], []
+    queries, finals, faults = [], [], []
     pieces = _pieces(text)
     following = [mark for mark, _, _ in pieces[1:]] + [""]
-    for (mark, number, said), after in zip(pieces, following, strict=False):
-        if mark == "question" and (finals or (asked and not after.startswith("final"))):
+    for (mark, number, words), after in zip(pieces, following, strict=False):
+        if mark == "question" and (finals or (queries and not after.startswith("final"))):
             break
         if mark.startswith("final"):
-            finals.append(said)
+            finals.append(words)
         elif mark == "answer":
-            faults.append(_answer(asked, number, said))
+            faults.append(_answer(queries, number, words))
         elif mark != "question":
-            faults.append(_ask(asked, number, said, unsolved=mark == "unsolved query"))
-    nodes = _nodes(((one.query, one.answer, not one.answer) for one in asked), round)
-    if not (asked or finals):
+            faults.append(_ask(queries, number, words, unsolved=mark == "unsolved query"))
+    nodes = _nodes(((query.text, query.answer, not query.answer) for query in queries), round)
+    if not (queries or finals):
         finals = [text.strip()]
-    faults += _faults(nodes, finals)
+    if not nodes:
+        faults.append("no query")
+    if not (any(finals) or any(node.unsolved for node in nodes)):
+        faults.append("no final content")
+    if len(finals) > 1:
+        faults.append("more than one final content")
     return Chain(nodes, (finals or [""])[-1], "; ".join(dict.fromkeys(filter(None, faults))))
 
 
@@ -65,29 +70,32 @@ def read_released_chain(text: str, round: int = 1) -> Chain:
     its answer the next line with "Answer", even if that belongs to another query. The program does
     not read the final content, so that is read as in `read_chain`.
     """
-    lines, found = text.split("\n"), []
-    for place, line in enumerate(lines, start=1):
+    lines, queries = text.split("\n"), []
+    for number, line in enumerate(lines, start=1):
         if "Query" in line and "]:" in line:
             mark, query = line.split("]")[:2]
-            answer = next((below for below in lines[place:] if "Answer" in below), "")
-            found.append((query.removeprefix(":").strip(), answer, "Unsolved" in mark))
-    return Chain(_nodes(found, round), read_chain(text).final)
+            answer = next((below for below in lines[number:] if "Answer" in below), "")
+            queries.append((query.removeprefix(":").strip(), answer, "Unsolved" in mark))
+    return Chain(_nodes(queries, round), read_chain(text).final)
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Query:
     """A query that was read, with its number as written; `closed`: it takes no answer."""
 
     number: str
-    query: str
+    text: str
     closed: bool
     answer: str = ""
 
 
 def _pieces(text: str) -> list[tuple[str, str, str]]:
     """The marks in order: each in lower case, with its number or "" and the text up to the next."""
-    text = COPIED.sub("", text.replace("**", ""))
-    marks = [mark for mark in MARK.finditer(text) if _is_mark(mark)]
+    text, marks = COPIED.sub("", text.replace("**", "")), []
+    for mark in MARK.finditer(text):
+        brackets, colon = bool(mark[2] and mark[6]), bool(mark[5] or mark[7])
+        if (mark[1] is not None) + brackets + colon >= 2:
+            marks.append(mark)
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [
         (mark[3].lower(), mark[4], text[mark.end() : end].strip())
@@ -95,26 +103,22 @@ def _pieces(text: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _is_mark(mark: re.Match) -> bool:
-    return (mark[1] is not None) + bool(mark[2] and mark[6]) + bool(mark[5] or mark[7]) >= 2
-
-
-def _ask(asked: list[_Asked], number: str, text: str, unsolved: bool) -> str:
-    """Add a query to those asked; return what is wrong with it, "" if nothing is."""
+def _ask(queries: list[_Query], number: str, text: str, unsolved: bool) -> str:
+    """Add a query; return what is wrong with it, "" if nothing is."""
     query = _bare(text.partition("\n")[0])
     if not query:
         return "a query without text"
-    above = asked[-1] if asked and not asked[-1].answer else None
-    if not (unsolved and above and normalise_answer(above.query) == normalise_answer(query)):
-        asked.append(_Asked(number, query, closed=unsolved))
+    above = queries[-1] if queries and not queries[-1].answer else None
+    if not (unsolved and above and normalise_answer(above.text) == normalise_answer(query)):
+        queries.append(_Query(number, query, closed=unsolved))
     return ""
 
 
-def _answer(asked: list[_Asked], number: str, text: str) -> str:
+def _answer(queries: list[_Query], number: str, text: str) -> str:
     """Give an answer to its query; return what is wrong with it, "" if nothing is."""
-    waiting = [one for one in asked if not (one.answer or one.closed)]
-    named = [one for one in waiting if number and one.number == number]
-    above = [one for one in waiting if one is asked[-1]]
+    waiting = [query for query in queries if not (query.answer or query.closed)]
+    named = [query for query in waiting if number and query.number == number]
+    above = [query for query in waiting if query is queries[-1]]
     if not (named or above):
         return "an answer without a query"
     (named or above)[-1].answer = _bare(" ".join(re.split(r"\n\s*\n", text)[0].split()))
@@ -127,20 +131,12 @@ def _bare(text: str) -> str:
     return text[1:-1].strip() if re.fullmatch(r'"[^"]*"|“[^”]*”', text) else text
 
 
-def _nodes(found: Iterable[tuple[str, str, bool]], round: int) -> tuple[Node, ...]:
+def _nodes(queries: Iterable[tuple[str, str, bool]], round: int) -> tuple[Node, ...]:
+    """The nodes of queries, their answers, and whether they are unsolved."""
+    numbered = enumerate(queries, start=1)
     return tuple(
-        Node(query, answer, round, number, unsolved)
-        for number, (query, answer, unsolved) in enumerate(found, start=1)
+        Node(query, answer, round, n, unsolved) for n, (query, answer, unsolved) in numbered
     )
-
-
-def _faults(nodes: Sequence[Node], finals: Sequence[str]) -> list[str]:
-    unsolved = any(node.unsolved for node in nodes)
-    return [
-        "" if nodes else "no query",
-        "" if unsolved or any(finals) else "no final content",
-        "more than one final content" if len(finals) > 1 else "",
-    ]
 
 
 def read_tracing(text: str) -> Chain:

@@ -22,27 +22,27 @@ def traverse(
     `passages`: by id, to which those retrieved are added. `same`: the duplicate score above which a
     query counts as processed before; an unsolved query never does (released program).
     """
-    for place, node in enumerate(chain, start=1):
+    for number, node in enumerate(chain, start=1):
         processed = () if node.unsolved else queries(tree)
         if not (processed and (yield Duplicate(node.query, processed)) > same):
-            node = yield from compare(node, passages, check)
+            node = yield from compare_with_passage(node, passages, check)
         tree.append(node)
         if node.feedback:
-            tree.extend(chain[place:])
+            tree.extend(chain[number:])
             return node
     return None
 
 
-def compare(node: Node, passages: dict[str, Paragraph], check: Callable) -> Program:
+def compare_with_passage(node: Node, passages: dict[str, Paragraph], check: Callable) -> Program:
     """Retrieve the best passage for a node and extract an answer from it; return the node with both
     and with its feedback, "" for "Pass" (SearChain Algorithm 1, IR). If nothing is retrieved, the
     node passes (ours).
     """
-    found = yield Retrieve(node.query, 1)
-    if not found:
+    retrieved = yield Retrieve(node.query, 1)
+    if not retrieved:
         return node
-    passages.update((paragraph.id, paragraph) for paragraph in found)
-    passage = found[-1]  # a question's main passage comes before it (IIRC)
+    passages.update((paragraph.id, paragraph) for paragraph in retrieved)
+    passage = retrieved[-1]  # a question's main passage comes before it (IIRC)
     text, confidence = yield Extract(node.query, passage)
     node = replace(node, passage=passage.id, found=text, confidence=confidence)
     return replace(node, feedback=check(node, passage))

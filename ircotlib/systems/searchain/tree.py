@@ -2,45 +2,36 @@
 (SearChain §3.3, Algorithm 1).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from ircotlib.data import Node, Paragraph, Question
-from ircotlib.metrics import rouge_l
 from ircotlib.prompting.prompt import render_paragraph
+from ircotlib.systems import Prompts
 from ircotlib.text import normalise_answer
 
 VERIFICATION, COMPLETION = "verification", "completion"  # kinds of feedback, and their prompts
 
 
-def judge(
+def needed_feedback(
     node: Node,
     passage: Paragraph,
     *,
     confidence: float,
-    overlap: float,
-    long_form: bool,
-    verify: bool,
-    complete: bool,
-    released: bool,
+    agrees: Callable[[Node, Paragraph], bool],
+    kinds: Collection[str],
 ) -> str:
-    """The feedback that a node needs after comparison with its passage; "" for "Pass" (SearChain
-    §3.3; Algorithm 1, IR).
+    """The feedback that a node needs after comparison with its passage, if it is one of `kinds`;
+    "" for "Pass" (SearChain §3.3; Algorithm 1, IR).
 
     An unsolved node needs completion. Any other needs verification if the reader's confidence is
-    above `confidence` and the node's answer is not consistent with the passage. `overlap`: a
-    long-form answer is consistent if its ROUGE-L is above it. `verify`, `complete`: False turns
-    this kind of feedback off.
+    above `confidence` and the node's answer does not agree with the passage.
     """
-    if node.unsolved:
-        return COMPLETION if complete else ""
-    if not verify or node.confidence <= confidence:
+    kind = COMPLETION if node.unsolved else VERIFICATION
+    if kind not in kinds:
         return ""
-    if long_form:  # the paper does not say which ROUGE
-        consistent = rouge_l(node.answer, [passage.text]) > overlap
-    else:
-        consistent = contains(node.answer, node.found, empty=released)
-    return "" if consistent else VERIFICATION
+    doubted = node.confidence > confidence and not agrees(node, passage)
+    return kind if node.unsolved or doubted else ""
 
 
 def contains(answer: str, span: str, *, empty: bool = False) -> bool:
@@ -80,25 +71,25 @@ def link(nodes: Sequence[Node], path: Sequence[Node] | None = None) -> tuple[Nod
     path = correct_path(nodes) if path is None else path
     marks = {(node.round, node.number): mark for mark, node in enumerate(path, start=1)}
     linked, before, branch = [], None, None
-    for place, node in enumerate(nodes):
+    for index, node in enumerate(nodes):
         after = branch if node.number == 1 else before
         linked.append(replace(node, after=after, mark=marks.get((node.round, node.number), 0)))
-        before, branch = place, place if node.feedback else branch
+        before, branch = index, index if node.feedback else branch
     return tuple(linked)
 
 
-def give_feedback(prompts: Mapping, question: Question, node: Node, passage: Paragraph) -> str:
+def give_feedback(prompts: Prompts, question: Question, node: Node, passage: Paragraph) -> str:
     """The message to the model about a node that needs feedback (SearChain §3.3).
 
     The passage is rendered as in other prompts, and no answer is named if none was extracted
     (ours).
     """
     stage = node.feedback if node.found else "reference"
-    told = {"query": node.query, "found": node.found}
-    return prompts[stage](question, **told, reference=render_paragraph(passage))
+    reference = render_paragraph(passage)
+    return prompts[stage](question, query=node.query, found=node.found, reference=reference)
 
 
-def ask_to_trace(prompts: Mapping, question: Question, nodes: Sequence[Node]) -> str:
+def ask_to_trace(prompts: Prompts, question: Question, nodes: Sequence[Node]) -> str:
     """The message that asks the model to write the final content from the correct path (SearChain
     §3.3, Tracing).
     """
@@ -107,8 +98,8 @@ def ask_to_trace(prompts: Mapping, question: Question, nodes: Sequence[Node]) ->
     return prompts["tracing"](question, pairs="\n".join(pairs))
 
 
-def converse(prompts: Mapping, question: Question, said: Sequence[str]) -> str:
+def converse(prompts: Prompts, question: Question, messages: Sequence[str]) -> str:
     """The prompt of a question with all messages so far, from the model and to it (released
-    program). If that is too long, the first messages are left out (`packing.cut`).
+    program). If that is too long, the first messages are left out (`packing.CUTS`).
     """
-    return prompts["chain"](question, thoughts=["\n\n".join(said)])
+    return prompts["chain"](question, thoughts=["\n\n".join(messages)])

@@ -2,20 +2,23 @@
 (Yao et al. 2023, §3, Algorithm 1), with retrieval (SearChain §4.1).
 """
 
-from collections.abc import Mapping
 from functools import partial
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program, Retrieve, Sample
-from ircotlib.systems import SEARCHAIN, System
-from ircotlib.systems.readers import WritePrompt
-from ircotlib.systems.tree_of_thought.states import State, propose, retrieve, vote
+from ircotlib.systems import Prompts, searchain_system
+from ircotlib.systems.tree_of_thought.states import (
+    State,
+    propose_thoughts,
+    retrieve_for_states,
+    vote_on_states,
+)
 
 
 def tree_of_thought(
     question: Question,
     *,
-    prompts: Mapping[str, WritePrompt],
+    prompts: Prompts,
     n: int = 5,  # thoughts proposed per state (text tasks, §4.2)
     votes: int = 5,  # per step (text tasks, §4.2)
     b: int = 1,  # states kept (text tasks, §4.2)
@@ -31,23 +34,21 @@ def tree_of_thought(
     neither paper says how retrieval was added).
     """
     draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
+    propose, choose = (partial(prompts[stage], question) for stage in ("propose", "vote"))
     states = [State((), (yield Retrieve(question.text, k)))]
     seen, fault = dict.fromkeys(states[0].paragraphs), ""
     for _ in range(depth):
-        grown = yield from propose(
-            states, partial(prompts["propose"], question), partial(draw, n=n)
-        )
+        grown = yield from propose_thoughts(states, propose, partial(draw, n=n))
         if not grown:
             fault = "no thought proposed"
             break
         states = grown
         if len(grown) > b:
-            write = partial(prompts["vote"], question)
-            states, read = yield from vote(grown, b, write, partial(draw, n=votes))
-            fault = fault or ("" if read else "no vote that names a choice")
+            states, counted = yield from vote_on_states(grown, b, choose, partial(draw, n=votes))
+            fault = fault or ("" if counted else "no vote that names a choice")
         if states[0].answer or len(states[0].thoughts) == depth:
             break
-        states = yield from retrieve(states, k)
+        states = yield from retrieve_for_states(states, k)
         seen |= dict.fromkeys(p for state in states for p in state.paragraphs)
     best = states[0]
     last = best.thoughts[-1] if best.thoughts else ""
@@ -55,15 +56,7 @@ def tree_of_thought(
     return Prediction(best.answer or last, tuple(seen), best.thoughts, best.chain, fault=fault)
 
 
+RECORD = {"generations": 40, "draws": ("n", "votes"), "color": "#2f6f4f", "order": 260}
 SYSTEMS = (
-    System(
-        "Tree-of-Thought w/ IR",
-        tree_of_thought,
-        stages=("propose", "vote"),
-        reported=("Tree-of-Thought w/ IR",),
-        study=SEARCHAIN,
-        generations=40,
-        color="#2f6f4f",
-        order=260,
-    ),
+    searchain_system("Tree-of-Thought w/ IR", tree_of_thought, ("propose", "vote"), **RECORD),
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ircotlib.data import Paragraph
 from ircotlib.program import LINE, Program, Retrieve, Sample
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import WritePrompt
 from ircotlib.text import answer_from_chain
 
 BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)
@@ -32,7 +32,9 @@ class State(NamedTuple):
         return answer_from_chain(self.chain) or ""
 
 
-def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]) -> Program:
+def propose_thoughts(
+    states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]
+) -> Program:
     """Extend each state by each distinct thought sampled for it; states that give the answer are
     kept as they are.
     """
@@ -43,12 +45,12 @@ def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sam
             continue
         so_far = f"{state.chain}\nThought {len(state.thoughts) + 1}:".strip()
         drawn = yield draw(write(state.paragraphs, (so_far,)), stop=LINE)
-        texts = dict.fromkeys(one.text for one in drawn if one.text)
+        texts = dict.fromkeys(thought.text for thought in drawn if thought.text)
         grown += [state._replace(thoughts=(*state.thoughts, text)) for text in texts]
     return grown
 
 
-def vote(
+def vote_on_states(
     states: Sequence[State], b: int, write: WritePrompt, draw: Callable[..., Sample]
 ) -> Program:
     """The b states with the most votes, ties in their order, and the number of votes that could be
@@ -57,17 +59,17 @@ def vote(
     choices = "\n\n".join(f"Choice {i}:\n{s.chain}" for i, s in enumerate(states, start=1))
     paragraphs = tuple(dict.fromkeys(p for state in states for p in state.paragraphs))
     drawn = yield draw(write(paragraphs, choices=choices))
-    named = [int(found[1]) - 1 for one in drawn if (found := BEST.search(one.text))]
-    counts = Counter(place for place in named if 0 <= place < len(states))
-    order = sorted(range(len(states)), key=lambda place: -counts[place])
-    return [states[place] for place in order[:b]], counts.total()
+    named = [int(match[1]) - 1 for vote in drawn if (match := BEST.search(vote.text))]
+    counts = Counter(number for number in named if 0 <= number < len(states))
+    order = sorted(range(len(states)), key=lambda number: -counts[number])
+    return [states[number] for number in order[:b]], counts.total()
 
 
-def retrieve(states: Sequence[State], k: int) -> Program:
+def retrieve_for_states(states: Sequence[State], k: int) -> Program:
     """Retrieve k paragraphs with each state's last thought, unless the state gives the answer."""
     grown = []
     for state in states:
-        found = () if state.answer else (yield Retrieve(state.thoughts[-1], k))
-        paragraphs = tuple(dict.fromkeys((*state.paragraphs, *found)))
+        retrieved = () if state.answer else (yield Retrieve(state.thoughts[-1], k))
+        paragraphs = tuple(dict.fromkeys((*state.paragraphs, *retrieved)))
         grown.append(state._replace(paragraphs=paragraphs))
     return grown

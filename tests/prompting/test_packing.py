@@ -2,10 +2,10 @@
 so that prompts never exceed their limit.
 """
 
-import json
 import re
 
 import pytest
+from playing import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
@@ -33,57 +33,29 @@ PARAGRAPHS = [
 ]
 
 
-def count_words(text: str) -> int:
-    return len(text.split())
+KEPT = {59: 5, 58: 4, 50: 4, 49: 3, 42: 3, 41: 2, 35: 2, 34: 1, 29: 1, 28: 0, 24: 0}
 
 
-def real_question(path, number: int) -> tuple[Question, list[Paragraph]]:
-    row = json.loads(path.read_text(encoding="utf-8"))[number]
-    paragraphs = [
-        Paragraph(f"p{i}", title, "".join(sentences))
-        for i, (title, sentences) in enumerate(row["context"])
-    ]
-    return Question("q", row["question"], (row["answer"],), (), path.parent.name), paragraphs
-
-
-@pytest.mark.parametrize(
-    ("limit", "kept"),
-    [
-        (59, 5),
-        (58, 4),
-        (50, 4),
-        (49, 3),
-        (42, 3),
-        (41, 2),
-        (35, 2),
-        (34, 1),
-        (29, 1),
-        (28, 0),
-        (24, 0),
-    ],
-)
+@pytest.mark.parametrize(("limit", "kept"), KEPT.items())
 def test_demonstrations_are_dropped_from_the_front(limit, kept):
     text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, PARAGRAPHS)
     blocks = [render_demonstration(d) for d in DEMONSTRATIONS][len(DEMONSTRATIONS) - kept :]
     assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
 
 
-@pytest.mark.parametrize(
-    ("limit", "above"),
-    [
-        (23, "a b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
-        (20, "Wikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
-        (15, "e f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
-        (13, "g h\n\nWikipedia Title: Three\ni j\n\n"),
-        (9, "i j\n\n"),
-        (8, "i j\n\n"),
-        (7, ""),
-        (6, ""),
-    ],
-)
-def test_top_lines_go_when_the_test_example_alone_is_too_long(limit, above):
+SHOWN = "".join(f"{render_paragraph(paragraph)}\n\n" for paragraph in PARAGRAPHS)
+# at each limit, the first line that stays above a question with one thought
+FIRST_LINE = {23: "a b c d", 20: "Wikipedia Title: Two", 15: "e f", 13: "g h", 9: "i j", 8: "i j"}
+
+
+def from_line(line: str | None) -> str:
+    return "" if line is None else SHOWN[SHOWN.index(line) :]
+
+
+@pytest.mark.parametrize(("limit", "line"), [*FIRST_LINE.items(), (7, None), (6, None)])
+def test_top_lines_go_when_the_test_example_alone_is_too_long(limit, line):
     text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, PARAGRAPHS, ["so"])
-    assert text == above + "Q: who is it\nA: so"
+    assert text == from_line(line) + "Q: who is it\nA: so"
     assert count_words(text) <= limit
 
 
@@ -92,24 +64,13 @@ WITH_MAIN = Question("q", "who is it", (), (), "test", passage=MAIN)
 
 
 @pytest.mark.parametrize(
-    ("limit", "kept"),
-    [
-        (
-            30,
-            "Wikipedia Title: One\na b c d\n\nWikipedia Title: Two\ne f\ng h\n\n"
-            "Wikipedia Title: Three\ni j\n\n",
-        ),
-        (29, "a b c d\n\nWikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
-        (23, "Wikipedia Title: Two\ne f\ng h\n\nWikipedia Title: Three\ni j\n\n"),
-        (18, "g h\n\nWikipedia Title: Three\ni j\n\n"),
-        (13, "i j\n\n"),
-        (12, ""),
-        (11, ""),
-    ],
+    ("limit", "line"),
+    [(30, "Wikipedia Title: One"), (29, "a b c d"), (23, "Wikipedia Title: Two"), (18, "g h")]
+    + [(13, "i j"), (12, None), (11, None)],
 )
 @pytest.mark.parametrize("last", [False, True])
-def test_the_main_passage_stays_when_lines_go(limit, kept, last):
-    main = "Wikipedia Title: Main\nk l m\n\n"
+def test_the_main_passage_stays_when_lines_go(limit, line, last):
+    kept, main = from_line(line), "Wikipedia Title: Main\nk l m\n\n"
     expected = (kept + main if last else main + kept) + "Q: who is it\nA:"
     text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
     assert text == expected
@@ -118,20 +79,15 @@ def test_the_main_passage_stays_when_lines_go(limit, kept, last):
 
 @pytest.mark.parametrize("last", [False, True])
 def test_the_main_passage_is_never_cut(last):
-    with pytest.raises(
-        ValueError,
-        match="found 11 tokens in main passage, question and words of the template alone, expected",
-    ):
+    with pytest.raises(ValueError, match="question 'q': found 11 tokens in main passage, .* 10;"):
         Prompt((), count_words, PLAIN, 10, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
-    with pytest.raises(ValueError, match="found 5 tokens in question and .* at most 4; raise"):
-        Prompt((), count_words, PLAIN, 4, last)(QUESTION, PARAGRAPHS)
 
 
-def test_the_question_is_never_cut():
-    with pytest.raises(ValueError, match="question 'q': found 5 tokens .*, expected at most 4"):
-        Prompt(DEMONSTRATIONS, count_words, PLAIN, 4)(QUESTION, PARAGRAPHS)
-    with pytest.raises(ValueError, match="question 'q': found 6 tokens .*, expected at most 5"):
-        Prompt(DEMONSTRATIONS, count_words, PLAIN, 5)(QUESTION, PARAGRAPHS, ["so", "it", "is"])
+@pytest.mark.parametrize(("thoughts", "tokens"), [([], 5), (["so", "it", "is"], 6)])
+def test_the_question_is_never_cut(thoughts, tokens):
+    prompt = Prompt(DEMONSTRATIONS, count_words, PLAIN, tokens - 1)
+    with pytest.raises(ValueError, match=f"question 'q': found {tokens} .* at most {tokens - 1};"):
+        prompt(QUESTION, PARAGRAPHS, thoughts)
     text = Prompt((), count_words, DIRECT, 9)(QUESTION, PARAGRAPHS)
     assert text == "Q: Answer the following question.\nwho is it\nA:"
 
@@ -164,9 +120,7 @@ def test_paragraphs_go_before_what_was_written():
     assert text == f"i j\n\nQ: who is it\nA: {ROUNDS}"
 
 
-TWO_FIELDS = Template(
-    "Answer it.\n\n{examples}{paragraphs}\n\n", "Question: {question}", "\n{so_far}"
-)
+TWO_FIELDS = Template("Answer it.\n\n{examples}{paragraphs}\n\nQuestion: {question}\n{so_far}")
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -179,9 +133,8 @@ def test_examples_of_a_program_go_first_and_the_question_stands_once(last):
         prompt = Prompt((), count_words, TWO_FIELDS, limit, last)
         return prompt(question, PARAGRAPHS, ["so far"], **shown)
 
-    paragraphs = "".join(f"{render_paragraph(p)}\n\n" for p in PARAGRAPHS)
-    assert at(35) == f"Answer it.\n\n{shown['examples']}{paragraphs}{asked}"
-    assert at(31) == f"Answer it.\n\nQuestion: c\nAnswer: d\n\n\n{paragraphs}{asked}"
+    assert at(35) == f"Answer it.\n\n{shown['examples']}{SHOWN}{asked}"
+    assert at(31) == f"Answer it.\n\nQuestion: c\nAnswer: d\n\n\n{SHOWN}{asked}"
     assert at(10) == f"Answer it.\n\ni j\n\n{asked}"
     assert at(8) == f"Answer it.\n\n{asked}" and at(7) == f"Answer it.\n\n{asked[:-6]}far"
     main = "Wikipedia Title: Main\nk l m\n\n"
@@ -189,7 +142,7 @@ def test_examples_of_a_program_go_first_and_the_question_stands_once(last):
     assert at(16, WITH_MAIN) == f"Answer it.\n\n{both}{asked}"
 
 
-BELOW = Template("{paragraphs}\n\n", "Question: {question}", "\nRead:\n{reference}\nSay: {so_far}")
+BELOW = Template("{paragraphs}\n\nQuestion: {question}\nRead:\n{reference}\nSay: {so_far}")
 
 
 @pytest.mark.parametrize(
@@ -214,10 +167,19 @@ def test_fields_below_the_question_go_last_word_by_word(limit, kept):
 
 def test_a_field_may_have_any_name():
     fields = {"answer": "yes", "template": "no", "max_words": 1, "so_far_": "x"}
-    template = Template("{answer} {template} ", "{question}", " {max_words} {so_far}")
+    template = Template("{answer} {template}\n{question}\n{max_words} {so_far}")
     prompt = Prompt((), count_words, template, 100)(QUESTION, thoughts=["so"], **fields)
-    assert prompt == "yes no who is it 1 so"
+    assert prompt == "yes no\nwho is it\n1 so"
     assert Prompt((), count_words, template, 5)(QUESTION, thoughts=["so"], **fields).endswith("so")
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"), [(24, SHOWN), (23, from_line("a b c d")), (9, "i j\n\n"), (5, "")]
+)
+def test_paragraphs_below_the_question_are_cut_like_those_above(limit, kept):
+    template = Template("Q: {question}\n{paragraphs}\n\nA: {so_far}")
+    text = Prompt(DEMONSTRATIONS, count_words, template, limit)(QUESTION, PARAGRAPHS)
+    assert text == f"Q: who is it\n{kept}A:"
 
 
 def test_texts_are_counted_once_and_the_finished_prompt_only_where_it_matters():
@@ -231,8 +193,7 @@ def test_texts_are_counted_once_and_the_finished_prompt_only_where_it_matters():
     first = prompt(QUESTION, PARAGRAPHS)
     assert count_words(first) == 42  # four tokens from the limit, with three demonstrations
     assert len(counted) == 5 + 2  # of demonstrations, test example and finished prompt
-    assert prompt(QUESTION, PARAGRAPHS) == first
-    assert len(counted) == 5 + 2 + 2 and counted[-1] == first
+    assert prompt(QUESTION, PARAGRAPHS) == first and len(counted) == 5 + 2
     counted.clear()
     wide = Prompt(DEMONSTRATIONS, count, PLAIN, 59 + 4 * len(DEMONSTRATIONS))
     assert count_words(wide(QUESTION, PARAGRAPHS)) == 59 and len(counted) == 5 + 1
@@ -258,7 +219,7 @@ def test_real_demonstrations_within_the_window_of_flan_t5(shared):
     question, paragraphs = real_question(shared / "hotpotqa/dev_distractor_498.json", 0)
     text = Prompt(chosen, count_words, COT)(question, paragraphs)
     kept = text.count("\n\n\n")
-    assert 0 < kept < 20 and count_words(text) <= 5800
+    assert 0 < kept < 15 and count_words(text) <= 5800
     assert count_words(text) + count_words(render_demonstration(chosen[-kept - 1], COT)) > 5800
     assert text == "\n\n\n".join(
         [render_demonstration(d, COT) for d in chosen[-kept:]]

@@ -1,0 +1,145 @@
+"""Direct Prompting, CoT, CoT-SC, Auto-CoT and RECITE, played by hand."""
+
+import sys
+from functools import partial
+
+import pytest
+from playing import play, stages
+
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.program import LINE, Generate, Sample, Sampled
+from ircotlib.systems.auto_cot import auto_cot, cluster_texts, write_example
+from ircotlib.systems.cot import cot, cot_sc, read_answer
+from ircotlib.systems.direct import NEXT, direct_prompting
+from ircotlib.systems.recite import END, recite_and_answer
+
+ASKED = "What is the capital of the country of Edvard Grieg?"
+QUESTION = Question("q", ASKED, ("Oslo",), (), "test")
+GRIEG = Paragraph("grieg", "Edvard Grieg", "Edvard Grieg was born in Bergen, Norway.")
+OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")
+
+
+# Direct Prompting, CoT and CoT-SC
+
+
+def test_direct_prompting_answers_at_once():
+    system = direct_prompting(QUESTION, prompts=stages("direct"), max_tokens=9)
+    requests, result = play(system, ["Oslo"])
+    assert requests == [Generate(f"direct|{ASKED}||", NEXT, 9)]
+    assert result == Prediction("Oslo", reading="Oslo")
+    _, result = play(direct_prompting(QUESTION, prompts=stages("direct")), [""])
+    assert result == Prediction(fault="no answer")
+
+
+CHAIN = "Edvard Grieg was born in Norway. Its capital is Oslo. The answer is Oslo."
+
+
+def test_cot_takes_the_answer_of_its_chain():
+    requests, result = play(cot(QUESTION, prompts=stages("cot")), [CHAIN])
+    assert requests == [Generate(f"cot|{ASKED}||", NEXT, 256)]
+    assert (result.answer, result.reading, result.fault) == ("Oslo", CHAIN, "")
+    assert result.thoughts == (CHAIN[:32], "Its capital is Oslo.", "The answer is Oslo.")
+
+
+@pytest.mark.parametrize("chain", ["Norway has a capital.", "", "So the answer is: "])
+def test_a_chain_without_an_answer_is_the_answer_and_a_fault(chain):
+    result = read_answer(chain)
+    assert (result.answer, result.fault) == (chain, "no answer in the chain")
+
+
+def test_cot_sc_takes_the_answer_of_most_chains():
+    chains = ["So the answer is: Bergen.", "I cannot tell.", CHAIN, "The answer is oslo."]
+    drawn = tuple(Sampled(chain, None) for chain in chains)
+    requests, result = play(cot_sc(QUESTION, prompts=stages("cot")), [drawn])
+    assert requests == [Sample(f"cot|{ASKED}||", 40, 0.7, NEXT, 256)]
+    assert (result.answer, result.reading) == ("Oslo", CHAIN) and len(result.thoughts) == 3
+    assert result.fault == "no answer in 1 of 4 chains"
+    _, result = play(cot_sc(QUESTION, prompts=stages("cot"), n=1), [(Sampled("Hm.", -1.0),)])
+    assert (result.answer, result.fault) == ("", "no answer in 1 of 1 chains")
+
+
+# Auto-CoT
+
+WRITERS = stages("chain", "ask")
+THEREFORE = "\nTherefore, the answer is"
+
+
+def others(*texts):
+    return [Question(text, text, ("?",), (), "test") for text in texts]
+
+
+def test_an_example_is_the_first_question_with_a_short_whole_chain_and_an_answer():
+    long, lines, cut, silent, good = "w " * 61, "six lines", "cut off", "silent", "good"
+    program = write_example(others(long, lines, cut, silent, good), WRITERS["chain"])
+    replies = ["1.\n" * 6, "It is", "It is so.", "", "One fact.\n\nTwo facts.", "Oslo."]
+    requests, result = play(program, replies)
+    asked = [lines, cut, silent, silent, good, good]
+    assert [request.prompt.split("|")[1] for request in requests] == asked
+    assert requests[2] == Generate("chain|silent||", NEXT, 256)
+    assert requests[3] == Generate(f"chain|silent||It is so.{THEREFORE}", LINE, 32)
+    assert result == ["chain|good||One fact. Two facts. The answer is Oslo."]
+    assert play(write_example(others(long), WRITERS["chain"]), [])[1] == []
+
+
+RIVERS = others("on which river does Cairo lie", "on which river does Rome lie")
+NOVELS = others("who wrote the novel Emma", "who wrote the novel Dracula", "who wrote the novel It")
+
+
+def test_auto_cot_shows_an_example_of_each_cluster():
+    system = partial(auto_cot, prompts=WRITERS, others=[*RIVERS, *NOVELS], examples=2)
+    requests, result = play(system(QUESTION), ["A.", "a", "B.", "b", CHAIN])
+    first, second = (request.prompt.split("|")[1] for request in requests[:4:2])
+    assert {first.split()[0], second.split()[0]} == {"on", "who"}
+    examples = [f"chain|{first}||A. The answer is a.", f"chain|{second}||B. The answer is b."]
+    assert requests[4] == Generate(f"ask|{ASKED}|||" + "\n\n\n".join(examples), NEXT, 256)
+    assert result.answer == "Oslo"
+
+
+def test_all_questions_of_a_data_set_ask_for_the_same_examples():
+    system = partial(auto_cot, prompts=WRITERS, others=tuple(RIVERS + NOVELS), examples=3)
+    replies = ["A.", "a", "B.", "b", "C.", "c", CHAIN]
+    one, another = (play(system(question), replies)[0] for question in (QUESTION, RIVERS[0]))
+    assert one[:6] == another[:6] and one[6] != another[6]
+
+
+def test_auto_cot_without_an_example_thinks_without():
+    system = auto_cot(QUESTION, prompts=WRITERS, others=RIVERS, examples=1)
+    requests, result = play(system, ["cut", "cut off", CHAIN])
+    assert requests[-1] == Generate(f"chain|{ASKED}||", NEXT, 256) and result.answer == "Oslo"
+
+
+def test_clusters_are_of_any_vectors_and_those_nearest_the_centre_come_first():
+    def embed(texts):
+        return [[float(text)] for text in texts]
+
+    texts = ("1", "3", "100", "2.2", "101", "99.1")
+    clusters = cluster_texts(texts, 2, embed, 0)
+    assert sorted(clusters) == [[2, 5, 4], [3, 1, 0]]
+    assert cluster_texts(("1", "1"), 4, embed, 0) == [[0, 1]]  # no more clusters than texts
+
+
+def test_clusters_without_scikit_learn_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
+    system = auto_cot(QUESTION, prompts=WRITERS, others=others("never", "clustered"))
+    with pytest.raises(ImportError, match=r"^found no scikit-learn .*\[dense\]"):
+        next(system)
+
+
+# RECITE
+
+SHOWN = "Grieg was Norwegian.\n\nAnswer 2: Oslo is the capital of Norway."
+
+
+def test_recite_answers_from_each_recitation():
+    drawn = tuple(Sampled(text, None) for text in (SHOWN, "Bergen.", "Oslo."))
+    system = recite_and_answer(QUESTION, prompts=stages("recite", "answer"), n=3)
+    replies = [drawn, "I cannot tell.", "The answer is Oslo.", "The answer is oslo."]
+    requests, result = play(system, replies)
+    assert requests == [
+        Sample(f"recite|{ASKED}||", 3, 0.7, END, 128),
+        Generate(f"answer|{ASKED}|||{SHOWN}", LINE, 16),
+        Generate(f"answer|{ASKED}|||Bergen.", LINE, 16),
+        Generate(f"answer|{ASKED}|||Oslo.", LINE, 16),
+    ]
+    assert (result.answer, result.reading) == ("Oslo", "The answer is Oslo.")
+    assert result.thoughts == ("Bergen.",) and result.fault == "no answer from 1 of 3 recitations"

@@ -1,0 +1,135 @@
+"""IRCoT, OneR and NoR, tested by playing replies to them and comparing the exact requests."""
+
+from functools import partial
+
+import pytest
+from playing import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
+
+from ircotlib.data import Paragraph
+from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
+from ircotlib.systems.ircot import collect, ircot, ircot_qa, ircot_without_reader
+from ircotlib.systems.nor import nor_qa
+from ircotlib.systems.oner import oner, oner_qa
+from ircotlib.systems.readers import cot_reader, direct_reader
+
+PROMPTS = {"cot": write}
+read_by_chain = partial(cot_reader, prompt=write)
+read_directly = partial(direct_reader, prompt=write)
+
+
+def test_ircot_interleaves_and_stops_at_the_answer():
+    requests, result = play(
+        ircot(QUESTION, prompts=PROMPTS, k=2),
+        [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]],
+    )
+    assert requests == [
+        Retrieve(ASKED, 2),
+        Generate(f"{ASKED} | lost park | ", SENTENCE, 200),
+        Retrieve(THOUGHTS[0], 2),
+        Generate(f"{ASKED} | lost park mack | {THOUGHTS[0]}", SENTENCE, 200),
+        Retrieve(THOUGHTS[1], 2),
+        Generate(f"{ASKED} | lost park mack wald | {' '.join(THOUGHTS[:2])}", SENTENCE, 200),
+    ]
+    assert result.paragraphs == (LOST, PARK, MACK, WALD)
+    assert result.thoughts == tuple(THOUGHTS)
+
+
+def test_ircot_ends_after_max_steps_without_a_last_retrieval():
+    replies = [(LOST,), "First fact.", (MACK,), "Second fact.", (PARK,), "Third fact."]
+    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=1, max_steps=3), replies)
+    assert [type(request) for request in requests] == [Retrieve, Generate] * 3
+    assert result.thoughts == ("First fact.", "Second fact.", "Third fact.")
+
+
+def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragraphs():
+    """The paper's constants: §3.1 footnotes 4 and 5; 200 tokens as in the released program."""
+    many = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(40)]
+    pairs = [(tuple(many[5 * step : 5 * step + 5]), f"Fact {step}.") for step in range(8)]
+    replies = [reply for pair in pairs for reply in pair]
+    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=5), replies)
+    assert len(result.thoughts) == 8
+    # a full set does not stop the loop; the oldest stay
+    assert result.paragraphs == tuple(many[:15])
+    assert {request.max_tokens for request in requests if isinstance(request, Generate)} == {200}
+
+
+def test_an_empty_sentence_ends_ircot():
+    replies = [(LOST,), "One fact.", (MACK,), ""]
+    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=1), replies)
+    assert len(requests) == 4
+    assert result.thoughts == ("One fact.",)
+
+
+def test_ircot_with_the_query_of_the_released_program():
+    replies = [(LOST,), "Who made it is Mack Rides.", (MACK,), "Thus, it is German."]
+    replies += [(PARK,), "So the answer is: Germany."]
+    requests, _ = play(ircot(QUESTION, prompts=PROMPTS, k=1, released=True), replies)
+    queries = [request.query for request in requests if isinstance(request, Retrieve)]
+    # the question without question words too; "Thus, ..." re-issues the factual sentence before
+    first = "In country was Lost Gravity manufactured?"
+    assert queries == [first, "made it Mack Rides.", "made it Mack Rides."]
+    assert all(request.distinct for request in requests if isinstance(request, Retrieve))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "paper", "released"),
+    [
+        ("So the answer is: Germany.", True, True),
+        ("So the answer is Germany.", False, True),
+        ("So the answer is:", True, False),
+    ],
+)
+def test_ircot_ends_where_the_paper_or_the_released_program_does(sentence, paper, released):
+    for ends, as_released in ((paper, False), (released, True)):
+        program = ircot(QUESTION, prompts=PROMPTS, k=1, released=as_released)
+        replies = [(LOST,), sentence] if ends else [(LOST,), sentence, (MACK,), ""]
+        requests, result = play(program, replies)
+        assert len(requests) == (2 if ends else 4) and result.thoughts == (sentence,)
+
+
+def test_oner_as_the_released_program():
+    (request,), _ = play(oner(QUESTION, k=5, released=True), [(LOST,)])
+    assert request == Retrieve("In country was Lost Gravity manufactured?", 5, distinct=True)
+    requests, _ = play(oner_qa(QUESTION, read=read_directly, k=5, released=True), [(LOST,), "x"])
+    assert requests[0] == request
+
+
+def test_without_a_reader_the_answer_is_that_of_the_chain():
+    system = partial(ircot_without_reader, prompts=PROMPTS, k=1)
+    _, result = play(system(QUESTION), [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2]])
+    assert (result.answer, result.reading) == ("Germany", "")
+    _, result = play(system(QUESTION, max_steps=1), [(LOST,), THOUGHTS[0]])
+    assert result.answer == THOUGHTS[0]
+
+
+def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
+    near = Paragraph("near", "Lost Gravity.", LOST.text.replace("roller", "Roller"))
+    long = Paragraph("long", "Long", "word " * 601)
+    assert collect((PARK,), (LOST, near, long, PARK, MACK), 15) == (PARK, LOST, MACK)
+    assert collect((PARK,), (LOST, MACK), 2) == (PARK, LOST)
+
+
+def test_ircot_qa_reads_from_scratch():
+    reading = "Mack Rides is in Germany. So the answer is: Germany."
+    replies = [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2], reading]
+    program = ircot_qa(QUESTION, prompts=PROMPTS, read=read_by_chain, k=1)
+    requests, prediction = play(program, replies)
+    assert requests[-1] == Generate(f"{ASKED} | lost mack | ", LINE, 200)
+    assert (prediction.answer, prediction.reading) == ("Germany", reading)
+    assert prediction.paragraphs == (LOST, MACK)
+    assert prediction.thoughts == (THOUGHTS[0], THOUGHTS[2])
+
+
+def test_oner_retrieves_once():
+    assert play(oner(QUESTION, k=5), [(LOST, PARK)])[0] == [Retrieve(ASKED, 5)]
+    program = oner_qa(QUESTION, read=read_directly, k=5)
+    requests, prediction = play(program, [(LOST, PARK), "Germany"])
+    assert requests == [Retrieve(ASKED, 5), Generate(f"{ASKED} | lost park | ", LINE, 200)]
+    assert prediction.answer == prediction.reading == "Germany"
+
+
+def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():
+    requests, prediction = play(nor_qa(QUESTION, read=read_by_chain), ["I cannot tell."])
+    assert requests == [Generate(f"{ASKED} |  | ", LINE, 200)]
+    assert prediction.answer == "I cannot tell."
+    assert prediction.paragraphs == ()

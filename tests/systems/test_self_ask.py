@@ -1,0 +1,215 @@
+"""Self-Ask, Least-to-Most and Plan-and-Solve, played by hand."""
+
+from functools import partial
+
+import pytest
+from playing import play, stages
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve
+from ircotlib.systems.direct import NEXT
+from ircotlib.systems.least_to_most import least_to_most
+from ircotlib.systems.plan_and_solve import plan_and_solve, plan_and_solve_with_ir
+from ircotlib.systems.self_ask import BEGUN, read_asking, self_ask, self_ask_with_search
+from ircotlib.text import list_items
+
+ASKED = "What is the capital of the country of Edvard Grieg?"
+QUESTION = Question("q", ASKED, ("Oslo",), (), "test")
+GRIEG = Paragraph("grieg", "Edvard Grieg", "Edvard Grieg was born in Bergen, Norway.")
+OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")
+
+
+# Self-Ask
+
+ASKING = [
+    "Yes.",
+    "Follow up: Where was Grieg born?",
+    "Intermediate answer: Norway.",
+    "Follow up: What is the capital of Norway?",
+    "Intermediate answer: Oslo.",
+    "So the final answer is: Oslo.",
+]
+ANSWERED, NEXT_QUESTION, FOLLOW_UP = "\nIntermediate answer:", "\nQuestion:", "\nFollow up:"
+FINAL = "\nSo the final answer is:"
+ASK = f"ask|{ASKED}||"
+
+
+def asked_after(lines):
+    return ASK + (" " + "\n".join(ASKING[:lines]) if lines else "")
+
+
+def test_self_ask_writes_all_at_once():
+    requests, result = play(self_ask(QUESTION, prompts=stages("ask")), ["\n".join(ASKING)])
+    assert requests == [Generate(ASK, (NEXT_QUESTION,), 256)]
+    assert (result.answer, result.fault) == ("Oslo", "") and result.thoughts == tuple(ASKING)
+    system = self_ask(QUESTION, prompts=stages("ask"), begun=BEGUN)
+    requests, result = play(system, ["\n".join(["Where was Grieg born?", *ASKING[2:]])])
+    assert requests == [Generate(f"{ASK} Yes.\nFollow up:", (NEXT_QUESTION,), 256)]
+    assert result.thoughts == tuple(ASKING)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "fault"),
+    [
+        ("No.\nSo the final answer is: Oslo.", "Oslo", ""),
+        ("No.\nSo the final answer is: Alien: Covenant.", "Alien: Covenant", ""),
+        ("So the final answer is: Oslo.\nIt is a city.", "Oslo", ""),
+        ("Yes.\nFollow up: Where was Grieg", "Where was Grieg", "no final answer"),
+        ("Oslo.", "Oslo", "no final answer"),
+        ("No.\nSo the final answer is:", "", "no final answer"),
+        ("", "", "no final answer"),
+    ],
+)
+def test_what_self_ask_wrote_is_read(text, answer, fault):
+    result = read_asking(text)
+    assert (result.answer, result.fault) == (answer, fault)
+
+
+def test_self_ask_with_search_goes_round_with_what_it_reads():
+    system = self_ask_with_search(QUESTION, prompts=stages("ask", "read"))
+    replies = ["\n".join(ASKING[:2]), (GRIEG,), "Norway.", ASKING[3], (OSLO,), "Oslo", ASKING[5]]
+    requests, result = play(system, replies)
+    stop = (ANSWERED, NEXT_QUESTION)
+    assert requests == [
+        Generate(asked_after(0), stop, 256),
+        Retrieve("Where was Grieg born?", 1),
+        Generate("read|Where was Grieg born?|grieg|", LINE, 32),
+        Generate(asked_after(3), stop, 256),
+        Retrieve("What is the capital of Norway?", 1),
+        Generate("read|What is the capital of Norway?|oslo|", LINE, 32),
+        Generate(asked_after(5), stop, 256),
+    ]
+    assert (result.answer, result.fault, result.paragraphs) == ("Oslo", "", (GRIEG, OSLO))
+    assert result.thoughts == tuple(ASKING)
+
+
+def test_self_ask_with_search_extracts_and_answers_itself_what_search_leaves_open():
+    system = self_ask_with_search(QUESTION, prompts=stages("ask", "read"), k=2, extract=True)
+    replies = ["\n".join(ASKING[:2]), (GRIEG, OSLO), Extracted("", 0.0), Extracted("", 0.0)]
+    replies += ["Norway.", ASKING[3], (OSLO, GRIEG), Extracted("Oslo", 2.0), Extracted("Bergen", 1)]
+    requests, result = play(system, [*replies, ASKING[5]])
+    begun, capital = asked_after(2) + ANSWERED, "What is the capital of Norway?"
+    assert requests[1:5] == [
+        Retrieve("Where was Grieg born?", 2),
+        Extract("Where was Grieg born?", GRIEG),
+        Extract("Where was Grieg born?", OSLO),
+        Generate(begun, (FOLLOW_UP, FINAL, NEXT_QUESTION), 256),
+    ]
+    assert requests[5].prompt == asked_after(3)
+    assert requests[6:9] == [Retrieve(capital, 2), Extract(capital, OSLO), Extract(capital, GRIEG)]
+    assert requests[9].prompt == asked_after(5)
+    assert result.thoughts == tuple(ASKING) and result.paragraphs == (GRIEG, OSLO)
+
+
+@pytest.mark.parametrize("read", [[(GRIEG,), "Unknown."], [()]], ids=["unknown", "nothing"])
+def test_self_ask_with_search_is_capped_and_then_asked_for_the_final_answer(read):
+    prompts = stages("ask", "read")
+    system = self_ask_with_search(QUESTION, prompts=prompts, begun=BEGUN, max_follow_ups=2)
+    replies = ["Where?", *read, "Norway.", "Follow up: Which?", *read, "Oslo.", "Oslo."]
+    requests, result = play(system, replies)
+    queries = [request.query for request in requests if isinstance(request, Retrieve)]
+    assert queries == ["Where?", "Which?"]
+    text = " Yes.\nFollow up: Where?\nIntermediate answer: Norway."
+    text += "\nFollow up: Which?\nIntermediate answer: Oslo.\nSo the final answer is:"
+    assert requests[-1] == Generate(ASK + text, LINE, 256)
+    assert (result.answer, result.fault) == ("Oslo", "")
+
+
+def test_self_ask_with_search_that_asks_nothing():
+    system = self_ask_with_search(QUESTION, prompts=stages("ask", "read"))
+    requests, result = play(system, ["", ""])
+    assert [request.prompt for request in requests] == [ASK, ASK + FINAL]
+    assert (result.answer, result.fault, result.paragraphs) == ("", "no final answer", ())
+
+
+# Least-to-Most
+
+BORN, CAPITAL = "Where was Grieg born?", "What is the capital of Norway?"
+
+
+def test_least_to_most_answers_one_sub_question_after_the_other():
+    system = least_to_most(QUESTION, prompts=stages("decompose", "solve"))
+    requests, result = play(system, [f"1. {BORN}\n2. {CAPITAL}", "Norway", "Oslo", "Oslo."])
+    assert requests == [
+        Generate(f"decompose|{ASKED}||", NEXT, 256),
+        Generate(f"solve|{BORN}||", LINE, 256),
+        Generate(f"solve|{BORN}||Norway\nQ: {CAPITAL}\nA:", LINE, 256),
+        Generate(f"solve|{BORN}||Norway\nQ: {CAPITAL}\nA: Oslo\nQ: {ASKED}\nA:", LINE, 256),
+    ]
+    assert (result.answer, result.reading, result.fault) == ("Oslo", "Oslo.", "")
+    assert result.thoughts == (f"{BORN} Norway", f"{CAPITAL} Oslo")
+
+
+def test_least_to_most_without_a_list_asks_the_question_alone():
+    system = partial(least_to_most, prompts=stages("decompose", "solve"), max_questions=1)
+    requests, result = play(system(QUESTION), ["I do not know.", ""])
+    assert requests[1:] == [Generate(f"solve|{ASKED}||", LINE, 256)]
+    assert (result.answer, result.fault) == ("", "no list of sub-questions, no answer")
+    # no more than the cap, and the question itself only once
+    requests, _ = play(system(QUESTION), [f"1. {ASKED}\n2. {BORN}\n3. {CAPITAL}", "Norway", "Oslo"])
+    assert requests[-1].prompt == f"solve|{BORN}||Norway\nQ: {ASKED}\nA:"
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("1. Where?\n2) Who? \n Step 3: Find 4.5 of it.", ["Where?", "Who?", "Find 4.5 of it."]),
+        ("Plan:\n1. Find it.\nSolution", ["Find it."]),
+        ("1.\n2. Who?", ["Who?"]),
+        ("1809 was a year. 2. is no item.", []),
+        ("", []),
+    ],
+)
+def test_the_items_of_a_list(text, items):
+    assert list_items(text) == items
+
+
+# Plan-and-Solve
+
+PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
+SOLVED = "1. It is Norway.\n2. It is Oslo.\nThe answer is Oslo."
+SO = " Therefore, the answer is"
+
+
+def test_plan_and_solve_writes_plan_and_solution_at_once():
+    text = f"{PLAN}\nSolution:\n{SOLVED}"
+    requests, result = play(plan_and_solve(QUESTION, prompts=stages("solve")), [text])
+    assert requests == [Generate(f"solve|{ASKED}||", NEXT, 256)]
+    assert (result.answer, result.reading, result.fault) == ("Oslo", text, "")
+    assert result.thoughts == tuple(text.splitlines())
+
+
+def test_a_solution_without_an_answer_is_asked_for_it():
+    system = partial(plan_and_solve, prompts=stages("solve"))
+    requests, result = play(system(QUESTION), [PLAN, "Oslo."])
+    assert requests[1:] == [Generate(f"solve|{ASKED}||{PLAN}{SO}", LINE, 32)]
+    assert (result.answer, result.reading) == ("Oslo", f"{PLAN}{SO} Oslo.")
+    _, result = play(system(QUESTION), ["", ""])
+    assert result.fault == "no answer in the chain"
+
+
+def test_plan_and_solve_with_ir_retrieves_once_with_each_step():
+    system = plan_and_solve_with_ir(QUESTION, prompts=stages("solve", "read"))
+    requests, result = play(system, [PLAN, (GRIEG,), (OSLO,), SOLVED])
+    assert requests == [
+        Generate(f"solve|{ASKED}||", ("\nSolution:", *NEXT), 256),
+        Retrieve("Find the country of Grieg.", 1),
+        Retrieve("Find its capital.", 1),
+        Generate(f"read|{ASKED}|grieg oslo|{PLAN}\nSolution:", NEXT, 256),
+    ]
+    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
+    assert result.reading == f"{PLAN}\nSolution:\n{SOLVED}"
+
+
+def test_plan_and_solve_with_ir_without_a_plan_retrieves_with_the_question():
+    prompts = stages("solve", "read")
+    system = partial(plan_and_solve_with_ir, prompts=prompts, k=2, max_searched=1)
+    requests, result = play(system(QUESTION), ["Hm.", (OSLO, GRIEG), "It is Oslo.", "Oslo."])
+    assert requests[1] == Retrieve(ASKED, 2)
+    text = f"Hm.\nSolution:\nIt is Oslo.{SO}"
+    assert requests[3] == Generate(f"read|{ASKED}|oslo grieg|{text}", LINE, 32)
+    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (OSLO, GRIEG), "no plan")
+    # no more steps than the cap, no paragraph twice
+    requests, result = play(system(QUESTION), [PLAN, (OSLO, OSLO), SOLVED])
+    assert requests[1] == Retrieve("Find the country of Grieg.", 2)
+    assert result.paragraphs == (OSLO,)
