@@ -81,7 +81,7 @@ def _is_about(line: str, subject: str, relation: Relation) -> bool:
 
 def _describe(fact: Fact, riddle: Riddle, world: World) -> str:
     """The subject of a fact as it is described before its name is known: "the director of X"."""
-    before = next((one for one in riddle.facts if world.value(*one) == fact.subject), None)
+    before = next((f for f in riddle.facts if world.value(*f) == fact.subject), None)
     if before is None or before == fact:
         return fact.subject
     return world.relation(*before).phrase.format(x=_describe(before, riddle, world))

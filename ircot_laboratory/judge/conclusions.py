@@ -53,94 +53,99 @@ class Conclusion:
 Decide = Callable[[Conclusion], bool | None]
 
 
-def _answers(said: Conclusion) -> bool:
-    return normalise_answer(said.words["answer"]) in map(normalise_answer, said.answers)
+def _answers(conclusion: Conclusion) -> bool:
+    return normalise_answer(conclusion.words["answer"]) in map(normalise_answer, conclusion.answers)
 
 
 def _is_first_or_last(
-    said: Conclusion, names: Sequence[str], years: Sequence[int | None]
+    conclusion: Conclusion, names: Sequence[str], years: Sequence[int | None]
 ) -> bool | None:
     """Whether x is the one of two names with the earlier or later year."""
     if None in years or years[0] == years[1]:
         return None
-    later = any(said.words["when"] == last for _, last in WHEN.values())
-    return sorted(zip(years, names, strict=True))[later][1] == said.words["x"]
+    later = any(conclusion.words["when"] == last for _, last in WHEN.values())
+    return sorted(zip(years, names, strict=True))[later][1] == conclusion.words["x"]
 
 
-def _compares(said: Conclusion, relation: str, question: re.Pattern) -> bool | None:
+def _compares(conclusion: Conclusion, relation: str, question: re.Pattern) -> bool | None:
     """Of the two entities that the question names: which came first or last."""
-    if not (match := question.fullmatch(said.question)):
+    if not (match := question.fullmatch(conclusion.question)):
         return None
     names = match["a"], match["b"]
-    return _is_first_or_last(said, names, [said.year(name, relation) for name in names])
+    return _is_first_or_last(conclusion, names, [conclusion.year(name, relation) for name in names])
 
 
-def _compares_makers(said: Conclusion) -> bool | None:
+def _compares_makers(conclusion: Conclusion) -> bool | None:
     """Of the two works that the question names: whose maker was born first or last."""
-    if not (match := compile_template(BRIDGE.question).fullmatch(said.question)):
+    if not (match := compile_template(BRIDGE.question).fullmatch(conclusion.question)):
         return None
     names = match["a"], match["b"]
-    makers = [said.value(name, said.words["role"]) for name in names]
-    return _is_first_or_last(said, names, [said.year(maker, "birth") for maker in makers])
+    makers = [conclusion.value(name, conclusion.words["role"]) for name in names]
+    return _is_first_or_last(
+        conclusion, names, [conclusion.year(maker, "birth") for maker in makers]
+    )
 
 
-def _are_alike(said: Conclusion, relation: str, wanted: bool) -> bool | None:
+def _are_alike(conclusion: Conclusion, relation: str, wanted: bool) -> bool | None:
     """Whether a and b have the same value of a relation, or (`wanted` is False) have not."""
-    a, b = (said.value(said.words[name], relation) for name in "ab")
+    a, b = (conclusion.value(conclusion.words[name], relation) for name in "ab")
     return None if None in (a, b) else (a == b) == wanted
 
 
-def _born_before(said: Conclusion, wanted: bool) -> bool | None:
+def _born_before(conclusion: Conclusion, wanted: bool) -> bool | None:
     """Whether x was born before the year of an event of b, or was not."""
-    dated = said.year(said.words["b"], RELATION_OF[said.words["event"]])
-    born = said.year(said.words["x"], "birth")
+    dated = conclusion.year(conclusion.words["b"], RELATION_OF[conclusion.words["event"]])
+    born = conclusion.year(conclusion.words["x"], "birth")
     return None if None in (born, dated) else (born < dated) == wanted
 
 
-def _of_country(said: Conclusion, relation: str, field: str) -> bool | None:
+def _of_country(conclusion: Conclusion, relation: str, field: str) -> bool | None:
     """Whether people in the city a use or speak what the field names."""
-    country = said.value(said.words["a"], "country")
-    return said.value(country, relation) == said.words[field] if country else None
+    country = conclusion.value(conclusion.words["a"], "country")
+    return conclusion.value(country, relation) == conclusion.words[field] if country else None
 
 
-def _in_country(said: Conclusion) -> bool | None:
+def _in_country(conclusion: Conclusion) -> bool | None:
     """Whether x is the country of a city that is related to the subject (slots.COUNTRIES)."""
-    relations = [name for name, slot in COUNTRIES.items() if slot == said.words["slot"]]
-    cities = [said.value(said.words["a"], relation) for relation in relations]
-    countries = [said.value(city, "country") for city in cities if city]
-    return said.words["x"] in countries if countries else None
+    relations = [name for name, slot in COUNTRIES.items() if slot == conclusion.words["slot"]]
+    cities = [conclusion.value(conclusion.words["a"], relation) for relation in relations]
+    countries = [conclusion.value(city, "country") for city in cities if city]
+    return conclusion.words["x"] in countries if countries else None
 
 
-def _is_relative(said: Conclusion) -> bool | None:
+def _is_relative(conclusion: Conclusion) -> bool | None:
     """Whether x is the grandfather, the father-in-law, … of a."""
     for (first, second), role in RELATIVES.items():
-        if role == said.words["role"]:
-            return said.value(said.value(said.words["a"], first), second) == said.words["x"]
+        if role == conclusion.words["role"]:
+            return (
+                conclusion.value(conclusion.value(conclusion.words["a"], first), second)
+                == conclusion.words["x"]
+            )
     return None
 
 
-def _is_age(said: Conclusion) -> bool | None:
+def _is_age(conclusion: Conclusion) -> bool | None:
     """Whether x was n years old in the year of the event that the question names."""
-    match = AGE_QUESTION.fullmatch(said.question)
-    year = said.year(match["work"], RELATION_OF[match["event"]]) if match else None
+    match = AGE_QUESTION.fullmatch(conclusion.question)
+    year = conclusion.year(match["work"], RELATION_OF[match["event"]]) if match else None
     if year is None:
         return None
-    born = said.year(said.words["x"], "birth")
-    return born is not None and year - born == int(said.words["n"])
+    born = conclusion.year(conclusion.words["x"], "birth")
+    return born is not None and year - born == int(conclusion.words["n"])
 
 
-def _are_born_there(said: Conclusion) -> bool | None:
+def _are_born_there(conclusion: Conclusion) -> bool | None:
     """Whether all persons named were born in a place, or this many of the members that the question
     asks about.
     """
-    those, city = said.words["those"], said.words["place"]
+    those, city = conclusion.words["those"], conclusion.words["place"]
     if not (number := re.fullmatch(r"(\d+) of them", those)):
         names = re.split(r", | and ", those)
-        return all(said.value(name, "birthplace") == city for name in names)
-    if not (match := compile_template(COUNT.question).fullmatch(said.question)):
+        return all(conclusion.value(name, "birthplace") == city for name in names)
+    if not (match := compile_template(COUNT.question).fullmatch(conclusion.question)):
         return None
-    members = [said.value(match["a"], role) for role in MEMBERS]
-    return [said.value(name, "birthplace") for name in members].count(city) == int(number[1])
+    members = [conclusion.value(match["a"], role) for role in MEMBERS]
+    return [conclusion.value(name, "birthplace") for name in members].count(city) == int(number[1])
 
 
 def _conclusions() -> dict[re.Pattern, Decide]:

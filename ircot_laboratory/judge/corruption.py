@@ -114,9 +114,9 @@ def _swap_relation(riddle: Riddle, world: World, fact: Fact, rng: random.Random)
     """
     entity, value, kind = world.entities[fact.subject], world.value(*fact), world.relation(*fact)
     others = [
-        one
-        for one in RELATIONS[entity.kind]
-        if one.value == kind.value and value_of(entity.name, one.name, world.entities) != value
+        other
+        for other in RELATIONS[entity.kind]
+        if other.value == kind.value and value_of(entity.name, other.name, world.entities) != value
     ]
     if not others:
         return None
@@ -141,5 +141,5 @@ def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str |
     if riddle.answer in SAME_THOUGHTS:
         (a, _), (b, _) = riddle.facts
         return SAME_THOUGHTS["no" if riddle.answer == "yes" else "yes"].format(a=a, b=b)
-    asked = [name for name, _ in riddle.facts if name in riddle.text and name != riddle.answer]
-    return thought.text.replace(riddle.answer, asked[0])
+    others = [name for name, _ in riddle.facts if name in riddle.text and name != riddle.answer]
+    return thought.text.replace(riddle.answer, others[0])

@@ -114,8 +114,8 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
         try:
             judgement = _read(line)
         except (ValueError, TypeError):
-            found = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
-            warnings.warn(f"{found}; the line is left out", stacklevel=2)
+            problem = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
+            warnings.warn(f"{problem}; the line is left out", stacklevel=2)
             continue
         sentence = judgement.item, judgement.sentence
         if judgement.verdict is not None:

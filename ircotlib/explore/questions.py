@@ -53,8 +53,8 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     measured = [f"{run['metric'].iloc[0]} on {run['dataset'].iloc[0]}" for run in (a, b)]
     shared = [id for id in a.index if id in b.index]
     if measured[0] != measured[1] or not shared:
-        found = " and ".join(measured)
-        raise ValueError(f"found {found}, expected two runs with questions and measure in common")
+        measures, expected = " and ".join(measured), "two runs with questions and measure in common"
+        raise ValueError(f"found {measures}, expected {expected}")
     a, b, metric = a.loc[shared], b.loc[shared], a["metric"].iloc[0]
     table = a[["question", "kind", "answers", "metric"]].copy()
     for letter, run in (("a", a), ("b", b)):

@@ -39,8 +39,8 @@ def read_predictions(folder: Path) -> pd.DataFrame:
     scores, run = read_scores(folder, about), columns_of(about)
     questions = _read_questions(folder, about, lines)
     if missing := [id for id in lines if id not in scores]:
-        found = f"found no row of the question {missing[0]!r}, which predictions.jsonl has"
-        raise ValueError(f"{folder / 'scores.csv'}: {found}, expected {len(lines)} rows; {AGAIN}")
+        problem = f"found no row of the question {missing[0]!r}, which predictions.jsonl has"
+        raise ValueError(f"{folder / 'scores.csv'}: {problem}, expected {len(lines)} rows; {AGAIN}")
     return pd.DataFrame([_row(questions[id], lines[id], scores[id], run) for id in lines])
 
 
@@ -56,8 +56,8 @@ def read_lines(folder: Path, about: Mapping, names: Sequence[str]) -> dict[str, 
         raise ValueError(f"{path}: found no such file, {expected}; {AGAIN}") from None
     except (ValueError, KeyError, TypeError) as error:
         reason = " ".join(str(error).split())
-        found = f"found a line that is damaged or cut off ({reason})"
-        raise ValueError(f"{path}: {found}, {expected}; {AGAIN}") from None
+        problem = f"found a line that is damaged or cut off ({reason})"
+        raise ValueError(f"{path}: {problem}, {expected}; {AGAIN}") from None
     if len(rows) != about["questions"]:
         raise ValueError(f"{path}: found {len(rows)} questions, {expected}; {AGAIN}")
     return rows
@@ -91,9 +91,9 @@ def _read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[st
     dev, test, _ = open_dataset(p, about["dataset"])
     questions = {question.id: question for question in (*dev, *test)}
     if unknown := [id for id in ids if id not in questions]:
-        found = f"found the question {unknown[0]!r}, which {about['dataset']} does not have"
+        problem = f"found the question {unknown[0]!r}, which {about['dataset']} does not have"
         expected = f"expected one of data_dir {p.data_dir!r}, which has changed since the run"
-        raise ValueError(f"{folder}: {found}, {expected}; {AGAIN}")
+        raise ValueError(f"{folder}: {problem}, {expected}; {AGAIN}")
     return questions
 
 
