@@ -13,7 +13,7 @@ from ircotlib.annotate.judgements import judge_sentence, read_judgements
 from ircotlib.command import figures
 from ircotlib.command.figures import LITTLE_MEMORY, LITTLE_SPACE, _advice
 from ircotlib.data import Paragraph, Prediction, Question
-from ircotlib.explore import ask, show
+from ircotlib.explore import ask, trace
 from ircotlib.files.paths import write_folder, write_whole
 from ircotlib.program import Generate, Outcome, Retrieve, Step
 from ircotlib.results import cases
@@ -98,11 +98,11 @@ def test_the_name_of_an_index_is_safe_for_any_folder_and_different_for_each():
 def test_nothing_that_models_and_pages_say_becomes_markup():
     paragraph = Paragraph("p", EVIL, EVIL)
     question = Question(EVIL, EVIL, (EVIL,), ("p",), "x", EVIL)
-    trace = (Step(Retrieve(EVIL, 1), (paragraph,), False), Step(Generate(EVIL), EVIL, False))
-    outcome = Outcome("q", Prediction(EVIL, (paragraph,)), trace)
+    steps = (Step(Retrieve(EVIL, 1), (paragraph,), False), Step(Generate(EVIL), EVIL, False))
+    outcome = Outcome("q", Prediction(EVIL, (paragraph,)), steps)
     texts = [
-        show.answer_as_markdown(EVIL, outcome, question),
-        show.question_as_markdown(question, [paragraph]),
+        trace.answer_as_markdown(EVIL, outcome, question),
+        trace.question_as_markdown(question, [paragraph]),
     ]
     for text in texts:
         assert "<img" not in text and "$\\" not in text and "](" not in text and "\n# h" not in text
@@ -117,14 +117,15 @@ def test_a_formula_in_a_table_is_text():
 
 
 def test_an_id_ends_no_code_span():
-    row = {"id": "a`\n\n<img>", "gold answer": "", "gold paragraphs": "", "paper's question": ""}
-    assert cases._about(row).startswith("`a <img>` · ")
+    row = dict.fromkeys(cases.COLUMNS, "") | {"id": "a`\n\n<img>", "dataset": "musique"}
+    text = cases.cases_as_markdown(pd.DataFrame([row | {"recall": 0.0, "score": 0.0}]))
+    assert text.splitlines()[2].startswith("`a <img>` · ")
 
 
 def test_a_terminal_is_not_steered():
     step = Step(Generate("p"), "a\x1b[2J\x07\nb\u202e", False)
     text = str(ask.Asked("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,))))
-    assert text == "S\n1. generate → a [2J  b\nS answers: ]0;x y"
+    assert text == "S\n1. generate, stop at the end → a [2J  b\nS answers: ]0;x y"
 
 
 def test_a_name_with_dollars_can_be_drawn(tmp_path):
