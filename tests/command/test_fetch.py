@@ -51,6 +51,7 @@ def publisher(monkeypatch):
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        server.handle_error = lambda *_: None  # a client went away before the end
         about.url = f"http://127.0.0.1:{server.server_port}"
         yield about
         server.shutdown()
