@@ -23,7 +23,6 @@ REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "h
 
 WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
 SENTENCES = (SENTENCE, SENTENCE_OF_LINE)
-STOP_CHARACTERS = frozenset("\n.!?…")  # a sentence or a line ends only after one of these
 _STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]")
 _LIST_NUMBER = re.compile(r"\s*\d{1,2}")
