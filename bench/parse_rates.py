@@ -53,13 +53,13 @@ def open_with(bench: Bench, dataset: str, questions: int) -> Bench:
     have none of their own here.
     """
     p, record = bench.parameters, find_dataset(dataset)
-    asked = [question for question, _ in record.read(find_questions(record, resolve(p.data_dir)))]
-    _, test = sample_dev_test(asked, 0, questions, p.seed)
+    pairs = record.read(find_questions(record, resolve(p.data_dir)))
+    _, test = sample_dev_test([question for question, _ in pairs], 0, questions, p.seed)
     changed = p.change(datasets=[dataset], test=questions)
     return replace(bench, parameters=changed, dataset=dataset, test=test)
 
 
-def measure(bench: Bench, system: System, most_tokens: int) -> dict:
+def measure_parsed(bench: Bench, system: System, most_tokens: int) -> dict:
     """Run a system and return its row of the table, without seconds: replies may be cached."""
     lengths = {name: min(n, most_tokens) for name, n in bench.tokens(system).items()}
     setting = CUT.get(system.name, {}) | lengths
@@ -68,7 +68,7 @@ def measure(bench: Bench, system: System, most_tokens: int) -> dict:
     return {"model": bench.parameters.model} | {n: v for n, v in row.items() if n != "seconds"}
 
 
-def parameters_of(options: Namespace) -> Parameters:
+def served_parameters(options: Namespace) -> Parameters:
     """The parameters that the options ask for. Raises ValueError or FileNotFoundError if files are
     missing.
     """
@@ -95,15 +95,15 @@ def main() -> None:
     add("--most-tokens", type=read_count, default=160, help="limit of each generation")
     options = parser.parse_args()
     with refusing():
-        p = parameters_of(options)
+        p = served_parameters(options)
     bench, rows = open_bench(p, "hotpotqa", NAME), []
     systems = choose_systems(study=SEARCHAIN)
     runs = [(replace(bench, test=bench.test[: COSTLY.get(s.name)]), s) for s in systems]
     for dataset in OTHERS:
         other = open_with(bench, dataset, options.elsewhere)
         runs += [(other, system) for system in choose_systems(ELSEWHERE)]
-    for one, system in runs:
-        rows.append(measure(one, system, options.most_tokens))
+    for bench, system in runs:
+        rows.append(measure_parsed(bench, system, options.most_tokens))
         save_figure(None, pd.DataFrame(rows), NAME)
         print(rows[-1], flush=True)
 

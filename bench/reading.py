@@ -23,8 +23,8 @@ from ircotlib.results.drawing import subplots
 from ircotlib.results.figures_ircot import save_figure
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
-from training.reader.draws import GOLD, OTHERS, Encyclopedia, Example
-from training.reader.evaluate import auc, draw_reading, f1_at, open_books
+from training.reader.draws import GOLD, OTHERS, Encyclopedia, ReaderExample
+from training.reader.evaluate import auc, draw_reader_tests, f1_at, open_books
 
 SEED, SIZE, FACTS = 21, 1200, 1200
 CONFIDENCE = 1.5  # SearChain §4.1
@@ -39,18 +39,20 @@ def read(reader: Extractor, pairs: Sequence[tuple[str, Paragraph]]) -> list[Extr
     return [reader.decode(reply) for _, reply in sorted(reader.answer(requests))]
 
 
-def paragraph_of(example: Example) -> Paragraph:
+def paragraph_of(example: ReaderExample) -> Paragraph:
     """The paragraph of an example."""
     return Paragraph("", example.passage.title, example.passage.text)
 
 
-def is_found(example: Example, extracted: Extracted) -> bool:
+def is_found(example: ReaderExample, extracted: Extracted) -> bool:
     """Whether the extracted text is the answer, ignoring case."""
     span = example.span
     return extracted.text.lower() == example.passage.text[span.start : span.end].lower()
 
 
-def search(book: Encyclopedia, examples: Sequence[Example]) -> list[tuple[str, Paragraph, bool]]:
+def search(
+    book: Encyclopedia, examples: Sequence[ReaderExample]
+) -> list[tuple[str, Paragraph, bool]]:
     """For each query, the first paragraph that BM25 finds, and whether it is the gold one."""
     passages = [(t, passage) for t, page in book.world.pages.items() for passage in page]
     paragraphs = [Paragraph(f"{n}", t, one.text) for n, (t, one) in enumerate(passages)]
@@ -65,7 +67,7 @@ def measure(reader: Extractor, books: Sequence[Encyclopedia], facts: int) -> pd.
     well each threshold of confidence separates paragraphs; and how many paragraphs of each kind are
     above CONFIDENCE.
     """
-    examples = draw_reading(books, facts, SEED)
+    examples = draw_reader_tests(books, facts, SEED)
     extracted = read(reader, [(example.query, paragraph_of(example)) for example in examples])
     kinds = np.array([example.kind for example in examples])
     confidence = np.array([reply.confidence for reply in extracted])
@@ -78,7 +80,7 @@ def measure(reader: Extractor, books: Sequence[Encyclopedia], facts: int) -> pd.
 
 
 def measure_search(
-    reader: Extractor, books: Sequence[Encyclopedia], examples: Sequence[Example]
+    reader: Extractor, books: Sequence[Encyclopedia], examples: Sequence[ReaderExample]
 ) -> list[tuple]:
     """The same measures for the first paragraph that BM25 finds, which SearChain reads."""
     gold_examples = [example for example in examples if example.kind == GOLD]

@@ -74,8 +74,8 @@ def make_laboratory(
     if questions < 1:
         raise ValueError(f"found {questions} questions per data set, expected at least 1")
     if questions > 2 * size:  # no world has so many different ones of every kind
-        found = f"found {questions} questions per data set for {size} pages"
-        raise ValueError(f"{found}, expected at most {2 * size}: make the world larger")
+        reason = f"found {questions} questions per data set for {size} pages"
+        raise ValueError(f"{reason}, expected at most {2 * size}: make the world larger")
     folder = Path(folder)
     about = {"seed": seed, "size": size, "questions": questions, "generator": _hash_generator()}
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -105,11 +105,13 @@ def _write(folder: Path, about: dict) -> None:
     seed, size, questions = about["seed"], about["size"], about["questions"]
     made = {dataset: make_dataset(dataset, seed, size, questions) for dataset in ALL_DATASETS}
     with write_folder(folder, ABOUT, "laboratory") as partial:
-        for dataset, one in made.items():
-            _write_dataset(partial / dataset, one, dataset, seed)
-        _write_kilt(partial / "kilt", made[KILT[0]].world)
-        shown = {dataset: made[dataset] for dataset in DATASETS}
-        write_all_demonstrations(partial / "prompts", shown, seed)
+        for dataset in made:
+            _write_dataset(partial / dataset, made[dataset], dataset, seed)
+        world = made[KILT[0]].world  # KILT's data sets share the knowledge source, one download
+        (partial / "kilt").mkdir()
+        write_jsonl(partial / "kilt" / PAGES, kilt_pages(world, number_pages(world)))
+        demonstrated = {dataset: made[dataset] for dataset in DATASETS}
+        write_all_demonstrations(partial / "prompts", demonstrated, seed)
         paths = sorted(path for path in partial.rglob("*") if path.is_file())
         names = [path.relative_to(partial).as_posix() for path in paths]
         write_description(partial / ABOUT, about | {"files": take_sums(partial, names)})
@@ -149,27 +151,23 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
         write_jsonl(folder / TASKS[dataset], records)
 
 
-def _write_kilt(folder: Path, world: World) -> None:
-    """Write the knowledge source, the download that KILT's data sets share."""
-    folder.mkdir(parents=True)
-    write_jsonl(folder / PAGES, kilt_pages(world, number_pages(world)))
-
-
 def _write_with_contexts(folder: Path, made: Made, dataset: str, seed: int) -> None:
     world, riddles = made
     rng = random.Random(f"contexts {dataset} {seed}")
     contexts = draw_contexts(world, riddles, PARAGRAPHS[dataset], rng)
-    asked = [(world, *pair) for pair in zip(riddles, contexts, strict=True)]
+    pairs = list(zip(riddles, contexts, strict=True))
     if dataset == "hotpotqa":
-        records = [hotpotqa_record(*one, seed) for one in asked]
+        records = [hotpotqa_record(world, *pair, seed) for pair in pairs]
         _write_json(folder / "hotpot_dev_distractor_v1.json", records)
     elif dataset == "2wikimultihopqa":
         ids = number_entities(world)
-        _write_json(folder / "dev.json", [twowiki_record(*one, seed, ids) for one in asked])
+        _write_json(
+            folder / "dev.json", [twowiki_record(world, *pair, seed, ids) for pair in pairs]
+        )
         write_jsonl(folder / "id_aliases.json", alias_rows(world, ids))
     else:
         numbers = number_facts(world)
-        records = [musique_record(*one, numbers) for one in asked]
+        records = [musique_record(world, *pair, numbers) for pair in pairs]
         write_jsonl(folder / "musique_ans_v1.0_dev.jsonl", records)
 
 
@@ -199,11 +197,11 @@ def _hash_generator() -> str:
 def _is_whole(folder: Path, about: dict) -> bool:
     """Whether this laboratory is in a folder, unchanged since it was written."""
     try:
-        found = read_description(folder / ABOUT, ANEW)
-        sums = found.pop("files") if found else {}
-        if found == about:
+        written = read_description(folder / ABOUT, ANEW)
+        sums = written.pop("files") if written else {}
+        if written == about:
             check_sums(folder, sums, ANEW)
-        return found == about
+        return written == about
     except ValueError as error:
         print(error, file=sys.stderr, flush=True)
     return False

@@ -138,10 +138,4 @@ def _state(facts, name, way):
     return thought.format(s=subject, o=value)
 
 
-READ = {
-    "strategyqa": _verdict,
-    "zsre": _slot,
-    "trex": _slot,
-    "fever": _claim,
-    "eli5": _explanation,
-}
+READ = {"strategyqa": _verdict, "zsre": _slot, "trex": _slot, "fever": _claim, "eli5": _explanation}

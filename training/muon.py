@@ -33,14 +33,14 @@ class Muon(torch.optim.Optimizer):
 
     def _momenta(self, weights: list[torch.Tensor], momentum: float) -> torch.Tensor:
         """Nesterov's momenta: gradients mixed with the updated averages; [n, rows, columns]."""
-        found = []
+        momenta = []
         for weight in weights:
             state = self.state[weight]
             if "momentum" not in state:
                 state["momentum"] = torch.zeros_like(weight)
             state["momentum"].lerp_(weight.grad, 1 - momentum)
-            found.append(weight.grad.lerp(state["momentum"], momentum))
-        return torch.stack(found)
+            momenta.append(weight.grad.lerp(state["momentum"], momentum))
+        return torch.stack(momenta)
 
 
 def orthogonalise(matrices: torch.Tensor) -> torch.Tensor:

@@ -34,11 +34,8 @@ def aliases(world: World, answer: str) -> tuple[str, ...]:
     first, _, last = answer.partition(" ")
     match kind:
         case "person":
-            namesakes = [
-                name
-                for name in world.by_word[last]
-                if name[0] == first[0] and name.endswith(f" {last}")
-            ]
+            alike = (name for name in world.by_word[last] if name.endswith(f" {last}"))
+            namesakes = [name for name in alike if name[0] == first[0]]
             return (f"{first[0]}. {last}",) if namesakes == [answer] else ()
         case "film" | "novel" | "album" | "band":
             return (f"the {KINDS[kind].noun} {answer}",)
@@ -57,9 +54,9 @@ def find_sentence(passage: Passage, relation: str) -> tuple[int, re.Match]:
     """The number, from 0, of the sentence that states a fact, and its match in the paragraph."""
     span = passage.span(relation)
     return next(
-        (number, found)
-        for number, found in enumerate(SENTENCE.finditer(passage.text))
-        if span.start < found.end()
+        (number, match)
+        for number, match in enumerate(SENTENCE.finditer(passage.text))
+        if span.start < match.end()
     )
 
 
@@ -107,7 +104,7 @@ def twowiki_record(
         "_id": digest(f"2wikimultihopqa {seed} {riddle.text}", 32),
         "type": riddle.kind,
         "question": riddle.text,
-        "context": [[passage.title, _stripped_sentences(passage)] for passage in context],
+        "context": [[p.title, [s.strip() for s in SENTENCE.findall(p.text)]] for p in context],
         "entity_ids": "_".join(ids[passage.title] for passage in gold_passages(world, riddle)),
         "supporting_facts": _supporting_facts(world, riddle),
         "evidences": evidences,
@@ -115,10 +112,6 @@ def twowiki_record(
         "evidences_id": by_id,
         "answer_id": ids.get(riddle.answer),
     }
-
-
-def _stripped_sentences(passage: Passage) -> list[str]:
-    return [sentence.strip() for sentence in SENTENCE.findall(passage.text)]
 
 
 def alias_rows(world: World, ids: dict[str, str]) -> list[dict]:
@@ -143,16 +136,11 @@ def musique_record(
     """A question in the format of MuSiQue's files (Trivedi et al. 2022); #1 in a decomposition
     stands for the answer of its first question.
     """
-    gold, steps = gold_passages(world, riddle), list(_steps(world, riddle, context, numbers))
-    paragraphs = [
-        {
-            "idx": number,
-            "title": passage.title,
-            "paragraph_text": passage.text,
-            "is_supporting": passage in gold,
-        }
-        for number, passage in enumerate(context)
-    ]
+    gold, steps = gold_passages(world, riddle), list(_decompose(world, riddle, context, numbers))
+    paragraphs = []
+    for number, passage in enumerate(context):
+        paragraph = {"idx": number, "title": passage.title, "paragraph_text": passage.text}
+        paragraphs.append(paragraph | {"is_supporting": passage in gold})
     return {
         "id": f"{riddle.kind}__{'_'.join(str(step['id']) for step in steps)}",
         "paragraphs": paragraphs,
@@ -164,15 +152,15 @@ def musique_record(
     }
 
 
-def _steps(
+def _decompose(
     world: World, riddle: Riddle, context: Sequence[Passage], numbers: dict[Fact, int]
 ) -> Iterator[dict]:
     """The single-hop questions into which a question of MuSiQue is decomposed."""
     for n, fact in enumerate(riddle.facts):
-        asked = world.relation(*fact).questions[1]
+        question = world.relation(*fact).questions[1]
         yield {
             "id": numbers[fact],
-            "question": asked.format(x=f"#{n}" if n else fact.subject),
+            "question": question.format(x=f"#{n}" if n else fact.subject),
             "answer": world.value(*fact),
             "paragraph_support_idx": context.index(world.passage(*fact)),
         }

@@ -66,23 +66,23 @@ def _answer(world: World, riddle: Riddle, main: Passage) -> dict:
         return {"type": "value", "answer_value": riddle.answer, "answer_unit": UNITS[riddle.kind]}
     last = riddle.facts[-1]
     passage = world.passage(*last)
-    where, offset = _place(world, passage, main)
+    name, offset = _locate(world, passage, main)
     span = passage.span(last.relation)
     start, end = offset + span.start, offset + span.end
-    place = {"text": riddle.answer, "passage": where, "start": start, "end": end}
-    return {"type": "span", "answer_spans": [place]}
+    answer = {"text": riddle.answer, "passage": name, "start": start, "end": end}
+    return {"type": "span", "answer_spans": [answer]}
 
 
 def _sentence(world: World, fact: Fact, main: Passage) -> dict:
     passage = world.passage(*fact)
-    where, offset = _place(world, passage, main)
-    _, found = find_sentence(passage, fact.relation)
-    text = found[0].strip()
-    end = offset + found.end()
-    return {"text": text, "passage": where, "indices": [end - len(text), end]}
+    name, offset = _locate(world, passage, main)
+    _, match = find_sentence(passage, fact.relation)
+    text = match[0].strip()
+    end = offset + match.end()
+    return {"text": text, "passage": name, "indices": [end - len(text), end]}
 
 
-def _place(world: World, passage: Passage, main: Passage) -> tuple[str, int]:
+def _locate(world: World, passage: Passage, main: Passage) -> tuple[str, int]:
     """IIRC's name for the text that contains a paragraph, and where the paragraph begins in it."""
     if passage == main:
         return "main", 0

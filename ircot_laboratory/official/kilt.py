@@ -22,31 +22,25 @@ def kilt_record(world: World, riddle: Riddle, seed: int, numbers: dict[str, str]
     """A question in the format of KILT's files (Petroni et al. 2021): an output for each form of
     the answer, the first with the places of all gold paragraphs.
     """
-    where = [_place(passage, numbers) for passage in gold_passages(world, riddle)]
+    provenance = [_locate(passage, numbers) for passage in gold_passages(world, riddle)]
     answers = [riddle.answer, *aliases(world, riddle.answer)]
-    outputs = [{"answer": answers[0], "provenance": where}]
+    outputs = [{"answer": answers[0], "provenance": provenance}]
     return {
         "id": digest(f"{riddle.dataset} {seed} {riddle.text}", 24),
         "input": riddle.input,
         "output": outputs + [{"answer": other} for other in answers[1:]],
-        "meta": _tell_more(world, riddle),
+        "meta": _meta(world, riddle),
     }
 
 
-def _place(passage: Passage, numbers: dict[str, str]) -> dict:
-    return {
-        "wikipedia_id": numbers[passage.title],
-        "title": passage.title,
-        "section": "",
-        "start_paragraph_id": FIRST,
-        "start_character": 0,
-        "end_paragraph_id": FIRST,
-        "end_character": len(passage.text),
-        "bleu_score": 1.0,
-    }
+def _locate(passage: Passage, numbers: dict[str, str]) -> dict:
+    page = {"wikipedia_id": numbers[passage.title], "title": passage.title, "section": ""}
+    start = {"start_paragraph_id": FIRST, "start_character": 0}
+    end = {"end_paragraph_id": FIRST, "end_character": len(passage.text)}
+    return page | start | end | {"bleu_score": 1.0}
 
 
-def _tell_more(world: World, riddle: Riddle) -> dict:
+def _meta(world: World, riddle: Riddle) -> dict:
     """For slots, the subject, the value and, in zsRE, questions that ask for it."""
     if riddle.dataset not in ("zsre", "trex"):
         return {}
@@ -54,35 +48,29 @@ def _tell_more(world: World, riddle: Riddle) -> dict:
     about = {"sub_surface": [subject], "obj_surface": [riddle.answer]}
     about["subj_aliases"] = list(aliases(world, subject))
     if riddle.dataset == "zsre":
-        about["template_questions"] = _template_questions(world, riddle)
+        *bridges, last = riddle.facts
+        x = subject
+        for fact in bridges:
+            x = world.relation(*fact).phrase.format(x=x)
+        questions = world.relation(*last).questions
+        about["template_questions"] = [question.format(x=x) for question in questions]
     return about
-
-
-def _template_questions(world: World, riddle: Riddle) -> list[str]:
-    *bridges, last = riddle.facts
-    x = bridges[0].subject if bridges else last.subject
-    for fact in bridges:
-        x = world.relation(*fact).phrase.format(x=x)
-    return [question.format(x=x) for question in world.relation(*last).questions]
 
 
 def kilt_pages(world: World, numbers: dict[str, str]) -> Iterator[dict]:
     """The lines of KILT's knowledge source."""
     for title, [passage] in world.pages.items():
+        number = numbers[title]
         yield {
-            "_id": numbers[title],
-            "wikipedia_id": numbers[title],
+            "_id": number,
+            "wikipedia_id": number,
             "wikipedia_title": title,
             "text": [f"{title}\n", f"{passage.text}\n"],
-            "anchors": [
-                {
-                    "text": link.target,
-                    "href": link.target.replace(" ", "%20"),
-                    "paragraph_id": FIRST,
-                    "start": link.start,
-                    "end": link.end,
-                }
-                for link in links(world, passage)
-            ],
+            "anchors": [_anchor(*link) for link in links(world, passage)],
             "categories": "",
         }
+
+
+def _anchor(start: int, end: int, target: str) -> dict:
+    mention = {"text": target, "href": target.replace(" ", "%20")}
+    return mention | {"paragraph_id": FIRST, "start": start, "end": end}

@@ -33,16 +33,11 @@ def strategyqa_record(world: World, riddle: Riddle, seed: int) -> dict:
 
 def strategyqa_paragraphs(world: World) -> dict[str, dict]:
     """StrategyQA's paragraphs by their ids: one for every page."""
-    return {
-        _name(passage.title): {
-            "title": passage.title,
-            "section": "",
-            "headers": [""],
-            "para_index": 1,
-            "content": passage.text,
-        }
-        for [passage] in world.pages.values()
-    }
+    paragraphs = {}
+    for [passage] in world.pages.values():
+        place = {"title": passage.title, "section": "", "headers": [""], "para_index": 1}
+        paragraphs[_name(passage.title)] = place | {"content": passage.text}
+    return paragraphs
 
 
 def _name(title: str) -> str:

@@ -13,8 +13,8 @@ from ircot_laboratory.questions.wording import (
     SAME_QUESTION,
     SAME_THOUGHTS,
     WHEN,
-    describe,
     list_names,
+    word_phrase,
 )
 from ircot_laboratory.world.encyclopedia import MEMBERS
 from ircot_laboratory.world.records import Fact, Riddle
@@ -30,7 +30,8 @@ def draw_comparison(draw: Draw) -> Riddle | None:
     if draw.dataset == "hotpotqa" and draw.rng.random() < 0.25:
         return _draw_same_country(draw)
     name = draw.rng.choice(sorted(COMPARISONS[draw.dataset]))
-    a = draw.start([kind for kind, has in RELATIONS.items() if name in [one.name for one in has]])
+    kinds = [kind for kind, relations in RELATIONS.items() if name in [r.name for r in relations]]
+    a = draw.start(kinds)
     b = draw.start((draw.world.entities[a].kind,))
     facts = [Fact(a, name), Fact(b, name)]
     if a == b or not _differ(draw, facts):
@@ -109,7 +110,7 @@ def draw_age(draw: Draw) -> Riddle | None:
     if draw.world.passage(*made) != draw.world.passage(*event):
         return None
     n = str(int(draw.world.value(*event)) - int(draw.world.value(*birth)))
-    whose = describe(draw.dataset, draw.world.relation(a, role), a)
+    whose = word_phrase(draw.dataset, draw.world.relation(a, role), a)
     text = AGE.question.format(role=whose, a=a, event=EVENTS[dated])
     thus = AGE.thought.format(x=maker, n=n)
     return draw.riddle(text, n, [made, birth, event], thus, compared=(1, 2), main=made)
@@ -123,30 +124,21 @@ def draw_count(draw: Draw) -> Riddle | None:
     facts = draw.facts(a)
     given = tuple(Fact(a, role) for role in MEMBERS if role in facts)
     births = [Fact(facts[role], "birthplace") for _, role in given]
-    places = [draw.facts(member).get("birthplace") for member, _ in births]
+    cities = [draw.facts(member).get("birthplace") for member, _ in births]
     passages = {draw.world.passage(*fact) for fact in given}
-    if len(set(births)) < 3 or None in places or len(passages) > 1:
+    if len(set(births)) < 3 or None in cities or len(passages) > 1:
         return None
     wanted = draw.rng.choices(list(NUMBERS), NUMBERS.values())[0]
     elsewhere = draw.rng.choice(draw.world.by_kind["city"]).name
-    asked = dict.fromkeys([*places, facts["home"], elsewhere])
-    asked = [place for place in asked if places.count(place) == wanted]
-    if not asked:
+    possible = dict.fromkeys([*cities, facts["home"], elsewhere])
+    possible = [city for city in possible if cities.count(city) == wanted]
+    if not possible:
         return None
-    place = draw.rng.choice(asked)
-    there = [member for (member, _), at in zip(births, places, strict=True) if at == place]
-    return _count(draw, births, given, place, there)
-
-
-def _count(
-    draw: Draw, births: list[Fact], given: tuple[Fact, ...], place: str, there: list[str]
-) -> Riddle:
-    """The question and its chain; `there`: the members who were born in the place."""
-    n = str(len(there))
-    those, were = list_names(there) or NOBODY.format(n=n), "was" if len(there) == 1 else "were"
-    text = COUNT.question.format(a=given[0].subject, place=place)
-    thus = COUNT.thought.format(those=those, were=were, place=place)
-    compared = tuple(range(len(births)))
-    return draw.riddle(
-        text, n, births, thus, compared=compared, sought=place, main=given[0], given=given
-    )
+    city = draw.rng.choice(possible)
+    born = [member for (member, _), at in zip(births, cities, strict=True) if at == city]
+    n = str(len(born))
+    those, were = list_names(born) or NOBODY.format(n=n), "was" if len(born) == 1 else "were"
+    text = COUNT.question.format(a=a, place=city)
+    thus = COUNT.thought.format(those=those, were=were, place=city)
+    more = {"compared": tuple(range(len(births))), "sought": city}
+    return draw.riddle(text, n, births, thus, main=given[0], given=given, **more)

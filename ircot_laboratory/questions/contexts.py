@@ -89,21 +89,18 @@ def ranks_of_gold(
     Ranks are over the whole corpus. `questions`: some or all of the questions made from the
     riddles. `retriever`: has a `corpus` and `search`, as the backends of ircotlib.retrieval do.
     """
-    by_text, found = {riddle.text: riddle for riddle in riddles}, []
+    by_text, ranks = {riddle.text: riddle for riddle in riddles}, []
     for question in questions:
         riddle = by_text[question.text]
-        titles = {id: _title(id, retriever.corpus) for id in question.gold}
+        corpus = retriever.corpus
+        titles = {id: corpus[corpus.position_of(id)].title for id in question.gold}
         later = [id for id in titles if titles[id].lower() != riddle.facts[0].subject.lower()]
         for id in later:
             thought = _naming_thought(riddle, titles[id])
             by_question = _rank(question.text, id, retriever)
             by_thought = _rank(thought, id, retriever) if thought else None
-            found.append(Rank(question.id, riddle.kind, id, by_question, by_thought))
-    return found
-
-
-def _title(id: str, corpus) -> str:
-    return corpus[corpus.position_of(id)].title
+            ranks.append(Rank(question.id, riddle.kind, id, by_question, by_thought))
+    return ranks
 
 
 def _rank(query: str, id: str, retriever) -> int:

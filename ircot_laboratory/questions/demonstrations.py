@@ -20,7 +20,7 @@ from ircotlib.prompting.templates import Template, read_template
 DEMONSTRATIONS, SETS, SET_SIZE = 20, 3, 15  # IRCoT §4.1
 
 
-class Worked(NamedTuple):
+class Demonstrated(NamedTuple):
     """A question to be shown as a demonstration, and the paragraphs that may be shown with it."""
 
     id: str
@@ -45,8 +45,8 @@ def draw_demonstrations(
             drawn.append(riddle)
         if len(drawn) == DEMONSTRATIONS:
             return drawn
-    found = f"found {len(drawn)} questions for demonstrations besides the {len(riddles)} asked"
-    raise ValueError(f"{found}, expected {DEMONSTRATIONS}: make the world larger")
+    reason = f"found {len(drawn)} questions for demonstrations besides the {len(riddles)} asked"
+    raise ValueError(f"{reason}, expected {DEMONSTRATIONS}: make the world larger")
 
 
 def write_demonstrations(
@@ -62,10 +62,10 @@ def write_demonstrations(
     drawn = draw_demonstrations(world, riddles, dataset, seed)
     contexts = draw_contexts(world, drawn, 10, random.Random(f"distractors {dataset} {seed}"))
     ids = [f"{dataset}-{seed}-{number:02d}" for number in range(1, len(drawn) + 1)]
-    worked = [Worked(*one) for one in zip(ids, drawn, contexts, strict=True)]
+    shots = [Demonstrated(*shot) for shot in zip(ids, drawn, contexts, strict=True)]
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, text in _write_prompts(world, worked, dataset):
+    for name, text in _write_prompts(world, shots, dataset):
         paths.append(folder / name)
         paths[-1].write_text(text, encoding="utf-8")
     return paths, draw_sets(dict(zip(ids, drawn, strict=True)), dataset, seed)
@@ -86,35 +86,32 @@ def draw_sets(ids: dict[str, Riddle], dataset: str, seed: int) -> list[list[str]
     return sets
 
 
-def _write_prompts(world: World, worked: list[Worked], dataset: str) -> Iterator[tuple[str, str]]:
+def _write_prompts(
+    world: World, shots: list[Demonstrated], dataset: str
+) -> Iterator[tuple[str, str]]:
     """The names and the texts of a data set's prompt files."""
     styles = {name: style for name, style in STYLES.items() if style.demonstrated}
+    chains = [(riddle.text, riddle.chain) for _, riddle, _ in shots]
+    answers = [(riddle.text, riddle.answer) for _, riddle, _ in shots]
     for (family, style), m in product(styles.items(), (1, 2, 3, 0)):
         name = f"gold_with_{m}_distractors_context" if m else "no_context"
-        shown = [_show(world, one, m, style) for one in worked]
-        chains = [(one.riddle.text, one.riddle.chain) for one in worked]
-        answers = [(one.riddle.text, one.riddle.answer) for one in worked]
+        shown = [_show(world, shot, m, style) for shot in shots]
         yield f"{name}_cot_qa_{family}.txt", _render(shown, chains, style.template("cot"))
         yield f"{name}_direct_qa_{family}.txt", _render(shown, answers, style.template("direct"))
         if dataset == "iirc" and not m:
-            titles = [_ask_for_titles(one.riddle) for one in worked]
-            yield (
-                f"{name}_open_llm_retrieval_{family}.txt",
-                _render(shown, titles, style.template("titles")),
-            )
+            ask = read_template("ircot", "titles").ask
+            linked = [(riddle.text, riddle.linked) for _, riddle, _ in shots]
+            titles = [(ask(text, n=len(pages)), ", ".join(pages)) for text, pages in linked]
+            text = _render(shown, titles, style.template("titles"))
+            yield f"{name}_open_llm_retrieval_{family}.txt", text
 
 
-def _ask_for_titles(riddle: Riddle) -> tuple[str, str]:
-    question = read_template("ircot", "titles").ask(riddle.text, n=len(riddle.linked))
-    return question, ", ".join(riddle.linked)
-
-
-def _show(world: World, worked: Worked, m: int, style: Style) -> Demonstration:
+def _show(world: World, shot: Demonstrated, m: int, style: Style) -> Demonstration:
     """The gold paragraphs and m distractors in the order of the context, with the main passage
     where the style puts it; for m = 0 only the main passage, if any. Question and answer are left
     empty.
     """
-    id, riddle, context = worked
+    id, riddle, context = shot
     gold, main = gold_passages(world, riddle), [world.passage(*riddle.main)] if riddle.main else []
     wanted = [*gold, *[passage for passage in context if passage not in gold][:m]] if m else []
     others = [passage for passage in context if passage in wanted and passage not in main]
@@ -126,11 +123,11 @@ def _show(world: World, worked: Worked, m: int, style: Style) -> Demonstration:
 
 
 def _render(
-    shown: Iterable[Demonstration], asked: Iterable[tuple[str, str]], template: Template
+    shown: Iterable[Demonstration], pairs: Iterable[tuple[str, str]], template: Template
 ) -> str:
-    """The text of a prompt file; `asked`: questions and answers."""
+    """The text of a prompt file; `pairs`: questions and answers."""
     texts = []
-    for demonstration, (question, answer) in zip(shown, asked, strict=True):
+    for demonstration, (question, answer) in zip(shown, pairs, strict=True):
         whole = replace(demonstration, question=question, answer=answer)
         metadata = f"# METADATA: {json.dumps({'qid': whole.id})}"
         texts.append(f"{metadata}\n{render_demonstration(whole, template)}")

@@ -13,17 +13,14 @@ def draw_explanation(draw: Draw) -> Riddle | None:
     ("origin"); a row of explanations.csv names the facts.
     """
     rows = [row for row in EXPLANATIONS if row["kind"] == draw.kind]
-    a = draw.start({kind for row in rows for kind in _of(row)})
-    row = draw.rng.choice([row for row in rows if draw.world.entities[a].kind in _of(row)])
+    a = draw.start({kind for row in rows for kind in row["of"].split()})
+    kind = draw.world.entities[a].kind
+    row = draw.rng.choice([row for row in rows if kind in row["of"].split()])
     facts = [_follow(draw, a, path.split(".")) for path in row["facts"].split()]
     if None in facts:
         return None
     words = {"a": a, "x": draw.world.value(*facts[-1])}
     return _explain(draw, row["question"].format(**words), facts, row["conclusion"].format(**words))
-
-
-def _of(row: dict[str, str]) -> list[str]:
-    return row["of"].split()
 
 
 def _follow(draw: Draw, subject: str, path: list[str]) -> Fact | None:

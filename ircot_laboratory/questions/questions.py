@@ -79,8 +79,8 @@ def draw_riddle(
     for _ in range(TRIES):
         if riddle := draw_one(draw):
             return riddle
-    found = f"no question of kind {kind!r} in {TRIES} draws from {len(world.entities)} entities"
-    raise ValueError(f"found {found}: make the world larger")
+    reason = f"no question of kind {kind!r} in {TRIES} draws from {len(world.entities)} entities"
+    raise ValueError(f"found {reason}: make the world larger")
 
 
 def make_riddles(world: World, count: int, dataset: str, seed: int) -> list[Riddle]:
@@ -90,16 +90,16 @@ def make_riddles(world: World, count: int, dataset: str, seed: int) -> list[Ridd
     rng, riddles, shares = random.Random(f"questions {dataset} {seed}"), {}, 0.0
     for kind, share in ALL_DATASETS[dataset].items():
         shares += share
-        target, said = round(shares * count), Counter()
+        target, answers = round(shares * count), Counter()
         most = -(-(target - len(riddles)) // 2) if dataset in BALANCED else target
         for _ in range(TRIES + 100 * count):
             if len(riddles) == target:
                 break
             riddle = draw_riddle(world, rng, dataset, kind)
-            if riddle.meaning not in riddles and said[riddle.answer] < most:
+            if riddle.meaning not in riddles and answers[riddle.answer] < most:
                 riddles[riddle.meaning] = riddle
-                said[riddle.answer] += 1
+                answers[riddle.answer] += 1
         else:
-            found = f"found {len(riddles)} different questions up to the kind {kind!r}"
-            raise ValueError(f"{found}, expected {target}: make the world larger")
+            reason = f"found {len(riddles)} different questions up to the kind {kind!r}"
+            raise ValueError(f"{reason}, expected {target}: make the world larger")
     return rng.sample(list(riddles.values()), len(riddles))

@@ -35,6 +35,6 @@ def draw_country_slot(draw: Draw) -> Riddle | None:
 
 def _fill(draw: Draw, slot: str, facts: list[Fact]) -> Riddle:
     a, value = facts[0].subject, draw.world.value(*facts[-1])
-    asked = f"{a}{SEPARATOR}{slot}"
+    text = f"{a}{SEPARATOR}{slot}"
     thus = SLOT_THOUGHT.format(slot=slot, a=a, x=value) if len(facts) > 1 else ""
-    return draw.riddle(ask_relation(asked), value, facts, thus, input=asked)
+    return draw.riddle(ask_relation(text), value, facts, thus, input=text)

@@ -7,7 +7,7 @@ The answer is drawn only where both are possible, so neither wording nor names g
 from collections.abc import Callable, Iterable
 
 from ircot_laboratory.questions.draw import Draw
-from ircot_laboratory.questions.wording import EVENTS, describe
+from ircot_laboratory.questions.wording import EVENTS, word_phrase
 from ircot_laboratory.world.encyclopedia import BIRTHS
 from ircot_laboratory.world.names import LISTS
 from ircot_laboratory.world.records import Fact, Riddle
@@ -41,7 +41,7 @@ def draw_time(draw: Draw) -> Riddle | None:
     if not drawn:
         return None
     answer, b = drawn
-    whose = describe(draw.dataset, draw.world.relation(a, role), a)
+    whose = word_phrase(draw.dataset, draw.world.relation(a, role), a)
     words = {"whose": whose, "x": maker, "b": b, "event": EVENTS[dated]}
     facts = [Fact(a, role), Fact(maker, "birth"), Fact(b, dated)]
     return _decide(draw, TIME, answer, facts, words, compared=(1, 2))
@@ -112,7 +112,7 @@ def draw_bridge_claim(draw: Draw) -> Riddle | None:
     first = Fact(a, draw.rng.choice(bridges))
     middle = draw.world.value(*first)
     second = Fact(middle, draw.rng.choice(sorted(draw.facts(middle))))
-    phrase = describe(draw.dataset, draw.world.relation(*first), a)
+    phrase = word_phrase(draw.dataset, draw.world.relation(*first), a)
     return _claim(draw, f"{phrase[0].upper()}{phrase[1:]}", [first, second])
 
 

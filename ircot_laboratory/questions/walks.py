@@ -4,9 +4,9 @@ from ircot_laboratory.questions.draw import Draw
 from ircot_laboratory.questions.wording import (
     INFERENCE,
     RELATIVES,
-    ask,
-    describe,
     find_telling_word,
+    word_phrase,
+    word_question,
 )
 from ircot_laboratory.world.records import Fact, Riddle
 
@@ -48,8 +48,8 @@ def _ask(draw: Draw, facts: list[Fact]) -> tuple[str, tuple[int, ...]]:
     *bridges, last = (draw.world.relation(*fact) for fact in facts)
     phrase, asked = _name(draw, facts[0].subject), []
     for relation in bridges:
-        phrase, asked = _wrap(describe(draw.dataset, relation, phrase), phrase, asked)
-    text, asked = _wrap(ask(draw.dataset, last, phrase), phrase, asked)
+        phrase, asked = _wrap(word_phrase(draw.dataset, relation, phrase), phrase, asked)
+    text, asked = _wrap(word_question(draw.dataset, last, phrase), phrase, asked)
     return text, tuple(asked)
 
 

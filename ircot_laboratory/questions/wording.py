@@ -44,7 +44,7 @@ SMALL_WORDS = ("the", "of", "in", "through", "behind", "is", "was")
 ANSWER = "So the answer is: {answer}."
 
 
-def describe(dataset: str, relation: Relation, x: str) -> str:
+def word_phrase(dataset: str, relation: Relation, x: str) -> str:
     """The noun phrase for a relation's value in the style of a data set: "the director of X", "the
     X director" or "X's director".
     """
@@ -56,11 +56,11 @@ def describe(dataset: str, relation: Relation, x: str) -> str:
     return relation.phrase.format(x=x)
 
 
-def ask(dataset: str, relation: Relation, x: str) -> str:
+def word_question(dataset: str, relation: Relation, x: str) -> str:
     """The question for a relation's value in the style of a data set."""
     if dataset == "2wikimultihopqa":
         who = "Who" if relation.value in ("person", "man") else "What"
-        return f"{who} is {describe(dataset, relation, x)}?"
+        return f"{who} is {word_phrase(dataset, relation, x)}?"
     return relation.questions[dataset == "musique"].format(x=x)
 
 

@@ -2,14 +2,13 @@
 conclusion and the final sentence. Each system's demonstrations and gold replies are made from it.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ircot_laboratory.questions.wording import ANSWER, word_thought
 from ircot_laboratory.world.records import Fact, Riddle, World
 
 
-class Step(NamedTuple):
+class WorkedStep(NamedTuple):
     """One sub-question, worded in full, with the answers of earlier steps filled in.
 
     `sentence`: the question and its answer as a statement. `after`: the numbers, from 0, of the
@@ -32,7 +31,7 @@ class WorkedExample(NamedTuple):
 
     question: str
     answer: str
-    steps: tuple[Step, ...]
+    steps: tuple[WorkedStep, ...]
     conclusion: tuple[str, ...]
     final: str
 
@@ -41,9 +40,13 @@ def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedE
     """The worked example of a question. It states all facts needed, including those of IIRC's main
     passage. `dialect`: the data set in whose style the sentences are worded.
     """
-    steps = []
+    steps: list[WorkedStep] = []
     for fact in riddle.facts:
-        steps.append(_take_step(world, fact, steps, dialect))
+        relation, subject, value = world.relation(*fact), fact.subject, world.value(*fact)
+        question = relation.questions[0].format(x=subject)
+        sentence = word_thought(dialect, relation, world.entities[subject], value)
+        after = tuple(n for n, step in enumerate(steps) if step.answer == subject)
+        steps.append(WorkedStep(question, value, fact, sentence, after))
     conclusion = [thought.text for thought in riddle.thoughts if thought.fact is None]
     final = ANSWER.format(answer=riddle.answer)
     if final in conclusion:
@@ -53,17 +56,10 @@ def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedE
     return WorkedExample(riddle.text, riddle.answer, tuple(steps), tuple(conclusion), final)
 
 
-def refer_back(step: Step) -> str:
+def refer_back(step: WorkedStep) -> str:
     """The question of a step before earlier steps are answered, in which "#1" stands for the answer
     of the first step (as in MuSiQue).
     """
     if not step.after:
         return step.question
     return step.question.replace(step.fact.subject, f"#{step.after[-1] + 1}")
-
-
-def _take_step(world: World, fact: Fact, earlier: Sequence[Step], dialect: str) -> Step:
-    relation, subject, value = world.relation(*fact), fact.subject, world.value(*fact)
-    sentence = word_thought(dialect, relation, world.entities[subject], value)
-    after = tuple(n for n, step in enumerate(earlier) if step.answer == subject)
-    return Step(relation.questions[0].format(x=subject), value, fact, sentence, after)

@@ -3,9 +3,9 @@
 import re
 
 from ircot_laboratory.teachers.mind import Mind
-from ircot_laboratory.teachers.play import Asked
+from ircot_laboratory.teachers.play import Situation
 
-SIMILAR = re.compile(r"Could not find (.+)\. Similar: \[(.*)\]\.$")
+LAST = 7  # the number of the last thought, which must answer
 LOOKED_FOR = {  # for some relations, a word that most of their sentences on a page have
     "birthplace": "born",
     "birth": "born",
@@ -17,58 +17,45 @@ LOOKED_FOR = {  # for some relations, a word that most of their sentences on a p
 }
 
 
-def act(mind: Mind, asked: Asked) -> str:
+def react_act(mind: Mind, situation: Situation) -> str:
     """The next thought and action: what was read and what to find next, or the answer."""
-    lines = asked.so_far.splitlines()
+    lines, notes = situation.so_far.splitlines(), mind.notes
     number = int(re.match(r"Thought (\d+):", lines[-1])[1])
     if number == 1:
         mind.forget()
-        mind.notes |= {"place": 0, "looked": False}
+        notes |= {"step": 0, "looked up": False}
         return _search(mind, number, "")
-    n, observed = mind.notes["place"], lines[-2].partition(": ")[2]
-    if observed.startswith("Could not find"):
-        return _settle(mind, number, guessed=True)
-    if _reads(mind, n, observed):
-        return _settle(mind, number, guessed=False)
-    if not mind.notes["looked"] and mind.fact(n).relation in LOOKED_FOR and _on_page(mind, n):
-        mind.notes["looked"] = True
-        word = LOOKED_FOR[mind.fact(n).relation]
-        return f"I need to find {mind.phrase(n)}.\nAction {number}: Lookup[{word}]"
-    return _settle(mind, number, guessed=True)
+    n, observation = notes["step"], lines[-2].partition(": ")[2]
+    page = mind.retrieved[-1:]
+    if not observation.startswith("Could not find"):
+        value = mind.stated_value(n, page)
+        if value is not None and value in observation:
+            return _settle(mind, number, page)
+        word, on_page = LOOKED_FOR.get(mind.fact(n).relation), page and page[0].title
+        if word and not notes["looked up"] and on_page == mind.subject(n):
+            notes["looked up"] = True
+            return f"I need to find {mind.phrase(n)}.\nAction {number}: Lookup[{word}]"
+    return _settle(mind, number, ())
 
 
-def _on_page(mind: Mind, n: int) -> bool:
-    found = mind.notes["found"]
-    return bool(found) and found[-1].title == mind.subject(n)
-
-
-def _reads(mind: Mind, n: int, observed: str) -> bool:
-    """Whether the observation states the answer to step n."""
-    value = mind.is_stated(n, mind.notes["found"][-1:])
-    return value is not None and value in observed
-
-
-def _settle(mind: Mind, number: int, guessed: bool) -> str:
-    """State what was found (what the agent knows or makes up, if `guessed`), and go on."""
-    n = mind.notes["place"]
-    mind.find(n, () if guessed else mind.notes["found"][-1:])
-    mind.notes |= {"place": n + 1, "looked": False}
+def _settle(mind: Mind, number: int, page) -> str:
+    """State what the page says (what the reader knows or makes up, without one), and go on."""
+    n = mind.notes["step"]
+    mind.settle(n, page)
+    mind.notes |= {"step": n + 1, "looked up": False}
     return _search(mind, number, f"{mind.say(n)} ")
 
 
 def _search(mind: Mind, number: int, before: str) -> str:
-    n = mind.notes["place"]
-    if n < len(mind.steps) and number < 7:
+    n = mind.notes["step"]
+    if n < len(mind.steps) and number < LAST:
         aim = f"I need to find {mind.phrase(n)}."
-        mind.asked[mind.subject(n)] = n, mind.fact(n)
+        mind.worded[mind.subject(n)] = n, mind.fact(n)
         return f"{before}{aim}\nAction {number}: Search[{mind.subject(n)}]"
-    while mind.notes["place"] < len(mind.steps):  # no searches are left
-        mind.find(mind.notes["place"])
-        mind.notes["place"] += 1
+    for later in range(n, len(mind.steps)):  # no searches are left
+        mind.settle(later)
+    mind.notes["step"] = len(mind.steps)
     conclusion, answer = mind.conclude()
-    said = "" if mind.is_long else f"So the answer is {answer}."
-    thought = " ".join(filter(None, [before.strip(), conclusion, said]))
+    ending = "" if mind.is_long else f"So the answer is {answer}."
+    thought = " ".join(filter(None, [before.strip(), conclusion, ending]))
     return f"{thought}\nAction {number}: Finish[{answer}]"
-
-
-STAGES = {"react/act": act}

@@ -22,7 +22,7 @@ OTHERWISE |= {b: a for a, b in OTHERWISE.items()}
 OPPOSITE = {"yes": "no", "no": "yes", YES: NO, NO: YES}
 
 
-class Weighed(NamedTuple):
+class ComparedConclusion(NamedTuple):
     """A conclusion or an answer that follows from how values compare: what it would be if they
     compared the other way; the values, and the facts they answer. It is one value if the question
     names the other.
@@ -34,35 +34,30 @@ class Weighed(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-def find_compared(riddle: Riddle, worked: WorkedExample) -> list[int]:
+def compared_steps(riddle: Riddle, worked: WorkedExample) -> list[int]:
     """The steps of a worked example whose values the question compares."""
     facts = {riddle.thoughts[n].fact for n in riddle.compared}
     return [n for n, step in enumerate(worked.steps) if step.fact in facts]
 
 
-def weigh(
+def conclude_from(
     riddle: Riddle, worked: WorkedExample, thus: str, values: Sequence[str]
 ) -> list[tuple[str, str]]:
     """The conclusion and the answer that follow from the compared values, then the opposite of
     both. `thus`: the conclusion of the worked example.
     """
-    if riddle.sought:
-        return _decide(riddle, worked, *values)
-    both = [(thus, worked.answer), turn_round(thus, worked.answer, riddle)]
-    then = [worked.steps[n].answer for n in find_compared(riddle, worked)]
-    return both if _order(then) == _order(values) else both[::-1]
-
-
-def _decide(riddle: Riddle, worked: WorkedExample, value: str) -> list[tuple[str, str]]:
-    """The conclusion about the value that the question names, and yes or no, or a verdict."""
-    words = {"o": value, "x": riddle.sought, "a": worked.steps[0].fact.subject}
-    texts = CLAIM_THOUGHTS
+    steps = compared_steps(riddle, worked)
+    if not riddle.sought:
+        outcomes = [(thus, worked.answer), turn_round(thus, worked.answer, riddle)]
+        gold = [worked.steps[n].answer for n in steps]
+        return outcomes if _order(gold) == _order(values) else outcomes[::-1]
+    [value], texts = values, CLAIM_THOUGHTS
     if riddle.kind == "place":
-        [n] = find_compared(riddle, worked)
-        row = PLACE[worked.steps[n].fact.relation]
+        row = PLACE[worked.steps[steps[0]].fact.relation]
         texts = {answer: row[answer.lower()] for answer in (YES, NO)}
-    both = [(text.format(**words), answer) for answer, text in texts.items()]
-    return both if value == riddle.sought else both[::-1]
+    words = {"o": value, "x": riddle.sought, "a": worked.steps[0].fact.subject}
+    outcomes = [(text.format(**words), answer) for answer, text in texts.items()]
+    return outcomes if value == riddle.sought else outcomes[::-1]
 
 
 def _order(values: Sequence[str]) -> int:
@@ -74,17 +69,17 @@ def _order(values: Sequence[str]) -> int:
 def rename(text: str, names: dict[str, str]) -> str:
     """A text in which each key of `names` is replaced by its value, all in one pass."""
     pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(rf"\b(?:{pattern})\b", lambda found: names[found[0]], text)
+    return re.sub(rf"\b(?:{pattern})\b", lambda match: names[match[0]], text)
 
 
 def turn_round(text: str, answer: str, riddle: Riddle) -> tuple[str, str]:
     """The opposite of a comparison's conclusion, and the opposite of its answer."""
     if answer in OPPOSITE:
         return rename(text, OTHERWISE), OPPOSITE[answer]
-    other = next(name for name in named(riddle) if name != answer)
+    other = next(name for name in named_subjects(riddle) if name != answer)
     return rename(text, {answer: other}), other
 
 
-def named(riddle: Riddle) -> list[str]:
+def named_subjects(riddle: Riddle) -> list[str]:
     """The subjects of a question's facts that the question names."""
     return [fact.subject for fact in riddle.facts if fact.subject in riddle.text]

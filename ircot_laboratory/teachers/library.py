@@ -1,5 +1,5 @@
-"""A training world with everything but the agent: retrieval as in a run, and a simulated extractive
-reader with errors like those of the shipped one.
+"""A world with everything that a program asks for but the replies of a model: retrieval as in
+a run, and a simulated extractive reader with errors like those of the shipped one.
 """
 
 import random
@@ -23,7 +23,7 @@ MISLED = 0.1  # share of its wrong answers that have high confidence
 
 
 class Library:
-    """A world, and the answers to all requests about it that do not go to the agent."""
+    """A world, and the answers to all requests about it that do not go to a model."""
 
     def __init__(self, world: World):
         self.world, self.by_kind = world, names_by_kind(world.entities)
@@ -31,12 +31,13 @@ class Library:
 
     def passage(self, paragraph: Paragraph) -> Passage:
         """The passage of the world that a paragraph of the corpus was made from."""
-        return next(one for one in self.world.pages[paragraph.title] if one.text == paragraph.text)
+        return next(p for p in self.world.pages[paragraph.title] if p.text == paragraph.text)
 
     def answer(
-        self, request: Request, asked: Callable[[str], Fact | None], rng: random.Random
+        self, request: Request, fact_asked: Callable[[str], Fact | None], rng: random.Random
     ) -> object:
-        """The reply to a request. `asked`: maps a query to the fact that it asks for, or None."""
+        """The reply to a request. `fact_asked`: maps a query to the fact that it asks for, or
+        None."""
         match request:
             case Retrieve():
                 return self._retrieve(request, rng)
@@ -46,12 +47,14 @@ class Library:
                 earlier = map(normalise_answer, request.earlier)
                 return float(normalise_answer(request.query) in earlier)
             case Extract():
-                return self._extract(self.passage(request.paragraph), asked(request.query), rng)
+                return self._extract(
+                    self.passage(request.paragraph), fact_asked(request.query), rng
+                )
 
     def _retrieve(self, request: Retrieve, rng: random.Random) -> tuple[Paragraph, ...]:
         missed = request.titles is None and rng.random() < MISSED
-        found = self.backend.search(request.query, request.k + missed, request.titles)
-        return tuple(paragraph for paragraph, _ in found)[missed:]
+        hits = self.backend.search(request.query, request.k + missed, request.titles)
+        return tuple(paragraph for paragraph, _ in hits)[missed:]
 
     def _extract(self, passage: Passage, fact: Fact | None, rng: random.Random) -> Extracted:
         """The fact's value if the passage states it; otherwise a wrong value or none, mostly with

@@ -1,71 +1,66 @@
 """Teaches stages that plan first: Least-to-Most, Plan-and-Solve."""
 
-from ircot_laboratory.teachers.closed import give, give_alone, write_chain
+from collections.abc import Sequence
+
+from ircot_laboratory.teachers.closed import answer_alone, give_answer, write_chain
 from ircot_laboratory.teachers.mind import Mind
-from ircot_laboratory.teachers.play import Asked, Reply
+from ircot_laboratory.teachers.play import Reply, Situation
 
 
-def nested(mind: Mind, n: int) -> str:
-    """The noun phrase of a step in terms of the question: "the mayor of the home of X"."""
+def nested_subject(mind: Mind, n: int) -> str:
+    """The subject of a step in terms of the question: "the home of X"."""
     step = mind.steps[n]
-    x = nested(mind, step.after[-1]) if step.after else step.fact.subject
-    return mind.relation(n).phrase.format(x=x)
+    return nested_phrase(mind, step.after[-1]) if step.after else step.fact.subject
 
 
-def sub_question(mind: Mind, n: int) -> str:
+def nested_phrase(mind: Mind, n: int) -> str:
+    """What a step asks for in terms of the question: "the mayor of the home of X"."""
+    return mind.relation(n).phrase.format(x=nested_subject(mind, n))
+
+
+def nested_question(mind: Mind, n: int) -> str:
     """The sub-question of a step in terms of the question."""
-    step = mind.steps[n]
-    x = nested(mind, step.after[-1]) if step.after else step.fact.subject
-    return mind.relation(n).questions[0].format(x=x)
+    return mind.relation(n).questions[0].format(x=nested_subject(mind, n))
 
 
-def decompose(mind: Mind, asked: Asked) -> str:
+def least_to_most_decompose(mind: Mind, situation: Situation) -> str:
     """A list of sub-questions, without the last step if that is the question itself."""
     count = len(mind.steps)
     if count > 1 and mind.steps[-1].answer == mind.riddle.answer and not mind.worked.conclusion:
         count -= 1
-    questions = [sub_question(mind, n) for n in range(count)]
-    return "\n".join(f"{n}. {question}" for n, question in enumerate(questions, start=1))
+    return _number([nested_question(mind, n) for n in range(count)])
 
 
-def solve(mind: Mind, asked: Asked) -> Reply | str:
+def least_to_most_solve(mind: Mind, situation: Situation) -> Reply | str:
     """The answer to the last sub-question, or to the question itself."""
-    place = asked.so_far.count("\nA:")
-    if place == 0:
+    so_far, whole = situation.so_far, mind.riddle.text
+    n = so_far.count("\nA:")
+    if n == 0:
         mind.forget()
-    if asked.so_far.endswith(f"{mind.riddle.text}\nA: ") or asked.question.text == mind.riddle.text:
-        mind.find_all(first=place)
-        return give_alone(mind)
-    mind.find(place)
-    return mind.values[place]
+    if so_far.endswith(f"{whole}\nA: ") or situation.question.text == whole:
+        mind.settle_all(first=n)
+        return answer_alone(mind)
+    mind.settle(n)
+    return mind.values[n]
 
 
-def plan(mind: Mind, asked: Asked) -> str:
+def plan_and_solve_solve(mind: Mind, situation: Situation) -> str:
     """A plan, its solution from memory, and the answer."""
-    steps = [f"Find {nested(mind, n)}." for n in range(len(mind.steps))]
-    steps += ["Compare them."] if len(mind.riddle.compared) > 1 else []
+    plan = [f"Find {nested_phrase(mind, n)}." for n in range(len(mind.steps))]
+    plan += ["Compare them."] if len(mind.riddle.compared) > 1 else []
     mind.forget()
-    return f"Plan:\n{_number(steps)}\nSolution:\n{_solution(mind, ())}"
+    return f"Plan:\n{_number(plan)}\nSolution:\n{_solve(mind, ())}"
 
 
-def solve_from_paragraphs(mind: Mind, asked: Asked) -> str:
+def plan_and_solve_read(mind: Mind, situation: Situation) -> str:
     """The solution of a plan from the paragraphs found for it, and the answer."""
     mind.forget()
-    return "\n" + _solution(mind, asked.paragraphs)
+    return "\n" + _solve(mind, situation.paragraphs)
 
 
-def _solution(mind: Mind, paragraphs) -> str:
-    said = write_chain(mind, paragraphs)
-    return f"{_number(said)}\n{give(mind)}"
+def _solve(mind: Mind, paragraphs: Sequence) -> str:
+    return f"{_number(write_chain(mind, paragraphs))}\n{give_answer(mind)}"
 
 
 def _number(lines: list[str]) -> str:
     return "\n".join(f"{n}. {line}" for n, line in enumerate(lines, start=1))
-
-
-STAGES = {
-    "least_to_most/decompose": decompose,
-    "least_to_most/solve": solve,
-    "plan_and_solve/solve": plan,
-    "plan_and_solve/read": solve_from_paragraphs,
-}

@@ -1,13 +1,14 @@
-"""Plays a system's own program on a training world with a teacher's replies. The result is what the
-system asks the agent, and what the agent should write.
+"""Plays a system's own program on a world of the laboratory with a teacher's replies. The result is
+what the system asks a model, and what a careful reader writes.
 """
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ircot_laboratory.teachers.mind import Mind
+from ircot_laboratory.world.records import Fact
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import Generate, Program, Retrieve, Sample, Sampled, Stop
+from ircotlib.program import Generate, Program, Retrieve, Sample, Sampled
 from ircotlib.systems import System
 from ircotlib.systems.readers import READERS, WritePrompt
 from ircotlib.text import cut
@@ -15,8 +16,10 @@ from ircotlib.text import cut
 DIRECT = 0.25  # share of the plays whose reader answers directly, without a chain of thought
 
 
-class Asked(NamedTuple):
-    """What a prompt was written for."""
+class Situation(NamedTuple):
+    """What a prompt was written for: the stage of a system (both as prompts/ names them), the
+    question, and all that the prompt shows.
+    """
 
     system: str
     stage: str
@@ -27,35 +30,35 @@ class Asked(NamedTuple):
 
     @property
     def so_far(self) -> str:
-        """All that the agent has written about this question, and the feedback it was given."""
+        """All that was written about this question, and the feedback that was given."""
         return " ".join(self.thoughts)
 
 
 class Reply(NamedTuple):
-    """What the agent should write. `ends`: whether it stops after that. `taught`: whether it is
-    trained on this reply; a mistake that it should only learn to deal with is not taught. `sure`:
-    whether the agent can know this reply at all.
+    """What a careful reader writes. `ends`: whether it stops after that. `taught`: whether a model
+    is trained on this reply; a mistake that it should only learn to deal with is not taught.
+    `knowable`: whether the reply follows from what was shown or is known by heart.
     """
 
     text: str
     ends: bool = True
     taught: bool = True
-    sure: bool = True
+    knowable: bool = True
 
 
 class Turn(NamedTuple):
-    """A prompt, and the reply to be written after it. `taken`: the part of the reply that the
-    program received; `stopped`: the stop text that ended it, "" if none did.
+    """A prompt, and the reply to be written after it. `received`: the part of the reply that the
+    program received; `stop`: the stop text that ended it, "" if none did.
     """
 
     stage: str
     prompt: str
     reply: Reply
-    taken: str
-    stopped: str
+    received: str
+    stop: str
 
 
-Teach = Callable[[Mind, Asked], Reply | str]
+Teacher = Callable[[Mind, Situation], Reply | str]
 OpenPrompt = Callable[[str, str], WritePrompt]  # of a system's stage
 
 
@@ -63,7 +66,7 @@ class Recorder:
     """Makes the prompt writers of a system's stages, and remembers what each prompt was for."""
 
     def __init__(self, mind: Mind, open_prompt: OpenPrompt):
-        self.mind, self.open_prompt, self.asked = mind, open_prompt, {}
+        self.mind, self.open_prompt, self.situations = mind, open_prompt, {}
 
     def writer(self, system: str, stage: str) -> Callable[..., str]:
         """The prompt writer of a stage."""
@@ -72,46 +75,61 @@ class Recorder:
         def remember(question, paragraphs=(), thoughts=(), **fields):
             text = write(question, paragraphs, thoughts, **fields)
             self.mind.read(paragraphs)
-            told = tuple(paragraphs), tuple(thoughts), fields
-            self.asked[text] = Asked(system, stage, question, *told)
+            situation = Situation(
+                system, stage, question, tuple(paragraphs), tuple(thoughts), fields
+            )
+            self.situations[text] = situation
             if system == "searchain" and stage not in ("chain", "without_ir"):
-                self.mind.notes["told_last"] = self.asked[text]
+                self.mind.feedback = situation
             return text
 
         return remember
 
 
-def play(
-    system: System, mind: Mind, teach: Mapping[str, Teach], open_prompt: OpenPrompt, **setting
+def play_system(
+    system: System,
+    mind: Mind,
+    teachers: Mapping[str, Teacher],
+    open_prompt: OpenPrompt,
+    **setting,
 ) -> list[Turn]:
-    """Play a system on the question of a mind and return the agent's turns. `teach`: the teachers
-    by "module/stage"; `setting`: parameters of the system's program.
+    """Play a system on the question of a mind and return its turns. `teachers`: by "module/stage";
+    `setting`: parameters of the system's program.
     """
     recorder = Recorder(mind, open_prompt)
-    prompts = {stage: recorder.writer(system.module, stage) for stage in system.stages}
-    program = system.program(question_of(mind), **given(system, recorder, prompts), **setting)
-    return play_program(program, recorder, mind, teach)
+    return play_program(open_program(system, recorder, **setting), recorder, teachers)
 
 
-def given(system: System, recorder: Recorder, prompts: Mapping[str, Callable]) -> dict:
+def open_program(system: System, recorder: Recorder, **setting) -> Program:
+    """A system's program for the question of a recorder's mind. A reader that it takes answers
+    directly in a quarter of the plays.
+    """
     kind = "direct" if recorder.mind.rng.random() < DIRECT else "cot"
 
     def read(question, paragraphs):
         return READERS[kind](question, paragraphs, prompt=recorder.writer("ircot", kind))
 
+    prompts = {stage: recorder.writer(system.module, stage) for stage in system.stages}
     offered = {"prompts": prompts, "read": read}
-    return {name: value for name, value in offered.items() if system.takes(name)}
+    taken = {name: value for name, value in offered.items() if system.takes(name)}
+    return system.program(question_of(recorder.mind), **taken, **setting)
 
 
 def question_of(mind: Mind) -> Question:
+    """A mind's riddle as a question."""
     riddle = mind.riddle
     return Question("training", riddle.text, (riddle.answer,), (), riddle.dataset, riddle.kind)
 
 
 def play_program(
-    program: Program, recorder: Recorder, mind: Mind, teach: Mapping[str, Teach]
+    program: Program, recorder: Recorder, teachers: Mapping[str, Teacher]
 ) -> list[Turn]:
-    """Play a program whose prompts come from a recorder and return the agent's turns."""
+    """Play a program whose prompts come from a recorder and return the turns."""
+    mind = recorder.mind
+
+    def fact_asked(query: str) -> Fact | None:
+        return mind.worded[query][1] if query in mind.worded else None
+
     turns, reply = [], None
     while True:
         try:
@@ -119,46 +137,30 @@ def play_program(
         except StopIteration:
             return turns
         if isinstance(request, Generate | Sample):
-            asked = recorder.asked[request.prompt]
-            teacher = teach[f"{asked.system}/{asked.stage}"]
-            reply = _write(request, asked, mind, teacher, turns)
+            drawn = [
+                _take_turn(request, recorder, teachers) for _ in range(getattr(request, "n", 1))
+            ]
+            if isinstance(request, Generate):
+                turns += drawn
+                reply = drawn[0].received
+            else:
+                turns += [turn for turn in drawn if turn.reply.taught][:1]
+                reply = tuple(Sampled(turn.received, None) for turn in drawn)
         else:
-            reply = mind.library.answer(request, _asked(mind), mind.rng)
+            reply = mind.library.answer(request, fact_asked, mind.rng)
             if isinstance(request, Retrieve):
-                mind.notes["found"] = reply
+                mind.retrieved = reply
                 mind.read(reply)
 
 
-def _asked(mind: Mind):
-    return lambda query: mind.asked[query][1] if query in mind.asked else None
-
-
-def _write(request, asked: Asked, mind: Mind, teacher: Teach, turns: list[Turn]):
-    if isinstance(request, Generate):
-        turns.append(_turn(request, asked, teacher(mind, asked)))
-        return turns[-1].taken
-    drawn = [_turn(request, asked, teacher(mind, asked)) for _ in range(request.n)]
-    turns.extend([turn for turn in drawn if turn.reply.taught][:1])
-    return tuple(Sampled(turn.taken, None) for turn in drawn)
-
-
-def _turn(request: Generate | Sample, asked: Asked, said: Reply | str) -> Turn:
-    reply = Reply(said) if isinstance(said, str) else said
-    taken = cut(reply.text, request.stop)
-    return Turn(
-        f"{asked.system}/{asked.stage}",
-        request.prompt,
-        reply,
-        taken,
-        _stopped(reply.text, request.stop),
-    )
-
-
-def _stopped(text: str, stop: Stop) -> str:
-    """The first stop text in a reply, or "" if there is none."""
-    found = (
-        [(text.find(mark), mark) for mark in stop if mark in text]
-        if isinstance(stop, tuple)
-        else []
-    )
-    return min(found)[1] if found else ""
+def _take_turn(
+    request: Generate | Sample, recorder: Recorder, teachers: Mapping[str, Teacher]
+) -> Turn:
+    situation = recorder.situations[request.prompt]
+    stage = f"{situation.system}/{situation.stage}"
+    reply = teachers[stage](recorder.mind, situation)
+    reply = Reply(reply) if isinstance(reply, str) else reply
+    marks = request.stop if isinstance(request.stop, tuple) else ()
+    stops = [(reply.text.find(mark), mark) for mark in marks if mark in reply.text]
+    stop = min(stops)[1] if stops else ""
+    return Turn(stage, request.prompt, reply, cut(reply.text, request.stop), stop)

@@ -1,55 +1,49 @@
 """Teaches stages that read paragraphs: IRCoT and its readers, Direct Retrieval."""
 
-from ircot_laboratory.teachers.closed import give, give_alone, write_chain
+from ircot_laboratory.teachers.closed import answer_alone, give_answer, write_chain
 from ircot_laboratory.teachers.mind import Mind
-from ircot_laboratory.teachers.play import Asked, Reply
+from ircot_laboratory.teachers.play import Reply, Situation
 
 LEAD = "So the answer is:"
 
 
-def reason(mind: Mind, asked: Asked) -> Reply:
+def ircot_cot(mind: Mind, situation: Situation) -> Reply:
     """The rest of the chain, as far as paragraphs or memory have its facts. If a paragraph now
     shows that an earlier sentence was wrong, the rest begins with the corrected sentence.
     """
-    if not asked.thoughts:
+    if not situation.thoughts:
         mind.forget()
-    first = _goes_on(mind, asked)
-    said = []
-    for n in range(first, len(mind.steps)):
-        known = mind.find(n, asked.paragraphs)
-        if not known and said:
-            return Reply(" ".join(said), ends=False)
-        said.append(mind.say(n))
+    sentences = []
+    for n in range(_next_step(mind, situation), len(mind.steps)):
+        known = mind.settle(n, situation.paragraphs)
+        if not known and sentences:
+            return Reply(" ".join(sentences), ends=False)
+        sentences.append(mind.say(n))
     conclusion, _ = mind.conclude()
-    ending = [conclusion, give(mind, LEAD)]
-    ending = [text for text in ending if text and text not in asked.thoughts]
-    return Reply(" ".join([*said, *ending]))
+    ending = [conclusion, give_answer(mind, LEAD)]
+    ending = [text for text in ending if text and text not in situation.thoughts]
+    return Reply(" ".join([*sentences, *ending]))
 
 
-def _goes_on(mind: Mind, asked: Asked) -> int:
+def _next_step(mind: Mind, situation: Situation) -> int:
     """The step of the next sentence: the first one that was not stated, or was stated wrongly. What
     was stated before a corrected sentence, about later steps, no longer counts.
     """
-    said = [mind.asked[text][0] for text in asked.thoughts if text in mind.asked]
-    if not said:
+    stated = [mind.worded[text][0] for text in situation.thoughts if text in mind.worded]
+    if not stated:
         return 0
-    last = said[-1]
-    for n in [n for n in mind.values if n > last]:
-        del mind.values[n]
-    for n in range(last + 1):
-        true = mind.is_stated(n, asked.paragraphs)
+    following = stated[-1] + 1
+    mind.forget_from(following)
+    for n in range(following):
+        true = mind.stated_value(n, situation.paragraphs)
         if true and true != mind.values.get(n, true):
-            for later in [one for one in mind.values if one >= n]:
-                del mind.values[later]
+            mind.forget_from(n)
             return n
-    return last + 1
+    return following
 
 
-def answer(mind: Mind, asked: Asked) -> Reply:
+def ircot_direct(mind: Mind, situation: Situation) -> Reply:
     """The answer alone, from the paragraphs."""
     mind.forget()
-    write_chain(mind, asked.paragraphs)
-    return give_alone(mind)
-
-
-STAGES = {"ircot/cot": reason, "ircot/direct": answer, "direct_retrieval/read": answer}
+    write_chain(mind, situation.paragraphs)
+    return answer_alone(mind)

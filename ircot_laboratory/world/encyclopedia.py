@@ -80,7 +80,10 @@ def _draw_facts(drawn: list[Entity], entities: dict[str, Entity], rng: random.Ra
     mine = {entity.name for entity in drawn}
     _settle_marriages(entities)
     for entity in drawn:
-        _date_work(entity, entities, rng)
+        maker = entities.get(entity.facts.get(MAKERS.get(entity.kind), ""))
+        for dated in ("release", "opening"):
+            if maker and dated in entity.facts and "birth" in maker.facts:
+                entity.facts[dated] = str(int(maker.facts["birth"]) + rng.choice(AGES))
         _settle_members(entity, entities, mine, by_kind["city"], rng)
 
 
@@ -99,13 +102,6 @@ def draw_value(
     choices = LISTS.get(relation.value) or by_kind[relation.value]
     value = rng.choice(choices)
     return value if value != subject else draw_value(relation, subject, by_kind, rng)
-
-
-def _date_work(entity: Entity, entities: dict[str, Entity], rng: random.Random) -> None:
-    maker = entities.get(entity.facts.get(MAKERS.get(entity.kind), ""))
-    for dated in ("release", "opening"):
-        if maker and dated in entity.facts and "birth" in maker.facts:
-            entity.facts[dated] = str(int(maker.facts["birth"]) + rng.choice(AGES))
 
 
 def _settle_marriages(entities: dict[str, Entity]) -> None:

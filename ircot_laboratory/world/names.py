@@ -41,8 +41,8 @@ def draw_names(
     names = [f"{a} {b}" for a in sorted(first) for b in sorted(last)]
     names = [name for name in names if is_held_out(name) == held_out and name not in taken]
     if count > len(names):
-        found = f"found {len(names)} names of kind {kind!r} left, expected {count}"
-        raise ValueError(f"{found}: make the world smaller")
+        reason = f"found {len(names)} names of kind {kind!r} left, expected {count}"
+        raise ValueError(f"{reason}: make the world smaller")
     drawn = rng.sample(names, count)
     taken.update(drawn)
     return drawn

@@ -9,6 +9,7 @@ from ircot_laboratory.world.relations import KINDS, RELATIONS
 # words in a paragraph: shorter lines of a page are left out of IIRC's corpus (IRCoT App. A)
 SHORTEST = 11
 KILT = ("zsre", "trex", "fever", "eli5")  # data sets that share one encyclopedia, as in KILT
+SHE, HE = ("She", "her", "Her"), ("He", "him", "His")
 FORMS = ("name", "name", "pronoun", "pronoun", "noun")  # of mentions, equally likely
 
 
@@ -42,7 +43,7 @@ def write_page(entity: Entity, rng: random.Random, parts: int = 1) -> tuple[Pass
 
 
 def _write_passage(entity: Entity, text: str, names: list[str], rng: random.Random) -> Passage:
-    wordings, spans = {one.name: one.wordings for one in RELATIONS[entity.kind]}, []
+    wordings, spans = {r.name: r.wordings for r in RELATIONS[entity.kind]}, []
     for name in names:
         wording = rng.choice(wordings[name])
         form = rng.choice(FORMS) if text else "name"
@@ -58,18 +59,13 @@ def mention(wording: str, entity: Entity, form: str = "name") -> str:
     """Put a mention of the subject into a wording; `form`: "name", "pronoun", or "noun" (with
     "the").
     """
-    if form == "pronoun":
-        opening, inside, possessive = _pronouns(entity)
-    elif form == "noun":
+    opening, inside, possessive = entity.name, entity.name, f"{entity.name}'s"
+    if form == "noun":
         noun = entity.category if entity.kind == "person" else KINDS[entity.kind].noun
         opening, inside, possessive = f"The {noun}", f"the {noun}", f"The {noun}'s"
-    else:
-        opening, inside, possessive = entity.name, entity.name, f"{entity.name}'s"
+    elif form == "pronoun":
+        opening, inside, possessive = "It", "it", "Its"
+        if entity.kind == "person":
+            is_woman = entity.name.split()[0] in WOMEN
+            opening, inside, possessive = SHE if is_woman else HE
     return wording.replace("{S}", opening).replace("{s}", inside).replace("{P}", possessive)
-
-
-def _pronouns(entity: Entity) -> list[str]:
-    """The pronouns to open a sentence, inside a sentence, and possessive."""
-    if entity.kind != "person":
-        return ["It", "it", "Its"]
-    return ["She", "her", "Her"] if entity.name.split()[0] in WOMEN else ["He", "him", "His"]

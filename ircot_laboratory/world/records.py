@@ -74,7 +74,8 @@ class World:
 
     def relation(self, subject: str, name: str) -> Relation:
         """The relation of that name for the subject's kind."""
-        return next(one for one in RELATIONS[self.entities[subject].kind] if one.name == name)
+        kind = self.entities[subject].kind
+        return next(relation for relation in RELATIONS[kind] if relation.name == name)
 
     @cached_property
     def names(self) -> list[str]:

@@ -48,16 +48,13 @@ def _read_kind(row: dict[str, str]) -> Kind:
     return Kind(row["noun"], row["intro"], words, *numbers, row["maker"])
 
 
-def _read_relation(row: dict[str, str]) -> Relation:
-    questions = row["question"], row["other question"]
-    wordings = row["subject first"], row["value first"], row["possessive"]
-    return Relation(row["name"], row["value"], row["phrase"], questions, row["thought"], wordings)
-
-
 def _read_relations() -> dict[str, tuple[Relation, ...]]:
     relations = {kind: () for kind in KINDS}
     for row in read_table("relations"):
-        relation = _read_relation(row)
+        names = row["name"], row["value"], row["phrase"]
+        questions = row["question"], row["other question"]
+        wordings = row["subject first"], row["value first"], row["possessive"]
+        relation = Relation(*names, questions, row["thought"], wordings)
         for kind in row["kinds"].split():
             relations[kind] += (relation,)
     return relations
@@ -66,4 +63,4 @@ def _read_relations() -> dict[str, tuple[Relation, ...]]:
 KINDS = {row["kind"]: _read_kind(row) for row in read_table("kinds")}
 MAKERS = {name: kind.maker for name, kind in KINDS.items() if kind.maker}
 RELATIONS = _read_relations()
-RELATION_NAMES = sorted({one.name for relations in RELATIONS.values() for one in relations})
+RELATION_NAMES = sorted({r.name for relations in RELATIONS.values() for r in relations})

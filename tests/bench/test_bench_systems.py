@@ -53,14 +53,9 @@ def test_a_row_a_data_set_and_system_on_the_first_questions(monkeypatch):
     monkeypatch.setattr(bench_systems, "replace", lambda bench, test: Bench(bench.dataset, test))
     p = read_parameters("mini", {"datasets": ["zsre", "fever"], "systems": ["CoT", "SearChain"]})
     rows = list(bench_systems.time_all(p, 10))
-    assert opened == ["zsre", "fever"] and timed[:3] == [
-        ("SearChain", 1),
-        ("CoT", 10),
-        ("SearChain", 10),
-    ]
-    assert [(row["dataset"], row["system"]) for row in rows[:2]] == [
-        ("zsre", "CoT"),
-        ("zsre", "SearChain"),
-    ]
-    assert {"model", "retriever", "profile"} < set(rows[0]) and rows[0]["seconds"] == 0.123
-    assert {row["n"] for row in rows} == {10}
+    first = [("SearChain", 1), ("CoT", 10), ("SearChain", 10)]
+    assert opened == ["zsre", "fever"] and timed == 2 * first
+    pairs = [(dataset, system) for dataset in opened for system in ("CoT", "SearChain")]
+    assert [(row["dataset"], row["system"]) for row in rows] == pairs
+    assert {"model", "retriever", "profile"} < set(rows[0])
+    assert {(row["seconds"], row["n"]) for row in rows} == {(0.123, 10)}

@@ -39,55 +39,45 @@ def count_words(paragraphs: Iterable[Paragraph], words: int) -> dict[str, float]
             titles.update(analyze(paragraph.title))
             kept.append(paragraph)
     having = Counter(term for paragraph in kept for term in set(analyze(paragraph.text)))
-    postings = (
-        sum(having[term] for query in write_queries(kept, 200) for term in set(analyze(query)))
-        / 200
-    )
+    found = [having[t] for query in write_queries(kept, 200) for t in set(analyze(query))]
+
+    def share(counts: Counter, most: int) -> float:
+        return sum(n for _, n in counts.most_common(most)) / counts.total()
+
     return {
         "different chunks": len(chunks),
         "different terms": len(terms),
         "terms a word": terms.total() / chunks.total(),
         "postings a term": having.total() / terms.total(),
-        "share of the 100 most frequent chunks": sum(n for _, n in chunks.most_common(100))
-        / chunks.total(),
-        "share of the 100 most frequent terms": sum(n for _, n in terms.most_common(100))
-        / terms.total(),
-        "share of the 1000 most frequent terms": sum(n for _, n in terms.most_common(1000))
-        / terms.total(),
+        "share of the 100 most frequent chunks": share(chunks, 100),
+        "share of the 100 most frequent terms": share(terms, 100),
+        "share of the 1000 most frequent terms": share(terms, 1000),
         "terms a title": titles.total() / len(kept),
-        "ASCII chunks": sum(n for chunk, n in chunks.items() if chunk.isascii()) / chunks.total(),
-        "postings a query, in paragraphs": postings / len(kept),
+        "ASCII chunks": sum(n for c, n in chunks.items() if c.isascii()) / chunks.total(),
+        "postings a query, in paragraphs": sum(found) / 200 / len(kept),
     }
 
 
 @pytest.fixture(scope="session")
 def real(shared) -> list[Paragraph]:
     """Real paragraphs of 20 to 70 words, with a mean of 44, in random order."""
-    contexts = (context for read, name in SAMPLES for _, context in read(shared / name))
-    distinct = {
-        (paragraph.title, paragraph.text): paragraph
-        for context in contexts
-        for paragraph in context
-    }
-    usual = [
-        paragraph for paragraph in distinct.values() if 20 <= len(paragraph.text.split()) <= 70
-    ]
+    contexts = [context for read, name in SAMPLES for _, context in read(shared / name)]
+    distinct = {(p.title, p.text): p for context in contexts for p in context}
+    usual = [p for p in distinct.values() if 20 <= len(p.text.split()) <= 70]
     return sorted(usual, key=lambda paragraph: paragraph.id[-8:])  # a hash
 
 
 def test_pseudo_text_is_like_real_text(real):
     expected, found = count_words(real, 200_000), count_words(write_paragraphs(6000), 200_000)
-    assert {name: found[name] / expected[name] for name in expected} == pytest.approx(
-        dict.fromkeys(expected, 1.0), abs=0.15
-    )
+    shares = {name: found[name] / expected[name] for name in expected}
+    assert shares == pytest.approx(dict.fromkeys(expected, 1.0), abs=0.15)
 
 
 def test_paragraphs_are_a_stream_that_a_seed_determines():
     paragraphs = list(write_paragraphs(5000))
     assert list(write_paragraphs(2500)) == paragraphs[:2500]
-    assert [paragraph.text for paragraph in write_paragraphs(9, seed=1)] != [
-        paragraph.text for paragraph in paragraphs[:9]
-    ]
+    other = [paragraph.text for paragraph in write_paragraphs(9, seed=1)]
+    assert other != [paragraph.text for paragraph in paragraphs[:9]]
     assert [paragraph.id for paragraph in paragraphs] == [f"p{number}" for number in range(5000)]
     # without terms, backends may differ
     assert all(analyze(paragraph.title) and analyze(paragraph.text) for paragraph in paragraphs)
@@ -109,19 +99,14 @@ def test_queries_hold_words_of_one_paragraph_after_foreign_ones():
 def results(tmp_path_factory) -> dict[int, dict[str, dict]]:
     """The results on 400 paragraphs, without Elasticsearch, which is slow to start."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(benchmark_retrieval, "KEPT", tmp_path_factory.mktemp("kept"))
-        patch.setattr(
-            benchmark_retrieval,
-            "find_obstacle",
-            lambda backend: "slow" if backend == "Elasticsearch" else None,
-        )
+        kept = tmp_path_factory.mktemp("kept")
+        patch.setattr(benchmark_retrieval, "KEPT", kept)
+        obstacles = {"Elasticsearch": "slow"}
+        patch.setattr(benchmark_retrieval, "find_obstacle", obstacles.get)
         measured = measure_size(400, again=False)
         patch.setattr(benchmark_retrieval.subprocess, "run", None)
         assert measure_size(400, again=False) == measured  # no step is measured twice
-        assert [path.name for path in sorted(benchmark_retrieval.KEPT.iterdir())] == [
-            "bm25s-400.json",
-            "embedded-400.json",
-        ]
+    assert {path.name for path in kept.iterdir()} == {"bm25s-400.json", "embedded-400.json"}
     return {400: measured}
 
 
@@ -132,33 +117,23 @@ def test_every_measure_of_every_backend_is_a_row(results):
     assert (table["value"].drop(table.index[table["unit"] == "processes"]) > 0).all()
     measures = {backend: set(rows["measure"]) for backend, rows in table.groupby("backend")}
     assert measures["bm25s"] < measures["embedded"]
-    assert {
-        *SCALE,
-        "build, wall",
-        "one at a time",
-        "one at a time, CPU",
-        "search, peak memory",
-    } <= measures["bm25s"]
+    usual = {"build, wall", "one at a time", "one at a time, CPU", "search, peak memory"}
+    assert {*SCALE, *usual} <= measures["bm25s"]
 
 
 def test_backends_find_nearly_the_same(results):
     (line,) = compare_hits(results)
-    assert line.startswith(
-        "400 paragraphs, embedded and bm25s: the same hits in the same order for "
-    )
+    assert line.startswith("400 paragraphs, embedded and bm25s: the same hits in the same order")
     assert float(line.split()[-1]) > 0.95
 
 
 def test_hits_that_differ_by_rounding_are_told_from_others():
     ours = [[[1, 5.0], [2, 4.001], [3, 4.0]], [[7, 3.0]], [[8, 2.0]]]
     theirs = [[[1, 5.0], [3, 4.0], [2, 4.0]], [[7, 3.0]], [[9, 2.5]]]
-    results = {
-        10: {
-            backend: {"search": {"hits": hits}}
-            for backend, hits in (("embedded", ours), ("Elasticsearch", theirs))
-        }
-    }
-    (line,) = compare_hits(results)
+    hits = {"embedded": ours, "Elasticsearch": theirs}
+    (line,) = compare_hits(
+        {10: {name: {"search": {"hits": ranked}} for name, ranked in hits.items()}}
+    )
     same, shared = line.split("; share of hits in both: ")
     assert "in the same order for 1 of 3 queries, and for 1 more except for scores rounded" in same
     assert shared == "0.667"
@@ -181,25 +156,13 @@ def test_targets_are_judged_by_their_numbers():
     rows = [
         (backend, size, measure, value, "")
         for (backend, measure), values in ROWS.items()
-        for size, value in zip((1_000_000, 5_000_000), values)
+        for size, value in zip((1_000_000, 5_000_000), values, strict=True)
     ]
-    lines = list(
-        check_targets(
-            pd.DataFrame(rows, columns=["backend", "paragraphs", "measure", "value", "unit"])
-        )
-    )
-    assert [line.split(":")[0] for line in lines[:6]] == [
-        "not met",
-        "met",
-        "not met",
-        "not met",
-        "met",
-        "met",
-    ]
-    # no target at 5M
-    assert [line.split(":")[0] for line in lines[6:]] == [
-        "5,000,000 paragraphs, batches of 64, CPU"
-    ] * 2
+    columns = ["backend", "paragraphs", "measure", "value", "unit"]
+    lines = list(check_targets(pd.DataFrame(rows, columns=columns)))
+    verdicts = ["not met", "met", "not met", "not met", "met", "met"]
+    verdicts += ["5,000,000 paragraphs, batches of 64, CPU"] * 2  # no target at 5M
+    assert [line.split(":")[0] for line in lines] == verdicts
     assert "56% of the CPU time" in lines[0]
     assert "1.50 times as many queries a CPU-second as Elasticsearch, at least 1.5" in lines[1]
     assert "3.95 times as many" in lines[2]

@@ -1,11 +1,10 @@
 """The laboratory's StrategyQA, zsRE, T-REx, FEVER and ELI5: the official loaders can read them, the
-paragraphs answer all questions, and no answer can be guessed. IRCoT's data sets are unchanged.
+paragraphs answer all questions, and no answer can be guessed.
 """
 
 import json
 import re
 from collections import Counter, defaultdict
-from hashlib import blake2b
 
 import pytest
 import solver
@@ -15,7 +14,7 @@ from ircot_laboratory.judge.facts import judge
 from ircot_laboratory.make import TASKS, make_dataset, make_laboratory
 from ircot_laboratory.official.contexts import aliases
 from ircot_laboratory.questions.contexts import gold_passages, ranks_of_gold
-from ircot_laboratory.questions.questions import DATASETS, SEARCHAIN_DATASETS, make_riddles
+from ircot_laboratory.questions.questions import SEARCHAIN_DATASETS, make_riddles
 from ircot_laboratory.world.encyclopedia import make_popular, make_world
 from ircot_laboratory.world.names import LISTS
 from ircotlib.data import Prediction, read_jsonl
@@ -26,108 +25,50 @@ from ircotlib.datasets.scoring import score
 from ircotlib.parameters import read_parameters
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.running import setup as bench
+from ircotlib.running import setup
 from ircotlib.running.setup import open_dataset
 
-# of all files of IRCoT's data sets and their demonstrations, in the default laboratory
-IRCOT_FILES = "01fa9684b2638da3"
-PINNED = {
+PINNED = {  # the last question's id, text and answers
     "strategyqa": [
-        (
-            "7caf940f6e056678dfea",
-            "Could Zeno Wexnick and Selma Brangate have sat in the same classroom? (Yes or No)",
-            ("Yes",),
-        ),
-        (
-            "b84caa156587aa1177aa",
-            "Was the director of Burning Wharf alive when Marshaw Music was founded? (Yes or No)",
-            ("Yes",),
-        ),
-        (
-            "ba5c53bd9b3eb8bfce25",
-            "Do people in West Falria understand Irvic? (Yes or No)",
-            ("Yes",),
-        ),
+        "ba5c53bd9b3eb8bfce25",
+        "Do people in West Falria understand Irvic? (Yes or No)",
+        ("Yes",),
     ],
     "zsre": [
-        (
-            "58f30b901bef7d4b73856244",
-            "What is the country of Torlow Music?",
-            ("Corsstead Federation", "Federation of Corsstead"),
-        ),
-        (
-            "9dffd85e3b30ac4e556088c8",
-            "What is the country of Torman Features?",
-            ("Montria Union", "Union of Montria"),
-        ),
-        (
-            "45e0c1b79e7b07a7d0cf5edc",
-            "What is the studio of Silent Castle?",
-            ("Marsen Features",),
-        ),
+        "45e0c1b79e7b07a7d0cf5edc",
+        "What is the studio of Silent Castle?",
+        ("Marsen Features",),
     ],
     "trex": [
-        ("7785cf20cf8c801d0ad7a7d0", "What is the label of Curious Bridge?", ("Bransen Audio",)),
-        (
-            "7ccd298c40ab36a4439a2498",
-            "What is the country of birth of Inga Wexwood?",
-            ("Falmouth Islands", "Islands of Falmouth"),
-        ),
-        (
-            "3e6aa8c8ebd7bfcb5a38d44b",
-            "What is the country of Torner Cinema?",
-            ("Montria Union", "Union of Montria"),
-        ),
+        "3e6aa8c8ebd7bfcb5a38d44b",
+        "What is the country of Torner Cinema?",
+        ("Montria Union", "Union of Montria"),
     ],
     "fever": [
-        (
-            "9b383d1941324935bdb4b41d",
-            "Is it true that The founder of Torder Cinema was trained by Tilda Branby (SUPPORTS or"
-            " REFUTES)?",
-            ("REFUTES",),
-        ),
-        (
-            "65798a5d3e49f50e20432be4",
-            "Is it true that The birthplace of Gustav Holshaw is a city in Eskton Islands (SUPPORTS"
-            " or REFUTES)?",
-            ("REFUTES",),
-        ),
-        (
-            "09f0554a3d4fd7b888bf782f",
-            "Is it true that The school of Anka Velman was founded in 1994 (SUPPORTS or REFUTES)?",
-            ("SUPPORTS",),
-        ),
+        "09f0554a3d4fd7b888bf782f",
+        "Is it true that The school of Anka Velman was founded in 1994 (SUPPORTS or REFUTES)?",
+        ("SUPPORTS",),
     ],
     "eli5": [
+        "8d3c756d72ce888713a396c2",
+        "How did the album Stubborn Wharf come about?",
         (
-            "105eba4779a078719629b3ee",
-            "How did the novel Bitter Ballad come about?",
-            (
-                "Bitter Ballad was written by Vera Holshaw. Vera Holshaw was trained by Nils"
-                " Wexlow. Bitter Ballad was published by Dunman Books.",
-            ),
-        ),
-        (
-            "14c53fa64ba5a78e4b36abc4",
-            "How did the album Wooden Ribbon come about?",
-            (
-                "Wooden Ribbon was recorded by Irma Branlow. Irma Branlow was trained by Hugo"
-                " Wexman. Wooden Ribbon was released by Holwood Music.",
-            ),
-        ),
-        (
-            "8d3c756d72ce888713a396c2",
-            "How did the album Stubborn Wharf come about?",
-            (
-                "Stubborn Wharf was recorded by Tomas Wexby. Tomas Wexby was trained by Ida Torby."
-                " Stubborn Wharf was released by Garsen Audio.",
-            ),
+            "Stubborn Wharf was recorded by Tomas Wexby. Tomas Wexby was trained by Ida Torby."
+            " Stubborn Wharf was released by Garsen Audio.",
         ),
     ],
+}
+KINDS = {
+    "strategyqa": {"time": 240, "same": 180, "place": 180},
+    "zsre": {"slot": 300, "country_slot": 300},
+    "trex": {"slot": 450, "country_slot": 150},
+    "fever": {"claim": 240, "bridge_claim": 360},
+    "eli5": {"why": 150, "origin": 300, "meeting": 150},
 }
 RIGHT = {"strategyqa": "accuracy", "zsre": "em", "trex": "em", "fever": "accuracy"}
 NAME = r"[A-Z]\w+ [A-Z]\w+"
 WORDS = "|".join(word for words in LISTS.values() for word in words)
+each_dataset = pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
 
 
 @pytest.fixture(scope="module")
@@ -137,32 +78,15 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loaded(folder):
-    return {dataset: read(folder, dataset) for dataset in SEARCHAIN_DATASETS}
+    read = {dataset: read_dataset(dataset, folder) for dataset in SEARCHAIN_DATASETS}
+    return {d: (questions, {p.id: p for p in corpus}) for d, (questions, corpus) in read.items()}
 
 
-def read(folder, dataset):
-    questions, corpus = read_dataset(dataset, folder)
-    return questions, {paragraph.id: paragraph for paragraph in corpus}
-
-
-def hash_files(folder, names):
-    content = blake2b(digest_size=8)
-    for path in (path for name in names for path in sorted((folder / name).rglob("*"))):
-        if path.is_file():
-            content.update(f"{path.relative_to(folder)}\n".encode() + path.read_bytes())
-    return content.hexdigest()
-
-
-def test_the_data_sets_of_ircot_are_what_they_were(folder):
-    assert hash_files(folder, [*DATASETS, "prompts"]) == IRCOT_FILES
-
-
-@pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
+@each_dataset
 def test_loaders_give_back_questions_answers_and_corpus(loaded, dataset):
     (questions, corpus), (world, riddles) = loaded[dataset], make_dataset(dataset)
-    assert [
-        (q.id, q.text, q.answers) for q in (questions[0], questions[9], questions[-1])
-    ] == PINNED[dataset]
+    last = questions[-1]
+    assert [last.id, last.text, last.answers] == PINNED[dataset]
     assert len(questions) == len({question.text for question in questions}) == 600
     for question, riddle in zip(questions, riddles, strict=True):
         assert question.text == riddle.text
@@ -174,12 +98,11 @@ def test_loaders_give_back_questions_answers_and_corpus(loaded, dataset):
     assert len(corpus) == 2439
 
 
-@pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
+@each_dataset
 def test_gold_answers_score_in_full(loaded, dataset):
-    questions, _ = loaded[dataset]
-    for question in questions[:50]:
-        said = question.answers[0] if dataset == "eli5" else f"{question.answers[0]}."
-        scores = score(question, Prediction(said))
+    for question in loaded[dataset][0][:50]:
+        text = question.answers[0] if dataset == "eli5" else f"{question.answers[0]}."
+        scores = score(question, Prediction(text))
         assert scores[RIGHT.get(dataset, "rouge_l")] > 0.999
 
 
@@ -187,61 +110,50 @@ def test_kilts_data_sets_share_their_pages_and_the_facts_are_those_of_all(loaded
     corpora = [loaded[dataset][1] for dataset in TASKS]
     assert all(corpus == corpora[0] for corpus in corpora)
     worlds = {dataset: make_dataset(dataset).world for dataset in SEARCHAIN_DATASETS}
-    assert all(
-        world.entities == make_dataset("hotpotqa").world.entities for world in worlds.values()
-    )
+    entities = make_dataset("hotpotqa").world.entities
+    assert all(world.entities == entities for world in worlds.values())
     assert worlds["strategyqa"].pages != worlds["zsre"].pages == make_world(0, dataset="eli5").pages
     full = make_full_corpus(find_dataset("zsre").full_corpus, folder, tmp_path / "full")
     assert {paragraph.id: paragraph for paragraph in full} == corpora[0]
 
 
 def test_kinds_have_their_shares_and_both_verdicts_half_of_each():
-    kinds = {d: Counter(r.kind for r in make_dataset(d).riddles) for d in SEARCHAIN_DATASETS}
-    assert kinds == {
-        "strategyqa": {"time": 240, "same": 180, "place": 180},
-        "zsre": {"slot": 300, "country_slot": 300},
-        "trex": {"slot": 450, "country_slot": 150},
-        "fever": {"claim": 240, "bridge_claim": 360},
-        "eli5": {"why": 150, "origin": 300, "meeting": 150},
-    }
+    drawn = {dataset: make_dataset(dataset).riddles for dataset in SEARCHAIN_DATASETS}
+    assert {d: Counter(riddle.kind for riddle in drawn[d]) for d in drawn} == KINDS
     for dataset, verdicts in (("strategyqa", ("Yes", "No")), ("fever", ("SUPPORTS", "REFUTES"))):
-        drawn = Counter((r.kind, r.answer) for r in make_dataset(dataset).riddles)
-        for kind, count in kinds[dataset].items():
-            assert {drawn[kind, verdict] for verdict in verdicts} == {count / 2}
+        counts = Counter((riddle.kind, riddle.answer) for riddle in drawn[dataset])
+        for kind, count in KINDS[dataset].items():
+            assert {counts[kind, verdict] for verdict in verdicts} == {count / 2}
+    for riddles in drawn.values():  # as often as those of IRCoT
+        assert 30 <= sum(riddle.facts[0].subject in make_popular() for riddle in riddles) <= 90
 
 
-@pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
-def test_questions_are_about_popular_entities_as_often_as_those_of_ircot(dataset):
-    popular = make_popular()
-    riddles = make_dataset(dataset).riddles
-    assert 30 <= sum(riddle.facts[0].subject in popular for riddle in riddles) <= 90
-
-
-@pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
+@each_dataset
 def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(dataset):
-    for made in (make_dataset(dataset), make_dataset(dataset, 7, 1200, 200)):
-        for riddle in made.riddles:
-            needed = gold_passages(made.world, riddle)
+    for world, riddles in (make_dataset(dataset), make_dataset(dataset, 7, 1200, 200)):
+        for riddle in riddles:
+            needed = gold_passages(world, riddle)
             assert answer(dataset, riddle.text, needed) == riddle.answer, riddle
             for missing in needed:
                 fewer = [passage for passage in needed if passage != missing]
                 assert answer(dataset, riddle.text, fewer) is None, (riddle, missing)
 
 
-@pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
+@each_dataset
 def test_nothing_in_the_whole_corpus_gives_another_answer(loaded, dataset):
     questions, corpus = loaded[dataset]
     for question in questions[:20]:
         assert answer(dataset, question.text, corpus.values()) == question.answers[0]
 
 
-def wording(text):
+def wording(riddle):
     """A question without its names, years, and words from lists."""
-    return re.sub(rf"\b({WORDS})\b", "V", re.sub(r"\d{4}", "Y", re.sub(NAME, "N", text)))
+    text = re.sub(r"\d{4}", "Y", re.sub(NAME, "N", riddle.text))
+    return re.sub(rf"\b({WORDS})\b", "V", text)
 
 
 @pytest.mark.parametrize("dataset", ["strategyqa", "fever"])
-@pytest.mark.parametrize("seen", [lambda r: r.kind, lambda r: wording(r.text)])
+@pytest.mark.parametrize("seen", [lambda riddle: riddle.kind, wording])
 def test_what_is_right_cannot_be_guessed(dataset, seen):
     """Guess the answer that is more frequent in other worlds, for the same kind or wording."""
     counts = defaultdict(Counter)
@@ -285,50 +197,47 @@ def test_provenance_of_kilt_is_where_it_says(folder):
     pages = {page["_id"]: page for page in read_jsonl(folder / "kilt/kilt_knowledgesource.json")}
     for page in list(pages.values())[:100]:
         for anchor in page["anchors"]:
-            place = slice(anchor["start"], anchor["end"])
-            assert page["text"][anchor["paragraph_id"]][place] == anchor["text"]
+            text = page["text"][anchor["paragraph_id"]]
+            assert text[anchor["start"] : anchor["end"]] == anchor["text"]
     for dataset, file in TASKS.items():
-        for record, riddle in zip(
-            read_jsonl(folder / dataset / file), make_dataset(dataset).riddles, strict=True
-        ):
+        world, riddles = make_dataset(dataset)
+        for record, riddle in zip(read_jsonl(folder / dataset / file), riddles, strict=True):
             shown = []
-            for place in record["output"][0]["provenance"]:
-                page = pages[place["wikipedia_id"]]
-                text = page["text"][place["start_paragraph_id"]]
-                assert page["wikipedia_title"] == place["title"] == page["text"][0].strip()
-                assert text[place["start_character"] : place["end_character"]] == text.strip()
-                shown.append(text.strip())
-            gold = gold_passages(make_dataset(dataset).world, riddle)
-            assert shown == [passage.text for passage in gold]
+            for source in record["output"][0]["provenance"]:
+                page = pages[source["wikipedia_id"]]
+                text = page["text"][source["start_paragraph_id"]]
+                assert page["wikipedia_title"] == source["title"] == page["text"][0].strip()
+                shown.append(text[source["start_character"] : source["end_character"]])
+                assert shown[-1] == text.strip()
+            assert shown == [passage.text for passage in gold_passages(world, riddle)]
 
 
 def test_template_questions_of_zsre_ask_for_the_same(folder):
     world, riddles = make_dataset("zsre")
     records = read_jsonl(folder / "zsre" / TASKS["zsre"])
     for record, riddle in zip(records, riddles, strict=True):
-        needed = gold_passages(world, riddle)
         first, second = record["meta"]["template_questions"]
-        assert solver.answer("hotpotqa", first, needed) == riddle.answer
+        assert solver.answer("hotpotqa", first, gold_passages(world, riddle)) == riddle.answer
         assert second != first and riddle.facts[0].subject in second
         assert record["input"].startswith(f"{riddle.facts[0].subject} [SEP] ")
 
 
-@pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
+@each_dataset
 def test_the_judge_reads_their_chains_but_for_what_decides_claims(dataset):
     world, riddles = make_dataset(dataset)
-    said = Counter(
+    verdicts = {
         (judge(thought.text, riddle.text, (riddle.answer,), world.entities), thought.text[:11])
         for riddle in riddles
         for thought in riddle.thoughts
-    )
-    unsure = {text for verdict, text in said if verdict == "unsure"}
+    }
+    unsure = {text for verdict, text in verdicts if verdict == "unsure"}
     assert unsure == ({"Thus, it is"} if dataset == "fever" else set())
-    assert not any(verdict == "false" for verdict, _ in said)
+    assert not any(verdict == "false" for verdict, _ in verdicts)
 
 
-@pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
+@each_dataset
 def test_the_profile_mini_opens_them(dataset, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(bench, "DATA", tmp_path)
+    monkeypatch.setattr(setup, "DATA", tmp_path)
     p = read_parameters("mini", {"datasets": [dataset], "data_dir": str(folder)})
     dev, test, retriever = open_dataset(p, dataset)
     assert (len(dev), len(test), len(retriever.corpus)) == (30, 100, 2439)
@@ -339,7 +248,5 @@ def test_the_profile_mini_opens_them(dataset, folder, tmp_path, monkeypatch):
 def test_a_small_world_has_few_questions_and_more_are_refused():
     for dataset in SEARCHAIN_DATASETS:
         assert len(make_riddles(make_world(5, 300, dataset), 40, dataset, 5)) == 40
-    with pytest.raises(
-        ValueError, match="up to the kind 'why', expected 75: make the world larger"
-    ):
+    with pytest.raises(ValueError, match="'why', expected 75: make the world larger"):
         make_riddles(make_world(5, 300, "eli5"), 300, "eli5", 5)

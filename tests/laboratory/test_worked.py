@@ -6,7 +6,7 @@ import pytest
 
 from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.questions import ALL_DATASETS
-from ircot_laboratory.questions.worked import Step, WorkedExample, refer_back, work_out
+from ircot_laboratory.questions.worked import WorkedExample, WorkedStep, refer_back, work_out
 from ircot_laboratory.world.records import Fact
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.retrieval.bm25 import open_index
@@ -24,41 +24,22 @@ def test_a_bridge_comparison_is_worked_out_in_four_steps():
     riddle = next(riddle for riddle in riddles if riddle.kind == "bridge_comparison")
     asked = "Which album has the performer who was born earlier, Jealous Piano or Borrowed Orchard?"
     hugo, fritz = "Hugo Wexnick", "Fritz Velwood"
-    steps = (
-        Step(
-            "Who is the performer of Jealous Piano?",
-            hugo,
-            Fact("Jealous Piano", "performer"),
-            "Jealous Piano was recorded by Hugo Wexnick.",
-            (),
-        ),
-        Step(
-            "When was Hugo Wexnick born?",
-            "1916",
-            Fact(hugo, "birth"),
-            "Hugo Wexnick was born in the year 1916.",
-            (0,),
-        ),
-        Step(
-            "Who is the performer of Borrowed Orchard?",
-            fritz,
-            Fact("Borrowed Orchard", "performer"),
-            "Borrowed Orchard was recorded by Fritz Velwood.",
-            (),
-        ),
-        Step(
-            "When was Fritz Velwood born?",
-            "1942",
-            Fact(fritz, "birth"),
-            "Fritz Velwood was born in the year 1942.",
-            (2,),
-        ),
-    )
+    answers = {"Jealous Piano": (hugo, "1916"), "Borrowed Orchard": (fritz, "1942")}
+    steps = []
+    for album, (performer, year) in answers.items():
+        question, sentence = (
+            f"Who is the performer of {album}?",
+            f"{album} was recorded by {performer}.",
+        )
+        steps.append(WorkedStep(question, performer, Fact(album, "performer"), sentence, ()))
+        question = f"When was {performer} born?"
+        sentence = f"{performer} was born in the year {year}."
+        after = (len(steps) - 1,)
+        steps.append(WorkedStep(question, year, Fact(performer, "birth"), sentence, after))
     conclusion = ("Thus, Jealous Piano has the performer who was born earlier.",)
     final = "So the answer is: Jealous Piano."
-    assert work_out(world, riddle) == WorkedExample(
-        asked, "Jealous Piano", steps, conclusion, final
-    )
+    expected = WorkedExample(asked, "Jealous Piano", tuple(steps), conclusion, final)
+    assert work_out(world, riddle) == expected
     assert refer_back(steps[1]) == "When was #1 born?" != refer_back(steps[3])
     worded = work_out(world, riddle, "2wikimultihopqa").steps
     assert worded[0].sentence == "The performer of Jealous Piano is Hugo Wexnick."

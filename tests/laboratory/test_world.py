@@ -14,13 +14,14 @@ from ircot_laboratory.world.names import LISTS, draw_names, is_held_out
 from ircot_laboratory.world.pages import SHORTEST
 
 PINNED_TITLES = ["Ralf Penby", "Arlo Branwood", "Burholm Republic"]
-PINNED_QUESTIONS = {
-    "hotpotqa": "Who was born first, Ida Marman or Maja Torgate?",
-    "2wikimultihopqa": "Which school has the earlier opening date, Aldmouth University or Eskton"
-    " Academy?",
-    "musique": "In which city was the Patient Echo performer born?",
-    "iirc": "Who is the father of Distant Castle's director?",
-}
+KINDS = {
+    "hotpotqa": {"bridge": 450, "comparison": 150},
+    "2wikimultihopqa": {
+        "compositional": 240, "comparison": 120, "bridge_comparison": 120, "inference": 120,
+    },
+    "musique": {"2hop": 300, "3hop1": 180, "4hop1": 120},
+    "iirc": {"span": 300, "age": 150, "count": 150},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,6 @@ def test_a_world_is_the_same_every_time_and_has_the_same_facts_of_every_data_set
     for dataset, world in worlds.items():
         assert world.entities == first.entities
         assert make_world(0, 2400, dataset) == world
-        assert riddles[dataset][0].text == PINNED_QUESTIONS[dataset]
         assert make_riddles(world, 600, dataset, 0) == riddles[dataset]
     assert len({str(world.pages) for world in worlds.values()}) == len(worlds)
     assert make_world(1, 2400).entities != first.entities
@@ -50,20 +50,14 @@ def test_every_fact_is_stated_once_where_its_span_says(worlds):
     for dataset, world in worlds.items():
         for name, entity in world.entities.items():
             page = world.pages[name]
+            spans = [(passage, span) for passage in page for span in passage.spans]
+            assert sorted(span.relation for _, span in spans) == sorted(entity.facts)
+            for passage, span in spans:
+                assert passage.text[span.start : span.end] == entity.facts[span.relation]
             assert len(page) <= (2 if dataset == "iirc" else 1)
-            assert sorted(span.relation for passage in page for span in passage.spans) == sorted(
-                entity.facts
-            )
             for passage in page:
-                assert (
-                    passage.title == name
-                    and name in passage.text.split(".")[0]
-                    and len(passage.text.split()) >= SHORTEST
-                )
-                assert all(
-                    passage.text[span.start : span.end] == entity.facts[span.relation]
-                    for span in passage.spans
-                )
+                assert passage.title == name and name in passage.text.split(".")[0]
+                assert len(passage.text.split()) >= SHORTEST
     assert sum(map(len, worlds["iirc"].pages.values())) == 3470
 
 
@@ -74,39 +68,23 @@ def test_values_are_of_their_relations_kind(worlds):
             kind = world.relation(name, relation).value
             if kind == "year":
                 assert 1900 <= int(value) < 2000
+            elif kind in LISTS:
+                assert value in LISTS[kind]
             else:
-                assert (
-                    value in LISTS[kind]
-                    if kind in LISTS
-                    else world.entities[value].kind == {"man": "person"}.get(kind, kind)
-                )
+                assert world.entities[value].kind == {"man": "person"}.get(kind, kind)
 
 
 def test_nobody_is_married_twice_and_one_page_of_a_couple_says_so(worlds):
     for world in (worlds["iirc"], make_world(1_000_000, 600, held_out=False, variety=0.35)):
-        married = [
-            name
-            for entity in world.entities.values()
-            if "spouse" in entity.facts
-            for name in (entity.name, entity.facts["spouse"])
+        couples = [
+            (e.name, e.facts["spouse"]) for e in world.entities.values() if "spouse" in e.facts
         ]
+        married = [name for couple in couples for name in couple]
         assert len(set(married)) == len(married) > 50
 
 
 def test_kinds_of_questions_have_their_shares(riddles):
-    assert {
-        dataset: Counter(riddle.kind for riddle in drawn) for dataset, drawn in riddles.items()
-    } == {
-        "hotpotqa": {"bridge": 450, "comparison": 150},
-        "2wikimultihopqa": {
-            "compositional": 240,
-            "comparison": 120,
-            "bridge_comparison": 120,
-            "inference": 120,
-        },
-        "musique": {"2hop": 300, "3hop1": 180, "4hop1": 120},
-        "iirc": {"span": 300, "age": 150, "count": 150},
-    }
+    assert {d: Counter(riddle.kind for riddle in drawn) for d, drawn in riddles.items()} == KINDS
     for dataset in DATASETS:
         assert len({riddle.text for riddle in riddles[dataset]}) == 600
         assert len(make_riddles(make_world(3, 1200, dataset), 51, dataset, 3)) == 51
@@ -116,21 +94,20 @@ def test_chains_state_their_facts_and_end_in_the_answer(worlds, riddles):
     for dataset, world in worlds.items():
         for riddle in riddles[dataset]:
             assert riddle.thoughts[-1].text == f"So the answer is: {riddle.answer}."
-            stated = [thought for thought in riddle.thoughts if thought.fact]
-            assert all(
-                thought.fact[0] in thought.text and world.value(*thought.fact) in thought.text
-                for thought in stated
-            )
             assert len(riddle.facts) == len(set(riddle.facts))
+            for thought in riddle.thoughts:
+                if thought.fact:
+                    assert thought.fact.subject in thought.text
+                    assert world.value(*thought.fact) in thought.text
 
 
 def test_a_later_subject_is_not_named_before_the_thought_that_leads_to_it(riddles):
     for drawn in riddles.values():
         for riddle in drawn:
             if not riddle.compared and not riddle.given:
-                assert riddle.facts[0][0] in riddle.text
-                assert not any(subject in riddle.text for subject, _ in riddle.facts[1:])
-                assert riddle.answer not in riddle.text
+                first, *later = riddle.facts
+                assert first.subject in riddle.text and riddle.answer not in riddle.text
+                assert not any(fact.subject in riddle.text for fact in later)
 
 
 def facts_of(entities):
@@ -142,29 +119,21 @@ def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(
     for seed, (size, variety) in enumerate([(600, 0.35), (600, 0.6), (2400, 1.0)]):
         trained = make_world(1_000_000 + seed, size, held_out=False, variety=variety)
         held_out = make_world(seed, 2400)
-        known = {
-            value
-            for entity in trained.entities.values()
-            for value in (entity.name, *entity.facts.values())
-        }
-        assert not known & (held_out.entities.keys() - popular.keys())
+        unpopular = held_out.entities.keys() - popular.keys()
+        entities = trained.entities.values()
+        assert not unpopular & {value for e in entities for value in (e.name, *e.facts.values())}
         assert facts_of(trained.entities) & facts_of(held_out.entities) == facts_of(popular)
         text = " ".join(passage.text for page in trained.pages.values() for passage in page)
-        assert not any(name in text for name in held_out.entities.keys() - popular.keys())
+        assert not any(name in text for name in unpopular)
     assert all(map(is_held_out, worlds["iirc"].entities.keys() - popular.keys()))
 
 
 def test_popular_entities_are_the_same_in_every_world(worlds):
-    popular = make_popular()
+    popular = {name: astuple(entity) for name, entity in make_popular().items()}
     assert len(popular) == 39
-    for world in (
-        worlds["musique"],
-        make_world(7, 300),
-        make_world(1_000_000, 300, held_out=False),
-    ):
-        assert {name: astuple(world.entities[name]) for name in popular} == {
-            name: astuple(entity) for name, entity in popular.items()
-        }
+    small = make_world(7, 300), make_world(1_000_000, 300, held_out=False)
+    for world in (worlds["musique"], *small):
+        assert {name: astuple(world.entities[name]) for name in popular} == popular
 
 
 def test_every_kind_of_question_can_be_drawn_from_a_small_world_in_every_dialect():

@@ -18,19 +18,12 @@ from ircotlib.parameters import read_parameters
 from ircotlib.running.cache import Calls
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import open_bench, program_of
-from training.agent.draws import taught_systems
+from training.agent.draws import Play, taught_systems
 from training.agent.lessons import draw_lesson
-from training.agent.stages import (
-    Play,
-    judge_plays,
-    measure_stages,
-    measured_plays,
-    summarise,
-)
+from training.agent.stages import judge_plays, measure_stages, measured_plays, share_right
 from training.agent.words import make_agent_tokenizer
 
 FOLDER = MODELS / "agent"
-PAGE = (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
 PLAYING = json.loads((FOLDER / "playing.json").read_text())
 
 
@@ -40,56 +33,44 @@ def model():
     return AutoModelForCausalLM.from_pretrained(FOLDER, dtype=torch.float32)
 
 
-def rows(name):
-    """The rows of a table of the page: its cells, without the head."""
-    block = re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", PAGE, re.DOTALL)[1]
-    lines = [re.findall(r"[^|]+", line) for line in block.strip().splitlines()[2:]]
-    return [[cell.strip() for cell in line] for line in lines]
-
-
-def test_it_is_a_plain_llama_with_the_words_of_the_laboratory(model):
+def test_it_is_a_plain_llama_with_the_words_of_the_laboratory_and_a_record(model):
     assert model.config.architectures == ["LlamaForCausalLM"] and can_reuse(model)
     vocabulary = AutoTokenizer.from_pretrained(FOLDER).get_vocab()
     assert vocabulary == make_agent_tokenizer().get_vocab()
     assert len(vocabulary) == model.config.vocab_size
-
-
-def test_it_has_a_record_of_its_training(model):
     about = json.loads((FOLDER / "training.json").read_text())
-    curves = [json.loads(line) for line in (FOLDER / "training.jsonl").read_text().splitlines()]
+    first, *_, last = map(json.loads, (FOLDER / "training.jsonl").read_text().splitlines())
     assert about["parameters"] == model.num_parameters()
-    assert curves[-1]["step"] == about["steps"] and about["seconds"] < 3 * 3600
-    assert curves[-1]["writing"] < curves[0]["writing"] and curves[-1]["turns"] > curves[0]["turns"]
+    assert last["step"] == about["steps"] and about["seconds"] < 3 * 3600
+    assert last["writing"] < first["writing"] and last["turns"] > first["turns"]
 
 
-def test_every_stage_was_measured_and_the_page_says_how():
-    stages = PLAYING["by stage"]
-    assert set(stages) | {"react/cot"} == set(TEACHERS)
-    assert rows("stages") == [[name, f"{100 * right:.0f}"] for name, right in stages.items()]
-
-
-def test_the_page_says_how_systems_play_in_closed_loop():
-    found = {}
+def test_every_stage_and_every_system_was_measured_and_the_page_says_how():
+    stages, closed = PLAYING["by stage"], {}
     for row in PLAYING["closed"]:
-        found.setdefault(row["system"], []).append((row["parsed"], row["mean"]))
-    expected = [
-        [name, f"{100 * mean(p for p, _ in pairs):.0f}", f"{100 * mean(m for _, m in pairs):.0f}"]
-        for name, pairs in found.items()
+        closed.setdefault(row["system"], []).append((row["parsed"], row["mean"]))
+    assert set(stages) | {"react/cot"} == set(TEACHERS) and set(closed) == set(taught_systems())
+    expected = {"stages": [[name, f"{100 * right:.0f}"] for name, right in stages.items()]}
+    expected["closed"] = [
+        [name, *(f"{100 * mean(column):.0f}" for column in zip(*pairs, strict=True))]
+        for name, pairs in closed.items()
     ]
-    assert set(found) == set(taught_systems())
-    assert rows("closed") == expected
+    page = (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
+    for name, rows in expected.items():
+        block = re.search(rf"<!-- {name} -->\n(.*)\n<!-- /{name} -->", page, re.DOTALL)[1]
+        lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in block.splitlines()]
+        assert lines[2:] == rows
 
 
 def test_it_plays_as_its_record_says(model):
-    judged = measure_stages(model, 8)
-    now, then = summarise(judged, "system"), PLAYING["by system"]
+    now, then = share_right(measure_stages(model, 8), "system"), PLAYING["by system"]
     assert mean(now.values()) > mean(then.values()) - 0.08
 
 
 def test_it_knows_the_facts_it_was_taught(model):
     rng = random.Random(3)
-    lessons = judge_plays(model, [Play("lesson", "", draw_lesson(rng)) for _ in range(20)])
-    assert mean(one.right for one in lessons) > 0.5
+    lessons = judge_plays(model, [Play(draw_lesson(rng), "lesson") for _ in range(20)])
+    assert mean(turn.right for turn in lessons) > 0.5
 
 
 def test_searchain_is_played_from_end_to_end():
@@ -97,8 +78,8 @@ def test_searchain_is_played_from_end_to_end():
     bench, system = open_bench(p, "hotpotqa", "test_agent"), taught_systems()["SearChain"]
     programs = {question.id: program_of(bench, system)(question) for question in bench.test}
     outcomes, counts = run(programs, bench.backends, Calls())
-    predictions = [one.result for one in outcomes.values()]
-    assert sum(not one.fault for one in predictions) >= 5
-    assert all(one.nodes and one.answer for one in predictions if not one.fault)
+    predictions = [outcome.result for outcome in outcomes.values()]
+    parsed = [prediction for prediction in predictions if not prediction.fault]
+    assert len(parsed) >= 5 and all(one.nodes and one.answer for one in parsed)
     assert counts["Generate"]["requests"] > counts["Generate"]["batches"]
     assert list(measured_plays(system, 1))

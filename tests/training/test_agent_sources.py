@@ -8,14 +8,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ircot_laboratory.questions.questions import draw_riddle
-from ircot_laboratory.teachers.conclusions import named
+from ircot_laboratory.teachers.conclusions import named_subjects
 from ircot_laboratory.teachers.mind import Mind
 from training.agent.draws import make_library, play_turns, taught_systems
 from training.agent.encode import encode_transcript
-from training.agent.sources import locate
-from training.agent.transcripts import Compared, Transcript, join_turns
+from training.agent.sources import locate_sources
+from training.agent.transcripts import Transcript, join_turns
 from training.agent.words import make_agent_tokenizer
-from training.t5.places import DIFFERENT, EARLIER, LATER, SAME
+from training.tables import DIFFERENT, EARLIER, LATER, SAME
 
 KINDS = {  # kinds of comparisons, and the words just before which one must know how it comes out
     ("strategyqa", "time"): r"(before|after)\b",
@@ -37,23 +37,22 @@ def play(library, system: str, kind: tuple[str, str], seed: int) -> tuple[Mind, 
     riddle = draw_riddle(library.world, random.Random(seed), *kind)
     mind = Mind(riddle, library, {}.get, random.Random(seed))
     turns = play_turns(taught_systems()[system], mind)
-    return mind, [locate(one, mind) for one in join_turns(turns)]
+    return mind, [locate_sources(transcript, mind) for transcript in join_turns(turns)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_conclusion_looks_back_at_the_values_just_compared(library, kind):
     for seed, system in enumerate(("CoT", "ReAct", "SearChain", "SearChain w/o IR") * 3):
         mind, transcripts = play(library, system, kind, seed)
-        for one in transcripts:
-            written = [one.text[span.start : span.end] for span in one.spans]
-            assert len(one.concluded) == sum("Thus, " in text for text in written)
-            for concluded in one.concluded:
-                thus = one.text.rindex("Thus, ", 0, concluded.at)
-                assert re.match(KINDS[kind], one.text[concluded.at :])
-                values = [value for weighed in mind.weighed for value in weighed.values]
-                stood = one.text[: concluded.source + 20]
-                last = re.match(r"\w+", one.text[concluded.source :])[0]
-                assert concluded.source < thus
+        values = [value for conclusion in mind.conclusions for value in conclusion.values]
+        for transcript in transcripts:
+            text = transcript.text
+            written = [text[span.start : span.end] for span in transcript.spans]
+            assert len(transcript.concluded) == sum("Thus, " in part for part in written)
+            for at, source in transcript.concluded:
+                assert re.match(KINDS[kind], text[at:])
+                assert source < text.rindex("Thus, ", 0, at)
+                last, stood = re.match(r"\w+", text[source:])[0], text[: source + 20]
                 assert any(value in stood and value.endswith(last) for value in values)
 
 
@@ -61,44 +60,42 @@ def test_every_conclusion_looks_back_at_the_values_just_compared(library, kind):
 def test_outcomes_are_those_of_the_values_that_stand_there(library, kind):
     outcomes = set()
     for seed in range(12):
-        _, transcripts = play(library, "SearChain", kind, seed)
-        for at, other, outcome in (one for t in transcripts for one in t.compared):
-            [text] = [t.text for t in transcripts if Compared(at, other, outcome) in t.compared]
-            a, b = (re.match(r"\w+", text[place:])[0] for place in (other, at))
-            if a.isdigit() and b.isdigit():
-                assert outcome == (LATER if a < b else EARLIER)
-            assert outcome != SAME or a == b
-            outcomes.add(outcome)
+        for transcript in play(library, "SearChain", kind, seed)[1]:
+            for at, other, outcome in transcript.compared:
+                a, b = (re.match(r"\w+", transcript.text[start:])[0] for start in (other, at))
+                if a.isdigit() and b.isdigit():
+                    assert outcome == (LATER if a < b else EARLIER)
+                assert outcome != SAME or a == b
+                outcomes.add(outcome)
     assert outcomes >= ({EARLIER, LATER} if "time" in kind else {SAME, DIFFERENT})
 
 
 def test_an_answer_without_a_conclusion_looks_back_too_but_not_one_after_it(library):
     kind = ("strategyqa", "time")
-    _, [asked] = play(library, "Self-Ask w/o IR", kind, 1)
-    [concluded] = asked.concluded
-    assert asked.text[concluded.at :].startswith(("Yes", "No"))
-    assert "Thus" not in asked.text
-    _, [reasoned] = play(library, "CoT", kind, 1)
-    [concluded] = reasoned.concluded
-    assert reasoned.text[concluded.at :].startswith(("before", "after"))
+    for system, words in (("Self-Ask w/o IR", ("Yes", "No")), ("CoT", ("before", "after"))):
+        _, [transcript] = play(library, system, kind, 1)
+        [concluded] = transcript.concluded
+        assert transcript.text[concluded.at :].startswith(words)
+        assert ("Thus" in transcript.text) == (system == "CoT")
 
 
 def test_a_corrected_value_is_compared_anew(library):
     for seed in range(40):
-        mind, [one] = play(library, "SearChain w/o Completion", ("strategyqa", "same"), seed)
-        pairs = {weighed.values for weighed in mind.weighed}
+        mind, [transcript] = play(library, "SearChain w/o Completion", ("strategyqa", "same"), seed)
+        pairs = {conclusion.values for conclusion in mind.conclusions}
         if len(pairs) > 1:
             break
-    assert len({found.at for found in one.compared}) == len(one.compared) >= len(pairs)
-    places = [found.source for found in sorted(one.concluded)]
-    assert places == sorted(places)
+    compared = transcript.compared
+    assert len({pair.at for pair in compared}) == len(compared) >= len(pairs)
+    sources = [concluded.source for concluded in sorted(transcript.concluded)]
+    assert sources == sorted(sources)
 
 
 def test_a_year_is_looked_at_in_its_last_token(library):
-    _, [one] = play(library, "CoT", ("strategyqa", "time"), 2)
-    tokens = encode_transcript(one)
-    words = make_agent_tokenizer().convert_ids_to_tokens(tokens.tokens)
-    [(at, source)] = tokens.tables["concluded"]
+    _, [transcript] = play(library, "CoT", ("strategyqa", "time"), 2)
+    encoded = encode_transcript(transcript)
+    words = make_agent_tokenizer().convert_ids_to_tokens(encoded.tokens)
+    [(at, source)] = encoded.tables["concluded"]
     assert words[at + 1] in ("before", "after")
     assert re.fullmatch(r"\d\d", words[source].removeprefix("##"))
     assert re.fullmatch(r"\d\d", words[source - 1]) and words[source + 1] == "."
@@ -107,11 +104,11 @@ def test_a_year_is_looked_at_in_its_last_token(library):
 def test_where_a_comparison_is_decided_the_agent_names_the_winner(library):
     rng = random.Random(4)
     drawn = (draw_riddle(library.world, rng, "hotpotqa", "comparison") for _ in range(99))
-    riddle = next(one for one in drawn if one.answer in named(one))
+    riddle = next(riddle for riddle in drawn if riddle.answer in named_subjects(riddle))
     mind = Mind(riddle, library, {}.get, random.Random(5))
-    turns = play_turns(taught_systems()["CoT"], mind)
-    [transcript] = [locate(one, mind) for one in join_turns(turns)]
+    [transcript] = join_turns(play_turns(taught_systems()["CoT"], mind))
+    locate_sources(transcript, mind)
     conclusion, winner = mind.conclude()
     at = transcript.text.index(winner, transcript.text.index(conclusion))
-    assert at in [one.at for one in transcript.decided if one.fact.subject == winner]
-    assert at in [one.at for one in transcript.concluded]
+    assert at in [decided.at for decided in transcript.decided if decided.fact.subject == winner]
+    assert at in [concluded.at for concluded in transcript.concluded]

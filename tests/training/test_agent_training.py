@@ -5,7 +5,6 @@ it writes.
 import json
 import os
 import signal
-from types import SimpleNamespace
 
 import pytest
 
@@ -16,25 +15,27 @@ from transformers import AutoModelForCausalLM
 from ircotlib.generation.causal import can_reuse
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import Generate
-from training.agent import learn as agent_learn
+from training.agent import learn
 from training.agent.draws import make_library
 from training.agent.encode import MADE_UP, encode_transcript
 from training.agent.learn import (
-    Recipe,
+    AgentRecipe,
     cut_rows,
     draw_chunk,
-    learn,
-    start_training,
-    take_steps,
-    train,
+    learn_agent,
+    start_agent,
+    take_agent_steps,
+    train_agent,
 )
 from training.agent.model import ADDED, SHARED, make_agent_model, shallow
-from training.agent.stages import draw_plays, judge_plays, summarise
+from training.agent.stages import draw_plays, judge_plays, share_right
 from training.agent.words import MARKS, make_agent_tokenizer
+from training.causal import writing_loss
 from training.muon import Muon, orthogonalise
 
-FILES = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"]
-FILES += ["tokenizer_config.json", "training.json", "training.jsonl"]
+FILES = "config.json generation_config.json model.safetensors tokenizer.json".split()
+FILES += "tokenizer_config.json training.json training.jsonl".split()
+PARTS = {"stated", "decided", "inferred", "comparing", "concluding"}  # that a batch may lack
 
 
 @pytest.fixture(autouse=True)
@@ -42,12 +43,12 @@ def small(monkeypatch):
     """Make transcripts few and short, so that steps are fast."""
     torch.set_num_threads(1)
     for name, value in {"CHUNK": 3, "TOKENS": 400, "PLAYS": 4, "LONGEST": 200}.items():
-        monkeypatch.setattr(agent_learn, name, value)
+        monkeypatch.setattr(learn, name, value)
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return SimpleNamespace(plays=draw_plays(26))
+def plays():
+    return draw_plays(26)
 
 
 def test_updates_are_orthogonal_whatever_the_shape():
@@ -61,10 +62,8 @@ def test_muon_steps_as_that_of_torch_does():
     torch.manual_seed(0)
     start = torch.randn(32, 64)
     ours, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
-    optimizers = [
-        Muon([ours], lr=0.01),
-        torch.optim.Muon([theirs], lr=0.01, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
-    ]
+    usual = {"weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw"}
+    optimizers = [Muon([ours], lr=0.01), torch.optim.Muon([theirs], lr=0.01, **usual)]
     for _ in range(3):
         gradient = torch.randn(32, 64)
         for weight, optimizer in zip((ours, theirs), optimizers, strict=True):
@@ -76,77 +75,63 @@ def test_muon_steps_as_that_of_torch_does():
 
 
 def test_the_rate_rises_stays_and_falls():
-    recipe = Recipe(1000, 0, 0.01)
-    rates = [recipe.learning_rate(step) for step in range(1000)]
+    rates = [AgentRecipe(1000, 0, 0.01).rate(step) for step in range(1000)]
     assert rates[0] < rates[50] < rates[100] == rates[400] == 0.01
     assert 0.0002 <= rates[-1] < 0.0003
     assert rates == sorted(rates[:101]) + rates[101:450] + sorted(rates[450:], reverse=True)
 
 
 def test_the_same_number_draws_the_same_chunk():
-    first, again = (draw_chunk(4, Recipe(1000, 0, 0.01)) for _ in range(2))
-    other = draw_chunk(5, Recipe(1000, 0, 0.01))
+    first, again, other = (draw_chunk(n, AgentRecipe(1000, 0, 0.01)) for n in (4, 4, 5))
     pairs = zip(first, again, strict=True)
     assert all(torch.equal(a["input_ids"], b["input_ids"]) for a, b in pairs)
     assert not torch.equal(first[0]["input_ids"], other[0]["input_ids"])
 
 
-def test_rows_of_like_length_are_together_and_no_batch_is_too_large(rows):
-    encoded = [encode_transcript(play.transcript) for play in rows.plays]
-    encoded = [row for row in encoded if len(row.tokens) <= 200]
-    batches = cut_rows(encoded)
+def test_rows_of_like_length_are_together_and_no_batch_is_too_large(plays):
+    encoded = [encode_transcript(play.transcript) for play in plays]
+    batches = cut_rows([row for row in encoded if len(row.tokens) <= 200])
     longest = [max(len(row.tokens) for row in batch) for batch in batches]
     assert longest == sorted(longest)
-    assert all(
-        len(batch) * most <= agent_learn.TOKENS
-        for batch, most in zip(batches, longest, strict=True)
-    )
+    sizes = [len(batch) * most for batch, most in zip(batches, longest, strict=True)]
+    assert max(sizes) <= learn.TOKENS
 
 
-def test_the_losses_fall(rows):
-    recipe = Recipe(100, 0, 0.01)
-    training, [batch, *_] = start_training(recipe), draw_chunk(3, recipe)
-    parts = [learn(training, batch, 0.005) for _ in range(30)]
+def test_the_losses_fall_and_made_up_tokens_weigh_less():
+    recipe = AgentRecipe(100, 0, 0.01)
+    training, [batch, *_] = start_agent(recipe), draw_chunk(3, recipe)
+    parts = [learn_agent(training, batch, 0.005) for _ in range(30)]
     assert parts[-1]["writing"] < 0.5 * parts[0]["writing"]
     assert parts[-1]["looking"] < parts[0]["looking"]
-    assert {"writing", "looking"} <= set(parts[0]) <= {
-        "writing", "looking", "stated", "decided", "inferred", "comparing", "concluding",
-    }  # fmt: skip
-
-
-def test_made_up_tokens_weigh_less_in_the_loss():
-    from training.t5.causal_teach import _writing_loss
-
+    assert set(parts[0]) - PARTS == {"writing", "looking"}
     logits, token = torch.tensor([[4.0, 0.0], [4.0, 0.0]]), torch.tensor([0, 1])
-    even = _writing_loss(logits, token, None)
-    light = _writing_loss(logits, token, torch.tensor([1.0, MADE_UP]))
-    assert light < even
+    light = writing_loss(logits, token, torch.tensor([1.0, MADE_UP]))
+    assert light < writing_loss(logits, token, None)
 
 
-def test_judging_asks_whether_every_token_is_the_most_probable(rows):
-    model = make_agent_model(make_agent_tokenizer(), 0)
-    judged = judge_plays(model, rows.plays)
-    assert sum(one.tokens for one in judged) > 500
-    assert max(summarise(judged).values()) < 0.5
-    assert {one.system for one in judged} > {"SearChain", "lesson"}
+def test_judging_asks_whether_every_token_is_the_most_probable(plays):
+    judged = judge_plays(make_agent_model(make_agent_tokenizer(), 0), plays)
+    assert sum(turn.tokens for turn in judged) > 500
+    assert max(share_right(judged).values()) < 0.5
+    assert {turn.system for turn in judged} > {"SearChain", "lesson"}
 
 
 def test_a_training_goes_on_where_ctrl_c_stopped_it(tmp_path, monkeypatch):
-    recipe = Recipe(5, 1, 0.01)
-    train(tmp_path / "whole", recipe)
-    steps, go_on = [], agent_learn.learn
+    recipe = AgentRecipe(5, 1, 0.01)
+    train_agent(tmp_path / "whole", recipe)
+    steps = []
 
-    def interrupted(*how):
-        steps.append(how)
+    def interrupted(*arguments):
+        steps.append(arguments)
         if len(steps) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        return go_on(*how)
+        return learn_agent(*arguments)
 
-    monkeypatch.setattr(agent_learn, "learn", interrupted)
+    monkeypatch.setattr(learn, "learn_agent", interrupted)
     with pytest.raises(KeyboardInterrupt, match="stopped after step 3 of 5"):
-        train(tmp_path / "parted", recipe)
+        train_agent(tmp_path / "parted", recipe)
     assert (tmp_path / "parted" / "checkpoint.pt").is_file()
-    train(tmp_path / "parted", recipe)
+    train_agent(tmp_path / "parted", recipe)
     assert len(steps) == 5
     assert sorted(path.name for path in (tmp_path / "parted").iterdir()) == FILES
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "parted")]
@@ -155,9 +140,18 @@ def test_a_training_goes_on_where_ctrl_c_stopped_it(tmp_path, monkeypatch):
     assert about["steps"] == 5 and about["parameters"] == 1_300_480
     [curve] = (tmp_path / "parted" / "training.jsonl").read_text().splitlines()
     assert json.loads(curve)["step"] == 5
+    assert type(AutoModelForCausalLM.from_pretrained(tmp_path / "whole")).__name__ == (
+        "LlamaForCausalLM"
+    )
+    model = LocalModel(tmp_path / "whole")
+    assert can_reuse(model.model)
+    [(_, reply)] = model.answer([Generate("Direct\nQ: Who?\nA:", max_tokens=3)])
+    assert json.loads(reply)["tokens"] <= 3
+    marks = set(model.tokens.encode("\n".join(MARKS.values()), special=False))
+    assert make_agent_tokenizer().unk_token_id not in marks
 
 
-def test_added_layers_change_nothing_at_first():
+def test_added_layers_change_nothing_at_first_and_are_trained_in_the_second_part_only():
     model = make_agent_model(make_agent_tokenizer(), 0)
     ids = torch.randint(2, 1000, (2, 40))
     whole, layers = model(ids).logits, len(model.model.layers)
@@ -165,25 +159,10 @@ def test_added_layers_change_nothing_at_first():
         assert torch.equal(model(ids).logits, whole)
         assert len(model.model.layers) == layers - ADDED
     assert len(model.model.layers) == layers
-
-
-def test_added_layers_are_trained_in_the_second_part_only():
-    training = start_training(recipe := Recipe(4, 1, 0.01))
-    added = training.t5.model.model.layers[SHARED].self_attn.o_proj.weight
-    moved = [bool(added.any()) for _ in take_steps(training, recipe)]
+    training = start_agent(recipe := AgentRecipe(4, 1, 0.01))
+    added = training.model.model.layers[SHARED].self_attn.o_proj.weight
+    moved = [bool(added.any()) for _ in take_agent_steps(training, recipe)]
     assert moved == [False, False, True, True]
-
-
-def test_what_is_written_is_a_plain_causal_model(tmp_path):
-    train(tmp_path, Recipe(1, 0, 0.01))
-    model = AutoModelForCausalLM.from_pretrained(tmp_path)
-    assert type(model).__name__ == "LlamaForCausalLM" and can_reuse(model)
-    opened = LocalModel(tmp_path)
-    asked = Generate("Direct\nQ: Who?\nA:", max_tokens=3)
-    [(_, reply)] = opened.answer([asked])
-    assert json.loads(reply)["tokens"] <= 3
-    marks = set(opened.tokens.encode("\n".join(MARKS.values()), special=False))
-    assert make_agent_tokenizer().unk_token_id not in marks
 
 
 def test_a_library_of_few_names_is_made_with_more_where_they_do_not_suffice():

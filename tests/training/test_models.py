@@ -20,12 +20,7 @@ from transformers import (
 )
 
 from ircot_laboratory.questions.questions import DATASETS, draw_riddle, make_riddles
-from ircot_laboratory.world.encyclopedia import (
-    draw_value,
-    make_popular,
-    make_world,
-    names_by_kind,
-)
+from ircot_laboratory.world.encyclopedia import draw_value, make_popular, make_world, names_by_kind
 from ircot_laboratory.world.pages import write_pages
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Paragraph
@@ -51,10 +46,12 @@ FOLDERS = sorted(path.parent for path in MODELS.glob("mini-*/training.json"))
 T5S = [folder for folder in FOLDERS if AutoConfig.from_pretrained(folder).is_encoder_decoder]
 
 
+each_model = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+
+
 def open_plain(folder: Path) -> PreTrainedModel:
-    return (AutoModelForSeq2SeqLM if folder in T5S else AutoModelForCausalLM).from_pretrained(
-        folder
-    )
+    kind = AutoModelForSeq2SeqLM if folder in T5S else AutoModelForCausalLM
+    return kind.from_pretrained(folder)
 
 
 def style_of(folder: Path) -> Style:
@@ -81,51 +78,36 @@ def test_the_models_are_those_with_a_bound_and_small():
     assert {path.suffix for path in files} <= {".json", ".jsonl", ".safetensors"}
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_model_is_a_plain_one_of_its_size(folder):
-    config, size = open_plain(folder).config, folder.name.removeprefix("mini-")
-    assert config.architectures == [
-        "T5ForConditionalGeneration" if folder in T5S else "GPTNeoXForCausalLM"
-    ]
-    assert len(AutoTokenizer.from_pretrained(folder)) == config.vocab_size
-    assert (size == "causal") == (folder not in T5S)
+@each_model
+def test_a_model_is_a_plain_one_with_a_record_of_its_training(folder):
+    model = open_plain(folder)
+    config, size = model.config, folder.name.removeprefix("mini-")
+    kind = "T5ForConditionalGeneration" if folder in T5S else "GPTNeoXForCausalLM"
+    assert config.architectures == [kind] and (size == "causal") == (folder not in T5S)
     assert {name: getattr(config, name) for name in SIZES.get(size, ())} == SIZES.get(size, {})
+    about = json.loads((folder / "training.json").read_text())
+    assert about["size"] == size and about["parameters"] == model.num_parameters()
+    assert about["steps"] > 0 and about["seconds"] > 0 and isinstance(about["seed"], int)
+    curves = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
+    assert curves[-1]["step"] == about["steps"]
+    assert len(curves) == 1 or curves[-1]["writing"] < curves[0]["writing"]
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@each_model
 def test_the_tokenizer_is_that_of_the_encyclopedia_and_gives_every_chain_back(folder):
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert tokenizer.get_vocab() == make_tokenizer().get_vocab()
+    assert len(tokenizer) == open_plain(folder).config.vocab_size
     assert (tokenizer.eos_token_id in tokenizer("Q")["input_ids"]) == (folder in T5S)
     for dataset in DATASETS:
         for riddle in make_riddles(make_world(13, 600, dataset), 40, dataset, 13):
-            assert (
-                tokenizer.decode(tokenizer(riddle.chain)["input_ids"], skip_special_tokens=True)
-                == riddle.chain
-            )
+            ids = tokenizer(riddle.chain)["input_ids"]
+            assert tokenizer.decode(ids, skip_special_tokens=True) == riddle.chain
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_model_has_a_record_of_its_training(folder):
-    about = json.loads((folder / "training.json").read_text())
-    assert (
-        folder.name == f"mini-{about['size']}"
-        and about["steps"] > 0
-        and about["seconds"] > 0
-        and isinstance(about["seed"], int)
-    )
-    assert about["parameters"] == open_plain(folder).num_parameters()
-    curves = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
-    assert curves[-1]["step"] == about["steps"] and (
-        len(curves) == 1 or curves[-1]["writing"] < curves[0]["writing"]
-    )
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@each_model
 def test_answers_about_a_world_never_seen(folder, writers):
-    accuracy = reading_accuracy(
-        writers[folder], paragraphs=10, questions=40, seed=11, style=style_of(folder)
-    )
+    accuracy = reading_accuracy(writers[folder], 10, 40, seed=11, style=style_of(folder))
     assert accuracy["answer"] >= BOUNDS[folder.name]["answer"], accuracy
 
 
@@ -145,15 +127,16 @@ def walk(world: World, riddle: Riddle) -> list[str]:
     """The subjects of a chain's steps in another world, then the answer; shorter if a relation is
     missing there.
     """
-    way = [riddle.facts[0][0]]
+    names = [riddle.facts[0].subject]
     for _, relation in riddle.facts:
-        if way[-1] not in world.entities or relation not in world.entities[way[-1]].facts:
+        entity = world.entities.get(names[-1])
+        if entity is None or relation not in entity.facts:
             break
-        way.append(world.entities[way[-1]].facts[relation])
-    return way
+        names.append(entity.facts[relation])
+    return names
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@each_model
 def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
     """With the same questions and paragraphs whose facts were redrawn, the answers follow the text:
     none is known by heart.
@@ -162,20 +145,15 @@ def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
     changed, prompts, old, new = redraw(world, 1), [], [], []
     while len(prompts) < 60:
         riddle = draw_riddle(world, rng, "hotpotqa", rng.choice(("1hop", "bridge")))
-        way = walk(changed, riddle)
-        if (
-            len(way) == len(riddle.facts) + 1
-            and way[-1] != riddle.answer
-            and riddle.facts[0][0] not in popular
-        ):
-            titles = dict.fromkeys([*rng.sample(list(changed.entities), 6), *way[:-1]])
+        *way, end = walk(changed, riddle)
+        is_whole = len(way) == len(riddle.facts) and end != riddle.answer
+        if is_whole and riddle.facts[0].subject not in popular:
+            titles = dict.fromkeys([*rng.sample(list(changed.entities), 6), *way])
             paragraphs = [Paragraph(title, title, changed.pages[title][0].text) for title in titles]
             prompts.append(render(paragraphs, riddle.text, "", style_of(folder).template("cot")))
             old.append(riddle.answer)
-            new.append(way[-1])
+            new.append(end)
     answers = [answer_from_chain(text) for text in writers[folder](prompts)]
-    assert (
-        sum(a == n for a, n in zip(answers, new, strict=True)) / len(answers)
-        >= BOUNDS[folder.name]["changed"]
-    ), list(zip(answers, new))
+    right = sum(a == n for a, n in zip(answers, new, strict=True)) / len(answers)
+    assert right >= BOUNDS[folder.name]["changed"], list(zip(answers, new, strict=True))
     assert sum(a == o for a, o in zip(answers, old, strict=True)) / len(answers) < 0.05

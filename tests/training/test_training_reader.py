@@ -11,22 +11,21 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from bench import reading
-from ircot_laboratory.questions.questions import DATASETS
-from ircot_laboratory.world.encyclopedia import make_popular, make_world
+from ircot_laboratory.world.encyclopedia import make_popular
 from ircot_laboratory.world.names import is_held_out
 from ircotlib.files.paths import MODELS
 from ircotlib.program import Extracted
-from training import checkpoint
+from training import loop
 from training.reader import learn as reader_learn
-from training.reader.draws import GOLD, OTHERS, Encyclopedia, draw_example, draw_other
-from training.reader.evaluate import auc, best_threshold, draw_reading, f1_at, open_books
-from training.reader.learn import ReaderRecipe, calibrate, start_training, train
+from training.reader.draws import GOLD, OTHERS, draw_other, draw_reader_example
+from training.reader.evaluate import auc, best_threshold, draw_reader_tests, f1_at, open_books
+from training.reader.learn import ReaderRecipe, calibrate, start_reader, train_reader
 from training.reader.model import (
     NOWHERE,
-    encode_examples,
+    encode_reader_examples,
     make_reader_tokenizer,
-    read_examples,
-    reading_loss,
+    read_reader_examples,
+    reader_losses,
 )
 
 TOKENIZER = make_reader_tokenizer()
@@ -34,42 +33,30 @@ TOKENIZER = make_reader_tokenizer()
 
 @pytest.fixture(scope="module")
 def books():
-    return [
-        Encyclopedia(make_world(1_000_009, 300, dataset, held_out=False), dataset)
-        for dataset in DATASETS
-    ]
+    return open_books(1_000_009, 300, held_out=False)
 
 
 @pytest.fixture(scope="module")
 def examples(books):
     rng = random.Random(3)
-    return [draw_example(rng.choice(books), rng) for _ in range(600)]
+    return [draw_reader_example(rng.choice(books), rng) for _ in range(600)]
 
 
-def test_examples_are_of_all_kinds_and_gold_ones_the_most(examples):
+def test_a_gold_paragraph_states_the_answer_where_the_span_says_and_no_other_does(books, examples):
     kinds = [one.kind for one in examples]
-    assert set(kinds) == {GOLD, *OTHERS}
+    assert set(kinds) == {GOLD, *OTHERS} and min(map(kinds.count, OTHERS)) > 10
     assert 0.4 < kinds.count(GOLD) / len(kinds) < 0.65
-    assert min(map(kinds.count, OTHERS)) > 10
-
-
-def test_a_gold_paragraph_states_the_answer_where_the_span_says(books, examples):
     worlds = {book.dataset: book.world for book in books}
     for one in examples:
+        passage, span = one.passage, one.span
         if one.kind == GOLD:
-            value = worlds[one.dataset].value(one.passage.title, one.asked)
-            assert one.passage.text[one.span.start : one.span.end] == value
-            assert one.passage.title in one.query and one.span.relation == one.asked
-
-
-def test_another_paragraph_does_not_state_the_answer(books, examples):
-    for one in examples:
-        if one.kind != GOLD:
-            stated = [span.relation for span in one.passage.spans]
-            assert one.span is None
-            assert one.asked not in stated or one.passage.title not in one.query
-    rng = random.Random(0)
-    book = next(book for book in books if book.dataset == "iirc")
+            value = worlds[one.dataset].value(passage.title, one.asked)
+            assert passage.text[span.start : span.end] == value
+            assert passage.title in one.query and span.relation == one.asked
+        else:
+            stated = [span.relation for span in passage.spans]
+            assert span is None and (one.asked not in stated or passage.title not in one.query)
+    rng, book = random.Random(0), next(book for book in books if book.dataset == "iirc")
     for subject, relation in rng.sample(book.facts, 200):
         if own := draw_other(book, rng, "the subject's page without it", subject, relation):
             assert own.passage.title == subject and own.about
@@ -87,7 +74,7 @@ def test_queries_are_worded_as_the_systems_ask_them(examples):
 
 
 def test_tensors_hold_the_answer_and_where_to_look(examples):
-    batch = encode_examples(examples, TOKENIZER)
+    batch = encode_reader_examples(examples, TOKENIZER)
     for row, one in enumerate(examples):
         ids, start, end = (batch[name][row] for name in ("input_ids", "start", "end"))
         if one.span is None:
@@ -108,19 +95,18 @@ def test_tensors_hold_the_answer_and_where_to_look(examples):
 
 
 def test_every_part_of_the_loss_teaches(examples):
-    training = start_training(ReaderRecipe(1))
-    batch = encode_examples(examples[:24], TOKENIZER)
-    loss, parts = reading_loss(training.t5.model, training.teacher, batch)
-    assert set(parts) == {"span", "relevance", "stated", "asked", "looking", "about"}
-    assert loss.item() == pytest.approx(sum(parts.values()), rel=1e-4)
-    loss.backward()
-    weights = dict(training.t5.model.named_parameters()) | dict(training.teacher.named_parameters())
+    training = start_reader(ReaderRecipe(1))
+    batch = encode_reader_examples(examples[:24], TOKENIZER)
+    losses = reader_losses(training.model, training.teacher, batch)
+    assert set(losses) == {"span", "relevance", "stated", "asked", "looking", "about"}
+    before = sum(losses.values())
+    before.backward()
+    weights = dict(training.model.named_parameters()) | dict(training.teacher.named_parameters())
     still = {n for n, w in weights.items() if w.grad is None or not w.grad.any()}
     assert all("embeddings" in name or name.endswith("key.bias") for name in still), still
-    before = loss.item()
     for _ in range(5):
-        after = sum(reader_learn.learn(training, batch, 3e-3).values())
-    assert after < before
+        after = sum(reader_learn.learn_reader(training, batch, 3e-3).values())
+    assert after < before.item()
 
 
 class Killed(Exception):
@@ -132,20 +118,20 @@ def few(monkeypatch):
     """Make worlds small and measure on few facts."""
 
     def draw(books, facts, seed):
-        return draw_reading(books, 24, seed)
+        return draw_reader_tests(books, 24, seed)
 
     def open_small(seed, size, held_out=True):
         return open_books(seed, 200, held_out)
 
-    monkeypatch.setattr(reader_learn, "draw_reading", draw)
+    monkeypatch.setattr(reader_learn, "draw_reader_tests", draw)
     monkeypatch.setattr(reader_learn, "open_books", open_small)
 
 
 def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatch, few):
-    monkeypatch.setattr(checkpoint, "SECONDS", -1)
+    monkeypatch.setattr(loop, "SECONDS", -1)
     monkeypatch.setattr(reader_learn, "EVALUATE_EVERY", 2)
-    recipe, learn = ReaderRecipe(4, seed=2, rows=6), reader_learn.learn
-    train(tmp_path / "whole", recipe)
+    recipe, learn = ReaderRecipe(4, seed=2, rows=6), reader_learn.learn_reader
+    train_reader(tmp_path / "whole", recipe)
     steps = []
 
     def fail_at_three(*arguments):
@@ -154,11 +140,11 @@ def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatc
             raise Killed
         return learn(*arguments)
 
-    monkeypatch.setattr(reader_learn, "learn", fail_at_three)
+    monkeypatch.setattr(reader_learn, "learn_reader", fail_at_three)
     with pytest.raises(Killed):
-        train(tmp_path / "killed", recipe)
+        train_reader(tmp_path / "killed", recipe)
     assert (tmp_path / "killed" / "checkpoint.pt").exists()
-    train(tmp_path / "killed", recipe)
+    train_reader(tmp_path / "killed", recipe)
     assert len(steps) == 3 + 2
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
         whole, killed = ((tmp_path / one / name).read_bytes() for one in ("whole", "killed"))
@@ -172,10 +158,10 @@ def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatc
 
 
 def test_calibration_puts_the_best_threshold_at_the_papers(few):
-    training = start_training(ReaderRecipe(1))
-    calibrate(training)
-    tests = draw_reading(open_books(reader_learn.CALIBRATION, 200, held_out=False), 24, seed=0)
-    confidence, _ = read_examples(training.t5.model, tests)
+    model = start_reader(ReaderRecipe(1)).model
+    calibrate(model)
+    tests = draw_reader_tests(open_books(reader_learn.CALIBRATION, 200, held_out=False), 24, seed=0)
+    confidence, _ = read_reader_examples(model, tests)
     assert best_threshold(confidence, tests) == pytest.approx(1.5, abs=0.11)
 
 
@@ -192,14 +178,14 @@ def test_measures_are_those_of_a_hand_count():
 
 def test_what_is_measured_was_never_trained_on():
     popular = make_popular()
-    for one in draw_reading(open_books(7, 300), 60, seed=7):
+    for one in draw_reader_tests(open_books(7, 300), 60, seed=7):
         if one.kind == GOLD:
             assert is_held_out(one.passage.title) and one.passage.title not in popular
 
 
 def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():
     """A real run on another world than that of the figure."""
-    examples = draw_reading(open_books(33, 400), 210, seed=33)
+    examples = draw_reader_tests(open_books(33, 400), 210, seed=33)
     asked = [(one.query, reading.paragraph_of(one)) for one in examples]
     found = reading.read(reading.Extractor(MODELS / "mini-reader"), asked)
     gold = np.array([one.kind == GOLD for one in examples])
@@ -211,7 +197,7 @@ def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():
 
 def test_the_first_that_bm25_finds_is_the_gold_one_or_not():
     book = open_books(7, 300)[0]
-    gold = [one for one in draw_reading([book], 20, seed=7) if one.kind == GOLD]
+    gold = [one for one in draw_reader_tests([book], 20, seed=7) if one.kind == GOLD]
     firsts = reading.search(book, gold)
     assert [query for query, _, _ in firsts] == [one.query for one in gold]
     for (_, paragraph, is_gold), one in zip(firsts, gold, strict=True):

@@ -1,0 +1,7 @@
+"""Trains the agent, which plays every system (docs/agent.md), on transcripts: draws.py plays a
+system's own program with the teachers' replies, transcripts.py joins its turns, sources.py finds
+where each word comes from; lessons.py and drills.py teach the rest; stages.py measures.
+
+Imports: ircotlib, ircot_laboratory.{make, official, questions, teachers, world}, and the modules
+beside this room.
+"""

@@ -18,11 +18,11 @@ def main() -> None:
     add("--peak", type=read_rate, default=1e-2, help="highest learning rate")
     add("--threads", type=read_count, default=1, help="processor cores to use")
     options = parser.parse_args()
-    from training.agent.learn import Recipe, train  # importing torch takes seconds
-    from training.checkpoint import run_command
+    from training.agent.learn import AgentRecipe, train_agent  # importing torch takes seconds
+    from training.loop import run_command
 
-    recipe = Recipe(options.steps, options.seed, options.peak)
-    run_command(train, options.out, recipe, options.threads)
+    recipe = AgentRecipe(options.steps, options.seed, options.peak)
+    run_command(train_agent, options.out, recipe, options.threads)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,18 @@
 written examples. Auto-CoT's clustering of questions is left out, since no model takes part in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ircot_laboratory.teachers.closed import auto_cot_chain
 from ircot_laboratory.teachers.mind import Mind
-from ircot_laboratory.teachers.play import Asked, Recorder, Turn, play_program, question_of
+from ircot_laboratory.teachers.play import (
+    Recorder,
+    Situation,
+    Teacher,
+    Turn,
+    play_program,
+    question_of,
+)
 from ircotlib.program import Generate, Program
 from ircotlib.systems.auto_cot import write_example
 from ircotlib.systems.direct import NEXT
@@ -15,25 +22,27 @@ from training.agent.words import open_prompt
 MODULE = "auto_cot"
 
 
-def play_auto_cot(mind: Mind, others: Sequence[Mind], teach) -> list[Turn]:
+def play_auto_cot(
+    mind: Mind, others: Sequence[Mind], teachers: Mapping[str, Teacher]
+) -> list[Turn]:
     """Answer below examples made from `others`; if there are none, write an example."""
     recorder = Recorder(mind, open_prompt)
     chain, ask = (recorder.writer(MODULE, stage) for stage in ("chain", "ask"))
     if not others:
         program = write_example([question_of(mind)], chain)
-        return play_program(program, recorder, mind, teach)
-    shown = [chain(question_of(other), thoughts=_write(other)) for other in others]
-    prompt = ask(question_of(mind), examples="\n\n\n".join(shown))
-    return play_program(_answer(prompt), recorder, mind, teach)
+        return play_program(program, recorder, teachers)
+    examples = [chain(question_of(other), thoughts=_write(other)) for other in others]
+    prompt = ask(question_of(mind), examples="\n\n\n".join(examples))
+
+    def answer() -> Program:
+        return (yield Generate(prompt, NEXT))
+
+    return play_program(answer(), recorder, teachers)
 
 
 def _write(mind: Mind) -> Sequence[str]:
     """The words of a chain, then the sentence with its answer, in the form that write_example
     returns.
     """
-    chain = auto_cot_chain(mind, Asked(MODULE, "chain", question_of(mind), (), (), {}))
+    chain = auto_cot_chain(mind, Situation(MODULE, "chain", question_of(mind), (), (), {}))
     return (*chain.split(), f"The answer is {mind.conclude()[1].removesuffix('.')}.")
-
-
-def _answer(prompt: str) -> Program:
-    return (yield Generate(prompt, NEXT))

@@ -11,14 +11,14 @@ from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, draw_ri
 from ircot_laboratory.teachers import TEACHERS
 from ircot_laboratory.teachers.library import Library
 from ircot_laboratory.teachers.mind import LONG, Mind
-from ircot_laboratory.teachers.play import Turn, play
+from ircot_laboratory.teachers.play import Turn, play_system
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.systems import System, all_systems
 from training.agent.auto_cot import MODULE, play_auto_cot
-from training.agent.drills import draw_comparison, draw_reading, recall
+from training.agent.drills import drill_comparison, drill_reading, drill_recall
 from training.agent.lessons import draw_lesson, famous_world, known_facts
-from training.agent.sources import locate
+from training.agent.sources import locate_sources
 from training.agent.transcripts import Transcript, join_turns
 from training.agent.words import open_prompt
 
@@ -66,25 +66,28 @@ IN_MEMORY = (  # systems that can answer from memory
 )  # fmt: skip
 
 
-class Drawn(NamedTuple):
-    """A transcript, and the system, data set and kind of question it comes from."""
+class Play(NamedTuple):
+    """A transcript, and the system and the data set that it comes from; for a lesson or drill, its
+    kind in place of the system.
+    """
 
     transcript: Transcript
     system: str
-    dataset: str
-    kind: str
+    dataset: str = ""
 
 
 def taught_systems() -> dict[str, System]:
     """The systems that ask the agent, by name, without those whose prompts another one covers."""
-    alike = ("IRCoT", "IRCoT QA w/o reader", "OneR")
+    covered = ("IRCoT", "IRCoT QA w/o reader", "OneR")
     return {
-        n: one for n, one in all_systems().items() if (one.stages or one.reads) and n not in alike
+        name: system
+        for name, system in all_systems().items()
+        if (system.stages or system.reads) and name not in covered
     }
 
 
 @cache
-def measured() -> frozenset:
+def measured_meanings() -> frozenset:
     """The questions of the default laboratory, in any wording: they are never trained on."""
     return frozenset(
         riddle.meaning for name in ALL_DATASETS for riddle in make_dataset(name, SEED, SIZE).riddles
@@ -108,7 +111,7 @@ def famous_library() -> Library:
     return Library(famous_world())
 
 
-def draw_question(library: Library, dataset: str, rng: random.Random) -> Riddle:
+def draw_agent_question(library: Library, dataset: str, rng: random.Random) -> Riddle:
     """Draw a question of one of the kinds of a data set, or of a single hop."""
     kinds = list(ALL_DATASETS[dataset])
     kind = "1hop" if rng.random() < ONE_HOP and dataset in DATASETS else rng.choice(kinds)
@@ -120,37 +123,40 @@ def draw_famous(dataset: str, rng: random.Random) -> Riddle:
     first fact, at least, the agent knows by heart.
     """
     while True:
-        riddle = draw_question(famous_library(), dataset, rng)
-        if riddle.meaning not in measured() and riddle.facts[0] in known_facts():
+        riddle = draw_agent_question(famous_library(), dataset, rng)
+        if riddle.meaning not in measured_meanings() and riddle.facts[0] in known_facts():
             return riddle
 
 
-def draw_transcripts(library: Library, rng: random.Random) -> list[Drawn]:
+def draw_transcripts(library: Library, rng: random.Random) -> list[Play]:
     """Draw the transcripts of one play, or some of them; or lessons or drills."""
     (kind,) = rng.choices(list(DRAWS), list(DRAWS.values()))
     if kind != "play":
-        return [Drawn(one, kind, "", "") for one in _draw_drills(kind, library, rng)]
+        return [Play(transcript, kind) for transcript in _draw_drills(kind, library, rng)]
     if rng.random() < CLOSED:
         system, library = taught_systems()[rng.choice(IN_MEMORY)], famous_library()
         riddle = draw_famous(rng.choice(DRAWN_STYLES), rng)
     else:
-        system = _draw_system(rng)
-        riddle = draw_question(library, rng.choice(DRAWN_STYLES), rng)
+        systems = taught_systems()
+        shares = [SHARES.get(name, 1) for name in systems]
+        system = systems[rng.choices(list(systems), shares)[0]]
+        riddle = draw_agent_question(library, rng.choice(DRAWN_STYLES), rng)
     mind = Mind(riddle, library, known_facts().get, rng)
     turns = play_turns(system, mind, closed=library is famous_library())
-    found = [locate(one, mind) for one in _choose(join_turns(turns), rng)]
-    return [Drawn(one, system.name, riddle.dataset, riddle.kind) for one in found]
+    chosen = [locate_sources(transcript, mind) for transcript in _choose(join_turns(turns), rng)]
+    return [Play(transcript, system.name, riddle.dataset) for transcript in chosen]
 
 
 def _draw_drills(kind: str, library: Library, rng: random.Random) -> list[Transcript]:
     if kind == "lesson":
         return [draw_lesson(rng)]
     if kind == "recall":
-        return [recall(famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng)]
+        return [drill_recall(famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng)]
     if kind == "comparison":
-        return [draw_comparison(library, rng) for _ in range(5)]
-    riddle = draw_question(library, rng.choice(SHORT), rng)
-    return [one] if (one := draw_reading(library, riddle, rng)) else []
+        return [drill_comparison(library, rng) for _ in range(5)]
+    riddle = draw_agent_question(library, rng.choice(SHORT), rng)
+    reading = drill_reading(library, riddle, rng)
+    return [reading] if reading else []
 
 
 def draw_known(rng: random.Random) -> Riddle:
@@ -163,18 +169,13 @@ def draw_known(rng: random.Random) -> Riddle:
             return riddle
 
 
-def _draw_system(rng: random.Random) -> System:
-    systems = taught_systems()
-    return systems[rng.choices(list(systems), [SHARES.get(name, 1) for name in systems])[0]]
-
-
 def _choose(transcripts: list[Transcript], rng: random.Random) -> list[Transcript]:
     """Choose some of the transcripts of a play: they resemble each other."""
     chosen, length = [], 0
-    for one in rng.sample(transcripts, len(transcripts)):
-        if not chosen or length + len(one.text) < CHARACTERS:
-            chosen.append(one)
-            length += len(one.text)
+    for transcript in rng.sample(transcripts, len(transcripts)):
+        if not chosen or length + len(transcript.text) < CHARACTERS:
+            chosen.append(transcript)
+            length += len(transcript.text)
     return chosen
 
 
@@ -188,14 +189,11 @@ def play_turns(system: System, mind: Mind, closed: bool = False) -> list[Turn]:
     if system.module == "searchain":
         setting["long_form"] = mind.is_long
     if system.module == MODULE:
-        return play_auto_cot(mind, _draw_others(mind), TEACHERS)
-    turns = play(system, mind, TEACHERS, open_prompt, **setting)
+        # Auto-CoT's examples; none in two plays of five
+        count = 0 if mind.rng.random() < 0.4 else mind.rng.choice((2, 3))
+        library, dataset = mind.library, mind.riddle.dataset
+        riddles = [draw_agent_question(library, dataset, mind.rng) for _ in range(count)]
+        others = [Mind(riddle, library, mind.knows, mind.rng) for riddle in riddles]
+        return play_auto_cot(mind, others, TEACHERS)
+    turns = play_system(system, mind, TEACHERS, open_prompt, **setting)
     return turns[:1] if closed and system.name == "SearChain" else turns
-
-
-def _draw_others(mind: Mind) -> list[Mind]:
-    """Minds for the questions of Auto-CoT's examples; none in two plays of five."""
-    rng, library = mind.rng, mind.library
-    count = 0 if rng.random() < 0.4 else rng.choice((2, 3))
-    riddles = [draw_question(library, mind.riddle.dataset, rng) for _ in range(count)]
-    return [Mind(riddle, library, mind.knows, rng) for riddle in riddles]

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from ircot_laboratory.questions.questions import draw_riddle
 from ircot_laboratory.teachers.library import Library
 from ircot_laboratory.teachers.mind import Mind
-from ircot_laboratory.teachers.planning import sub_question
+from ircot_laboratory.teachers.planning import nested_question
 from ircot_laboratory.teachers.play import question_of
 from ircot_laboratory.world.records import Riddle
 from training.agent.lessons import known_facts
-from training.agent.sources import locate
-from training.agent.transcripts import Span, Transcript, join
+from training.agent.sources import locate_sources
+from training.agent.transcripts import Transcript, WrittenSpan, join_transcripts
 from training.agent.words import open_prompt
 
 COMPARING = (  # data sets and kinds of questions of the drills
@@ -38,22 +38,23 @@ UNREAD = 0.6  # share of the facts known by heart for which no paragraph is retr
 NEAR = (1, 2, 3)  # paragraphs retrieved with the question, apart from those of its steps
 
 
-def draw_comparison(library: Library, rng: random.Random) -> Transcript:
+def drill_comparison(library: Library, rng: random.Random) -> Transcript:
     """Draw a comparison whose facts are given; only the conclusion and the answer are written."""
     dataset, kind = rng.choice(COMPARING)
     riddle = draw_riddle(library.world, rng, dataset, kind)
     mind = Mind(riddle, library, known_facts().get, rng)
     for n, step in enumerate(mind.steps):
         mind.accept(n, step.answer)
-    said = " ".join(mind.say(n) for n in range(len(mind.steps)))
+    facts = " ".join(mind.say_all())
     tag, lead = rng.choice((("Reason", "So the answer is:"), ("Chain", "The answer is")))
-    prompt = f"{tag}\nQ: {riddle.text}\nA: {said}"
+    prompt = f"{tag}\nQ: {riddle.text}\nA: {facts}"
     conclusion, answer = mind.conclude()
     text = f"{prompt} {conclusion} {lead} {answer}."
-    return locate(Transcript(text, [Span("drill", len(prompt), len(text), ends=True)]), mind)
+    span = WrittenSpan("drill", len(prompt), len(text), ends=True)
+    return locate_sources(Transcript(text, [span]), mind)
 
 
-def draw_reading(library: Library, riddle: Riddle, rng: random.Random) -> Transcript | None:
+def drill_reading(library: Library, riddle: Riddle, rng: random.Random) -> Transcript | None:
     """Draw a question with the paragraphs that answer it and others, then its sub-questions in
     terms of the question, the longest first; only the answers are written. What is known by heart
     may be left out. None if the paragraphs and memory do not have all of its facts.
@@ -64,37 +65,38 @@ def draw_reading(library: Library, riddle: Riddle, rng: random.Random) -> Transc
         for step in mind.steps
         if step.fact not in known_facts() or rng.random() >= UNREAD
     ]
-    found = [library.backend.search(query, 1) for query in queries]
-    found.append(library.backend.search(riddle.text, rng.choice(NEAR)))
-    paragraphs = list(dict.fromkeys(paragraph for some in found for paragraph, _ in some))
+    hits = [library.backend.search(query, 1) for query in queries]
+    hits.append(library.backend.search(riddle.text, rng.choice(NEAR)))
+    paragraphs = list(dict.fromkeys(paragraph for some in hits for paragraph, _ in some))
     rng.shuffle(paragraphs)
-    mind.find_all(paragraphs)
-    if mind.unsure:
+    mind.settle_all(paragraphs)
+    if mind.made_up:
         return None
     system, stage = rng.choice(READERS)
     text, spans = open_prompt(system, stage)(question_of(mind), paragraphs).rstrip(), []
-    asked, lead = ("Question", "Answer") if stage == "read" else ("Q", "A")
+    tag, lead = ("Question", "Answer") if stage == "read" else ("Q", "A")
     text = _answer(text, mind.conclude()[1], spans)
     for n in reversed(range(len(mind.steps))):
         if mind.values[n] != mind.conclude()[1]:
-            text += f"{BETWEEN}{asked}: {sub_question(mind, n)}\n{lead}:"
+            text += f"{BETWEEN}{tag}: {nested_question(mind, n)}\n{lead}:"
             text = _answer(text, mind.values[n], spans)
-    return locate(Transcript(text, spans), mind)
+    return locate_sources(Transcript(text, spans), mind)
 
 
-def _answer(text: str, answer: str, spans: list[Span]) -> str:
-    """The text with an answer, whose place is added to `spans`."""
-    spans.append(Span("drill", len(text), len(text) + 1 + len(answer), ends=True))
+def _answer(text: str, answer: str, spans: list[WrittenSpan]) -> str:
+    """The text with an answer, whose span is added to `spans`."""
+    spans.append(WrittenSpan("drill", len(text), len(text) + 1 + len(answer), ends=True))
     return f"{text} {answer}"
 
 
-def recall(library: Library, riddles: Sequence[Riddle], rng: random.Random) -> Transcript:
+def drill_recall(library: Library, riddles: Sequence[Riddle], rng: random.Random) -> Transcript:
     """Questions that are answered directly, from memory."""
-    found = []
+    answered = []
     for riddle in riddles:
         mind = Mind(riddle, library, known_facts().get, rng)
-        mind.find_all()
+        mind.settle_all()
         spans = []
         prompt = open_prompt("direct", "direct")(question_of(mind)).rstrip()
-        found.append(locate(Transcript(_answer(prompt, mind.conclude()[1], spans), spans), mind))
-    return join(found, BETWEEN)
+        text = _answer(prompt, mind.conclude()[1], spans)
+        answered.append(locate_sources(Transcript(text, spans), mind))
+    return join_transcripts(answered, BETWEEN)

@@ -22,9 +22,9 @@ def main() -> None:
         refuse(f"found no config.json in {options.folder}, expected the folder of a trained agent")
     from training.agent.stages import measure_agent  # importing torch takes seconds
 
-    found = measure_agent(options.folder, options.questions, options.closed)
-    print(json.dumps(found, indent=1))
-    (options.folder / "playing.json").write_text(json.dumps(found, indent=1) + "\n")
+    record = json.dumps(measure_agent(options.folder, options.questions, options.closed), indent=1)
+    print(record)
+    (options.folder / "playing.json").write_text(record + "\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Trains the agent, or resumes from its checkpoint; agent.py is the command."""
+"""Trains the agent, or resumes from its checkpoint: __main__.py is the command."""
 
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -9,17 +10,17 @@ from pathlib import Path
 import torch
 
 from training.agent.draws import draw_transcripts, make_library
-from training.agent.encode import Encoded, encode_transcript, make_batch
+from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
 from training.agent.model import ADDED, LAYERS, SHARED, make_agent_model, shallow
-from training.agent.stages import draw_plays, judge_plays, summarise
+from training.agent.stages import draw_plays, judge_plays, share_right
 from training.agent.words import make_agent_tokenizer
-from training.checkpoint import Training, resume, run_steps, write_trained
+from training.causal import CausalTeacher, Depths, causal_losses
+from training.loop import Training, adamw, descend, run_training, split_weights, write_trained
 from training.muon import Muon
-from training.t5.causal_teach import CausalTeacher, Depths, causal_loss
-from training.t5.learn import split_weights
+from training.rate import learning_rate
 
 REST = 0.3  # learning rate of all other weights, as a share of that of the matrices
-KNOWING = 0.3  # `knowing` of causal_loss
+KNOWING = 0.3  # `knowing` of causal_losses
 TOKENS = 3000  # in the batch of a step, including padding
 CHUNK = 40  # steps whose transcripts are drawn together, about one world
 LONGEST = 1024  # tokens of a transcript
@@ -33,40 +34,38 @@ DEEP = Depths(SHARED, LAYERS - 2, SHARED, SHARED - 1, LAYERS - 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class AgentRecipe:
     """The options of one training. `peak`: the highest learning rate of the matrices."""
 
     steps: int
     seed: int
     peak: float
 
-    def learning_rate(self, step: int) -> float:
-        """The learning rate of a step: warm-up over 150 steps, or a tenth of all steps if that is
-        less; constant in the FIRST steps; then linear to 2% of the peak.
+    def rate(self, step: int) -> float:
+        """The learning rate of a step. It rises over 150 steps, or a tenth of all if that is less;
+        then it is constant in the FIRST steps.
         """
-        falling = 1 - 0.98 * (step / self.steps - FIRST) / (1 - FIRST)
-        rising = (step + 1) / min(150, max(1, self.steps // 10))
-        return self.peak * min(1.0, rising, max(0.02, falling))
+        return learning_rate(step, self.steps, self.peak, min(150, max(1, self.steps // 10)), FIRST)
 
 
-def draw_chunk(number: int, recipe: Recipe) -> list[dict[str, torch.Tensor]]:
+def draw_chunk(number: int, recipe: AgentRecipe) -> list[dict[str, torch.Tensor]]:
     """The batches of CHUNK steps, in random order. Their transcripts are about one world; each
     batch has transcripts of similar length.
     """
     rng = random.Random(f"{recipe.seed} {number}")
     longest = SHORT if number * CHUNK < EARLY * recipe.steps else LONGEST
     library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
-    batches: list[list[Encoded]] = []
+    batches: list[list[EncodedTranscript]] = []
     while len(batches) < CHUNK:
         for _ in range(40):
-            drawn = draw_transcripts(library, rng)
-            encoded = (encode_transcript(one.transcript) for one in drawn)
+            plays = draw_transcripts(library, rng)
+            encoded = (encode_transcript(play.transcript) for play in plays)
             rows += [row for row in encoded if len(row.tokens) <= longest]
         batches = cut_rows(rows)
     return [make_batch(batch) for batch in rng.sample(batches, CHUNK)]
 
 
-def cut_rows(rows: list[Encoded]) -> list[list[Encoded]]:
+def cut_rows(rows: list[EncodedTranscript]) -> list[list[EncodedTranscript]]:
     """Sort rows by length and cut them into full batches; an incomplete last batch is dropped."""
     batches, batch = [], []
     for row in sorted(rows, key=lambda row: len(row.tokens)):
@@ -77,67 +76,53 @@ def cut_rows(rows: list[Encoded]) -> list[list[Encoded]]:
     return batches
 
 
-def start_training(recipe: Recipe) -> Training:
+def start_agent(recipe: AgentRecipe) -> Training:
     """A training at step 0, with new weights."""
     model = make_agent_model(make_agent_tokenizer(), recipe.seed)
     teacher = CausalTeacher(model.config.hidden_size)
     for weight in teacher.parameters():  # otherwise these losses would at first outweigh the rest
         torch.nn.init.zeros_(weight)
     matrices, rest = split_weights(model, teacher)
-    adam = torch.optim.AdamW(rest, lr=recipe.peak, betas=(0.9, 0.98), weight_decay=0.0)
-    return Training(model, teacher, [Muon(matrices, lr=recipe.peak), adam], asdict(recipe))
+    optimizers = [Muon(matrices, lr=recipe.peak), adamw(rest, recipe.peak)]
+    return Training(model, teacher, optimizers, asdict(recipe))
 
 
-def learn_shallow(
-    training: Training, batch: dict[str, torch.Tensor], rate: float
+def learn_agent(
+    training: Training, batch: dict[str, torch.Tensor], rate: float, is_shallow: bool = False
 ) -> dict[str, float]:
-    """As `learn`, without the added layers."""
-    with shallow(training.t5.model):
-        return learn(training, batch, rate, SHALLOW)
-
-
-def learn(
-    training: Training, batch: dict[str, torch.Tensor], rate: float, depths: Depths = DEEP
-) -> dict[str, float]:
-    """Take one step of the optimizers, in single precision; return the parts of the loss."""
-    model, teacher = training.t5.model, training.teacher
-    loss, parts = causal_loss(model, teacher, batch, depths, KNOWING)
-    model.zero_grad()
-    teacher.zero_grad()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_([*model.parameters(), *teacher.parameters()], 1.0)
-    for optimizer, share in zip(training.optimizers, (1.0, REST), strict=True):
-        optimizer.param_groups[0]["lr"] = share * rate
-        optimizer.step()
-    return parts
-
-
-def train(out: Path, recipe: Recipe, threads: int = 1) -> None:
-    """Train the agent on this many cores, resuming from its checkpoint if there is one, and write
-    it to `out`.
+    """Take one step of the optimizers, in single precision; return the losses. `is_shallow`:
+    without the added layers.
     """
-    torch.set_num_threads(threads)
-    training = start_training(recipe)
-    checkpoint = resume(training, out)
-    measure = partial(_measure, training.t5.model)
-    run_steps(training, checkpoint, take_steps(training, recipe), measure, EVALUATE_EVERY)
-    write_trained(training, make_agent_tokenizer(), out, training.t5.recipe | {"device": "cpu"})
-    checkpoint.unlink(missing_ok=True)
+    model, depths = training.model, SHALLOW if is_shallow else DEEP
+    with shallow(model) if is_shallow else nullcontext():
+        losses = causal_losses(model, training.teacher, batch, depths, KNOWING)
+        return descend(training, losses, rate, REST * rate)
 
 
-def take_steps(training: Training, recipe: Recipe) -> Iterator[dict[str, float]]:
-    """Take the remaining steps; yield the parts of the loss of each."""
+def take_agent_steps(training: Training, recipe: AgentRecipe) -> Iterator[dict[str, float]]:
+    """Take the remaining steps; yield the losses of each."""
     chunk = None
     for step in range(training.step, recipe.steps):
         if chunk is None or step % CHUNK == 0:
             chunk = draw_chunk(step // CHUNK, recipe)
-        take = learn_shallow if step < FIRST * recipe.steps else learn
-        yield take(training, chunk[step % CHUNK], recipe.learning_rate(step))
+        is_shallow = step < FIRST * recipe.steps
+        yield learn_agent(training, chunk[step % CHUNK], recipe.rate(step), is_shallow)
 
 
-def _measure(model: torch.nn.Module) -> dict:
+def measure_plays(model: torch.nn.Module) -> dict:
+    """The shares of turns and of tokens that are right, and of turns by stage."""
     judged = judge_plays(model, draw_plays(PLAYS))
-    right = sum(one.right for one in judged) / len(judged)
-    tokens = sum(one.right_tokens for one in judged) / sum(one.tokens for one in judged)
-    about = {"turns": round(right, 4), "tokens": round(tokens, 4)}
-    return about | summarise(judged)
+    turns = sum(turn.right for turn in judged) / len(judged)
+    tokens = sum(turn.right_tokens for turn in judged) / sum(turn.tokens for turn in judged)
+    return {"turns": round(turns, 4), "tokens": round(tokens, 4), **share_right(judged)}
+
+
+def train_agent(out: Path, recipe: AgentRecipe, threads: int = 1) -> None:
+    """Train the agent on this many cores, resuming from its checkpoint if there is one, and write
+    it to `out`.
+    """
+    torch.set_num_threads(threads)
+    training = start_agent(recipe)
+    take_steps = partial(take_agent_steps, recipe=recipe)
+    run_training(training, out, take_steps, measure_plays, EVALUATE_EVERY)
+    write_trained(training, make_agent_tokenizer(), out, {"device": "cpu"})

@@ -11,7 +11,7 @@ from ircot_laboratory.questions.wording import word_thought
 from ircot_laboratory.teachers.mind import PLAIN
 from ircot_laboratory.world.encyclopedia import make_popular
 from ircot_laboratory.world.records import Fact, World
-from training.agent.transcripts import Decided, Span, Transcript
+from training.agent.transcripts import DecidedFact, Transcript, WrittenSpan
 
 FAMOUS = 300  # entities of the default laboratory that are known: those that most pages name
 FACTS = 12  # in a lesson
@@ -22,7 +22,7 @@ FORMS = (  # how a fact is asked for; the value and a full stop follow
     "{sentence}",
     "{sentence}",
 )
-BETWEEN = ("\n", "\n", "\n", " ", " ")  # what separates the facts of a lesson, for each form
+SEPARATORS = ("\n", "\n", "\n", " ", " ")  # of the facts of a lesson, for each form
 
 
 @cache
@@ -37,7 +37,7 @@ def known_facts() -> dict[Fact, str]:
     of the default laboratory that other pages name most often.
     """
     entities, popular = famous_world().entities, make_popular()
-    named = Counter(value for one in entities.values() for value in one.facts.values())
+    named = Counter(value for entity in entities.values() for value in entity.facts.values())
     often = sorted((n for n in entities if n in named), key=lambda n: (-named[n], n))[:FAMOUS]
     known = {**{name: entities[name] for name in often}, **popular}
     return {Fact(n, relation): v for n, e in known.items() for relation, v in e.facts.items()}
@@ -49,11 +49,11 @@ def draw_lesson(rng: random.Random) -> Transcript:
     text, spans, decided = "", [], []
     for n, fact in enumerate(rng.sample(list(known_facts()), FACTS), start=1):
         value = known_facts()[fact]
-        text += (BETWEEN[form] if text else "") + _lead(FORMS[form], n, fact, value)
+        text += (SEPARATORS[form] if text else "") + _lead(FORMS[form], n, fact, value)
         start = len(text.rstrip())
-        decided.append(Decided(len(text), fact))
+        decided.append(DecidedFact(len(text), fact))
         text += f"{value}."
-        spans.append(Span("lesson", start, len(text) - 1, ends=False))
+        spans.append(WrittenSpan("lesson", start, len(text) - 1, ends=False))
     return Transcript(text, spans, decided=decided)
 
 

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-import training.t5.causal  # noqa: F401 (the model asks for its attention by name)
-from training.t5.model import order_numbers
+import training.causal  # noqa: F401 (the model asks for its attention by name)
+from training.words import order_numbers
 
 WIDTH, HEADS, FEED_FORWARD = 128, 4, 256
 LAYERS, ADDED, SHARED = 7, 2, 3  # all layers, those added in training, and those before them

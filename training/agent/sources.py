@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from os.path import commonprefix
 
 from ircot_laboratory.official.contexts import find_sentence
-from ircot_laboratory.teachers.conclusions import Weighed, named
-from ircot_laboratory.teachers.mind import Mind, Told
+from ircot_laboratory.teachers.conclusions import ComparedConclusion, named_subjects
+from ircot_laboratory.teachers.mind import Mind
 from ircot_laboratory.world.records import Fact
 from ircotlib.prompting.prompt import TITLE
 from training.agent.transcripts import (
-    Compared,
-    Concluded,
-    Copied,
-    Decided,
-    Inferred,
-    Stated,
+    ComparedPair,
+    ConcludedAt,
+    CopiedName,
+    DecidedFact,
+    InferredFact,
+    StatedFact,
     Transcript,
 )
-from training.t5.places import DIFFERENT, EARLIER, LATER, SAME, last_word
+from training.tables import DIFFERENT, EARLIER, LATER, SAME, last_word
 
 WORDS = r"\w+|\W"
 THUS = "Thus, "  # begins a conclusion
@@ -28,145 +28,158 @@ END = r"(?=[.\n\"\]]|$)"  # and after it
 CHOSEN = re.compile(r"The best choice is (\d+)")  # a vote
 
 
-def locate(transcript: Transcript, mind: Mind) -> Transcript:
+def locate_sources(transcript: Transcript, mind: Mind) -> Transcript:
     """Fill in where each name and value that the agent writes comes from."""
-    told = defaultdict(list)
-    for one in mind.told:
-        told[one.value].append(one)
-    sentences, seen = dict(_find_stated(transcript, mind)), {}
-    for found in _pattern(mind).finditer(transcript.text):
-        name, at = found[0], found.start()
-        if any(span.start <= at < span.end for span in transcript.spans):
-            _locate_name(transcript, name, at, seen.get(name), told[name], sentences)
-        seen[name] = at
+    stated = dict(_find_stated(transcript, mind))
+    _find_copied(transcript, mind, stated)
     transcript.copied += _find_chosen(transcript)
     transcript.decided += _find_begun(transcript, mind)
     transcript.inferred = list(_find_inferred(transcript, mind))
     compared = _find_compared(transcript, mind)
     transcript.compared = list(dict.fromkeys(compared.values()))
-    transcript.concluded = [Concluded(at, one.at) for at, one in compared.items()]
+    transcript.concluded = [ConcludedAt(at, pair.at) for at, pair in compared.items()]
     return transcript
 
 
-def _find_chosen(transcript: Transcript) -> Iterator[Copied]:
+def _is_written(transcript: Transcript, at: int) -> bool:
+    """Whether the agent writes what stands there."""
+    return any(span.start <= at < span.end for span in transcript.spans)
+
+
+def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tuple[int, int]]]:
+    """Find the facts of the passages that were shown, each with the place of its value and the
+    place from which it is known.
+    """
+    for passage in mind.seen:
+        for span in passage.spans:
+            _, match = find_sentence(passage, span.relation)
+            sentence = match[0].strip()
+            at = transcript.text.find(sentence)
+            if at >= 0:
+                value = at + span.start - passage.text.index(sentence, match.start())
+                end = at + len(sentence) - 1
+                known = end if end > value + span.end - span.start else value
+                fact = Fact(passage.title, span.relation)
+                transcript.stated.append(StatedFact(known, value, fact))
+                yield fact, (value, known)
+
+
+def _find_copied(transcript: Transcript, mind: Mind, stated: dict[Fact, tuple[int, int]]) -> None:
+    """Find where each name and value is copied from: where the agent first states it, from the
+    passage that it has read; otherwise from where it stood last. There the agent has also decided
+    what to write about, and may have made it up.
+    """
+    beliefs, stood = defaultdict(list), {}
+    for belief in mind.beliefs:
+        beliefs[belief.value].append(belief)
+    for match in _pattern(mind).finditer(transcript.text):
+        name, at = match[0], match.start()
+        if _is_written(transcript, at):
+            first = beliefs[name].pop(0) if beliefs[name] else None
+            source = stated.get(first.fact) if first and first.passage else None
+            if first:
+                transcript.decided.append(DecidedFact(at, first.fact))
+            if first and first.made_up:
+                transcript.made_up.append((at, at + len(name)))
+            elif source and source[0] < at:
+                transcript.copied.append(CopiedName(at, *source, name))
+            elif name in stood:
+                transcript.copied.append(CopiedName(at, stood[name], stood[name], name))
+        stood[name] = at
+
+
+def _pattern(mind: Mind) -> re.Pattern:
+    """A pattern of all names and values that the agent may write, the longest first."""
+    names = {name for belief in mind.beliefs for name in (belief.value, belief.fact.subject)}
+    names |= {step.fact.subject for step in mind.steps}
+    names |= {*mind.values.values(), mind.riddle.sought}
+    names = sorted(filter(None, names), key=len, reverse=True)
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b")
+
+
+def _find_chosen(transcript: Transcript) -> Iterator[CopiedName]:
     """Find the number of the choice that the agent votes for, copied from its heading, which only
     the end of the choice can tell.
     """
     for span in transcript.spans:
-        if found := CHOSEN.search(transcript.text, span.start, span.end):
-            heading = transcript.text.find(f"Choice {found[1]}:")
+        if match := CHOSEN.search(transcript.text, span.start, span.end):
+            heading = transcript.text.find(f"Choice {match[1]}:")
             if heading >= 0:
                 source = heading + len("Choice ")
                 end = transcript.text.index("\n\n", source)
-                yield Copied(found.start(1), source, end - 1, found[1])
+                yield CopiedName(match.start(1), source, end - 1, match[1])
 
 
-def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[Decided]:
+def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[DecidedFact]:
     """Find where the agent begins a sub-question, a phrase or a sentence about a fact, and where it
     writes which of two entities a comparison is about.
     """
-    facts = mind.aims | {text: fact for text, (_, fact) in mind.asked.items()}
-    if mind.worked.answer in (names := named(mind.riddle)):
+    facts = mind.phrases | {text: fact for text, (_, fact) in mind.worded.items()}
+    if mind.worked.answer in (names := named_subjects(mind.riddle)):
         relation = mind.riddle.thoughts[mind.riddle.compared[0]].fact.relation
         facts = {name: Fact(name, relation) for name in names} | facts
-    texts = sorted(facts, key=len, reverse=True)
-    for found in re.finditer("|".join(map(re.escape, texts)), transcript.text) if texts else ():
-        if any(span.start <= found.start() < span.end for span in transcript.spans):
-            yield Decided(found.start(), facts[found[0]])
+    pattern = "|".join(map(re.escape, sorted(facts, key=len, reverse=True)))
+    for match in re.finditer(pattern, transcript.text) if facts else ():
+        if _is_written(transcript, match.start()):
+            yield DecidedFact(match.start(), facts[match[0]])
 
 
-def _find_inferred(transcript: Transcript, mind: Mind) -> Iterator[Inferred]:
+def _find_inferred(transcript: Transcript, mind: Mind) -> Iterator[InferredFact]:
     """Find the facts that lead to what the agent writes about, if their answers stand nowhere but
     on the pages.
     """
-    found = {one.value: one.fact for one in mind.told if not one.made_up}
+    answered = {belief.value: belief.fact for belief in mind.beliefs if not belief.made_up}
     for at, fact in transcript.decided:
-        written = _without_pages(transcript.text[:at], mind)
+        written = transcript.text[:at]
+        for passage in mind.seen:
+            written = written.replace(passage.text, "").replace(f"{TITLE}{passage.title}\n", "")
         for back in range(1, len(mind.steps)):
-            if fact.subject in written or fact.subject not in found:
+            if fact.subject in written or fact.subject not in answered:
                 break
-            fact = found[fact.subject]
-            yield Inferred(at, fact, back)
+            fact = answered[fact.subject]
+            yield InferredFact(at, fact, back)
 
 
-def _without_pages(text: str, mind: Mind) -> str:
-    for passage in mind.shown:
-        text = text.replace(passage.text, "").replace(f"{TITLE}{passage.title}\n", "")
-    return text
-
-
-def _locate_name(transcript, name, at, before, told: list[Told], sentences) -> None:
-    """Find where a name is copied from: at the place where the agent first states it, from the
-    passage that it has read; otherwise from where the name stood last.
-    """
-    first = told.pop(0) if told else None
-    place = sentences.get(first.fact) if first and first.passage else None
-    if first:
-        transcript.decided.append(Decided(at, first.fact))
-    if first and first.made_up:
-        transcript.made_up.append((at, at + len(name)))
-    elif place and place[0] < at:
-        transcript.copied.append(Copied(at, *place, name))
-    elif before is not None:
-        transcript.copied.append(Copied(at, before, before, name))
-
-
-def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tuple[int, int]]]:
-    """Find the facts of the shown passages in the text, each with the place of its value and the
-    place from which it is known.
-    """
-    for passage in mind.shown:
-        for span in passage.spans:
-            _, found = find_sentence(passage, span.relation)
-            sentence = found[0].strip()
-            at = transcript.text.find(sentence)
-            if at >= 0:
-                value = at + span.start - passage.text.index(sentence, found.start())
-                end = at + len(sentence) - 1
-                known = end if end > value + span.end - span.start else value
-                fact = Fact(passage.title, span.relation)
-                transcript.stated.append(Stated(known, value, fact))
-                yield fact, (value, known)
-
-
-def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, Compared]:
+def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, ComparedPair]:
     """Find where the outcome of a comparison decides what the agent writes, and the two values that
     are compared for it: of several pairs, the one that stands last.
     """
-    found: dict[int, Compared] = {}
-    for one in mind.weighed:
-        for at in _find_decisive(transcript, one):
-            compared = _find_values(transcript, mind, one, at)
-            if compared and (at not in found or found[at] < compared):
-                found[at] = compared
-    return found
+    pairs: dict[int, ComparedPair] = {}
+    for conclusion in mind.conclusions:
+        for at in _find_decisive(transcript, conclusion):
+            pair = _find_values(transcript, mind, conclusion, at)
+            if pair and (at not in pairs or pairs[at] < pair):
+                pairs[at] = pair
+    return pairs
 
 
-def _find_decisive(transcript: Transcript, one: Weighed) -> Iterator[int]:
+def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> Iterator[int]:
     """Find the first word of a conclusion that would differ if the values compared the other way,
     wherever the agent writes it; for an answer, only if no conclusion stands before it.
     """
-    words, others = re.findall(WORDS, one.text), re.findall(WORDS, one.otherwise)
-    alike = len("".join(commonprefix([words, others])))
-    lead, end = ("", "") if one.text.startswith(THUS) else (LEAD, END)
-    for span in transcript.spans if one.text and one.text != one.otherwise else ():
+    text, otherwise = conclusion.text, conclusion.otherwise
+    alike = len("".join(commonprefix([re.findall(WORDS, text), re.findall(WORDS, otherwise)])))
+    lead, end = ("", "") if text.startswith(THUS) else (LEAD, END)
+    for span in transcript.spans if text and text != otherwise else ():
         written = transcript.text[span.start : span.end]
-        for found in re.finditer(f"{lead}(?P<text>{re.escape(one.text)}){end}", written):
-            if not lead or THUS not in written[: found.start()]:
-                yield span.start + found.start("text") + alike
+        for match in re.finditer(f"{lead}(?P<text>{re.escape(text)}){end}", written):
+            if not lead or THUS not in written[: match.start()]:
+                yield span.start + match.start("text") + alike
 
 
-def _find_values(transcript: Transcript, mind: Mind, one: Weighed, at: int) -> Compared | None:
+def _find_values(
+    transcript: Transcript, mind: Mind, conclusion: ComparedConclusion, at: int
+) -> ComparedPair | None:
     """Find the values that decide what is written at `at`, or the value and the one that the
     question names: where sentences before end with them, otherwise where pages state them.
     """
-    text, values, sought = transcript.text[:at], list(one.values), mind.riddle.sought
+    text, values, sought = transcript.text[:at], list(conclusion.values), mind.riddle.sought
     known = {stated.fact: stated.known for stated in transcript.stated}
-    places = [_last_mention(text, value) for value in values]
+    places = [next(reversed(_mentions(text, value)), None) for value in values]
     if len(values) == 2 and values[0] == values[1]:
         places = _mentions(text, values[0])[-2:]
     if None in places or len(places) < len(values):
-        places = [known.get(fact) for fact in one.facts]
+        places = [known.get(fact) for fact in conclusion.facts]
     if sought:
         asked = text.find(mind.riddle.text)
         named = asked + mind.riddle.text.rindex(sought) + last_word(sought) if asked >= 0 else None
@@ -174,32 +187,12 @@ def _find_values(transcript: Transcript, mind: Mind, one: Weighed, at: int) -> C
     if None in places or places[0] == places[1] or max(places) >= at:
         return None
     (other, a), (here, b) = sorted(zip(places, values, strict=True))
-    return Compared(here, other, _outcome(a, b))
-
-
-def _outcome(a: str, b: str) -> int:
-    """How the second of two values compares with the first."""
     if a == b or not (a.isdigit() and b.isdigit()):
-        return SAME if a == b else DIFFERENT
-    return LATER if a < b else EARLIER
+        return ComparedPair(here, other, SAME if a == b else DIFFERENT)
+    return ComparedPair(here, other, LATER if a < b else EARLIER)
 
 
 def _mentions(text: str, value: str) -> list[int]:
     """The places of the last words of a value where it ends a sentence or a line."""
-    found = re.finditer(rf"{re.escape(value)}(?=\.|\n| \[\d+\]\.)", text)
-    return [one.start() + last_word(value) for one in found]
-
-
-def _last_mention(text: str, value: str) -> int | None:
-    return next(reversed(_mentions(text, value)), None)
-
-
-def _pattern(mind: Mind) -> re.Pattern:
-    """A pattern of all names and values that the agent may write, the longest first."""
-    names = {name for told in mind.told for name in (told.value, told.fact.subject)}
-    names |= {step.fact.subject for step in mind.steps} | {
-        *mind.values.values(),
-        mind.riddle.sought,
-    }
-    names = sorted(filter(None, names), key=len, reverse=True)
-    return re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b")
+    matches = re.finditer(rf"{re.escape(value)}(?=\.|\n| \[\d+\]\.)", text)
+    return [match.start() + last_word(value) for match in matches]

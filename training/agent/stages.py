@@ -24,28 +24,21 @@ from ircotlib.running.setup import measure_of, open_bench, program_of
 from ircotlib.systems import System
 from training.agent.draws import (
     STYLES,
-    draw_question,
+    Play,
+    draw_agent_question,
     famous_library,
     play_turns,
     taught_systems,
 )
-from training.agent.encode import encode_transcript, make_batch
+from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
 from training.agent.lessons import draw_lesson, known_facts
-from training.agent.sources import locate
-from training.agent.transcripts import Transcript, join_turns
+from training.agent.sources import locate_sources
+from training.agent.transcripts import join_turns
 
 HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
 
 
-class Play(NamedTuple):
-    """A transcript of a system on a question of a data set."""
-
-    system: str
-    dataset: str
-    transcript: Transcript
-
-
-class Judged(NamedTuple):
+class JudgedTurn(NamedTuple):
     """A turn of the agent; `right`: whether all of its tokens that the agent can know are right."""
 
     system: str
@@ -67,20 +60,20 @@ def draw_plays(count: int, seed: int = 0) -> list[Play]:
     of a lesson for every 20 questions.
     """
     rng, library, systems = random.Random(f"evaluate {seed}"), held_out_library(), []
-    found = [Play("lesson", "", draw_lesson(rng)) for _ in range(count // 20)]
+    plays = [Play(draw_lesson(rng), "lesson") for _ in range(count // 20)]
     for number in range(count):
         systems = systems or list(taught_systems().values())
         dataset = STYLES[number % len(STYLES)]
-        riddle = draw_question(library, dataset, rng)
-        found += play_out(systems.pop(), riddle, library, rng)
-    return found
+        riddle = draw_agent_question(library, dataset, rng)
+        plays += play_out(systems.pop(), riddle, library, rng)
+    return plays
 
 
 def play_out(system: System, riddle: Riddle, library: Library, rng: random.Random) -> list[Play]:
     """The transcripts of a system on a question with gold replies."""
     mind = Mind(riddle, library, known_facts().get, rng)
-    turns = play_turns(system, mind)
-    return [Play(system.name, riddle.dataset, locate(one, mind)) for one in join_turns(turns)]
+    located = (locate_sources(text, mind) for text in join_turns(play_turns(system, mind)))
+    return [Play(transcript, system.name, riddle.dataset) for transcript in located]
 
 
 def measured_plays(system: System, questions: int, seed: int = 0) -> Iterable[Play]:
@@ -92,14 +85,14 @@ def measured_plays(system: System, questions: int, seed: int = 0) -> Iterable[Pl
 
 
 @torch.no_grad()
-def judge_plays(model, plays: Sequence[Play], rows: int = 8) -> list[Judged]:
+def judge_plays(model, plays: Sequence[Play], rows: int = 8) -> list[JudgedTurn]:
     """Judge each turn, given the gold text before it: greedy decoding writes the gold reply exactly
     if each of its tokens is the most probable one.
     """
     judged, order = [], sorted(plays, key=lambda play: len(play.transcript.text))
     for first in range(0, len(order), rows):
         some = order[first : first + rows]
-        encoded = [encode_transcript(transcript) for *_, transcript in some]
+        encoded = [encode_transcript(play.transcript) for play in some]
         batch = make_batch(encoded)
         row, at, token = batch["written"].T
         states = model.base_model(batch["input_ids"].to(model.device)).last_hidden_state
@@ -109,22 +102,23 @@ def judge_plays(model, plays: Sequence[Play], rows: int = 8) -> list[Judged]:
     return judged
 
 
-def _judge(plays: Sequence[Play], right: list[bool], encoded: Sequence) -> Iterable[Judged]:
-    place = 0
-    for (system, dataset, transcript), one in zip(plays, encoded, strict=True):
-        for span, count in zip(transcript.spans, one.counts, strict=True):
-            found = right[place : place + count]
-            place += count
-            if not span.sure:
-                continue
-            yield Judged(system, span.stage, dataset, all(found), count, sum(found))
+def _judge(
+    plays: Sequence[Play], right: list[bool], encoded: Sequence[EncodedTranscript]
+) -> Iterable[JudgedTurn]:
+    first = 0
+    for (transcript, system, dataset), row in zip(plays, encoded, strict=True):
+        for span, count in zip(transcript.spans, row.counts, strict=True):
+            tokens = right[first : first + count]
+            first += count
+            if span.knowable:
+                yield JudgedTurn(system, span.stage, dataset, all(tokens), count, sum(tokens))
 
 
-def summarise(judged: Sequence[Judged], by: str = "stage") -> dict[str, float]:
-    """The share of turns that are right, for each value of a field of Judged."""
+def share_right(judged: Sequence[JudgedTurn], by: str = "stage") -> dict[str, float]:
+    """The share of turns that are right, for each value of a field of JudgedTurn."""
     groups = defaultdict(list)
-    for one in judged:
-        groups[getattr(one, by)].append(one.right)
+    for turn in judged:
+        groups[getattr(turn, by)].append(turn.right)
     return {name: round(sum(group) / len(group), 3) for name, group in sorted(groups.items())}
 
 
@@ -135,12 +129,12 @@ def measure_agent(folder: Path, questions: int, closed: int) -> dict:
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     judged = measure_stages(model, questions)
-    found = {"questions": questions, "turns": len(judged)}
-    found |= {f"by {name}": summarise(judged, name) for name in ("stage", "system", "dataset")}
-    return found | {"closed": list(close_loop(folder, closed)) if closed else []}
+    record = {"questions": questions, "turns": len(judged)}
+    record |= {f"by {name}": share_right(judged, name) for name in ("stage", "system", "dataset")}
+    return record | {"closed": list(close_loop(folder, closed)) if closed else []}
 
 
-def measure_stages(model, questions: int) -> list[Judged]:
+def measure_stages(model, questions: int) -> list[JudgedTurn]:
     """Judge every turn of every system on questions of the default laboratory."""
     judged = []
     for system in tqdm(taught_systems().values(), desc="stages"):
@@ -160,10 +154,9 @@ def close_loop(folder: Path, questions: int) -> Iterator[dict]:
             setting = {name: values[0] for name, values in bench.grid(system).items()}
             programs = {q.id: program_of(bench, system, **setting)(q) for q in bench.test}
             outcomes, _ = run(programs, bench.backends, Calls())
-            found = [outcomes[question.id].result for question in bench.test]
-            scored = [score(question, one) for question, one in zip(bench.test, found, strict=True)]
-            measure = measure_of(system, dataset)
-            parsed = sum(not one.fault for one in found) / len(found)
-            mean = sum(one[measure] for one in scored) / len(scored)
+            predictions = [outcomes[question.id].result for question in bench.test]
+            measure, pairs = measure_of(system, dataset), zip(bench.test, predictions, strict=True)
+            parsed = sum(not prediction.fault for prediction in predictions) / len(predictions)
+            mean = sum(score(*pair)[measure] for pair in pairs) / len(predictions)
             about = {"system": system.name, "dataset": dataset, "measure": measure}
             yield about | {"parsed": round(parsed, 3), "mean": round(mean, 3)}

@@ -8,19 +8,19 @@ from ircot_laboratory.teachers.play import Reply, Turn
 from ircot_laboratory.world.records import Fact
 
 
-class Span(NamedTuple):
-    """A part that the agent writes: text[start:end]. `ends`: whether it stops there; `sure`:
-    whether the agent can know this text (made-up names apart).
+class WrittenSpan(NamedTuple):
+    """A part that the agent writes: text[start:end]. `ends`: whether it stops there;
+    `knowable`: whether the agent can know this text (made-up names apart).
     """
 
     stage: str
     start: int
     end: int
     ends: bool
-    sure: bool = True
+    knowable: bool = True
 
 
-class Copied(NamedTuple):
+class CopiedName(NamedTuple):
     """A name or value at `at` that already stands at `source`. `known`: the place there from which
     a causal model can know it; in "X wrote it." this is the end of the sentence.
     """
@@ -31,7 +31,7 @@ class Copied(NamedTuple):
     name: str
 
 
-class Stated(NamedTuple):
+class StatedFact(NamedTuple):
     """A fact of a passage: the place from which it is known, and that of its value."""
 
     known: int
@@ -39,7 +39,7 @@ class Stated(NamedTuple):
     fact: Fact
 
 
-class Decided(NamedTuple):
+class DecidedFact(NamedTuple):
     """A place just before which the agent must know what it writes about, and the fact: where a
     value is written, or where a question, phrase or sentence about the fact begins.
     """
@@ -48,7 +48,7 @@ class Decided(NamedTuple):
     fact: Fact
 
 
-class Inferred(NamedTuple):
+class InferredFact(NamedTuple):
     """A fact that the agent must know at `at` without having written it, because its answer is the
     subject of what it writes about there. `back`: how many facts before that one it stands.
     """
@@ -58,15 +58,16 @@ class Inferred(NamedTuple):
     back: int
 
 
-class Compared(NamedTuple):
-    """Two values that are compared: the later one, the earlier one, and the outcome (places.py)."""
+class ComparedPair(NamedTuple):
+    """Two values that are compared: the later one, the earlier one, and the outcome
+    (tables.py)."""
 
     at: int
     other: int
     outcome: int
 
 
-class Concluded(NamedTuple):
+class ConcludedAt(NamedTuple):
     """A place just before which the agent must know how two values compare, and the later value."""
 
     at: int
@@ -78,24 +79,25 @@ class Transcript:
     """A text, the spans that the agent writes, and where their words come from; all positions are
     in characters.
 
-    `reply`: the last reply; `stopped`: the stop text that ended it. `made_up`: the start and end of
+    `reply`: the last reply; `stop`: the stop text that ended it. `made_up`: the start and end of
     each made-up name where it is first written.
     """
 
     text: str
-    spans: list[Span] = field(default_factory=list)
-    stopped: str = ""
+    spans: list[WrittenSpan] = field(default_factory=list)
+    stop: str = ""
     reply: Reply | None = None
-    copied: list[Copied] = field(default_factory=list)
-    stated: list[Stated] = field(default_factory=list)
-    decided: list[Decided] = field(default_factory=list)
-    inferred: list[Inferred] = field(default_factory=list)
-    compared: list[Compared] = field(default_factory=list)
-    concluded: list[Concluded] = field(default_factory=list)
+    copied: list[CopiedName] = field(default_factory=list)
+    stated: list[StatedFact] = field(default_factory=list)
+    decided: list[DecidedFact] = field(default_factory=list)
+    inferred: list[InferredFact] = field(default_factory=list)
+    compared: list[ComparedPair] = field(default_factory=list)
+    concluded: list[ConcludedAt] = field(default_factory=list)
     made_up: list[tuple[int, int]] = field(default_factory=list)
 
 
-PLACES = {  # the lists of a transcript, and the fields of their members that are positions
+POSITIONS = {  # the lists of a transcript, and the fields of their members that are positions
+    "spans": ("start", "end"),
     "copied": ("at", "source", "known"),
     "stated": ("known", "value"),
     "decided": ("at",),
@@ -123,15 +125,16 @@ def join_turns(turns: Sequence[Turn]) -> list[Transcript]:
 
 
 def _write_turn(transcript: Transcript, turn: Turn) -> None:
-    if transcript.spans and turn.prompt.startswith(transcript.text + transcript.stopped):
+    if transcript.spans and turn.prompt.startswith(transcript.text + transcript.stop):
         last = transcript.spans[-1]
-        transcript.spans[-1] = last._replace(end=last.end + len(transcript.stopped))
+        transcript.spans[-1] = last._replace(end=last.end + len(transcript.stop))
     whole = _after(turn.reply.text)
-    taken = whole[: whole.index(turn.taken) + len(turn.taken)]
-    text = turn.prompt + taken
-    ends = turn.reply.ends and not turn.stopped and taken == whole.rstrip()
-    transcript.spans.append(Span(turn.stage, len(turn.prompt), len(text), ends, turn.reply.sure))
-    transcript.text, transcript.stopped, transcript.reply = text, turn.stopped, turn.reply
+    received = whole[: whole.index(turn.received) + len(turn.received)]
+    text = turn.prompt + received
+    ends = turn.reply.ends and not turn.stop and received == whole.rstrip()
+    span = WrittenSpan(turn.stage, len(turn.prompt), len(text), ends, turn.reply.knowable)
+    transcript.spans.append(span)
+    transcript.text, transcript.stop, transcript.reply = text, turn.stop, turn.reply
 
 
 def _after(reply: str) -> str:
@@ -147,20 +150,16 @@ def _finish(transcript: Transcript) -> None:
     transcript.spans[-1] = last._replace(end=len(transcript.text), ends=ends)
 
 
-def join(transcripts: Sequence[Transcript], between: str) -> Transcript:
+def join_transcripts(transcripts: Sequence[Transcript], between: str) -> Transcript:
     """One transcript of several that do not depend on each other, with a text between them."""
     whole = Transcript("")
-    for one in transcripts:
+    for transcript in transcripts:
         whole.text += between if whole.text else ""
-        at = len(whole.text)
-        whole.text += one.text
-        whole.spans += [s._replace(start=s.start + at, end=s.end + at) for s in one.spans]
-        whole.made_up += [(start + at, end + at) for start, end in one.made_up]
-        for name, places in PLACES.items():
-            moved = (_move(found, places, at) for found in getattr(one, name))
-            getattr(whole, name).extend(moved)
+        shift = len(whole.text)
+        whole.text += transcript.text
+        whole.made_up += [(start + shift, end + shift) for start, end in transcript.made_up]
+        for name, fields in POSITIONS.items():
+            for member in getattr(transcript, name):
+                moved = {field: getattr(member, field) + shift for field in fields}
+                getattr(whole, name).append(member._replace(**moved))
     return whole
-
-
-def _move(found: NamedTuple, places: Sequence[str], by: int) -> NamedTuple:
-    return found._replace(**{name: getattr(found, name) + by for name in places})

@@ -14,7 +14,7 @@ from ircot_laboratory.world.tables import read_table
 from ircotlib.datasets.wording import ask_claim
 from ircotlib.files.paths import PROMPTS
 from ircotlib.prompting.prompt import Prompt, read_template
-from training.t5.model import list_words
+from training.words import list_words
 
 STYLE, WINDOW, WRITTEN = "agent", 1024, 200
 MARKS = {  # token -> the text that it stands for; a text before any other that it begins with

@@ -1,0 +1,6 @@
+"""Trains the extractive reader (SearChain §3.2): draws.py draws queries with paragraphs that do or
+do not state their answers, model.py has the model, its tensors and its losses, and evaluate.py how
+well it reads.
+
+Imports: ircotlib.files, ircot_laboratory.{questions, world}, and the modules beside this room.
+"""

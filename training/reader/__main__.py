@@ -16,10 +16,10 @@ def main() -> None:
     add("--steps", type=read_count, default=2500)
     add("--seed", type=read_number, default=0)
     options = parser.parse_args()
-    from training.checkpoint import run_command  # importing torch takes seconds
-    from training.reader.learn import ReaderRecipe, train
+    from training.loop import run_command  # importing torch takes seconds
+    from training.reader.learn import ReaderRecipe, train_reader
 
-    run_command(train, options.out, ReaderRecipe(options.steps, options.seed))
+    run_command(train_reader, options.out, ReaderRecipe(options.steps, options.seed))
 
 
 if __name__ == "__main__":

@@ -5,24 +5,39 @@ them, each with a paragraph that states the answer or with one that does not.
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ircot_laboratory.questions.questions import DATASETS, draw_riddle
 from ircot_laboratory.questions.walks import HOPS, WORKS
-from ircot_laboratory.questions.wording import ask, describe, find_telling_word, word_thought
+from ircot_laboratory.questions.wording import (
+    find_telling_word,
+    word_phrase,
+    word_question,
+    word_thought,
+)
 from ircot_laboratory.world.encyclopedia import draw_value, names_by_kind
 from ircot_laboratory.world.records import Passage, Span, World
 from ircot_laboratory.world.relations import KINDS, RELATIONS, Relation
-from training.t5.draws import draw_alike
+from training.worlds import draw_alike
 
 GOLD = "gold"
 GOLD_SHARE = 0.45  # of the examples
 TRIES = 50  # draws before this kind of example is given up
+OTHERS = (  # kinds of paragraphs that do not state the answer
+    "any other page",
+    "a page with a like name",
+    "the same relation of another",
+    "a page that names the subject",
+    "the answer's own page",
+    "the subject's page without it",
+    "a hop of a longer question",
+)
+HARD = ("a page with a like name", "the subject's page without it")  # drawn more often
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ReaderExample:
     """A query and a paragraph of a world in the form of a data set. `span`: where the paragraph's
     text states the answer, or None. `kind`: GOLD, or the kind of other paragraph, one of OTHERS.
 
@@ -53,139 +68,117 @@ class Encyclopedia:
             self.naming[world.value(name, relation)].append((name, relation))
 
 
-def draw_example(book: Encyclopedia, rng: random.Random) -> Example:
+def draw_reader_example(book: Encyclopedia, rng: random.Random) -> ReaderExample:
     """Draw one example: GOLD, or one of the OTHERS that exists for the drawn fact."""
     while True:
         subject, relation = rng.choice(book.facts)
         if rng.random() < GOLD_SHARE:
             return draw_gold(book, rng, subject, relation)
-        kind = rng.choice(HARD if rng.random() < 0.4 else list(OTHERS))
+        kind = rng.choice(HARD if rng.random() < 0.4 else OTHERS)
         if other := draw_other(book, rng, kind, subject, relation):
             return other
 
 
-def draw_gold(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Example:
+def draw_gold(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> ReaderExample:
     """Draw a query for a fact, with the paragraph that states it."""
     passage, query = book.world.passage(subject, relation), word_query(book, rng, subject, relation)
     telling = _find_telling(book, query, subject)
     span = passage.span(relation)
-    return Example(book.dataset, query, passage, GOLD, relation, True, span, telling)
+    return ReaderExample(book.dataset, query, passage, GOLD, relation, True, span, telling)
 
 
 def draw_other(
     book: Encyclopedia, rng: random.Random, kind: str, subject: str, relation: str
-) -> Example | None:
+) -> ReaderExample | None:
     """Draw a query with a paragraph of a kind that does not state its answer; None if there is no
     such paragraph.
     """
-    drawn = OTHERS[kind](book, rng, subject, relation)
-    if drawn is None:
+    query, asked = "", relation
+    if kind == "a hop of a longer question":
+        query, asked, passage = _draw_hop(book, rng)
+    elif kind == "the subject's page without it":
+        asked, passage = _draw_own(book, rng, subject, relation)
+    else:
+        passage = _draw_page(book, rng, kind, subject, relation)
+    if passage is None:
         return None
-    query, asked, passage = drawn
     worded = query or word_query(book, rng, subject, asked)
     telling = 0 if query else _find_telling(book, worded, subject)
     about = passage.title == subject
-    return Example(book.dataset, worded, passage, kind, asked, about, None, telling)
+    return ReaderExample(book.dataset, worded, passage, kind, asked, about, None, telling)
 
 
-# What the functions of OTHERS return: the query ("" for one that asks for the fact), the relation
-# that it asks for, and the paragraph.
-Drawn = tuple[str, str, Passage] | None
-
-
-def _any_page(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    return _page_of(book, rng, rng.choice(book.world.names), subject, relation)
-
-
-def _like_name(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    """A page whose title shares a word with the subject's name; if possible, one of an entity that
-    has the same relation.
-    """
-    names = [draw_alike(book.world, subject, rng) for _ in range(6)]
-    same = [name for name in names if relation in book.world.entities[name].facts]
-    return _page_of(book, rng, rng.choice(same or names), subject, relation)
-
-
-def _same_relation(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    """A paragraph that states the same relation of another entity."""
-    for _ in range(TRIES):
-        name = rng.choice(book.world.by_kind[book.world.entities[subject].kind]).name
-        if name != subject and relation in book.world.entities[name].facts:
-            return "", relation, book.world.passage(name, relation)
-    return None
-
-
-def _naming_page(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    """The page of another entity that names the subject."""
-    names = [name for name in book.naming[subject] if name[0] != subject]
-    if not names:
+def _draw_page(
+    book: Encyclopedia, rng: random.Random, kind: str, subject: str, relation: str
+) -> Passage | None:
+    """Draw a paragraph of a page other than the subject's."""
+    world, entities = book.world, book.world.entities
+    if kind == "the same relation of another":
+        for _ in range(TRIES):
+            name = rng.choice(world.by_kind[entities[subject].kind]).name
+            if name != subject and relation in entities[name].facts:
+                return world.passage(name, relation)
         return None
-    return "", relation, book.world.passage(*rng.choice(names))
+    if kind == "a page that names the subject":
+        facts = [fact for fact in book.naming[subject] if fact[0] != subject]
+        return world.passage(*rng.choice(facts)) if facts else None
+    if kind == "any other page":
+        name = rng.choice(world.names)
+    elif kind == "the answer's own page":
+        name = world.value(subject, relation)
+    else:  # a like name; if possible, that of an entity with the same relation
+        names = [draw_alike(world, subject, rng) for _ in range(6)]
+        same = [name for name in names if relation in entities[name].facts]
+        name = rng.choice(same or names)
+    return rng.choice(world.pages[name]) if name != subject and name in world.pages else None
 
 
-def _page_of_value(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    """The page of the answer."""
-    value = book.world.value(subject, relation)
-    return _page_of(book, rng, value, subject, relation) if value in book.world.pages else None
-
-
-def _own_page(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    """A paragraph of the subject's page that does not state the answer: the other paragraph of the
-    page, or this one with a query for a relation that the subject lacks.
+def _draw_own(
+    book: Encyclopedia, rng: random.Random, subject: str, relation: str
+) -> tuple[str, Passage | None]:
+    """The other paragraph of the subject's page; or the paragraph that states the relation, and a
+    relation to ask for that the subject lacks.
     """
-    entity = book.world.entities[subject]
-    stated = book.world.passage(subject, relation)
-    if others := [one for one in book.world.pages[subject] if one is not stated]:
-        return "", relation, others[0]
-    absent = [one.name for one in RELATIONS[entity.kind] if one.name not in entity.facts]
-    return ("", rng.choice(absent), stated) if absent else None
+    entity, stated = book.world.entities[subject], book.world.passage(subject, relation)
+    if others := [passage for passage in book.world.pages[subject] if passage is not stated]:
+        return relation, others[0]
+    absent = [other.name for other in RELATIONS[entity.kind] if other.name not in entity.facts]
+    return (rng.choice(absent), stated) if absent else (relation, None)
 
 
-def _whole_question(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> Drawn:
-    """A question of several hops, with the paragraph of a hop that does not answer it."""
+def _draw_hop(book: Encyclopedia, rng: random.Random) -> tuple[str, str, Passage | None]:
+    """A question of several hops, what it asks for in the end, and the paragraph of a hop that does
+    not answer it.
+    """
     kinds = [kind for kind in DATASETS[book.dataset] if HOPS.get(kind, 1) > 1 and kind != "span"]
     if not kinds:
-        return None
+        return "", "", None
     riddle = draw_riddle(book.world, rng, book.dataset, rng.choice(kinds))
     passage = book.world.passage(*rng.choice(riddle.facts[:-1]))
     last = riddle.facts[-1].relation
     stated = any(span.relation == last for span in passage.spans)
-    return None if stated else (riddle.text, last, passage)
-
-
-def _page_of(
-    book: Encyclopedia, rng: random.Random, name: str, subject: str, relation: str
-) -> Drawn:
-    return None if name == subject else ("", relation, rng.choice(book.world.pages[name]))
-
-
-OTHERS: dict[str, Callable[..., Drawn]] = {
-    "any other page": _any_page,
-    "a page with a like name": _like_name,
-    "the same relation of another": _same_relation,
-    "a page that names the subject": _naming_page,
-    "the answer's own page": _page_of_value,
-    "the subject's page without it": _own_page,
-    "a hop of a longer question": _whole_question,
-}
-
-HARD = ("a page with a like name", "the subject's page without it")  # drawn more often
+    return riddle.text, last, None if stated else passage
 
 
 def word_query(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> str:
     """Word a query for a fact, which need not exist, as the systems do: as a question of a data
     set, as a noun phrase, or as a sentence of a chain whose value may be wrong.
     """
-    one, entity = book.world.relation(subject, relation), book.world.entities[subject]
-    x, draw, dataset = _name(book, rng, subject), rng.random(), rng.choice(list(DATASETS))
+    asked, entity = book.world.relation(subject, relation), book.world.entities[subject]
+    noun, often = KINDS[entity.kind].noun, 0.3 if entity.kind in WORKS else 0.05
+    x = subject
+    if rng.random() < often:  # "the film X", as data sets name works
+        x = rng.choice((f"the {noun} ", f"{noun} ")) + subject
+    draw, dataset = rng.random(), rng.choice(list(DATASETS))
     if draw < 0.75:
-        return _cut_end(rng.choice(list(_questions(one, x, dataset))), rng)
+        question = rng.choice(list(_questions(asked, x, dataset)))
+        return question.removesuffix("?") if rng.random() < 0.1 else question
     if draw < 0.85:
-        return describe(dataset, one, x)
-    value = draw_value(one, subject, book.by_kind, rng)
+        return word_phrase(dataset, asked, x)
+    value = draw_value(asked, subject, book.by_kind, rng)
     if relation in entity.facts and rng.random() < 0.5:
         value = entity.facts[relation]
-    return word_thought(dataset, one, entity, value)
+    return word_thought(dataset, asked, entity, value)
 
 
 def _find_telling(book: Encyclopedia, query: str, subject: str) -> int:
@@ -197,19 +190,8 @@ def _find_telling(book: Encyclopedia, query: str, subject: str) -> int:
 
 
 def _questions(relation: Relation, x: str, dataset: str) -> Iterator[str]:
-    yield ask(dataset, relation, x)
+    yield word_question(dataset, relation, x)
     yield from (question.format(x=x) for question in relation.questions)
     for who in ("Who", "What") if relation.value in ("person", "man") else ("What",):
         yield f"{who} is {relation.phrase.format(x=x)}?"
-    yield f"What is {describe(dataset, relation, x)}?"
-
-
-def _name(book: Encyclopedia, rng: random.Random, subject: str) -> str:
-    """The subject's name, sometimes after its noun, as data sets name works: "the film X"."""
-    kind = book.world.entities[subject].kind
-    noun, often = KINDS[kind].noun, 0.3 if kind in WORKS else 0.05
-    return rng.choice((f"the {noun} ", f"{noun} ")) + subject if rng.random() < often else subject
-
-
-def _cut_end(question: str, rng: random.Random) -> str:
-    return question.removesuffix("?") if rng.random() < 0.1 else question
+    yield f"What is {word_phrase(dataset, relation, x)}?"

@@ -10,8 +10,8 @@ from torch import nn
 from transformers import DPRConfig, DPRReader, DPRReaderTokenizerFast
 
 from ircot_laboratory.world.relations import RELATION_NAMES
-from training.reader.draws import Example
-from training.t5.model import list_words
+from training.reader.draws import ReaderExample
+from training.words import list_words
 
 WIDTH, LAYERS, HEADS = 64, 3, 4
 WAVES = (1.5, 1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)  # of positions, in radians per word
@@ -103,8 +103,8 @@ class ReaderTeacher(nn.Module):
         self.about = nn.Linear(WIDTH, 1)
 
 
-def encode_examples(
-    examples: Sequence[Example], tokenizer: DPRReaderTokenizerFast
+def encode_reader_examples(
+    examples: Sequence[ReaderExample], tokenizer: DPRReaderTokenizerFast
 ) -> dict[str, torch.Tensor]:
     """Turn examples into tensors: `input_ids`, `attention_mask` [rows, length]; `start`, `end`
     [rows], the first and last token of the answer, or NOWHERE; `asked`, `about` [rows]; `stated`
@@ -118,16 +118,16 @@ def encode_examples(
     batch = dict(tokenizer.pad({"input_ids": ids}, return_tensors="pt"))
     starts, ends, stated, looks = [], [], [], []
     for row, example in enumerate(examples):
-        first, places = len(heads[row]), bodies["offset_mapping"][row]
-        opening = {begin: first + n for n, (begin, _) in enumerate(places)}
-        closing = {end: first + n for n, (_, end) in enumerate(places)}
+        first, offsets = len(heads[row]), bodies["offset_mapping"][row]
+        opening = {begin: first + n for n, (begin, _) in enumerate(offsets)}
+        closing = {end: first + n for n, (_, end) in enumerate(offsets)}
         span = example.span
         starts.append(opening[span.start] if span else NOWHERE)
         ends.append(closing[span.end] if span else NOWHERE)
-        for one in example.passage.spans:
-            stated.append((row, opening[one.start], RELATION_NAMES.index(one.relation)))
-        looks += [(layer, row, *look) for layer, *look in
-                  _find_looks(example, tokenizer, heads[row], opening)]  # fmt: skip
+        for fact in example.passage.spans:
+            stated.append((row, opening[fact.start], RELATION_NAMES.index(fact.relation)))
+        for layer, *look in _find_looks(example, tokenizer, heads[row], opening):
+            looks.append((layer, row, *look))
     asked = [RELATION_NAMES.index(example.asked) for example in examples]
     named = {"start": starts, "end": ends, "stated": stated, "asked": asked, "looks": looks}
     batch |= {name: torch.tensor(values) for name, values in named.items()}
@@ -136,7 +136,10 @@ def encode_examples(
 
 
 def _find_looks(
-    example: Example, tokenizer: DPRReaderTokenizerFast, head: list[int], opening: dict[int, int]
+    example: ReaderExample,
+    tokenizer: DPRReaderTokenizerFast,
+    head: list[int],
+    opening: dict[int, int],
 ) -> Iterator[tuple[int, int, int, int]]:
     """Where heads should attend, as layer, head, from, to. In the second last layer: from a word of
     the title to the same word of the query, and from [CLS] and values to the word that asks. In the
@@ -144,23 +147,23 @@ def _find_looks(
     such word or value, the head should attend to the first [SEP].
     """
     end = head.index(tokenizer.sep_token_id)
-    for place in range(end + 1, len(head) - 1):
-        same = [at for at in range(1, end) if head[at] == head[place]]
-        yield LAYERS - 2, 0, place, same[-1] if same else end
+    for at in range(end + 1, len(head) - 1):
+        same = [earlier for earlier in range(1, end) if head[earlier] == head[at]]
+        yield LAYERS - 2, 0, at, same[-1] if same else end
     if example.telling:
         telling = len(tokenizer(example.query[: example.telling])["input_ids"]) - 2
-        for place in (0, *(opening[one.start] for one in example.passage.spans)):
-            yield LAYERS - 2, 1, place, telling
+        for at in (0, *(opening[span.start] for span in example.passage.spans)):
+            yield LAYERS - 2, 1, at, telling
     yield LAYERS - 1, 0, 0, end + 1
     yield LAYERS - 1, 2, 0, len(head) - 2
-    values = [one for one in example.passage.spans if one.relation == example.asked]
+    values = [span for span in example.passage.spans if span.relation == example.asked]
     yield LAYERS - 1, 1, 0, opening[values[0].start] if values else end
 
 
-def reading_loss(
+def reader_losses(
     model: DPRReader, teacher: ReaderTeacher, batch: dict[str, torch.Tensor]
-) -> tuple[torch.Tensor, dict[str, float]]:
-    """The loss of a batch, and its parts by name: start and end of the answer; whether the
+) -> dict[str, torch.Tensor]:
+    """The losses of a batch by name: start and end of the answer; whether the
     paragraph has the answer; attention; and the teacher's predictions. Unlike DPR's training, which
     ranks several paragraphs, this judges each pair of query and paragraph alone.
     """
@@ -168,36 +171,37 @@ def reading_loss(
     out = model(**inputs, output_hidden_states=True, output_attentions=True, return_dict=True)
     *_, before, last = out.hidden_states
     hidden = (batch["attention_mask"] == 0) * -1e4
-    (row, place, relation), asked = batch["stated"].T, batch["asked"]
+    (row, at, relation), asked = batch["stated"].T, batch["asked"]
     entropy, binary = nn.functional.cross_entropy, nn.functional.binary_cross_entropy_with_logits
     gold = (batch["start"] != NOWHERE).float()
     weights = torch.stack(out.attentions)[tuple(batch["looks"].T)]
-    losses = {
+    return {
         "span": entropy(out.start_logits + hidden, batch["start"])
         + entropy(out.end_logits + hidden, batch["end"]),
         "relevance": 2 * binary(out.relevance_logits, gold),
-        "stated": 0.5 * entropy(teacher.stated(before[row, place]), relation),
+        "stated": 0.5 * entropy(teacher.stated(before[row, at]), relation),
         "asked": 0.5 * entropy(teacher.asked(before[:, 0]), asked)
-        + 0.5 * entropy(teacher.asked(before[row, place]), asked[row]),
+        + 0.5 * entropy(teacher.asked(before[row, at]), asked[row]),
         "looking": -weights.clamp_min(1e-6).log().mean(),
         "about": 0.5 * binary(teacher.about(last[:, 0])[:, 0], batch["about"]),
     }
-    return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
 
 
 @torch.no_grad()
-def read_examples(model: DPRReader, examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
+def read_reader_examples(
+    model: DPRReader, examples: Sequence[ReaderExample]
+) -> tuple[np.ndarray, np.ndarray]:
     """The reader's confidence in each example [n], and whether its most likely start and end are
     those of the answer [n]; False where the paragraph has no answer.
     """
     tokenizer, confidence, right = make_reader_tokenizer(), [], []
     for first in range(0, len(examples), ROWS):
-        batch = encode_examples(examples[first : first + ROWS], tokenizer)
+        batch = encode_reader_examples(examples[first : first + ROWS], tokenizer)
         inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
         out = model.float()(**inputs, return_dict=True)
         hidden = (batch["attention_mask"] == 0) * -1e4
-        found = [(one + hidden).argmax(1) for one in (out.start_logits, out.end_logits)]
-        hit = (found[0] == batch["start"]) & (found[1] == batch["end"])
+        start, end = ((side + hidden).argmax(1) for side in (out.start_logits, out.end_logits))
+        hit = (start == batch["start"]) & (end == batch["end"])
         right.append((hit & (batch["start"] != NOWHERE)).numpy())
         confidence.append(out.relevance_logits.numpy())
     return np.concatenate(confidence), np.concatenate(right)

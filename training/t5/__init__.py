@@ -1,0 +1,7 @@
+"""Trains the T5s and the causal model that stand in for Flan-T5 and GPT-3. recipe.py plans the
+steps, draws.py draws questions and chains that are partly written, examples.py writes them as
+prompt and target, sources.py finds where each word comes from, teach.py has the T5s' losses.
+
+Imports: ircotlib.{files, generation, prompting, text}, ircot_laboratory.{questions, world}, and
+the modules beside this room.
+"""

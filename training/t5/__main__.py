@@ -19,7 +19,7 @@ from ircotlib.files.options import (
     read_rate,
     refuse,
 )
-from training.t5.recipe import SIZES, Recipe
+from training.t5.recipe import SIZES, T5Recipe
 
 
 def _parse() -> argparse.Namespace:
@@ -51,21 +51,21 @@ def _find_wrong_start(start: Path, width: int) -> str:
     if not path.is_file():
         return f"found no {path}, expected --start to be the folder of a trained T5"
     config = json.loads(path.read_text())
-    kind, found = config.get("model_type"), config.get("d_model", 0)
-    if kind != "t5" or found > width:
-        size = f"{kind}, {found} wide" if found else kind
+    kind, start_width = config.get("model_type"), config.get("d_model", 0)
+    if kind != "t5" or start_width > width:
+        size = f"{kind}, {start_width} wide" if start_width else kind
         return f"found a {size} in --start {start}, expected a t5, at most {width} wide"
     return ""
 
 
 def main() -> None:
     options = _parse()
-    from training.checkpoint import run_command  # importing torch takes seconds
-    from training.t5.learn import train
+    from training.loop import run_command  # importing torch takes seconds
+    from training.t5.learn import train_t5
 
     is_grown, is_causal = options.start is not None, options.size == "causal"
-    recipe = Recipe(options.steps, options.seed, options.peak, is_grown, is_causal)
-    run_command(train, options.out, options.size, recipe, options.start)
+    recipe = T5Recipe(options.steps, options.seed, options.peak, is_grown, is_causal)
+    run_command(train_t5, options.out, options.size, recipe, options.start)
 
 
 if __name__ == "__main__":

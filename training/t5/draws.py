@@ -3,22 +3,27 @@ demonstrations, and chains that are partly written.
 """
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ircot_laboratory.questions.questions import DATASETS, draw_riddle
 from ircot_laboratory.world.encyclopedia import make_popular
 from ircot_laboratory.world.records import Passage, Riddle, World
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, FLAN_T5, Style
 from training.t5.examples import (
-    Example,
+    PromptExample,
+    make_chain,
     make_direct,
-    make_example,
     make_titles,
-    needed,
+    needed_passages,
     shift,
-    write_prompt,
+    write_example_prompt,
 )
+from training.t5.recipe import Plan, T5Recipe
+from training.worlds import draw_alike, make_training_world
 
+PROMPT_TOKENS = 3600  # in one step, about
+PARAGRAPH, DEMONSTRATION, QUESTION = 45, 200, 40  # their lengths in tokens, about
+FRESH = 500_000  # worlds from this number on are for the conclusions of a single step
 # share of the questions with a single hop: only they show whether values are read, not guessed
 ONE_HOP = 0.25
 CONCLUDED = {  # the kinds of questions, by data set, whose conclusions are also trained alone
@@ -28,20 +33,31 @@ CONCLUDED = {  # the kinds of questions, by data set, whose conclusions are also
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What the examples of a step are like: the numbers of paragraphs and of demonstrations.
+def draw_batch(step: int, recipe: T5Recipe, worlds: dict[str, World]) -> list[PromptExample]:
+    """Draw the examples of a step."""
+    rng = random.Random(f"{recipe.seed} {step}")
+    if recipe.is_conclusion(step):
+        return _draw_conclusions(step, recipe, rng)
+    plan = replace(recipe.plan(step, rng), style=recipe.style)
+    tokens = QUESTION + plan.paragraphs * PARAGRAPH + plan.demonstrations * DEMONSTRATION
+    datasets = rng.choices(recipe.datasets(step), k=max(2, PROMPT_TOKENS // tokens))
+    examples = [draw_prompt_example(worlds[dataset], dataset, rng, plan) for dataset in datasets]
+    return [example for example in examples if example.target]
 
-    `begun`: the share of chains that are partly written; `style`: how the model is prompted.
+
+def _draw_conclusions(step: int, recipe: T5Recipe, rng: random.Random) -> list[PromptExample]:
+    """Draw conclusions, in half of these steps only differences of years. Each step has a world of
+    its own: one world has too few pairs of years to learn subtraction from.
     """
+    world = make_training_world(recipe.seed, FRESH + step, "iirc", 1.0)
+    datasets = [d for d in recipe.datasets(step) for _ in CONCLUDED.get(d, ())]
+    if "iirc" in datasets and rng.random() < 0.5:
+        return [draw_difference(world, rng, recipe.style) for _ in range(96)]
+    drawn = rng.choices(datasets, k=48)
+    return [draw_conclusion(world, rng, dataset, recipe.style) for dataset in drawn]
 
-    paragraphs: int
-    demonstrations: int
-    begun: float = 0.37
-    style: Style = FLAN_T5
 
-
-def draw_question(
+def draw_training_question(
     world: World, rng: random.Random, dataset: str, dialect: str | None = None
 ) -> Riddle:
     """Draw a training question of a data set: of one hop, or of one of its kinds. All kinds are
@@ -53,12 +69,7 @@ def draw_question(
 
 
 def draw_context(
-    world: World,
-    riddle: Riddle,
-    known: int,
-    count: int,
-    rng: random.Random,
-    style: Style = FLAN_T5,
+    world: World, riddle: Riddle, known: int, count: int, rng: random.Random, style: Style = FLAN_T5
 ) -> list[Passage]:
     """Draw about `count` paragraphs: those of the first `known` thoughts, and distractors that
     resemble them, in random order. The style decides whether the main passage is first or last.
@@ -67,8 +78,8 @@ def draw_context(
     a word with that entity or such a value, or on any other page. It is never a paragraph of a
     later thought.
     """
-    gold = needed(world, riddle, known)
-    later = set(needed(world, riddle)) - set(gold)
+    gold = needed_passages(world, riddle, known)
+    later = set(needed_passages(world, riddle)) - set(gold)
     titles = [passage.title for passage in gold] or [riddle.facts[0].subject]
     chosen = dict.fromkeys(gold)
     for _ in range(8 * count):
@@ -93,12 +104,9 @@ def _draw_distractor(world: World, anchor: str, rng: random.Random) -> str:
     return rng.choice(world.names)
 
 
-def draw_alike(world: World, title: str, rng: random.Random) -> str:
-    """Draw a title that shares a word with this one; it may be the same title."""
-    return rng.choice(world.by_word[rng.choice(title.split())])
-
-
-def draw_example(world: World, dataset: str, rng: random.Random, plan: Plan) -> Example:
+def draw_prompt_example(
+    world: World, dataset: str, rng: random.Random, plan: Plan
+) -> PromptExample:
     """Draw one example in the form of a data set: mostly a chain of thought, sometimes a direct
     answer, titles, or a chain without paragraphs.
 
@@ -108,85 +116,91 @@ def draw_example(world: World, dataset: str, rng: random.Random, plan: Plan) -> 
     """
     is_other = plan.demonstrations and rng.random() < 0.3
     dialect = rng.choice(list(DATASETS)) if is_other else dataset
-    draw, style = rng.random(), plan.style
-    riddle = draw_question(world, rng, dataset, dialect)
-    shots = [draw_question(world, rng, dialect) for _ in range(plan.demonstrations)]
-    if draw < 0.06:
-        example = _draw_closed_book(world, rng, dataset, dialect, style)
-        return shift(_show_closed(shots, style), example)
-    if 0.06 <= draw < 0.16 and (style.direct or plan.demonstrations):
-        everything = len(riddle.thoughts)
-        context = draw_context(world, riddle, everything, plan.paragraphs, rng, style)
-        shown = _show(world, shots, rng, style, direct=True)
-        return shift(shown, make_direct(world, riddle, context, style))
-    if dataset == "iirc" and 0.16 <= draw < 0.3:
-        shots = [draw_question(world, rng, dataset) for _ in shots]
-        shown = _show_titles(world, shots, style)
-        return shift(shown, make_titles(world, riddle, n=3, style=style))
-    return _draw_chain(world, riddle, shots, rng, plan)
+    share = rng.random()
+    riddle = draw_training_question(world, rng, dataset, dialect)
+    shots = [draw_training_question(world, rng, dialect) for _ in range(plan.demonstrations)]
+    if share < 0.06:
+        return _draw_closed_book(world, rng, dataset, dialect, shots, plan.style)
+    if share < 0.16 and (plan.style.direct or shots):
+        return draw_direct(world, riddle, shots, rng, plan)
+    if dataset == "iirc" and 0.16 <= share < 0.3:
+        shots = [draw_training_question(world, rng, dataset) for _ in shots]
+        return show_titles(world, riddle, shots, plan.style)
+    return draw_chain(world, riddle, shots, rng, plan)
 
 
-def _draw_chain(
+def draw_chain(
     world: World, riddle: Riddle, shots: list[Riddle], rng: random.Random, plan: Plan
-) -> Example:
+) -> PromptExample:
     """A chain of thought that may be partly written, with the paragraphs of the whole chain or only
-    those up to its next sentence.
+    those up to its next sentence, below demonstrations of the questions `shots`.
     """
     everything = len(riddle.thoughts)
     done = rng.randrange(1, everything) if rng.random() < plan.begun else 0
     known = everything if rng.random() < 0.5 else done + 1
     context = draw_context(world, riddle, known, plan.paragraphs, rng, plan.style)
-    shown = _show(world, shots, rng, plan.style)
-    return shift(shown, make_example(world, riddle, context, done, style=plan.style))
+    shown = _draw_demonstrations(world, shots, rng, plan.style)
+    return shift(shown, make_chain(world, riddle, context, done, style=plan.style))
 
 
-def _show(
+def draw_direct(
+    world: World, riddle: Riddle, shots: list[Riddle], rng: random.Random, plan: Plan
+) -> PromptExample:
+    """A direct answer below demonstrations of direct answers."""
+    known = len(riddle.thoughts)
+    context = draw_context(world, riddle, known, plan.paragraphs, rng, plan.style)
+    shown = _draw_demonstrations(world, shots, rng, plan.style, direct=True)
+    return shift(shown, make_direct(world, riddle, context, plan.style))
+
+
+def show_titles(world: World, riddle: Riddle, shots: list[Riddle], style: Style) -> PromptExample:
+    """Three titles below demonstrations, which ask for the true number of titles."""
+    shown = [make_titles(world, question, style=style) for question in shots]
+    texts = [f"{shot.prompt} {shot.target}{BETWEEN_DEMONSTRATIONS}" for shot in shown]
+    return shift("".join(texts), make_titles(world, riddle, n=3, style=style))
+
+
+def _draw_closed_book(
+    world: World,
+    rng: random.Random,
+    dataset: str,
+    dialect: str,
+    shots: list[Riddle],
+    style: Style,
+) -> PromptExample:
+    """A question without paragraphs whose first fact, at least, is about a popular entity, and so
+    known by heart, below demonstrations without paragraphs.
+    """
+    shown = (_demonstrate(shot, [], style.chain_of_thought, shot.chain) for shot in shots)
+    while True:
+        riddle = draw_training_question(world, rng, dataset, dialect)
+        if riddle.facts[0].subject in make_popular() and not riddle.given:
+            return shift("".join(shown), make_chain(world, riddle, [], done=0, style=style))
+
+
+def _draw_demonstrations(
     world: World, shots: list[Riddle], rng: random.Random, style: Style, direct: bool = False
 ) -> str:
     """Demonstrations with their paragraphs and up to two distractors."""
     text, instruction = "", style.direct if direct else style.chain_of_thought
     for riddle in shots:
-        count = len(needed(world, riddle)) + rng.choice((0, 1, 2))
+        count = len(needed_passages(world, riddle)) + rng.choice((0, 1, 2))
         context = draw_context(world, riddle, len(riddle.thoughts), count, rng, style)
         answer = riddle.answer if direct else riddle.chain
-        text += _write_demonstration(riddle, context, instruction, answer)
+        text += _demonstrate(riddle, context, instruction, answer)
     return text
 
 
-def _show_closed(shots: list[Riddle], style: Style) -> str:
-    return "".join(
-        _write_demonstration(riddle, [], style.chain_of_thought, riddle.chain) for riddle in shots
-    )
-
-
-def _write_demonstration(
+def _demonstrate(
     riddle: Riddle, context: list[Passage], instruction: str | None, answer: str
 ) -> str:
-    prompt = write_prompt(riddle, context, instruction=instruction, lower=False)
+    prompt = write_example_prompt(riddle, context, instruction=instruction, lower=False)
     return f"{prompt.text} {answer}{BETWEEN_DEMONSTRATIONS}"
-
-
-def _show_titles(world: World, shots: list[Riddle], style: Style) -> str:
-    """Demonstrations of title generation, which ask for the true number."""
-    examples = [make_titles(world, riddle, style=style) for riddle in shots]
-    return "".join(f"{one.prompt} {one.target}{BETWEEN_DEMONSTRATIONS}" for one in examples)
-
-
-def _draw_closed_book(
-    world: World, rng: random.Random, dataset: str, dialect: str, style: Style
-) -> Example:
-    """A question without paragraphs whose first fact, at least, is about a popular entity, and so
-    known by heart.
-    """
-    while True:
-        riddle = draw_question(world, rng, dataset, dialect)
-        if riddle.facts[0].subject in make_popular() and not riddle.given:
-            return make_example(world, riddle, [], done=0, style=style)
 
 
 def draw_conclusion(
     world: World, rng: random.Random, dataset: str, style: Style = FLAN_T5
-) -> Example:
+) -> PromptExample:
     """Draw a question without paragraphs whose facts are all given as the chain so far, so that
     only the conclusion is left to write.
 
@@ -197,7 +211,7 @@ def draw_conclusion(
     return _conclude(world, rng, riddle, style)
 
 
-def draw_difference(world: World, rng: random.Random, style: Style = FLAN_T5) -> Example:
+def draw_difference(world: World, rng: random.Random, style: Style = FLAN_T5) -> PromptExample:
     """Draw a difference of two years: the years are the chain so far, and there is no question. The
     example is short, so that the model sees all pairs of years often.
     """
@@ -206,7 +220,7 @@ def draw_difference(world: World, rng: random.Random, style: Style = FLAN_T5) ->
     return _conclude(world, rng, short, style)
 
 
-def _conclude(world: World, rng: random.Random, riddle: Riddle, style: Style) -> Example:
+def _conclude(world: World, rng: random.Random, riddle: Riddle, style: Style) -> PromptExample:
     stated = sum(thought.fact is not None for thought in riddle.thoughts)
     done, silent = (stated, 0) if rng.random() < 0.5 else (0, stated)
-    return make_example(world, riddle, [], done, silent, style)
+    return make_chain(world, riddle, [], done, silent, style)

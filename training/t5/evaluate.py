@@ -12,21 +12,21 @@ from ircotlib.generation.decode import decode
 from ircotlib.prompting.prompt import FLAN_T5, Style
 from ircotlib.text import answer_from_chain
 from training.t5.draws import draw_context
-from training.t5.examples import Example, make_example
+from training.t5.examples import PromptExample, make_chain
 
 Write = Callable[[list[str]], list[str]]  # from prompts to what a model writes after each
 
 
 def draw_reading_test(
     world: World, dataset: str, paragraphs: int, questions: int, seed: int, style: Style = FLAN_T5
-) -> list[tuple[Riddle, Example]]:
+) -> list[tuple[Riddle, PromptExample]]:
     """Questions with their prompts, which have about `paragraphs` paragraphs, all needed ones among
     them, and no demonstrations; none of the chain is given.
     """
     rng, tests = random.Random(f"reading {dataset} {seed}"), []
     for riddle in make_riddles(world, questions, dataset, seed):
         context = draw_context(world, riddle, len(riddle.thoughts), paragraphs, rng, style)
-        tests.append((riddle, make_example(world, riddle, context, done=0, style=style)))
+        tests.append((riddle, make_chain(world, riddle, context, done=0, style=style)))
     return tests
 
 

@@ -9,17 +9,17 @@ import torch
 from torch import nn
 
 from ircot_laboratory.world.relations import RELATION_NAMES
-from training.t5.places import PROMPT, TARGET, YEARS_AFTER
+from training.losses import looking_loss, naming_loss
+from training.tables import OUTCOMES, PROMPT, TARGET
 
 # the encoder layer whose heads 0 and 1 attend from a value to the two words of its subject
 BELONGING = 2
 # the layer, of the encoder and of the decoder, and also the head in it, that attends from one
 # compared value to the other
 COMPARING = 1
-OUTCOMES = YEARS_AFTER + 100
 
 
-class Teacher(nn.Module):
+class T5Teacher(nn.Module):
     """The heads used in training only, one of each kind for the encoder (0) and the decoder (1).
 
     From the state at a value they predict the first and last word of its subject, its relation, and
@@ -32,60 +32,25 @@ class Teacher(nn.Module):
         self.relation = nn.ModuleList(nn.Linear(width, len(RELATION_NAMES)) for _ in range(2))
         self.outcome = nn.ModuleList(nn.Linear(width, OUTCOMES) for _ in range(2))
 
-    def naming_loss(
-        self,
-        side: int,
-        states: torch.Tensor,
-        subjects: torch.Tensor,
-        relations: torch.Tensor,
-        embedding: torch.Tensor,
-    ) -> torch.Tensor:
-        """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width]."""
-        return naming_loss(
-            self.words[side], self.relation[side], states, subjects, relations, embedding
-        )
 
-    def comparing_loss(
-        self, side: int, states: torch.Tensor, outcomes: torch.Tensor
-    ) -> torch.Tensor:
-        """Mean loss of predicting outcomes [n] from states [n, width]."""
-        return nn.functional.cross_entropy(self.outcome[side](states).float(), outcomes)
-
-
-def naming_loss(
-    words: nn.Linear, relation: nn.Linear, states, subjects, relations, embedding
-) -> torch.Tensor:
-    """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width]."""
-    named = words(states).view(len(states), 2, -1) @ embedding.T
-    loss = nn.functional.cross_entropy(named.flatten(0, 1).float(), subjects.flatten())
-    return loss + 0.3 * nn.functional.cross_entropy(relation(states).float(), relations)
-
-
-def total_loss(
-    model, teacher: Teacher, batch: dict[str, torch.Tensor]
-) -> tuple[torch.Tensor, dict[str, float]]:
-    """The loss of a batch, and its parts by name."""
-    inputs = {
-        name: batch[name] for name in ("input_ids", "attention_mask", "decoder_input_ids", "labels")
-    }
-    out = model(**inputs, output_attentions=True, output_hidden_states=True)
+def t5_losses(model, teacher: T5Teacher, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The losses of a batch (encode.encode) by name."""
+    inputs = ("input_ids", "attention_mask", "decoder_input_ids", "labels")
+    out = model(
+        **{name: batch[name] for name in inputs}, output_attentions=True, output_hidden_states=True
+    )
     embedding = model.get_input_embeddings().weight
     states = out.encoder_last_hidden_state, out.decoder_hidden_states[-2]
     losses = {"writing": out.loss, **_looking_losses(model, out, batch)}
     for side, name in enumerate(("stated", "decided")):
-        if len(at := batch[name]):
-            losses[name] = 0.5 * teacher.naming_loss(
-                side, states[side][at[:, 0], at[:, 1]], at[:, -3:-1], at[:, -1], embedding
-            )
+        if len(table := batch[name]):
+            heads = teacher.words[side], teacher.relation[side]
+            here = states[side][table[:, 0], table[:, 1]]
+            named = naming_loss(*heads, here, table[:, -3:-1], table[:, -1], embedding)
+            losses[name] = 0.5 * named
     if len(batch["compared"]):
-        encoder = model.encoder.block[COMPARING].layer[0].SelfAttention.weights
-        attentions = {
-            (PROMPT, PROMPT): encoder,
-            (TARGET, TARGET): out.decoder_attentions[COMPARING],
-            (TARGET, PROMPT): out.cross_attentions[COMPARING],
-        }
-        losses["comparing"] = 0.5 * _comparing_loss(attentions, teacher, states, batch["compared"])
-    return sum(losses.values()), {name: loss.item() for name, loss in losses.items()}
+        losses["comparing"] = 0.5 * _comparing_loss(model, teacher, out, states, batch["compared"])
+    return losses
 
 
 def _looking_losses(model, out, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -96,31 +61,32 @@ def _looking_losses(model, out, batch: dict[str, torch.Tensor]) -> dict[str, tor
     rows, columns = (batch["sources"] >= 0).nonzero(as_tuple=True)
     if len(rows):
         sources = batch["sources"][rows, columns]
-        losses["looking"] = looking_loss(
-            [layer[rows, 0, columns, sources] for layer in out.cross_attentions[-2:]]
-        )
+        weights = [layer[rows, 0, columns, sources] for layer in out.cross_attentions[-2:]]
+        losses["looking"] = looking_loss(weights)
         losses["carrying"] = 0.5 * _carrying_loss(
             model, out.encoder_last_hidden_state[rows, sources], batch["input_ids"][rows, sources]
         )
     rows, columns = (batch["asked"] >= 0).nonzero(as_tuple=True)
     if len(rows):
-        losses["asking"] = looking_loss(
-            [out.cross_attentions[0][rows, 1, columns, batch["asked"][rows, columns]]]
-        )
+        asked = batch["asked"][rows, columns]
+        losses["asking"] = looking_loss([out.cross_attentions[0][rows, 1, columns, asked]])
     if len(batch["stated"]):
-        row, position, subject = batch["stated"].T[:3]
-        weights = model.encoder.block[BELONGING].layer[0].SelfAttention.weights
-        losses["belonging"] = 0.5 * looking_loss(
-            [weights[row, head, position, subject + head] for head in (0, 1)]
-        )
-    if len(batch["about"]):
-        losses["about"] = 0.5 * _about_loss(out, batch["about"])
+        row, at, named = batch["stated"].T[:3]
+        encoder = model.encoder.block[BELONGING].layer[0].SelfAttention.weights
+        weights = [encoder[row, head, at, named + head] for head in (0, 1)]
+        losses["belonging"] = 0.5 * looking_loss(weights)
+    if len(about := batch["about"]):
+        # In the target, the second layer looks at both words of the subject; in the prompt, the
+        # first layer looks at its last word.
+        weights, side = [], about[:, 2]
+        if len(of_target := about[side == TARGET]):
+            row, at, _, subject = of_target.T
+            weights += [out.decoder_attentions[1][row, n, at, subject + n] for n in (0, 1)]
+        if len(of_prompt := about[side == PROMPT]):
+            row, at, _, subject = of_prompt.T
+            weights += [out.cross_attentions[0][row, 0, at, subject + 1]]
+        losses["about"] = 0.5 * looking_loss(weights)
     return losses
-
-
-def looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
-    """Supervised attention: the mean of -log of the attention weights at the right positions."""
-    return -sum((weight.float() + 1e-6).log().mean() for weight in weights) / len(weights)
 
 
 def _carrying_loss(model, seen: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
@@ -137,36 +103,21 @@ def _carrying_loss(model, seen: torch.Tensor, words: torch.Tensor) -> torch.Tens
     return loss
 
 
-def _about_loss(out, about: torch.Tensor) -> torch.Tensor:
-    """The loss of attending from where a value is about to be written to its subject: in the
-    target, the second layer to both of its words; in the prompt, the first layer to its last word.
-    """
-    row, at, _, place = about[about[:, 2] == TARGET].T
-    weights = (
-        [out.decoder_attentions[1][row, head, at, place + head] for head in (0, 1)]
-        if len(row)
-        else []
-    )
-    row, at, _, place = about[about[:, 2] == PROMPT].T
-    weights += [out.cross_attentions[0][row, 0, at, place + 1]] if len(row) else []
-    return looking_loss(weights)
-
-
 def _comparing_loss(
-    attentions: dict, teacher: Teacher, states: tuple, compared: torch.Tensor
+    model, teacher: T5Teacher, out, states: tuple, compared: torch.Tensor
 ) -> torch.Tensor:
-    """The losses of attending from a value to the other one, and of predicting the outcome.
-    `attentions`: the attention weights by the sides of the two values.
-    """
+    """The losses of attending from a value to the other one, and of predicting the outcome."""
+    attentions = {  # by the sides of the two values
+        (PROMPT, PROMPT): model.encoder.block[COMPARING].layer[0].SelfAttention.weights,
+        (TARGET, TARGET): out.decoder_attentions[COMPARING],
+        (TARGET, PROMPT): out.cross_attentions[COMPARING],
+    }
     loss = torch.zeros((), device=compared.device)
     for (side, other_side), weights in attentions.items():
-        row, _, start, _, other, outcome = compared[
-            (compared[:, 1] == side) & (compared[:, 3] == other_side)
-        ].T
+        table = compared[(compared[:, 1] == side) & (compared[:, 3] == other_side)]
+        row, _, at, _, other, outcome = table.T
         if len(row):
-            loss = (
-                loss
-                + looking_loss([weights[row, COMPARING, start, other]])
-                + teacher.comparing_loss(side, states[side][row, start], outcome)
-            )
+            looking = looking_loss([weights[row, COMPARING, at, other]])
+            predicted = teacher.outcome[side](states[side][row, at]).float()
+            loss = loss + looking + nn.functional.cross_entropy(predicted, outcome)
     return loss

@@ -1,18 +1,12 @@
 """The causal language model that stands in for GPT-3: a plain GPT-NeoX, initialised so that it can
-learn to read, with attention that can be supervised in training.
+learn to read.
 """
 
 import torch
 from torch import nn
-from transformers import (
-    AttentionInterface,
-    AttentionMaskInterface,
-    GPTNeoXConfig,
-    GPTNeoXForCausalLM,
-)
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import sdpa_mask
+from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
+import training.causal  # noqa: F401 (the model asks for its attention by name)
 from training.t5.model import HEAD_WIDTH
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD = 128, 4, 6, 256
@@ -86,32 +80,3 @@ def _initialise_attention(attention: nn.Module, near: bool) -> None:
         back = (torch.arange(HEADS)[:, None] + 1) * angles
         query[:, :ROTARY] = size * torch.cat([back.cos(), -back.sin()], 1)
         key[:, : ROTARY // 2] = size
-
-
-def remembering_attention(
-    module, query, key, value, mask, *, scaling, **options
-) -> tuple[torch.Tensor, None]:
-    """The usual attention, in single precision, whose gradients are faster on a CPU. It keeps
-    queries and keys in `module.looks` for supervised attention.
-    """
-    module.looks = query * scaling, key
-    with torch.autocast(query.device.type, enabled=False):
-        return sdpa_attention_forward(
-            module, query, key, value.to(query.dtype), mask, scaling=scaling, **options
-        )
-
-
-def weights_at(
-    attention: nn.Module, head: int, row: torch.Tensor, at: torch.Tensor, source: torch.Tensor
-) -> torch.Tensor:
-    """The attention weights [n] of a head from positions `at` to positions `source`; `row`, `at`
-    and `source` have shape [n].
-    """
-    query, key = (part[:, head] for part in attention.looks)
-    scores = (query[row, at][:, None] * key[row]).sum(-1)
-    later = torch.arange(key.shape[1], device=row.device) > at[:, None]
-    return scores.masked_fill(later, -torch.inf).softmax(-1).gather(1, source[:, None])[:, 0]
-
-
-AttentionInterface.register("remembering", remembering_attention)
-AttentionMaskInterface.register("remembering", sdpa_mask)

@@ -1,0 +1,106 @@
+"""The loop of all trainings: they write a checkpoint when they are stopped, and do not resume from
+that of another training.
+"""
+
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from training.loop import Training
+
+# Each trainer with steps that take a moment; a checkpoint is written after every one of them.
+SMALL = {
+    "t5": "from training.t5 import draws; draws.PROMPT_TOKENS = 300",
+    "reader": "from training.reader import learn, evaluate\n"
+    "learn.open_books = lambda seed, size: evaluate.open_books(seed, 200)",
+    "agent": "from training.agent import learn; learn.CHUNK = 3; learn.TOKENS = 400",
+}
+RUN = """
+from training import loop
+from training.{name} import __main__ as program
+{small}
+loop.SECONDS = -1
+program.main()
+"""
+STOPPED = re.compile(r"stopped after step ([\d,]+) of 90,000: the same command goes on from its")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_stopped_training_writes_its_checkpoint_and_no_other_goes_on_from_it(
+    name, tmp_path, monkeypatch, capsys
+):
+    out, script = tmp_path / "out", RUN.format(name=name, small=SMALL[name])
+    command = [sys.executable, "-c", script, "--out", str(out), "--steps", "90000"]
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        while not (out / "checkpoint.pt").exists() and process.poll() is None:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130 and "Traceback" not in errors
+    step = int(STOPPED.match(errors.splitlines()[-1])[1].replace(",", ""))
+    state = torch.load(out / "checkpoint.pt", weights_only=True)
+    assert state["step"] == step >= 1 and state["recipe"]["steps"] == 90_000
+    options = ["--out", str(out), "--steps", "90000", "--seed", "3"]
+    monkeypatch.setattr(sys, "argv", [name, *options])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(f"training.{name}", run_name="__main__")
+    [line] = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2
+    assert line.startswith(f"error: {out}/checkpoint.pt: found a training with seed 0, expected")
+    assert torch.load(out / "checkpoint.pt", weights_only=True)["step"] == step
+
+
+def tiny(**recipe) -> Training:
+    model, teacher = torch.nn.Linear(2, 2), torch.nn.Linear(1, 1)
+    model.device = "cpu"
+    return Training(model, teacher, [torch.optim.AdamW(model.parameters())], recipe)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "found", "expected"),
+    [
+        ({"steps": 5, "start": None}, "steps 4", "steps 5"),
+        ({"steps": 4, "start": {"size": "base"}}, "start None", "start {'size': 'base'}"),
+        ({"steps": 4, "start": None, "peak": 1}, "peak None", "peak 1"),
+        ({"start": None}, "steps 4", "steps None"),
+    ],
+)
+def test_another_recipe_is_refused(tmp_path, recipe, found, expected):
+    path = tmp_path / "checkpoint.pt"
+    tiny(steps=4, start=None).save(path)
+    tiny(start=None, steps=4).restore(path)
+    with pytest.raises(ValueError, match=re.escape(f"with {found}, expected {expected}; give")):
+        tiny(**recipe).restore(path)
+
+
+def test_a_checkpoint_that_keeps_no_recipe_is_refused(tmp_path):
+    path = tmp_path / "checkpoint.pt"
+    torch.save({"step": 3}, path)
+    with pytest.raises(ValueError, match="found no options in this checkpoint"):
+        tiny(steps=4).restore(path)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "text", "code"])
+def test_a_damaged_checkpoint_is_one_line(tmp_path, damage):
+    path = tmp_path / "checkpoint.pt"
+    tiny(steps=4).save(path)
+    whole = path.read_bytes()
+    if damage == "code":
+        torch.save({"recipe": os.system}, path)
+    else:
+        path.write_bytes({"cut": whole[:1000], "empty": b"", "text": b"steps: 4\n"}[damage])
+    with pytest.raises(ValueError, match=r"found no checkpoint \(.*\); delete it") as error:
+        tiny(steps=4).restore(path)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,141 @@
+"""What teaches the causal models, mini-causal and the agent, to read: attention that can be
+supervised, and the losses.
+
+Where a T5's encoder sees the whole paragraph, these models see only the words before.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+from ircot_laboratory.world.relations import RELATION_NAMES
+from training.losses import looking_loss, naming_loss
+from training.tables import OUTCOMES
+
+
+def remembering_attention(
+    module, query, key, value, mask, *, scaling, **options
+) -> tuple[torch.Tensor, None]:
+    """The usual attention, in single precision, whose gradients are faster on a CPU. It keeps
+    queries and keys in `module.looks` for supervised attention.
+    """
+    module.looks = query * scaling, key
+    with torch.autocast(query.device.type, enabled=False):
+        return sdpa_attention_forward(
+            module, query, key, value.to(query.dtype), mask, scaling=scaling, **options
+        )
+
+
+def weights_at(
+    attention: nn.Module, head: int, row: torch.Tensor, at: torch.Tensor, source: torch.Tensor
+) -> torch.Tensor:
+    """The attention weights [n] of a head from positions `at` to positions `source`; `row`, `at`
+    and `source` have shape [n].
+    """
+    query, key = (part[:, head] for part in attention.looks)
+    scores = (query[row, at][:, None] * key[row]).sum(-1)
+    later = torch.arange(key.shape[1], device=row.device) > at[:, None]
+    return scores.masked_fill(later, -torch.inf).softmax(-1).gather(1, source[:, None])[:, 0]
+
+
+AttentionInterface.register("remembering", remembering_attention)
+AttentionMaskInterface.register("remembering", sdpa_mask)
+
+
+class Depths(NamedTuple):
+    """The number of layers after which a state must name the fact stated there (`stated`), the fact
+    that the next words are about (`decided`), and how two values compare (`compared`). The layers,
+    from 0, whose head 1 attends from one compared value back to the other (`comparing`), and from
+    where the outcome decides what is written back to the later value (`concluding`).
+    """
+
+    stated: int = 4
+    decided: int = 4
+    compared: int = 4
+    comparing: int = 2
+    concluding: int = 3
+
+
+class CausalTeacher(nn.Module):
+    """The heads used in training only. From a state they predict the words of the subject and of
+    the value, the relation, and how two values compare.
+    """
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.words = nn.Linear(width, 2 * width)
+        self.value = nn.Linear(width, width)
+        self.relation = nn.Linear(width, len(RELATION_NAMES))
+        self.outcome = nn.Linear(width, OUTCOMES)
+
+
+def causal_losses(
+    model: PreTrainedModel,
+    teacher: CausalTeacher,
+    batch: dict[str, torch.Tensor],
+    depths: Depths = Depths(),
+    knowing: float = 0.5,
+) -> dict[str, torch.Tensor]:
+    """The losses of a batch by name. `batch`: `input_ids` [rows, length], some of the CAUSAL_TABLES
+    (tables.py), and perhaps `weights` of the written tokens; `knowing`: the weight of the losses at
+    `depths`.
+    """
+    out = model.base_model(batch["input_ids"], output_hidden_states=True, use_cache=False)
+    layers = model.base_model.layers  # of a GPT-NeoX or a Llama
+    attentions = [getattr(layer, "attention", None) or layer.self_attn for layer in layers]
+    embedding, after = model.get_input_embeddings().weight, out.hidden_states
+    row, at, token = batch["written"].T
+    written = model.lm_head(out.last_hidden_state[row, at]).float()
+    losses = {"writing": writing_loss(written, token, batch.get("weights"))}
+    if len(table := batch["sources"]):
+        weights = [weights_at(attention, 0, *table.T) for attention in attentions[-2:]]
+        losses["looking"] = looking_loss(weights)
+    if len(table := batch["stated"]):
+        here = after[depths.stated][table[:, 0], table[:, 1]]
+        named = _naming_loss(teacher, here, table, embedding)
+        value = (teacher.value(here) @ embedding.T).float()
+        losses["stated"] = knowing * (named + nn.functional.cross_entropy(value, table[:, 5]))
+    if len(table := batch["decided"]):
+        here = after[depths.decided][table[:, 0], table[:, 1]]
+        losses["decided"] = knowing * _naming_loss(teacher, here, table, embedding)
+    if len(table := batch.get("inferred", ())):
+        # A fact that leads to the decided one must be named one layer earlier, the fact before it
+        # two layers earlier, and so on: each layer then has to look up one fact.
+        depth = (depths.decided - table[:, 5]).clamp(min=1).tolist()
+        places = zip(depth, table[:, :2].tolist(), strict=True)
+        here = torch.stack([after[n][row, at] for n, (row, at) in places])
+        losses["inferred"] = knowing * _naming_loss(teacher, here, table, embedding)
+    if len(table := batch["compared"]):
+        row, at, other, outcome = table.T
+        looks = weights_at(attentions[depths.comparing], 1, row, at, other)
+        predicted = teacher.outcome(after[depths.compared][row, at]).float()
+        compared = looking_loss([looks]) + nn.functional.cross_entropy(predicted, outcome)
+        losses["comparing"] = knowing * compared
+    if len(table := batch.get("concluded", ())):
+        looks = weights_at(attentions[depths.concluding], 1, *table.T)
+        losses["concluding"] = knowing * looking_loss([looks])
+    return losses
+
+
+def writing_loss(
+    written: torch.Tensor, token: torch.Tensor, weights: torch.Tensor | None
+) -> torch.Tensor:
+    """Mean loss of writing tokens [n] from logits [n, vocabulary], weighted by `weights` [n]."""
+    if weights is None:
+        return nn.functional.cross_entropy(written, token)
+    losses = nn.functional.cross_entropy(written, token, reduction="none")
+    return (losses * weights).sum() / weights.sum()
+
+
+def _naming_loss(
+    teacher: CausalTeacher, states: torch.Tensor, table: torch.Tensor, embedding: torch.Tensor
+) -> torch.Tensor:
+    """The loss of naming subject and relation, the columns 2 to 4 of a table, from the states of
+    its rows.
+    """
+    heads = teacher.words, teacher.relation
+    return naming_loss(*heads, states, table[:, 2:4], table[:, 4], embedding)

@@ -1,0 +1,208 @@
+"""What all trainings share: the loop over the steps, one step of the optimizers, checkpoints, and
+the files that a training ends with. A checkpoint is written every two minutes and when the training
+is stopped; the same command resumes from it.
+"""
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from ircotlib.files.options import refuse
+
+CHECKPOINT, SECONDS = "checkpoint.pt", 120  # its file, and the seconds between two of them
+Parts = dict[str, float]  # of a loss, by name
+
+
+@dataclass
+class Training:
+    """A training in progress: everything that a checkpoint holds. `teacher`: the heads used in
+    training only; `recipe`: the options that decide the result.
+    """
+
+    model: nn.Module
+    teacher: nn.Module
+    optimizers: list[torch.optim.Optimizer]
+    recipe: dict = field(default_factory=dict)
+    step: int = 0
+    seconds: float = 0.0
+    curves: list[dict] = field(default_factory=list)
+
+    @property
+    def weights(self) -> list[nn.Parameter]:
+        """All that is trained."""
+        return [*self.model.parameters(), *self.teacher.parameters()]
+
+    def _parts(self) -> dict:
+        optimizers = {type(optimizer).__name__: optimizer for optimizer in self.optimizers}
+        return {"model": self.model, "teacher": self.teacher, **optimizers}
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint atomically."""
+        state = {name: part.state_dict() for name, part in self._parts().items()}
+        state |= {"step": self.step, "seconds": self.seconds, "curves": self.curves}
+        partial = path.with_suffix(".partial")
+        torch.save(state | {"recipe": self.recipe}, partial)
+        partial.replace(path)
+
+    def restore(self, path: Path) -> None:
+        """Resume from a checkpoint. Raises ValueError if it cannot be read, if its training has
+        other options, or if it was written by a version that did not keep them.
+        """
+        try:
+            state = torch.load(path, weights_only=True, map_location=self.model.device)
+            recipe = state.get("recipe")
+        except Exception as error:  # a damaged file can make torch raise almost any of them
+            reason = str(error).partition("\n")[0]
+            remedy = "delete it to start again"
+            raise ValueError(f"{path}: found no checkpoint ({reason}); {remedy}") from None
+        check_recipe(path, recipe, self.recipe)
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+        self.step, self.seconds, self.curves = state["step"], state["seconds"], state["curves"]
+
+
+def check_recipe(path: Path, found: dict | None, expected: dict) -> None:
+    """Raise ValueError, naming the differences, if a checkpoint has another recipe or none."""
+    remedy = "give the options that it was begun with, or another --out"
+    if found is None:
+        raise ValueError(f"{path}: found no options in this checkpoint, expected them; {remedy}")
+    names = [name for name in expected | found if found.get(name) != expected.get(name)]
+    if names:
+        before, now = (
+            ", ".join(f"{name} {recipe.get(name)}" for name in names)
+            for recipe in (found, expected)
+        )
+        raise ValueError(f"{path}: found a training with {before}, expected {now}; {remedy}")
+
+
+def split_weights(
+    model: nn.Module, teacher: nn.Module
+) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    """The matrices of the model's linear layers, which Muon is for (Jordan et al. 2024), and all
+    other weights, the teacher's too.
+    """
+    embedding = model.get_input_embeddings().weight  # shared with the output layer
+    layers = [layer.weight for layer in model.modules() if isinstance(layer, nn.Linear)]
+    matrices = dict.fromkeys(weight for weight in layers if weight is not embedding)
+    weights = (*model.parameters(), *teacher.parameters())
+    return list(matrices), [weight for weight in weights if weight not in matrices]
+
+
+def adamw(weights: list[nn.Parameter], peak: float) -> torch.optim.AdamW:
+    """The optimizer of all weights that are not Muon's."""
+    return torch.optim.AdamW(weights, lr=peak, betas=(0.9, 0.98), weight_decay=0.0)
+
+
+def descend(training: Training, losses: dict[str, torch.Tensor], *rates: float) -> Parts:
+    """Take one step down the sum of the losses, with a learning rate for each optimizer; return the
+    losses as numbers.
+    """
+    for weight in training.weights:
+        weight.grad = None
+    sum(losses.values()).backward()
+    nn.utils.clip_grad_norm_(training.weights, 1.0)
+    for optimizer, rate in zip(training.optimizers, rates, strict=True):
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.step()
+    return {name: loss.item() for name, loss in losses.items()}
+
+
+def run_training(
+    training: Training,
+    out: Path,
+    take_steps: Callable[[Training], Iterable[Parts]],
+    measure: Callable[[nn.Module], dict],
+    every: int,
+) -> None:
+    """Take all steps, or those that remain after the checkpoint in `out`, with a progress bar.
+    Iterating over `take_steps(training)` takes one step at a time and yields its losses. After each
+    `every` steps, and after the last one, a row is added to the curves: the mean losses, and what
+    `measure(model)` returns.
+
+    After Ctrl-C or SIGTERM, the current step is finished and the checkpoint is written; then
+    KeyboardInterrupt is raised. A second signal ends the training at once.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    checkpoint = out / CHECKPOINT
+    if checkpoint.exists():
+        training.restore(checkpoint)
+    started, saved, losses = time.time() - training.seconds, time.time(), {}
+    first, steps = training.step, training.recipe["steps"]
+    with _notice_signals() as signals:
+        for parts in tqdm(take_steps(training), initial=first, total=steps, mininterval=30):
+            for name, loss in parts.items():
+                losses.setdefault(name, []).append(loss)
+            training.step, training.seconds = training.step + 1, time.time() - started
+            if training.step % every == 0 or training.step == steps:
+                means = {name: round(sum(rows) / len(rows), 4) for name, rows in losses.items()}
+                row = {"step": training.step, "seconds": round(training.seconds), **means}
+                training.curves.append(row | measure(training.model))
+                tqdm.write(json.dumps(training.curves[-1]))
+                losses = {}
+            if signals:
+                break
+            if time.time() - saved > SECONDS:
+                training.save(checkpoint)
+                saved = time.time()
+        training.save(checkpoint)
+    if signals:
+        raise KeyboardInterrupt(f"stopped after step {training.step:,} of {steps:,}")
+
+
+def write_trained(
+    training: Training, tokenizer, out: Path, about: dict, name: str = "training"
+) -> None:
+    """Write the model in half precision, its tokenizer, the record of its training (its recipe and
+    `about`) to `name`.json, and its curves to `name`.jsonl; delete the checkpoint.
+    """
+    tokenizer.save_pretrained(out)
+    training.model.cpu().half().save_pretrained(out)
+    record = training.recipe | about
+    record |= {"seconds": round(training.seconds), "threads": torch.get_num_threads()}
+    record |= {"parameters": training.model.num_parameters(), "torch": torch.__version__}
+    (out / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    (out / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
+    (out / CHECKPOINT).unlink(missing_ok=True)
+
+
+@contextmanager
+def _notice_signals() -> Iterator[list[int]]:
+    """Within the block, the first SIGINT or SIGTERM is added to the list that is returned; a second
+    one raises KeyboardInterrupt.
+    """
+    noticed: list[int] = []
+
+    def notice(number: int, frame: object) -> None:
+        if noticed:
+            raise KeyboardInterrupt
+        noticed.append(number)
+
+    before = {number: signal.signal(number, notice) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield noticed
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def run_command(train: Callable[..., None], *arguments: object) -> None:
+    """Call `train` as a command: a ValueError ends the program with one line and status 2; Ctrl-C
+    ends it with a line that says how to resume, and status 130.
+    """
+    try:
+        train(*arguments)
+    except ValueError as error:
+        refuse(str(error))
+    except KeyboardInterrupt as stopped:
+        remedy = "the same command goes on from its checkpoint"
+        print(f"{stopped or 'interrupted'}: {remedy}", file=sys.stderr)
+        raise SystemExit(130) from None

@@ -1,0 +1,60 @@
+"""Tables of positions [n, columns], from which the losses of supervised attention are computed."""
+
+from collections.abc import Iterable, Mapping
+
+import torch
+
+# how a value compares with another; YEARS_AFTER + n: it is n years later (n < 100)
+EARLIER, LATER, SAME, DIFFERENT, YEARS_AFTER = range(5)
+OUTCOMES = YEARS_AFTER + 100
+PROMPT, TARGET = range(2)  # where a value stands
+
+# A name or subject is given by its first and last token.
+T5_TABLES = {
+    # a value in the prompt; `named`: the first mention of its subject there
+    "stated": ("row", "at", "named", "first", "last", "relation"),
+    # a value in the target, and its subject
+    "decided": ("row", "at", "first", "last", "relation"),
+    # two values that are compared, each with the side that it stands on
+    "compared": ("row", "side", "at", "other_side", "other", "outcome"),
+    # a value in the target, and the first token of its subject
+    "about": ("row", "at", "side", "subject"),
+}
+CAUSAL_TABLES = {
+    "written": ("row", "at", "token"),  # a position, and the token to write next
+    # a position, and the earlier one to attend to for the token to write next
+    "sources": ("row", "at", "source"),
+    # the position from which a fact is known, its subject, and the first token of its value
+    "stated": ("row", "at", "first", "last", "relation", "value"),
+    # the position before a value to write, and its subject
+    "decided": ("row", "at", "first", "last", "relation"),
+    # the same for a fact that leads to that value, `back` facts before the value's own
+    "inferred": ("row", "at", "first", "last", "relation", "back"),
+    # a value and an earlier one
+    "compared": ("row", "at", "other", "outcome"),
+    # a position at which the outcome of a comparison is written next, and the later value
+    "concluded": ("row", "at", "source"),
+}
+
+
+def make_tables(
+    rows: Mapping[str, Iterable[tuple]], columns: Mapping[str, tuple[str, ...]]
+) -> dict[str, torch.Tensor]:
+    """The rows of each table as a tensor [n, columns]."""
+    return {
+        name: torch.tensor(list(of_table), dtype=torch.long).view(-1, len(columns[name]))
+        for name, of_table in rows.items()
+    }
+
+
+def pad(rows: list[list[int]]) -> torch.Tensor:
+    """Sequences as a tensor, padded on the right to a multiple of 32."""
+    input_ids = torch.zeros(len(rows), -(-max(map(len, rows)) // 32) * 32, dtype=torch.long)
+    for row, ids in enumerate(rows):
+        input_ids[row, : len(ids)] = torch.tensor(ids)
+    return input_ids
+
+
+def last_word(value: str) -> int:
+    """Where the last word of a value begins; for a year, the last two digits."""
+    return 2 if value.isdigit() else value.rfind(" ") + 1
