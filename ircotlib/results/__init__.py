@@ -2,5 +2,5 @@
 with the papers' numbers beside ours.
 
 Imports: data, datasets, files, metrics, parameters, program, prompting, retrieval, running,
-systems, text; `facts` asks ircot_laboratory.
+systems, text.
 """
