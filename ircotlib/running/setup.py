@@ -32,6 +32,7 @@ COVER_EM = "cover_em"  # the name of a score of data sets
 IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
 IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
 IDENTITY += ("extractor", "duplicates")
+_open_calls = cache(Calls)  # one connection a process and file
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ class Bench:
     @property
     def backends(self) -> list:
         """The backends that answer the requests of its programs."""
-        all_of_them = (self.retriever, self.model, self.extractor, self.duplicates)
-        return [backend for backend in all_of_them if backend is not None]
+        backends = (self.retriever, self.model, self.extractor, self.duplicates)
+        return [backend for backend in backends if backend is not None]
 
     @property
     def style(self) -> Style:
@@ -88,10 +89,10 @@ class Bench:
     @property
     def ambient(self) -> dict:
         """What programs are given in addition to their own setting, if they take the keyword."""
-        told = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
-        told |= {"max_steps": self.parameters.max_steps}
-        told |= {"released": self.parameters.released, "others": tuple(self.test)}
-        return told | find_dataset(self.dataset).program_arguments
+        style, p = self.style, self.parameters
+        offered = {"max_tokens": style.generation_tokens, "sentence": style.sentence}
+        offered |= {"max_steps": p.max_steps, "released": p.released, "others": tuple(self.test)}
+        return offered | find_dataset(self.dataset).program_arguments
 
     def tokens(self, system: System | None) -> dict[str, int]:
         """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
@@ -130,14 +131,14 @@ class Bench:
         own examples, without distractors or sets. Raises ValueError if the bench has no model.
         """
         if self.model is None:
-            found = f"found no model on the bench of {self.dataset}"
-            raise ValueError(f"{found}, expected one to write for: open the bench with a model")
+            missing = f"found no model on the bench of {self.dataset}"
+            raise ValueError(f"{missing}, expected one to write for: open the bench with a model")
         module = system.module if system else TEMPLATES
         template = read_template(module, stage, self.style.name)
         folder, shown, chosen = self.parameters.demonstrations, self.shown or self.dataset, []
         if m is not None and self.style.demonstrated and module == TEMPLATES:
-            place = folder, shown, stage, self.style.name
-            chosen = find_demonstrations(*place, m, demonstration_set)
+            style = self.style.name
+            chosen = find_demonstrations(folder, shown, stage, style, m, demonstration_set)
         elif m is not None and self.style.demonstrated:
             examples = find_examples(folder, module, stage, find_dataset(shown), template)
             chosen = list(examples[: system.count_examples(find_dataset(shown))])
@@ -153,9 +154,6 @@ def measure_of(system: System, dataset: str) -> str:
     scores = [*find_dataset(dataset).scores]
     covered = system.study == SEARCHAIN and COVER_EM in scores
     return RECALL if system.tuned_by == RECALL else COVER_EM if covered else scores[0]
-
-
-_open_calls = cache(Calls)  # one connection a process and file
 
 
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
@@ -195,9 +193,9 @@ def open_bench(
     return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
 
 
-def open_benches(p: Parameters, experiment: str, **how) -> list[Bench]:
+def open_benches(p: Parameters, experiment: str, **options) -> list[Bench]:
     """A bench for each data set; see open_bench."""
-    return [open_bench(p, dataset, experiment, **how) for dataset in p.datasets]
+    return [open_bench(p, dataset, experiment, **options) for dataset in p.datasets]
 
 
 def change_model(p: Parameters, name: str) -> Parameters:
@@ -244,15 +242,15 @@ def program_of(
     reader, max_tokens = bench.parameters.reader, bench.style.generation_tokens
 
     def read(question, paragraphs):
-        asked = prompt(reader)
-        return READERS[reader](question, paragraphs, prompt=asked, max_tokens=max_tokens)
+        write = prompt(reader)
+        return READERS[reader](question, paragraphs, prompt=write, max_tokens=max_tokens)
 
     offered = {"prompts": prompts, "read": read, **bench.ambient, **bench.tokens(system)}
     offered |= system.draw_at_most(bench.parameters.samples)
     examples = system.count_examples(find_dataset(bench.dataset))
     offered |= {} if examples is None else {"examples": examples}
-    told = {name: value for name, value in offered.items() if system.takes(name)}
-    play = partial(system.program, **(told | setting))
+    arguments = {name: value for name, value in offered.items() if system.takes(name)}
+    play = partial(system.program, **(arguments | setting))
 
     def program(question: Question) -> Program:
         if question.passage is None:
