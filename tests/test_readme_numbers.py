@@ -14,7 +14,7 @@ import yaml
 
 from bench.dense import TOKENS, WIDTH
 from ircotlib.files.paths import FIGURES, MODELS, PROFILES, ROOT
-from ircotlib.results.figures_ircot import BACKENDS
+from ircotlib.results.figures.points import BACKENDS
 from ircotlib.results.head_to_head import average
 
 PAGES = {
