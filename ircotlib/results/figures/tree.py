@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from textwrap import fill
 
 import matplotlib.pyplot as plt
+from matplotlib.patches import FancyBboxPatch
 
 from ircotlib.data import Node
 from ircotlib.results.figures.panels import subplots
@@ -28,11 +29,13 @@ def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
         column = 0 if node.after is None else places[node.after][0] + 1
         places.append((column, -rounds.index(node.round)))
     wide, high = max((x for x, _ in places), default=0) + 1, max(1, len(rounds))
-    figure, axis = subplots(figsize=(0.6 + 2.6 * wide, 1.2 + 1.3 * high))
-    for node, place in zip(nodes, places, strict=True):
+    figure, axis = subplots(figsize=(0.3 + 2.1 * wide, 0.8 + 1.0 * high))
+    boxes = [_draw_node(axis, node, place) for node, place in zip(nodes, places, strict=True)]
+    for node, place, box in zip(nodes, places, boxes, strict=True):
         if node.after is not None:
-            axis.annotate("", place, places[node.after], arrowprops={"arrowstyle": "-|>"}, zorder=0)
-        _draw_node(axis, node, place)
+            arrow = {"arrowstyle": "-|>", "color": "#6b7785", "shrinkA": 0, "shrinkB": 0}
+            arrow |= {"patchA": boxes[node.after], "patchB": box}
+            axis.annotate("", place, places[node.after], arrowprops=arrow)
     for feedback in dict.fromkeys(node.feedback for node in nodes):
         color, label = FEEDBACK[feedback]
         axis.scatter([], [], color=color, marker="s", label=label)
@@ -46,7 +49,8 @@ def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
     return figure
 
 
-def _draw_node(axis: plt.Axes, node: Node, place: tuple[float, float]) -> None:
+def _draw_node(axis: plt.Axes, node: Node, place: tuple[float, float]) -> FancyBboxPatch:
+    """Write a node at its place and return its frame."""
     mark = f"[{node.mark}] " if node.mark else ""
     found = f" (found: {node.found or 'nothing'})" if node.feedback else ""
     lines = mark + node.query, f"→ {node.answer or '?'}{found}"
@@ -54,4 +58,5 @@ def _draw_node(axis: plt.Axes, node: Node, place: tuple[float, float]) -> None:
     frame = {"boxstyle": "round", "facecolor": FEEDBACK[node.feedback][0]}
     frame |= {"edgecolor": "#2f7d4f" if node.mark else "#9aa5b1"}
     frame |= {"linewidth": 2 if node.mark else 1, "linestyle": "-" if node.passage else ":"}
-    axis.text(*place, text, bbox=frame, ha="center", va="center", fontsize="small")
+    look = {"ha": "center", "va": "center", "fontsize": "small"}
+    return axis.text(*place, text, bbox=frame, **look).get_bbox_patch()
