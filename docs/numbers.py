@@ -114,11 +114,11 @@ def claims() -> dict:
 def other_settings() -> dict:
     sizes = pd.concat([read("ircot_fig08_scale_recall"), read("ircot_fig09_scale_f1")])
     sizes = sizes.set_index(["dataset", "model", "system"])["mean"]
-    shown = pd.concat([read("ircot_fig05_ood_recall"), read("ircot_fig06_ood_f1")])
-    shown = shown.set_index(["dataset", "demonstrations", "system"])["mean"]
+    ood = pd.concat([read("ircot_fig05_ood_recall"), read("ircot_fig06_ood_f1")])
+    ood = ood.set_index(["dataset", "demonstrations", "system"])["mean"]
     models = [f"data/models/{name}" for name in trainings() if name != "agent"]
     scale = [(d, m, s) for d, pair in product(THREE, PAIRS) for m, s in product(models, pair)]
-    f1 = pd.Series({key: shown[*key, "IRCoT QA"] for key in product(THREE, THREE)})
+    f1 = pd.Series({key: ood[*key, "IRCoT QA"] for key in product(THREE, THREE)})
     means = f1.groupby([d == other for d, other in f1.index]).mean()
     samples, one_step = read("sample_oner_recall"), []
     for _, rows in samples.groupby("dataset", sort=False):
@@ -129,7 +129,7 @@ def other_settings() -> dict:
     last = pd.concat([read("mini_oner_recall"), samples]).query("k == 15")
     return {
         "scale": [f"{sizes[key]:.1f}" for key in scale],
-        "ood": [f"{shown[*key, s]:.1f}" for key in f1.index for pair in PAIRS for s in pair],
+        "ood": [f"{ood[*key, s]:.1f}" for key in f1.index for pair in PAIRS for s in pair],
         "ood means": [f"{mean:.1f}" for mean in means],
         "oner": one_step,
         "gap": [f"{recall:.1f}" for recall in last["recall"]],
@@ -197,14 +197,14 @@ def benchmarks() -> dict:
     ways = product(programs, ["what a batch shares read once", "nothing read twice"])
     judged = "threshold.isna() or threshold == 1.5 and measure == 'F1'"
     reader = read("reader_confidence").query(judged)
-    [answers, roc, f1, first_roc, first_f1], [n, both, *_] = reader["value"], reader["n"]
+    [answers, roc, f1, first_roc, first_f1], [n, pairs, *_] = reader["value"], reader["n"]
     rates = read("bench_parse_rates").query("dataset == 'hotpotqa'")
     rates = rates.rename(columns={"said to be unparsed": "fault stated"})
     columns = ["system", "questions", "parsed", "fault stated", "unsolved", "answered"]
     return {
         "speed": [f"{x:.1f}" for x in (times[full], a_second[full], a_second[single])],
         "reading": [f"{times['mini-causal', *way]:.1f}" for way in ways],
-        "reader": [f"{n:,}", answers, f"{both - n:,}", roc, 1.5, f1, first_roc, 1.5, first_f1],
+        "reader": [f"{n:,}", answers, f"{pairs - n:,}", roc, 1.5, f1, first_roc, 1.5, first_f1],
         "parse_rates": as_table(columns, rates[columns].to_numpy()),
     }
 

@@ -155,10 +155,8 @@ def test_every_parameter_is_described_with_its_default_and_the_papers_value():
 
 
 def test_every_grid_is_described_with_the_papers_values():
-    rows = re.findall(
-        r"^\| `(\w+)` \| `(\[[^|]+\])` \| ([^|]+) \|$", PAGES["docs/parameters.md"], re.M
-    )
-    grids = {}
+    grids, page = {}, PAGES["docs/parameters.md"]
+    rows = re.findall(r"^\| `(\w+)` \| `(\[[^|]+\])` \| ([^|]+) \|$", page, re.M)
     for system in filter(lambda system: system.grid, all_systems().values()):
         grids.setdefault(f"{system.module}_k", []).append(system)
     assert {name for name, *_ in rows} == set(grids)
@@ -284,18 +282,15 @@ def test_an_added_system_is_tuned_and_run(added):
 
 
 def test_an_added_system_is_in_tables_claims_and_notebooks(added):
-    measured = [
-        read(added, name).query("profile == 'mini'") for name in ("fig03_recall", "fig04_f1")
-    ]
     answering = ["NoR QA", "OneR QA", "Two-step QA", "IRCoT QA w/o reader", "IRCoT QA"]
-    systems = [table["system"].tolist() for table in measured]
-    assert systems == [["OneR", "Two-step", "IRCoT"], answering]  # in the order of the records
+    systems = {"fig03_recall": ["OneR", "Two-step", "IRCoT"], "fig04_f1": answering}
+    for name, in_order in systems.items():  # of the records
+        assert list(read(added, name).query("profile == 'mini'")["system"]) == in_order
     claims = read(added, "differences").set_index("claim")["metric"]
     assert claims["Two-step > OneR"] == "recall" and claims["Two-step QA > OneR QA"] == "f1"
     tuning = read(added, "tuning").query("system in @TWO_STEP")
-    assert tuning[["metric", "k"]].values.tolist() == [
-        [m, k] for m in ("recall", "f1") for k in (3, 5)
-    ]
+    tried = list(zip(tuning["metric"], tuning["k"], strict=True))
+    assert tried == [("recall", 3), ("recall", 5), ("f1", 3), ("f1", 5)]
     [row] = read(added, "table1").query("system == 'Two-step QA'").to_dict("records")
     assert row["questions"] == "2hop" and row["ours F1"] >= 0 and pd.isna(row["paper F1"])
     assert re.search(r"Two-step QA +[35] +1 *\n", printed(added, "04_ircot", "chosen.astype"))

@@ -30,9 +30,9 @@ def draw_bars(
         ends = rows["high"].fillna(rows["mean"]).groupby(rows["system"], sort=False)
         for bars, (_, tops) in zip(axis.containers, ends, strict=True):
             for bar, top in zip(bars, tops, strict=True):
-                text, place = f"{bar.get_height():.1f}", (bar.get_x() + bar.get_width() / 2, top)
+                text, position = f"{bar.get_height():.1f}", (bar.get_x() + bar.get_width() / 2, top)
                 above = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center"}
-                axis.annotate(text, place, fontsize="x-small", **above)
+                axis.annotate(text, position, fontsize="x-small", **above)
         axis.margins(y=0.15)
         axis.set(**{"xlabel": ""} | labels)
 

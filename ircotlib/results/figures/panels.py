@@ -12,7 +12,6 @@ from ircotlib.systems import all_systems
 
 STYLE = {"font.sans-serif": ["DejaVu Sans"], "text.parse_math": False}  # "$" is no formula
 INTERVAL = {"estimator": "median", "errorbar": ("pi", 100)}  # of what `with_ends` returns
-MARGIN = 1  # inches beside the panels
 
 
 def subplots(*shape: int, **settings):
@@ -46,8 +45,9 @@ def draw_panels(
     figure, axes = subplots(down, len(widths), squeeze=False, sharey=sharey, **shape)
     for axis, name in zip(axes.flat, names, strict=False):
         rows = table[table[by] == name]
-        draw(rows, axis) if len(rows) else axis.set_axis_off()
         axis.set_title(name, fontsize="medium")
+        if len(rows):
+            draw(rows, axis)
     for axis in axes.flat[1:]:
         if axis.get_ylabel() == axes[0, 0].get_ylabel():
             axis.set_ylabel("")

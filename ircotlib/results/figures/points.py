@@ -155,14 +155,14 @@ def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str, palette: dict[str, st
     seaborn.scatterplot(points, x=x, y="mean", ax=axis, zorder=3, **look)
     axis.margins(0.08)
     axis.figure.draw_without_rendering()
-    places = axis.transData.transform(points[[x, "mean"]]) * 72 / axis.figure.dpi
-    taken = [*places]
-    for name, point, place in zip(points["system"], points[[x, "mean"]].values, places):
-        beside = [place + shift for shift in BESIDE]
+    positions = axis.transData.transform(points[[x, "mean"]]) * 72 / axis.figure.dpi
+    taken = [*positions]
+    for name, point, position in zip(points["system"], points[[x, "mean"]].values, positions):
+        beside = [position + shift for shift in BESIDE]
         free = [spot for spot in beside if (abs(spot - taken) > (11, 6)).any(axis=1).all()]
         taken += (free or beside)[:1]
         text = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": "small"}
-        axis.annotate(name.split()[0], point, taken[-1] - place, **text)
+        axis.annotate(name.split()[0], point, taken[-1] - position, **text)
 
 
 def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = None) -> plt.Figure:

@@ -24,18 +24,20 @@ def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
     feedback it follows. Nodes on the correct path have a green frame and their number; nodes that
     were not compared with a passage have a dotted frame.
     """
-    rounds, places = sorted({node.round for node in nodes}), []
+    rounds, positions = sorted({node.round for node in nodes}), []
     for node in nodes:
-        column = 0 if node.after is None else places[node.after][0] + 1
-        places.append((column, -rounds.index(node.round)))
-    wide, high = max((x for x, _ in places), default=0) + 1, max(1, len(rounds))
+        column = 0 if node.after is None else positions[node.after][0] + 1
+        positions.append((column, -rounds.index(node.round)))
+    wide, high = max((x for x, _ in positions), default=0) + 1, max(1, len(rounds))
     figure, axis = subplots(figsize=(0.3 + 2.1 * wide, 0.8 + 1.0 * high))
-    boxes = [_draw_node(axis, node, place) for node, place in zip(nodes, places, strict=True)]
-    for node, place, box in zip(nodes, places, boxes, strict=True):
+    boxes = [
+        _draw_node(axis, node, position) for node, position in zip(nodes, positions, strict=True)
+    ]
+    for node, position, box in zip(nodes, positions, boxes, strict=True):
         if node.after is not None:
             arrow = {"arrowstyle": "-|>", "color": "#6b7785", "shrinkA": 0, "shrinkB": 0}
             arrow |= {"patchA": boxes[node.after], "patchB": box}
-            axis.annotate("", place, places[node.after], arrowprops=arrow)
+            axis.annotate("", position, positions[node.after], arrowprops=arrow)
     for feedback in dict.fromkeys(node.feedback for node in nodes):
         color, label = FEEDBACK[feedback]
         axis.scatter([], [], color=color, marker="s", label=label)
@@ -49,14 +51,14 @@ def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
     return figure
 
 
-def _draw_node(axis: plt.Axes, node: Node, place: tuple[float, float]) -> FancyBboxPatch:
-    """Write a node at its place and return its frame."""
+def _draw_node(axis: plt.Axes, node: Node, position: tuple[float, float]) -> FancyBboxPatch:
+    """Write a node and return its frame."""
     mark = f"[{node.mark}] " if node.mark else ""
-    found = f" (found: {node.found or 'nothing'})" if node.feedback else ""
-    lines = mark + node.query, f"→ {node.answer or '?'}{found}"
+    extracted = f" (found: {node.found or 'nothing'})" if node.feedback else ""
+    lines = mark + node.query, f"→ {node.answer or '?'}{extracted}"
     text = "\n".join(fill(line, 30, max_lines=2) for line in lines)
     frame = {"boxstyle": "round", "facecolor": FEEDBACK[node.feedback][0]}
     frame |= {"edgecolor": "#2f7d4f" if node.mark else "#9aa5b1"}
     frame |= {"linewidth": 2 if node.mark else 1, "linestyle": "-" if node.passage else ":"}
     look = {"ha": "center", "va": "center", "fontsize": "small"}
-    return axis.text(*place, text, bbox=frame, **look).get_bbox_patch()
+    return axis.text(*position, text, bbox=frame, **look).get_bbox_patch()
