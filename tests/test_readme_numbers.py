@@ -1,4 +1,4 @@
-"""The numbers in README and docs are those that docs/numbers.py writes."""
+"""The numbers in README and docs are those that docs/write_numbers.py writes."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.numbers import BLOCK, OTHERS, PAGES, SOURCES, count, fill, numbers, read, trainings
+from docs.write_numbers import BLOCK, OTHERS, PAGES, SOURCES, count, fill, numbers, read, trainings
 from ircotlib.files.paths import MODELS
 from ircotlib.results.figures.points import BACKENDS
 
@@ -22,7 +22,7 @@ def written():
 
 def test_they_are_up_to_date(written):
     for page, text in TEXTS.items():
-        assert fill(text, written) == text, f"{page} is old: run python -m docs.numbers"
+        assert fill(text, written) == text, f"{page} is old: run python -m docs.write_numbers"
 
 
 def test_every_block_is_on_a_page_and_no_other_marker_is(written):

@@ -1,5 +1,5 @@
 """Writes the numbers in README and docs from figures/*.csv and the records of the trainings:
-python -m docs.numbers
+python -m docs.write_numbers
 
 They are between marker comments such as <!-- recall -->. Tables that grow are written whole. In
 others and in sentences only the numbers are, in their order, but not those in heads of tables.
