@@ -16,7 +16,7 @@ OUTLINES = {"saturation": 1, "err_kws": {"linewidth": 1, "color": "black"}, **IN
 
 
 def draw_bars(
-    table: pd.DataFrame, by: str, title: str, x: str = "dataset", width=3.6, **labels
+    table: pd.DataFrame, by: str, title: str, x: str = "dataset", width=4.2, **labels
 ) -> plt.Figure:
     """One panel per value of `by`, a group of bars per value of `x`, one bar per system, with its
     interval, if it has one, and its number above. `labels`: settings of the axes.
