@@ -22,7 +22,7 @@ from ircotlib.generation.prefixes import Prefixes
 from ircotlib.parameters import read_parameters
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render
-from ircotlib.results.figures_ircot import save_figure
+from ircotlib.results.figures.panels import save_figure
 from ircotlib.running.cache import Calls
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, change_model, open_bench, program_of

@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 
 from ircotlib.files.options import new_parser, read_count, read_number, refusing
-from ircotlib.results.figures_ircot import save_figure
+from ircotlib.results.figures.panels import save_figure
 from ircotlib.retrieval.approximate import Approximate, build_approximate
 from ircotlib.retrieval.nearest import find_among, find_nearest
 from ircotlib.retrieval.vectors import Vectors, open_vectors

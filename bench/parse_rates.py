@@ -18,7 +18,7 @@ from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.files.options import new_parser, read_count, refusing
 from ircotlib.files.paths import resolve
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.results.figures_ircot import save_figure
+from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.runs import count_parsed
 from ircotlib.running.experiment import run_system
 from ircotlib.running.folder import run_folder

@@ -19,8 +19,7 @@ from ircotlib.extraction.extractor import Extractor
 from ircotlib.files.options import new_parser
 from ircotlib.files.paths import MODELS
 from ircotlib.program import Extract, Extracted
-from ircotlib.results.drawing import subplots
-from ircotlib.results.figures_ircot import save_figure
+from ircotlib.results.figures.panels import save_figure, subplots
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from training.reader.draws import GOLD, OTHERS, Encyclopedia, ReaderExample
@@ -134,7 +133,7 @@ def draw(table: pd.DataFrame):
     right.barh(above["pairs"], above["value"], color="C0")
     right.bar_label(right.containers[0], fmt="%.1f", padding=2, fontsize="x-small")
     right.set(xlabel=f"confidence above {CONFIDENCE}, %", xlim=(0, 112))
-    figure.tight_layout()
+    right.grid(False, axis="y")
     return figure
 
 

@@ -17,7 +17,7 @@ from ircotlib.command.checks import check_places
 from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
 from ircotlib.files.progress import track
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.results.figures_ircot import save_figure
+from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
 from ircotlib.retrieval import retriever_name
 from ircotlib.running.cache import Calls

@@ -80,7 +80,7 @@ _MODULES = {  # of each name
     "summarise": "results.statistics",
     "describe": "results.statistics",
     "compare": "results.claims",
-    "save_figure": "results.figures_ircot",
+    "save_figure": "results.figures.panels",
     "save_table": "results.markdown",
     # judging by hand
     "annotate_box": "annotate.box",

@@ -12,7 +12,8 @@ from ircotlib.files.paths import ROOT
 CORE = "data text metrics program errors running.cache running.scheduler prompting.prompt".split()
 CORE += "prompting.demonstrations systems datasets files.options __main__".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
-HEAVY = [*MODELS, "pandas", "matplotlib", "scipy", "tantivy", "IPython", "nbformat"]
+HEAVY = [*MODELS, "pandas", "matplotlib", "seaborn", "scipy", "tantivy", "IPython", "nbformat"]
+FIGURES = [f"ircotlib.results.figures.{name}" for name in ("bars", "panels", "points", "tree")]
 # programs that use torch, but import it only once their options are read
 TRAININGS = ["t5", "agent", "reader", "agent.evaluate"]
 BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "systems"]
@@ -42,11 +43,8 @@ def run(code: str, **environment: str) -> str:
     [
         ([f"ircotlib.{name}" for name in CORE], HEAVY),
         (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
-        (
-            ["ircotlib.results.runs", "ircotlib.results.figures_ircot", "ircotlib.explore.box"],
-            MODELS,
-        ),
-        (["ircotlib.command.figures"], [*MODELS, "pandas", "matplotlib", "nbformat"]),
+        (["ircotlib.results.runs", "ircotlib.explore.box", *FIGURES], [*MODELS, "seaborn"]),
+        (["ircotlib.command.figures"], HEAVY),
         ([f"training.{name}" for name in TRAININGS], HEAVY),
         ([f"bench.{name}" for name in BENCHMARKS], MODELS),
     ],

@@ -18,7 +18,7 @@ from ircotlib.explore.trace import answer_as_markdown, question_as_markdown
 from ircotlib.files.paths import write_folder, write_whole
 from ircotlib.program import Generate, Outcome, Retrieve, Step
 from ircotlib.results import cases
-from ircotlib.results.drawing import subplots
+from ircotlib.results.figures.panels import subplots
 from ircotlib.retrieval.elastic_load import index_name
 from ircotlib.running.cache import Calls
 

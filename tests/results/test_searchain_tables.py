@@ -6,7 +6,8 @@ from ircotlib.data import Node
 from ircotlib.parameters import read_parameters
 from ircotlib.results import reported, tables
 from ircotlib.results.cases import find_cases
-from ircotlib.results.figures_searchain import draw_by_dataset, draw_causes, draw_forms, draw_front
+from ircotlib.results.figures.bars import draw_by_dataset, draw_causes
+from ircotlib.results.figures.points import draw_forms, draw_front
 from ircotlib.results.markdown import as_wide_markdown
 from ircotlib.results.reported import read_reported
 from ircotlib.systems import choose_systems
@@ -172,13 +173,15 @@ def test_pictures_have_what_the_tables_have():
     [legend] = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["1 CoT", "2 DSP"]
     counted = [("CoT", cause, n) for n, cause in enumerate("abcdefg")]
-    causes = pd.DataFrame(counted, columns=["system", "cause", "n"]).assign(answers=50)
-    bars = draw_causes(causes, "title").axes[0].patches
+    causes = pd.DataFrame(counted, columns=["system", "cause", "n"])
+    bars = draw_causes(causes.assign(dataset="all", answers=50), "title").axes[0].patches
     assert [bar.get_width() for bar in bars] == [2.0 * n for n in range(7)]
-    forms = pd.DataFrame({"panel": ["a", "a", "b"], "hops": 2, "i": [1, 2, 1], "accuracy": 0.5})
-    assert [len(axis.lines) for axis in draw_forms(forms, "title").axes] == [1, 1]
+    forms = pd.DataFrame({"panel": ["b", "a", "a"], "hops": 2, "i": [1, 2, 1], "accuracy": 0.5})
+    answered, asked = (axis.lines[0].get_xdata().tolist() for axis in draw_forms(forms, "t").axes)
+    assert answered == [1, 2] and asked == [1]
     table = pd.DataFrame([row | {"dataset": "eli5", "metric": "rouge_l", "low": 4.0, "high": 6.0}])
-    assert draw_by_dataset(table, "title").axes[0].patches[0].get_width() == 5
+    axis = draw_by_dataset(table, "title").axes[0]
+    assert axis.patches[0].get_width() == 5 and axis.collections[0].get_offsets()[0][0] == 7
 
 
 def test_the_most_telling_questions_come_first():

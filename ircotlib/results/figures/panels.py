@@ -1,0 +1,103 @@
+"""What all figures share: their style, one panel per group of rows, and how they are saved."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from ircotlib.datasets import all_datasets
+from ircotlib.files.paths import FIGURES
+from ircotlib.systems import all_systems
+
+STYLE = {"font.sans-serif": ["DejaVu Sans"], "text.parse_math": False}  # "$" is no formula
+INTERVAL = {"estimator": "median", "errorbar": ("pi", 100)}  # of what `with_ends` returns
+
+
+def subplots(*shape: int, **settings):
+    """A figure and its axes in the style of all figures."""
+    import seaborn  # takes a second
+
+    seaborn.set_theme("paper", "whitegrid", rc=STYLE)
+    return plt.subplots(*shape, layout="constrained", **settings)
+
+
+def draw_panels(
+    table: pd.DataFrame,
+    by: str,
+    draw: Callable[[pd.DataFrame, plt.Axes], None],
+    title: str,
+    width: float | Sequence[float] = 3,
+    height: float = 3.4,
+    across: int = 20,
+    sharey: bool = False,
+) -> plt.Figure:
+    """One panel per value of the column `by`, at most `across` side by side, with the value above
+    it; `draw` draws its rows, with the names of data sets as the papers print them.
+
+    `width`, `height`: of a panel; a sequence has the width of each.
+    """
+    table = with_titles(table)
+    names = list(dict.fromkeys(table[by])) or ["nothing yet"]
+    widths = np.broadcast_to(width, min(across, len(names)))
+    down = -(-len(names) // len(widths))
+    shape = {"figsize": (1 + sum(widths), height * down), "width_ratios": widths}
+    figure, axes = subplots(down, len(widths), squeeze=False, sharey=sharey, **shape)
+    for axis, name in zip(axes.flat, names, strict=False):
+        rows = table[table[by] == name]
+        axis.set_title(name, fontsize="medium")
+        if len(rows):
+            draw(rows, axis)
+    for axis in axes.flat[1:]:
+        if axis.get_ylabel() == axes[0, 0].get_ylabel():
+            axis.set_ylabel("")
+    for axis in axes.flat[len(names) :]:
+        axis.set_axis_off()
+    return finish(figure, title)
+
+
+def finish(figure: plt.Figure, title: str, loc: str = "lower center", ncols: int = 6) -> plt.Figure:
+    """Put a title above all panels, and one legend instead of those of the panels."""
+    handles = {}
+    for legend in filter(None, [axis.get_legend() for axis in figure.axes]):
+        labels = [text.get_text() for text in legend.get_texts()]
+        handles |= dict(zip(labels, legend.legend_handles, strict=True))
+        legend.remove()
+    ncols = 4 if len(handles) > ncols > 4 else ncols
+    figure.legend(handles.values(), handles, loc=f"outside {loc}", ncols=ncols, frameon=False)
+    figure.suptitle(title)
+    return figure
+
+
+def with_titles(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the names of data sets as the papers print them."""
+    titles = {name: dataset.title for name, dataset in all_datasets().items()}
+    return table.replace({"dataset": titles, "demonstrations": titles})
+
+
+def with_ends(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each mean and for each end of its interval, with a column `value`. The three have
+    the mean as their median, so that seaborn draws them with INTERVAL.
+    """
+    ends = ["mean", "low", "high"]
+    return table.melt([column for column in table if column not in ends], ends)
+
+
+def colors_of(systems: Iterable[str]) -> dict[str, str]:
+    """The color in each system's record; black if its file is gone."""
+    records = all_systems()
+    return {name: records[name].color if name in records else "black" for name in systems}
+
+
+def save_figure(
+    figure: plt.Figure | None, table: pd.DataFrame, name: str, profile: str = "mini"
+) -> None:
+    """Write figures/NAME.csv and, if there is a figure, figures/NAME.png; equal numbers give equal
+    bytes. For profiles other than mini the name is NAME_PROFILE.
+    """
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    name = name if profile == "mini" else f"{name}_{profile}"
+    table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
+    if figure is not None:
+        settings = {"dpi": 160, "bbox_inches": "tight", "metadata": {"Software": None}}
+        figure.savefig(FIGURES / f"{name}.png", **settings)
