@@ -1,21 +1,25 @@
-"""Draws the rooms of the workbench and which of them import which, from the imports themselves.
+"""Keeps docs/architecture.md true: draws the rooms of the workbench from their imports, and points
+links such as [`run_system`](../ircotlib/running/experiment.py#L30) to the line of that name.
 
-    python docs/rooms.py      writes docs/pictures/rooms.svg
+    python docs/rooms.py      writes docs/pictures/rooms.svg and docs/architecture.md
 
-A room is a folder of a package, or a module beside these folders. A room stands above all that it
+A room is a folder of a package, or a module beside these folders. It stands above all that it
 imports. Arrows that follow from others are left out: if A imports B and B imports C, an arrow from
 A to C would only hide the rest.
 """
 
 import ast
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "rooms.svg"
-# a package whose rooms are not drawn one by one stands for all of them
-WHOLE = ("ircot_laboratory", "training", "bench")
+PAGE = ROOT / "docs" / "architecture.md"
+PACKAGES = ("ircotlib", "ircot_laboratory", "training")
+WHOLE = PACKAGES[1:]  # drawn as one box each
+LINK = re.compile(r"\[`([\w.]+)`\]\(\.\./([\w/]+\.py)(?:#L\d+)?\)")
 WIDTH, BOX, HEIGHT, FLOOR = 1000, 128, 30, 74  # in pixels
 COLORS = {"ircotlib": "#dce7f5", "ircot_laboratory": "#e3f1dc", "training": "#f3e6d3"}
 
@@ -28,7 +32,7 @@ def room_of(path: Path, whole: tuple[str, ...] = ()) -> str:
 
 def read_arrows(whole: tuple[str, ...] = ()) -> dict[str, set[str]]:
     """The rooms that each room imports, also inside functions, by the room's name."""
-    paths = [path for package in ("ircotlib", *WHOLE) for path in (ROOT / package).rglob("*.py")]
+    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     modules = {}
     for path in paths:
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -97,6 +101,24 @@ def draw(arrows: dict[str, set[str]]) -> str:
     return "\n".join([head, *lines, *boxes, "</svg>"]) + "\n"
 
 
+def link_lines(text: str) -> str:
+    """A page whose links to names in Python files end in the lines of these names. Raises
+    ValueError for a name that its file does not define.
+    """
+
+    def link(match: re.Match) -> str:
+        name, path = match[1], match[2]
+        last = re.escape(name.rpartition(".")[2])
+        defined = re.compile(rf"^\s*(?:def {last}\(|class {last}\b|{last}(?:: [\w\[\], |]+)? = )")
+        lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+        at = next((n for n, line in enumerate(lines, start=1) if defined.match(line)), None)
+        if at is None:
+            raise ValueError(f"found no {name} in {path}, expected it: correct {PAGE.name}")
+        return f"[`{name}`](../{path}#L{at})"
+
+    return LINK.sub(link, text)
+
+
 if __name__ == "__main__":
     PICTURE.write_text(draw(read_arrows(WHOLE)), encoding="utf-8")
-    print(PICTURE.relative_to(ROOT))
+    PAGE.write_text(link_lines(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

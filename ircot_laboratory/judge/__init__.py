@@ -1,5 +1,5 @@
 """The judge, which says whether a sentence is true in a world, the causes of wrong answers, and
 sentences made false on purpose, on which the judge is checked.
 
-Imports: ircotlib.{data, results, text}, ircot_laboratory.{make, questions, world}.
+Imports: ircotlib, make, questions, world.
 """

@@ -1,5 +1,5 @@
 """Worlds and questions as records in the official formats of the nine data sets, as their files
 have them.
 
-Imports: ircotlib.datasets, ircot_laboratory.{questions, world}.
+Imports: ircotlib, questions, world.
 """

@@ -1,5 +1,5 @@
 """Questions about the encyclopedia, worded as in nine data sets, with gold chains and worked
 examples.
 
-Imports: ircotlib.data, ircotlib.datasets, ircotlib.prompting.
+Imports: ircotlib, world.
 """

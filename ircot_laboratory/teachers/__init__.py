@@ -2,7 +2,7 @@
 replies (play.Reply) to a prompt (play.Situation) from what it believes (mind.Mind). TEACHERS has
 them by "module/stage"; play_system plays a system's own program with them on a Library.
 
-Imports: ircotlib.{data, program, retrieval, systems, text}, ircot_laboratory.{questions, world}.
+Imports: ircotlib, questions, world.
 """
 
 from ircot_laboratory.teachers import (

@@ -1,5 +1,5 @@
 """The encyclopedia: people, places, works, the relations between them (the tables beside this
 file), and the pages that state them.
 
-Imports: nothing of ircotlib.
+Imports: nothing.
 """

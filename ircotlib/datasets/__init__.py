@@ -3,6 +3,8 @@
 To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`. Its reader takes
 a path and returns questions with their paragraphs; tests/datasets/test_datasets.py shows one of
 25 lines.
+
+Imports: data, files, metrics, retrieval.
 """
 
 from collections import Counter
@@ -15,6 +17,7 @@ from ircotlib.files.modules import import_modules
 
 QuestionContext = tuple[Question, Sequence[Paragraph]]  # a question and its paragraphs
 Score = Callable[[str, Sequence[str]], float]  # of a prediction and the gold answers, 0 to 1
+COVER_EM = "cover_em"  # the name of a score
 
 
 @dataclass(frozen=True)

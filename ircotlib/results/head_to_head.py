@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ircotlib.datasets import find_dataset
+from ircotlib.datasets import COVER_EM, find_dataset
 from ircotlib.files.paths import FIGURES
 from ircotlib.parameters import Parameters
 from ircotlib.results.reported import KEYS, beside, read_reported
@@ -16,7 +16,6 @@ from ircotlib.results.runs import count_requests, find_runs
 from ircotlib.results.statistics import holm, p_values, per_question, summarise
 from ircotlib.retrieval import model_of, retriever_name
 from ircotlib.running.folder import read_about
-from ircotlib.running.setup import COVER_EM
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 EXPERIMENT = "13_head_to_head"

@@ -6,7 +6,7 @@ from itertools import product
 import pandas as pd
 
 from ircotlib.data import read_jsonl
-from ircotlib.datasets import find_dataset
+from ircotlib.datasets import COVER_EM, find_dataset
 from ircotlib.metrics import cover_em
 from ircotlib.parameters import Parameters
 from ircotlib.results import measures
@@ -18,7 +18,7 @@ from ircotlib.results.runs import find_test_runs, in_order
 from ircotlib.results.statistics import summarise
 from ircotlib.running.experiment import replay
 from ircotlib.running.laboratory import find_facts
-from ircotlib.running.setup import COVER_EM, Bench, open_dataset
+from ircotlib.running.setup import Bench, open_dataset
 from ircotlib.systems import RECALL, System, all_systems
 
 ALL = "all"

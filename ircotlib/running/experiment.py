@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ircotlib.data import Question, write_jsonl
+from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.files.progress import show_progress
 from ircotlib.parameters import Parameters
@@ -25,7 +26,7 @@ from ircotlib.running.folder import (
 )
 from ircotlib.running.predictions import row_of
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench, measure_of, open_bench, program_of
+from ircotlib.running.setup import Bench, open_bench, program_of
 from ircotlib.systems import RECALL, System, choose_systems
 
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
@@ -85,7 +86,7 @@ def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
     Ties go to the earlier setting, that is to the smaller K. A grid with a single setting is not
     run, because there is nothing to choose.
     """
-    grid, metric = bench.grid(system), measure_of(system, bench.dataset)
+    grid, metric = bench.grid(system), system.measure(find_dataset(bench.dataset))
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     columns = ["dataset", "system", "metric", *dict.fromkeys(["k", "m", *grid])]
     columns += ["value", "paragraphs"]

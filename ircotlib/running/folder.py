@@ -9,9 +9,10 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from ircotlib.datasets import find_dataset
 from ircotlib.files.checksums import take_sums
 from ircotlib.files.paths import write_whole
-from ircotlib.running.setup import Bench, measure_of
+from ircotlib.running.setup import Bench
 from ircotlib.systems import System
 
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
@@ -33,7 +34,7 @@ def about_run(bench: Bench, system: System, part: str, setting: dict, counts: di
     """
     named = {"experiment": bench.experiment, "dataset": bench.dataset, "part": part}
     named |= {"system": system.name, "setting": setting}
-    named |= {"metric": measure_of(system, bench.dataset)}
+    named |= {"metric": system.measure(find_dataset(bench.dataset))}
     named |= {"shown": bench.shown, "grid_of": bench.grid_of}
     named |= {"parameters": bench.parameters.model_dump(mode="json")}
     named |= {"questions_hash": _hash(repr((bench.dev, bench.test)))}

@@ -1,5 +1,4 @@
-"""run(): plays many programs at once, serves their requests in full batches, and caches every
-reply.
+"""Plays many programs at once, serves their requests in full batches, and caches every reply.
 
 Every program is advanced until it waits for a reply that is not in the cache. Then the backends
 take turns: first those that answer all waiting requests (retrieval), then those that take one full
@@ -35,8 +34,7 @@ class Counts:
     """What the requests of one kind cost a run; `requests` = `cached` + `computed`.
 
     `prompt_tokens` and `tokens` are summed over all requests, so that a run replayed from the cache
-    reports the same totals. `batches` and `seconds`: how often the backend was called in this run,
-    and for how long in all.
+    reports the same totals. `batches`, `seconds`: of the calls of the backend in this run.
     """
 
     requests: int = 0
@@ -74,8 +72,8 @@ def run(
     "prompt_tokens" and "tokens". `progress(ended, total)` is called after every batch.
 
     If a request fails, only its question fails: RuntimeError, with question and request, is raised
-    after the other programs have ended; at once if a program or a whole backend fails. Raises
-    TypeError for a request that no backend serves. All replies so far are in the cache.
+    after the other programs have ended; at once if a program or a whole backend fails. TypeError
+    for a request that no backend serves.
     """
     for id, program in programs.items():
         if not isinstance(program, Generator):
@@ -86,7 +84,7 @@ def run(
         for play in plays:
             at_the_end.callback(play.program.close)
         _play_all(plays, served, calls, progress or (lambda ended, total: None))
-    if failed := [play for play in plays if play.failure is not None]:
+    if failed := [play for play in plays if play.failure]:
         failure = f"{len(failed)} of {len(plays)} questions failed, this one with"
         raise RuntimeError(_describe(failure, failed, failed[0].failure)) from failed[0].failure
     outcomes = {play.id: Outcome(play.id, play.result, tuple(play.trace)) for play in plays}
@@ -156,9 +154,15 @@ def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list
     """Have the backend answer one batch of waiting requests, each once; return the programs that
     continue.
     """
-    batch, replies, started = waiting, {}, time.perf_counter()
+    batch = list({play.key: play for play in waiting}.values())  # one program for each request
+    replies, started = {}, time.perf_counter()
     try:
-        batch = _take(service.backend, waiting)
+        if hasattr(service.backend, "take"):
+            chosen = service.backend.take([play.sent for play in batch])
+            if not chosen:
+                none = f"`take` gave none of {len(batch)} requests"
+                raise ValueError(f"{none}, expected at least one")
+            batch = [batch[index] for index in chosen]
         for index, reply in service.backend.answer([play.sent for play in batch]):
             asked_by = batch[index]
             if not isinstance(reply, Exception):
@@ -181,17 +185,6 @@ def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list
             paid.add(play.key)
             _send(play, reply, service, cached=not first_to_ask)
     return answered
-
-
-def _take(backend, waiting: list[_Play]) -> list[_Play]:
-    """The programs whose requests the backend answers next, one program for each request."""
-    different = list({play.key: play for play in waiting}.values())
-    if not hasattr(backend, "take"):
-        return different
-    taken = backend.take([play.sent for play in different])
-    if not taken:
-        raise ValueError(f"`take` gave none of {len(different)} requests, expected at least one")
-    return [different[index] for index in taken]
 
 
 def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
@@ -247,8 +240,8 @@ def _service_of(play: _Play, served: dict[type, _Service]) -> _Service:
 def _describe(failure: str, plays: list[_Play], error: object) -> str:
     others = f" (and {len(plays) - 1} others with it)" if len(plays) > 1 else ""
     request = "nothing yet" if plays[0].request is None else _short(plays[0].request)
-    kept = "the replies until then are in the cache"
-    return f"question {plays[0].id!r}{others}: {failure}: {error!r}; it asked {request}; {kept}"
+    report = f"{failure}: {error!r}; it asked {request}; the replies until then are in the cache"
+    return f"question {plays[0].id!r}{others}: {report}"
 
 
 def _short(request: Request) -> str:

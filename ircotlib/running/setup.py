@@ -24,11 +24,10 @@ from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.running.backends import open_model, open_reading
 from ircotlib.running.cache import Calls
 from ircotlib.running.laboratory import data_folder
-from ircotlib.systems import IRCOT, RECALL, SEARCHAIN, TEMPLATES, System
+from ircotlib.systems import IRCOT, TEMPLATES, System
 from ircotlib.systems.main_passage import with_main_passage
 from ircotlib.systems.readers import READERS
 
-COVER_EM = "cover_em"  # the name of a score of data sets
 IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
 IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
 IDENTITY += ("extractor", "duplicates")
@@ -144,16 +143,6 @@ class Bench:
             chosen = list(examples[: system.count_examples(find_dataset(shown))])
         limit = self.window - self.longest(system)
         return Prompt(chosen, self.model.count_tokens, template, limit, self.style.passage_last)
-
-
-def measure_of(system: System, dataset: str) -> str:
-    """The measure of a system on a data set: recall for systems that only retrieve; cover-EM for
-    systems of SearChain's study, if the data set has it (SearChain §4.1); else the data set's first
-    score.
-    """
-    scores = [*find_dataset(dataset).scores]
-    covered = system.study == SEARCHAIN and COVER_EM in scores
-    return RECALL if system.tuned_by == RECALL else COVER_EM if covered else scores[0]
 
 
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:

@@ -2,13 +2,15 @@
 
 Each file holds a program and ends with `SYSTEMS`, a tuple of records with all that tuning, tables,
 figures and notebooks need to know. To add a system, add a file (docs/systems.md).
+
+Imports: data, datasets, errors, files, metrics, program, prompting, retrieval, text.
 """
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ircotlib.datasets import Dataset
+from ircotlib.datasets import COVER_EM, Dataset
 from ircotlib.errors import UserError
 from ircotlib.files.modules import import_modules
 from ircotlib.program import Program
@@ -91,6 +93,15 @@ class System:
     def count_examples(self, dataset: Dataset) -> int | None:
         """How many examples its prompts show on a data set; None: all."""
         return self.examples.get(dataset.name, self.examples.get(dataset.example_family))
+
+    def measure(self, dataset: Dataset) -> str:
+        """The measure of its results: recall if it only retrieves; cover-EM in SearChain's study,
+        if the data set has it (SearChain §4.1); else the data set's first score.
+        """
+        if self.tuned_by == RECALL:
+            return RECALL
+        covered = self.study == SEARCHAIN and COVER_EM in dataset.scores
+        return COVER_EM if covered else next(iter(dataset.scores))
 
     @property
     def reads(self) -> bool:

@@ -16,11 +16,12 @@ from ircot_laboratory.teachers.library import Library
 from ircot_laboratory.teachers.mind import Mind
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
+from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.parameters import read_parameters
 from ircotlib.running.cache import Calls
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import measure_of, open_bench, program_of
+from ircotlib.running.setup import open_bench, program_of
 from ircotlib.systems import System
 from training.agent.draws import (
     STYLES,
@@ -155,7 +156,10 @@ def close_loop(folder: Path, questions: int) -> Iterator[dict]:
             programs = {q.id: program_of(bench, system, **setting)(q) for q in bench.test}
             outcomes, _ = run(programs, bench.backends, Calls())
             predictions = [outcomes[question.id].result for question in bench.test]
-            measure, pairs = measure_of(system, dataset), zip(bench.test, predictions, strict=True)
+            measure, pairs = (
+                system.measure(find_dataset(dataset)),
+                zip(bench.test, predictions, strict=True),
+            )
             parsed = sum(not prediction.fault for prediction in predictions) / len(predictions)
             mean = sum(score(*pair)[measure] for pair in pairs) / len(predictions)
             about = {"system": system.name, "dataset": dataset, "measure": measure}

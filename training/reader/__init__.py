@@ -2,5 +2,5 @@
 do not state their answers, model.py has the model, its tensors and its losses, and evaluate.py how
 well it reads.
 
-Imports: ircotlib.files, ircot_laboratory.{questions, world}, and the modules beside this room.
+Imports: ircot_laboratory, ircotlib, loop, rate, words, worlds.
 """

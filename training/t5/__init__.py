@@ -2,6 +2,5 @@
 steps, draws.py draws questions and chains that are partly written, examples.py writes them as
 prompt and target, sources.py finds where each word comes from, teach.py has the T5s' losses.
 
-Imports: ircotlib.{files, generation, prompting, text}, ircot_laboratory.{questions, world}, and
-the modules beside this room.
+Imports: causal, ircot_laboratory, ircotlib, loop, losses, rate, tables, words, worlds.
 """
