@@ -1,11 +1,9 @@
-"""HotpotQA's corpus, the abstracts of Wikipedia in 2017: its archive and the shards in it (IRCoT
-App. A), https://hotpotqa.github.io/wiki-readme.html
-"""
+"""HotpotQA's corpus, Wikipedia's abstracts of 2017: the archive and its shards (IRCoT App. A)."""
 
 import bz2
 import re
 import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -18,7 +16,6 @@ from ircotlib.files.progress import show_progress
 
 # folders AA, AB, ... of wiki_00.bz2 to wiki_99.bz2
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
-RENAMED = "wikpedia-paragraphs"  # what the authors' download script calls that folder
 ARCHIVE = f"{FOLDER}.tar.bz2"
 EXPECTED = f"expected members {FOLDER}/AA/wiki_00.bz2 and so on"
 
@@ -31,11 +28,11 @@ class _Abstract(Record):
 def find_shards(folders: Sequence[Path], progress: Progress = show_progress) -> list[list[Path]]:
     """The shards, grouped by folder and sorted by name.
 
-    The archive is unpacked once, into its own folder, as `tar` would do (1.6 GB). If the unpacked
-    folder exists, the archive is not needed. Raises FileNotFoundError if there is neither, and
-    ValueError for a damaged archive or a missing shard.
+    If no folder was unpacked, the archive is, into a folder of its own, as `tar` would do (1.6 GB).
+    Raises FileNotFoundError if there is neither, ValueError for a damaged archive or missing shard.
     """
-    for folder in (folder / name for folder in folders for name in (FOLDER, RENAMED)):
+    names = (FOLDER, "wikpedia-paragraphs")  # as the authors' download script calls it
+    for folder in (folder / name for folder in folders for name in names):
         if folder.is_dir():
             return _list_shards(folder)
     [archive] = find_each(ABSTRACTS, folders)
@@ -43,9 +40,7 @@ def find_shards(folders: Sequence[Path], progress: Progress = show_progress) -> 
 
 
 def read_abstracts(path: Path) -> Iterator[Paragraph]:
-    """The abstracts in one of HotpotQA's shards. Those without a sentence are included, with an
-    empty text, because the paper's count includes them.
-    """
+    """The abstracts in a shard, also those without a sentence: the paper's count has them."""
     hint = f"is it from the archive of whole pages, not from {FOLDER}?"
     for row, where in read_lines(path):
         record = check(row, _Abstract, where, hint)
@@ -53,20 +48,16 @@ def read_abstracts(path: Path) -> Iterator[Paragraph]:
 
 
 def _list_shards(folder: Path) -> list[list[Path]]:
-    """The shards, grouped by folder and sorted by name. Raises ValueError if one before the last is
-    missing, or all are.
-    """
+    """As find_shards. Raises ValueError if a shard before the last is missing, or all are."""
     shards = sorted(folder.glob("[A-Z][A-Z]/wiki_[0-9][0-9].bz2"))
     for number, shard in enumerate(shards or [folder]):
         letters = chr(65 + number // 2600) + chr(65 + number // 100 % 26)
         expected = f"{letters}/wiki_{number % 100:02}.bz2"
         if shard != folder / expected:
             instead = shard.relative_to(folder) if shards else "no shards"
-            raise ValueError(
-                f"{folder}: expected {expected} after {number} shards, found {instead}: it was not"
-                f" unpacked completely; delete the folder and unpack {ARCHIVE} again, from"
-                f" {ABSTRACTS.source}"
-            )
+            wrong = f"expected {expected} after {number} shards, found {instead}"
+            again = f"delete the folder and unpack {ARCHIVE} again, from {ABSTRACTS.source}"
+            raise ValueError(f"{folder}: {wrong}: it was not unpacked completely; {again}")
     return [list(group) for _, group in groupby(shards, key=lambda shard: shard.parent)]
 
 
@@ -74,42 +65,33 @@ def unpack(archive: Path, progress: Progress = show_progress) -> Path:
     """Unpack HotpotQA's archive next to it, completely or not at all, and return the new folder.
     After a kill, the next call keeps the shards that are complete.
 
-    The shards in the archive are not sorted, so a corpus read directly from it would have another
-    order than one read from the folder. Raises ValueError, naming the archive and the last complete
-    member, if the archive is damaged or is another one.
+    The archive is not read directly, because its shards are not sorted. Raises ValueError, naming
+    archive and last complete member, if it is damaged or another one.
     """
-    folder, last = archive.with_name(FOLDER), "none"
+    folder, last, size = archive.with_name(FOLDER), "none", archive.stat().st_size
     partial = folder.with_name(f"{FOLDER}.partial")
-    with progress(f"unpacking {ARCHIVE}", archive.stat().st_size) as show:
+    with progress(f"unpacking {ARCHIVE}", size) as show:
         try:
-            for last in _unpack_shards(archive, partial, show):
-                pass
+            with archive.open("rb") as raw, bz2.open(raw) as stream:
+                with tarfile.open(fileobj=stream, mode="r|") as tar:
+                    for member in tar:
+                        if member.isfile():
+                            _unpack_shard(tar, member, partial)
+                            last = member.name
+                        show(raw.tell(), size)
+                # reads the end mark of the archive, which is missing if the archive is cut off
+                while stream.read(1 << 20):
+                    pass
             if last == "none":
                 raise tarfile.ReadError(f"{EXPECTED}, found none")
         except (tarfile.TarError, EOFError, OSError) as error:
             if getattr(error, "errno", None):  # of the disk, not of the archive
                 raise
-            raise ValueError(
-                f"{archive}, after member {last}: cut off, damaged or another archive ({error});"
-                f" get it again: {ABSTRACTS.source}"
-            ) from error
+            wrong = f"cut off, damaged or another archive ({error})"
+            again = f"get it again: {ABSTRACTS.source}"
+            raise ValueError(f"{archive}, after member {last}: {wrong}; {again}") from error
     partial.rename(folder)
     return folder
-
-
-def _unpack_shards(archive: Path, folder: Path, show: Callable[[int, int], None]) -> Iterator[str]:
-    """Unpack an archive to its end, and yield the name of each shard as soon as it is unpacked."""
-    size = archive.stat().st_size
-    with archive.open("rb") as raw, bz2.open(raw) as stream:
-        with tarfile.open(fileobj=stream, mode="r|") as tar:
-            for member in tar:
-                if member.isfile():
-                    _unpack_shard(tar, member, folder)
-                    yield member.name
-                show(raw.tell(), size)
-        # reads the end mark of the archive, which is missing if the archive is cut off
-        while stream.read(1 << 20):
-            pass
 
 
 def _unpack_shard(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:

@@ -10,8 +10,7 @@ from ircotlib.data import Paragraph, excerpt
 from ircotlib.datasets.downloads import Damaged, read_events
 from ircotlib.datasets.pooled import digest, make_id
 
-MIN_WORDS = 11  # a line with fewer is not a paragraph (released program)
-# tags that need no parser: everything between them is text
+# needs no parser: everything between these tags is text
 SIMPLE_TAG = re.compile(r"""</?(?:a|b|br|i|li|ol|p|ul)(?: [a-z]+="[^"<>]*")*>""")
 
 
@@ -19,11 +18,10 @@ def read_articles(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of the pages in context_articles.json: the lines with more than 10 words,
     without HTML, titles in lower case (IRCoT App. A).
 
-    The file is read as a stream. Repeated lines of a page and repeated titles count once. Pages are
-    in the order of the file. The paragraphs of a page are sorted by their ids, and so by a hash of
-    their content: the order does not reveal their places on the page. Raises ValueError if the file
-    is damaged or is not {title: HTML}, after yielding the paragraphs before the fault. Differs from
-    the paper: that shuffles, and keeps both of two pages whose titles differ only in case.
+    Repeated lines of a page and repeated titles count once. Pages are in the order of the file, the
+    paragraphs of a page in that of their ids, which does not reveal their places on it. Raises
+    ValueError if the file is damaged or not {title: HTML}, after the paragraphs before the fault.
+    Differs from the paper: that shuffles, and keeps both of two pages whose titles differ in case.
     """
     for _, paragraphs in read_pages(path):
         yield from sorted(paragraphs, key=lambda paragraph: paragraph.id)
@@ -36,31 +34,25 @@ def read_pages(
     file and page. `wanted`: titles in lower case; None: all pages.
     """
     seen = set()
-    for name, html in _entries(path):
+    for name, html in _read_texts(path):
         title = name.strip().lower()
         if title not in seen and (wanted is None or title in wanted):
             lines = dict.fromkeys(line.strip() for line in page_lines(html))
-            long = (line for line in lines if len(line.split()) >= MIN_WORDS)
+            long = (line for line in lines if len(line.split()) > 10)  # released program
             yield title, [page_paragraph(title, line) for line in long]
         seen.add(title)
     if not seen:
-        raise ValueError(
-            f"{path}: expected one JSON object {{title: HTML}} (context_articles.json), found"
-            " something else or no page"
-        )
+        expected = "expected one JSON object {title: HTML} (context_articles.json)"
+        raise ValueError(f"{path}: {expected}, found something else or no page")
 
 
 def page_paragraph(title: str, text: str) -> Paragraph:
-    """A paragraph whose id has 16 hexadecimal digits of a hash of title and text: with 8, two of
-    two million ids could be equal.
-    """
+    """A paragraph whose id has 16 digits of a hash: with 8, two of two million could be equal."""
     return Paragraph(make_id(title, text) + digest(f"{text}\n{title}", 8), title, text)
 
 
 def page_lines(html: str) -> list[str]:
-    """The text of a page, split at the line breaks of the file, without tags, comments, scripts and
-    styles, and with entities resolved (IRCoT App. A).
-    """
+    """The lines of a page as text, without tags, comments, scripts, styles (IRCoT App. A)."""
     pieces = SIMPLE_TAG.split(html)
     if not any("<" in piece for piece in pieces):
         return "".join(map(unescape, pieces)).split("\n")
@@ -71,8 +63,6 @@ def page_lines(html: str) -> list[str]:
 
 
 class _Text(HTMLParser):
-    """Collects the text of a page."""
-
     def reset(self) -> None:
         super().reset()
         self.pieces: list[str] = []
@@ -82,10 +72,8 @@ class _Text(HTMLParser):
             self.pieces.append(data)
 
 
-def _entries(path: Path) -> Iterator[tuple[str, str]]:
-    """The names and texts of a file that is one JSON object, read as a stream; none if the file is
-    a list or a text. Raises ValueError if the value of a name is not a text.
-    """
+def _read_texts(path: Path) -> Iterator[tuple[str, str]]:
+    """The names and texts of a JSON object, read as a stream; none of a list or a text."""
     name = None
     with Path(path).open("rb") as file:
         try:

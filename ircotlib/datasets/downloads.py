@@ -1,6 +1,4 @@
-"""The official downloads that full corpora are made of: finds the files, and reads their records as
-a stream (IRCoT App. A).
-"""
+"""Finds the official downloads of full corpora, and reads them as a stream (IRCoT App. A)."""
 
 from codecs import BOM_UTF8 as BOM
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +24,7 @@ def find_files(
     """The files of a full corpus in reading order, in parts: each part is one file, or one folder
     of HotpotQA's shards (IRCoT App. A).
 
-    They are in `data_dir`/<name of the corpus> or in `data_dir`. Raises FileNotFoundError for a
-    missing file, and whatever `corpus.find_files` raises.
+    They are in `data_dir`/<name> or in `data_dir`. Raises FileNotFoundError for a missing file.
     """
     folders = (Path(data_dir) / corpus.name, Path(data_dir))
     if corpus.find_files is not None:
@@ -36,20 +33,15 @@ def find_files(
 
 
 def find_each(corpus: FullCorpus, folders: Sequence[Path]) -> list[Path]:
-    """The files of a full corpus, each from the first folder that has it. Raises FileNotFoundError,
-    naming all missing files and their source.
-    """
+    """Each file from the first folder that has it. FileNotFoundError names all missing files."""
     paths = {}
     for path in (folder / name for name in corpus.files for folder in folders):
         if path.is_file():
             paths.setdefault(path.name, path)
     if missing := [name for name in corpus.files if name not in paths]:
-        them = "it" if len(missing) == 1 else "them"
-        raise FileNotFoundError(
-            f"no full corpus of {corpus.name}: looked for {', '.join(missing)} in"
-            f" {' and '.join(map(str, folders))}; get {them} from {corpus.source} and put {them}"
-            " there"
-        )
+        looked = f"looked for {', '.join(missing)} in {' and '.join(map(str, folders))}"
+        get = f"get what is missing from {corpus.source} and put it there"
+        raise FileNotFoundError(f"no full corpus of {corpus.name}: {looked}; {get}")
     return [paths[name] for name in corpus.files]
 
 
@@ -60,44 +52,32 @@ class Damaged(ValueError):
 def stream_list(path: Path) -> Iterator[tuple[object, str]]:
     """The records of a file that is one JSON list, read as a stream, each with its place. Raises
     ValueError, naming file and record.
+
+    Differs from ijson.items, whose memory grows with the square of the depth of nesting.
     """
-    number = 0
+    number, builder = 0, ObjectBuilder()
     with path.open("rb") as file:
         if not (beginning := file.peek(60)[:60]).removeprefix(BOM).lstrip().startswith(b"["):
-            raise ValueError(
-                f"{path}: expected one JSON list of questions, found a file that starts with"
-                f" {excerpt(beginning)}: get the file again"
-            )
+            wrong = f"expected one JSON list of questions, found {excerpt(beginning)}"
+            raise ValueError(f"{path}: {wrong}: get the file again")
         try:
-            for number, record in enumerate(_values(read_events(file)), start=1):
-                yield record, f"{path}, record {number}"
+            for event, value in read_events(file):
+                builder.event(event, value)
+                if (depth := len(builder.containers)) > DEEPEST:
+                    raise Damaged(f"nested deeper than {DEEPEST}")
+                if depth == 1 and builder.value:
+                    number += 1
+                    yield builder.value.pop(), f"{path}, record {number}"
         except Damaged as error:
-            raise ValueError(
-                f"{path}: cut off or damaged after record {number} ({error}): get the file again"
-            ) from error
+            damage = f"cut off or damaged after record {number} ({error})"
+            raise ValueError(f"{path}: {damage}: get the file again") from error
 
 
 def read_events(file: BufferedReader) -> Iterator[tuple[str, object]]:
-    """ijson's events for a JSON text in UTF-8, with or without a byte order mark, read as a stream.
-    Raises Damaged.
-    """
+    """ijson's events for a JSON text in UTF-8, perhaps with a byte order mark. Raises Damaged."""
     if file.peek(len(BOM)).startswith(BOM):
         file.read(len(BOM))
     try:
         yield from ijson.basic_parse(file, use_float=True)  # without it, long integers crash
     except (ijson.JSONError, ValueError) as error:
         raise Damaged(str(error).partition("\n")[0]) from error
-
-
-def _values(events: Iterator[tuple[str, object]]) -> Iterator[object]:
-    """The values of a list, one by one. Raises Damaged if they are nested too deeply.
-
-    Differs from ijson.items, whose memory grows with the square of the depth of nesting.
-    """
-    builder = ObjectBuilder()
-    for event, value in events:
-        builder.event(event, value)
-        if (depth := len(builder.containers)) > DEEPEST:
-            raise Damaged(f"nested deeper than {DEEPEST}")
-        if depth == 1 and builder.value:
-            yield builder.value.pop()

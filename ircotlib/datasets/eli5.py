@@ -1,6 +1,4 @@
-"""ELI5, questions that ask for an explanation of several sentences (Fan et al. 2019): KILT's file,
-or a sample as one JSON list.
-"""
+"""ELI5, questions that ask for an explanation (Fan et al. 2019): KILT's file, or one JSON list."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +17,7 @@ class _Asking(Record):
 
 
 def read_eli5(path: Path) -> Iterator[QuestionContext]:
-    """The questions of a file with their explanations, in order. Records of a list have no ids and
-    get one from a hash of the question.
-    """
+    """The questions with their explanations, in order. Those of a list get ids from a hash."""
     if path.suffix != ".json":
         yield from read_kilt(path, "eli5")
         return
@@ -30,8 +26,6 @@ def read_eli5(path: Path) -> Iterator[QuestionContext]:
         yield Question(id, record.question, (record.answer,), (), "eli5"), ()
 
 
-# answers are long: SearChain compares them by ROUGE (§3.3); the number of tokens is ours
-LONG = {"long_form": True} | dict.fromkeys(("max_tokens", "tokens", "answer_tokens"), 512)
 DATASET = Dataset(
     name="eli5",
     title="ELI5",
@@ -42,6 +36,7 @@ DATASET = Dataset(
     full_corpus=KNOWLEDGE_SOURCE,
     read_paragraphs=read_beside,
     example_family="eli5",
-    program_arguments=LONG,
+    # answers are long: SearChain compares them by ROUGE (§3.3); the number of tokens is ours
+    program_arguments={"long_form": True, "max_tokens": 512, "tokens": 512, "answer_tokens": 512},
     order=9,
 )

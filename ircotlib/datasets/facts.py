@@ -1,5 +1,5 @@
-"""What is known of the facts of a data set: it judges what systems write, and helps to say why an
-answer is wrong. The laboratory's facts are known. Those of real data are not: people judge there.
+"""What is known of a data set's facts: it judges what systems write and says why answers are wrong.
+The laboratory's facts are known. Those of real data are not: people judge there.
 """
 
 from collections.abc import Collection
@@ -11,11 +11,9 @@ from ircotlib.data import Paragraph, Question
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a system did for a question, as far as causes of errors depend on it.
-
-    `steps`: the lines or sentences it wrote, except those that only give an answer. `text`: all
-    that it wrote, and its answer. `queries`: what it searched for. `paragraphs`: what it retrieved.
-    `parsed`: whether an answer could be read from its text.
+    """What a system did for a question, as far as causes of errors depend on it. `steps`: what it
+    wrote, by lines or sentences, without those that only give an answer. `text`: all that it wrote,
+    and its answer. `parsed`: whether an answer could be read from its text.
     """
 
     steps: tuple[str, ...] = ()
@@ -26,9 +24,8 @@ class Attempt:
 
 
 class Evidence(NamedTuple):
-    """What decides why an answer is wrong: whether steps that hold all that is needed were
-    `written`; if not, whether the first thing missing was `asked` for in a step, `searched` for in
-    a query, and `retrieved`.
+    """Why an answer is wrong: whether steps with all that is needed were `written`; if not, whether
+    the first thing missing was `asked` for in a step, `searched` for in a query, and `retrieved`.
     """
 
     written: bool

@@ -1,6 +1,4 @@
-"""The records of official data files, checked as they are read. An error names, in one line, file,
-record and field, what was expected and what was found.
-"""
+"""The records of official files, checked as they are read; errors name file, record and field."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,9 +26,7 @@ R = TypeVar("R", bound=Record)
 
 
 def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
-    """A value read from JSON as a record. Raises ValueError, which names `where`, the first field
-    at fault, and what to do.
-    """
+    """A value from JSON as a record. Raises ValueError, naming `where` and the field at fault."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:
@@ -45,13 +41,11 @@ def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
 
 
 def read_list(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
-    """The records of a file that is one JSON list, each with its place; the file is read at
-    once.
-    """
-    records = parse_json(Path(path).read_bytes(), str(path), "one JSON list of questions")
+    """The records of a file that is one JSON list, each with its place; it is read at once."""
+    expected = "one JSON list of questions"
+    records = parse_json(Path(path).read_bytes(), str(path), expected)
     if not isinstance(records, list):
-        expected = "expected one JSON list of questions"
-        raise ValueError(f"{path}: {expected}, found {excerpt(records)}: {ANOTHER}")
+        raise ValueError(f"{path}: expected {expected}, found {excerpt(records)}: {ANOTHER}")
     for number, record in enumerate(records, start=1):
         where = f"{path}, record {number}"
         yield check(record, kind, where), where

@@ -1,7 +1,7 @@
 """The questions and the corpus of a data set, from the official files in a user's folder."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, excerpt
@@ -10,7 +10,6 @@ from ircotlib.datasets.fields import AGAIN
 from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.pooled import pool
 from ircotlib.files.paths import DATA, ROOT
-from ircotlib.retrieval.corpus import Corpus
 
 
 def read_dataset(
@@ -19,10 +18,9 @@ def read_dataset(
     """The development questions of a data set, and its corpus: "pooled" from their contexts, or
     "full" as in the paper (IRCoT §4, App. A).
 
-    `data_dir`: absolute, or relative to the repository. A data set whose corpus comes in a file of
-    its own, such as IIRC's pages, has all of that file as its "pooled" corpus, an iterator that can
-    be used once. A full corpus is a Corpus, made in data/corpora if it is missing (see
-    make_full_corpus). `released`: as IRCoT's released program reads, if it differs.
+    `data_dir`: absolute, or relative to the repository. If paragraphs come in a file of their own,
+    such as IIRC's pages, all of it is the "pooled" corpus, an iterator. A full corpus is made in
+    data/corpora if it is missing (make_full_corpus). `released`: as IRCoT's released program reads.
 
     Raises ValueError for an unknown data set, a corpus that it does not have, a damaged file or a
     repeated id, and FileNotFoundError for a missing file. Differs from the paper, unless "full":
@@ -32,23 +30,22 @@ def read_dataset(
     if corpus not in ("pooled", "full"):
         raise ValueError(f"found corpus {corpus!r}, expected pooled or full")
     if corpus == "full" and dataset.full_corpus is None:
-        raise ValueError(
-            f"found no full corpus of {name}, expected one in its record: open it with corpus"
-            " pooled"
-        )
+        expected = "expected one in its record: open it with corpus pooled"
+        raise ValueError(f"found no full corpus of {name}, {expected}")
     path = find_questions(dataset, ROOT / data_dir)
     if corpus == "full":
-        full = open_full_corpus(dataset, data_dir)
+        folder = DATA / "corpora" / f"{dataset.full_corpus.name}-full"
+        full = make_full_corpus(dataset.full_corpus, data_dir, folder)
         read = dataset.read_with_corpus
         return questions_of(read(path, full) if read else dataset.read(path), path), full
     examples = list(dataset.read(path))
-    return questions_of(examples, path), _pooled_corpus(dataset, examples, path)
-
-
-def open_full_corpus(dataset: Dataset, data_dir: str | Path) -> Corpus:
-    """The corpus that a data set has in the papers, made in data/corpora if it is missing."""
-    corpus = dataset.full_corpus
-    return make_full_corpus(corpus, data_dir, DATA / "corpora" / f"{corpus.name}-full")
+    questions = questions_of(examples, path)
+    if dataset.read_paragraphs is not None:
+        return questions, dataset.read_paragraphs(path)
+    if pooled := pool(context for _, context in examples):
+        return questions, pooled
+    wrong = f"expected contexts to pool a corpus from, found {len(examples)} questions without any"
+    raise ValueError(f"{path}: {wrong}: open it with corpus full")
 
 
 def find_questions(dataset: Dataset, data_dir: Path) -> Path:
@@ -59,16 +56,14 @@ def find_questions(dataset: Dataset, data_dir: Path) -> Path:
     for path in (folder / file for folder in folders for file in dataset.files):
         if path.is_file():
             return path
-    raise FileNotFoundError(
-        f"no questions of {dataset.name}: looked for {' and '.join(dataset.files)} in"
-        f" {' and '.join(map(str, folders))}; get {dataset.files[0]} from {dataset.source} and put"
-        " it there"
-    )
+    looked = f"looked for {' and '.join(dataset.files)} in {' and '.join(map(str, folders))}"
+    get = f"get {dataset.files[0]} from {dataset.source} and put it there"
+    raise FileNotFoundError(f"no questions of {dataset.name}: {looked}; {get}")
 
 
 def questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Question]:
-    """The questions that were read from a file. Raises ValueError if there are none, if one cannot
-    be asked or scored, or if two have the same id.
+    """The questions read from a file. Raises ValueError if there are none, one cannot be asked or
+    scored, or two have the same id.
     """
     questions = [question for question, _ in examples]
     if not questions:
@@ -85,16 +80,3 @@ def questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Questi
             repeated = f"found {count} questions with the id {id!r}"
             raise ValueError(f"{path}: expected every question once, {repeated}")
     return questions
-
-
-def _pooled_corpus(
-    dataset: Dataset, examples: Sequence[QuestionContext], path: Path
-) -> Iterable[Paragraph]:
-    if dataset.read_paragraphs is not None:
-        return dataset.read_paragraphs(path)
-    if pooled := pool(context for _, context in examples):
-        return pooled
-    raise ValueError(
-        f"{path}: expected contexts to pool a corpus from, found {len(examples)} questions without"
-        " any: open it with corpus full"
-    )

@@ -1,6 +1,4 @@
-"""Makes the full corpora of IRCoT's experiments from the official downloads, as a stream (IRCoT
-App. A).
-"""
+"""Makes the full corpora of IRCoT's experiments from official downloads, as a stream (App. A)."""
 
 import html
 import shutil
@@ -19,23 +17,21 @@ from ircotlib.files.paths import ROOT, hold_lock
 from ircotlib.files.progress import show_progress
 from ircotlib.retrieval.corpus import DESCRIPTION, Corpus, write_corpus
 
-TOLERANCE = 0.01  # of the count: a larger difference is an error, a smaller one a warning
 MADE = "full.json"  # in the folder of a corpus: which full corpus it is
 
 
 def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
     """The paragraphs of a full corpus, the same in the same order on every machine (IRCoT App. A).
 
-    `data_dir`: absolute, or relative to the repository; see find_files. Ids, titles and texts are
-    those of the questions' contexts. For 2WikiMultihopQA and MuSiQue, repeats of title and text are
-    dropped. For HotpotQA all abstracts are kept, and for IIRC all that read_articles yields;
+    `data_dir`: absolute, or relative to the repository. Ids, titles and texts are those of the
+    questions' contexts. Repeats of title and text are dropped if the record says so; otherwise
     repeated ids get "-2", "-3", ... at the end. 16 bytes per paragraph are held in memory. Raises
-    whatever find_files raises, and ValueError, naming file and line, if a file is damaged. Differs
-    from the released program: texts are stripped at both ends, sentences of abstracts are joined
-    without the space added there, and files are read in the order of their names.
+    FileNotFoundError for a missing file, and ValueError, naming file and line, for a damaged one.
+    Differs from the released program: texts are stripped at both ends, sentences of abstracts are
+    joined without the space added there, and files are read in the order of their names.
     """
-    seen, parts = set(), find_files(corpus, ROOT / data_dir)
-    return chain.from_iterable(_read_part(corpus, files, seen) for files in parts)
+    files = chain.from_iterable(find_files(corpus, ROOT / data_dir))
+    return _distinct(corpus, chain.from_iterable(map(corpus.read, files)), set())
 
 
 def make_full_corpus(
@@ -50,12 +46,11 @@ def make_full_corpus(
 
     The paragraphs are first written to `folder`.parts, part by part: after a kill or an error the
     next call continues after the last complete part (100 of HotpotQA's 15,517 shards, or one file
-    of the others). Parts are read again if the size of a file has changed. While a corpus is made,
-    it takes twice its space. `expected`: how many paragraphs there should be; None: the record's
-    count. A count that differs by more than 1 % raises ValueError but leaves the parts, so that a
-    call with another `expected` need not read them again; a smaller difference is a warning.
-    `progress`: as show_progress. Also raises whatever read_full_corpus raises, and ValueError for a
-    folder that holds another corpus.
+    of the others), unless the size of a file has changed. While a corpus is made, it takes twice
+    its space. `expected`: how many paragraphs there should be; None: the record's count. A count
+    that differs by more than 1 % raises ValueError but leaves the parts for a call with another
+    `expected`; a smaller difference is a warning. Also raises what read_full_corpus raises, and
+    ValueError for a folder that holds another corpus.
     """
     folder, parts = Path(folder), Path(f"{folder}.parts")
     expected = expected or corpus.count
@@ -76,11 +71,10 @@ def make_full_corpus(
 
 def find_ids(corpus: Iterable[Paragraph], titles: Iterable[str]) -> dict[str, str]:
     """The ids of the paragraphs with these titles, by title, from one pass over the corpus (IRCoT
-    §4, for HotpotQA with its full corpus).
+    §4); of several with the same title, the first.
 
-    If several paragraphs have the same title, the first counts. A title is also found if the corpus
-    only has it in another encoding of the same characters ("&amp;" for "&", an accent as a separate
-    character). Titles that the corpus lacks are left out.
+    A title is also found in another encoding of the same characters ("&amp;" for "&", an accent as
+    a separate character). Titles that the corpus lacks are left out.
     """
     wanted = {}
     for title in dict.fromkeys(titles):
@@ -96,35 +90,22 @@ def _plain(title: str) -> str:
     return unicodedata.normalize("NFC", html.unescape(title))
 
 
-def _read_part(corpus: FullCorpus, files: list[Path], seen: set[bytes]) -> Iterator[Paragraph]:
-    return _distinct(corpus, chain.from_iterable(map(corpus.read, files)), seen)
-
-
 def _distinct(
     corpus: FullCorpus, paragraphs: Iterable[Paragraph], seen: set[bytes]
 ) -> Iterator[Paragraph]:
-    """Paragraphs without repeats, or with numbered ones; `seen` holds 16 bytes for each."""
-    return (_drop_repeats if corpus.drop_repeats else _number_repeats)(paragraphs, seen)
-
-
-def _drop_repeats(paragraphs: Iterable[Paragraph], seen: set[bytes]) -> Iterator[Paragraph]:
-    """The paragraphs whose title and text did not occur before."""
+    """Paragraphs without repeats of title and text, or all, with numbers at repeated ids."""
     for paragraph in paragraphs:
-        key = _digest(f"{paragraph.title}\n{paragraph.text}")
-        if key not in seen:
-            seen.add(key)
-            yield paragraph
-
-
-def _number_repeats(paragraphs: Iterable[Paragraph], seen: set[bytes]) -> Iterator[Paragraph]:
-    """All paragraphs, those whose id occurred before with a new id."""
-    for paragraph in paragraphs:
+        title, text = paragraph.title, paragraph.text
         id, number = paragraph.id, 1
-        while (key := _digest(id)) in seen:
+        key = _digest(f"{title}\n{text}" if corpus.drop_repeats else id)
+        if corpus.drop_repeats and key in seen:
+            continue
+        while key in seen:
             number += 1
             id = f"{paragraph.id}-{number}"
+            key = _digest(id)
         seen.add(key)
-        yield paragraph if number == 1 else Paragraph(id, paragraph.title, paragraph.text)
+        yield paragraph if number == 1 else Paragraph(id, title, text)
 
 
 def _digest(text: str) -> bytes:
@@ -134,10 +115,8 @@ def _digest(text: str) -> bytes:
 def _write_parts(
     corpus: FullCorpus, parts: list[list[Path]], folder: Path, counter: "_Counter"
 ) -> tuple[list[Path], int]:
-    """Write the missing parts, each completely or not at all; return the files of all parts, and
-    the number of paragraphs.
-
-    The name of a part's file changes with the names and sizes of all files read up to its end.
+    """Write the missing parts, each completely or not at all; return the files of all, and the
+    number of paragraphs. A part's name changes with names and sizes of the files up to its end.
     """
     seen, written, sources = set(), [], blake2b(digest_size=8)
     for number, files in enumerate(parts):
@@ -147,7 +126,8 @@ def _write_parts(
         if path.is_file():  # read again to fill `seen`
             deque(counter.pass_on(_distinct(corpus, read_jsonl(path, Paragraph), seen)), maxlen=0)
         else:
-            write_jsonl(path, counter.pass_on(_read_part(corpus, files, seen)))
+            paragraphs = chain.from_iterable(map(corpus.read, files))
+            write_jsonl(path, counter.pass_on(_distinct(corpus, paragraphs, seen)))
         written.append(path)
     return written, counter.done
 
@@ -185,11 +165,9 @@ def _check_count(corpus: FullCorpus, count: int, expected: int | None, parts: Pa
     if expected in (None, count):
         return
     counts = f"found {count:,} paragraphs, expected {expected:,} ({corpus.counted_in})"
-    if abs(count - expected) > TOLERANCE * expected:
-        raise ValueError(
-            f"{corpus.name}: {counts}: is a file cut off, or of another version? To accept the"
-            f" files as they are, call make_full_corpus with expected={count}; what was read is"
-            f" kept in {parts}"
-        )
+    if abs(count - expected) > 0.01 * expected:
+        accept = f"To accept the files, call make_full_corpus with expected={count}"
+        cut = f"is a file cut off, or of another version? {accept}; what was read is in {parts}"
+        raise ValueError(f"{corpus.name}: {counts}: {cut}")
     difference = f"{corpus.name}: {counts}: the downloads differ a little from the paper's"
     warnings.warn(difference, stacklevel=3)

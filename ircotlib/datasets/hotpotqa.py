@@ -14,9 +14,6 @@ from ircotlib.datasets.full import find_ids
 from ircotlib.datasets.pooled import digest, make_paragraph
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
-# a list of [title, number of the sentence]
-Facts = Annotated[list[Annotated[tuple[String, int], List]], Field(min_length=1)]
-
 
 class Contexts(Record):
     """The context of a question: a list of paragraphs [title, [sentence, ...]]."""
@@ -24,18 +21,18 @@ class Contexts(Record):
     context: list[Annotated[tuple[String, list[String]], List]]
 
 
-class Asking(Contexts):
+class _Supported(Record):
+    # a list of [title, number of the sentence]
+    supporting_facts: list[Annotated[tuple[String, int], List]] = Field(min_length=1)
+
+
+class Asking(Contexts, _Supported):
     """The fields that questions of HotpotQA and 2WikiMultihopQA have in common."""
 
     id: Text | None = Field(alias="_id")
     question: Text
     answer: Text
     type: str
-    supporting_facts: Facts
-
-
-class _Supported(Record):
-    supporting_facts: Facts
 
 
 class _Asking(Asking):
@@ -45,20 +42,17 @@ class _Asking(Asking):
 def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> list[QuestionContext]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
-    `corpus_ids`: the ids of the corpus's paragraphs by title, from which gold ids are then taken:
-    for the full corpus and the fullwiki setting, whose contexts lack gold paragraphs. None: gold
-    ids are taken from the context (distractor setting). A question whose `_id` is null gets an id
-    made from its text. Raises ValueError, naming file, record and field, if the file is not in the
-    official format or a gold title is not found.
+    `corpus_ids`: the corpus's ids by title, of which gold ids are then taken: for the full corpus
+    and the fullwiki setting, whose contexts lack gold paragraphs. None: those of the context. A
+    question whose `_id` is null gets an id made from its text. Raises ValueError, naming file,
+    record and field, if the file is not in the official format or a gold title is not found.
     """
     records = read_list(path, _Asking)
     return [read_asked(record, where, "hotpotqa", "", corpus_ids) for record, where in records]
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The ids, by title, of the paragraphs in a corpus of abstracts that support a file's
-    questions: the `corpus_ids` of read_hotpotqa.
-    """
+    """The `corpus_ids` of read_hotpotqa, of the paragraphs that support a file's questions."""
     facts = (fact for record, _ in read_list(path, _Supported) for fact in record.supporting_facts)
     return find_ids(corpus, [title for title, _ in facts])
 
@@ -71,18 +65,16 @@ def read_asked(
     corpus_ids: Mapping[str, str] | None = None,
 ) -> QuestionContext:
     """A question in HotpotQA's format, which 2WikiMultihopQA shares, with its context; `separator`
-    joins the sentences of a paragraph. Raises ValueError if a gold title is not found.
+    joins sentences. Raises ValueError if a gold title is not found.
     """
     context = read_context(record, separator)
     if corpus_ids is None:  # the first of several with the same title
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
     titles = [title for title, _ in record.supporting_facts]
     if missing := [title for title in titles if title not in corpus_ids]:
-        raise ValueError(
-            f"{where}, field 'supporting_facts': expected titles of paragraphs in the context"
-            f" (fullwiki: in corpus_ids), found {missing[0]!r}: is it a fullwiki file? Then pass"
-            " corpus_ids"
-        )
+        expected = "expected titles of paragraphs in the context (fullwiki: in corpus_ids)"
+        wrong = f"{expected}, found {missing[0]!r}: is it a fullwiki file? Then pass corpus_ids"
+        raise ValueError(f"{where}, field 'supporting_facts': {wrong}")
     gold = tuple(dict.fromkeys(corpus_ids[title] for title in titles))
     id = record.id or f"{dataset}-{digest(record.question, 16)}"
     answers = (record.answer,)

@@ -1,7 +1,7 @@
 """IIRC's official files (Ferguson et al. 2020), https://allenai.org/data/iirc"""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from ircotlib.metrics import drop_exact_match, drop_f1
 
 ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
 SOURCE = "https://allenai.org/data/iirc"
-UNANSWERED = ("none", "bad")  # types of answers outside the answerable subset
 MAIN = "main"  # the name of the main passage in the contexts of a question
 
 
@@ -73,59 +72,48 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     answer, written as a JSON list; a value with a unit makes two, without and with the unit.
     `kind`: the type of the answer. `gold`: for each context, the paragraph of its page that
     contains it, otherwise the most similar one; for a page without paragraphs, one that is in no
-    corpus. The main passage is always given and therefore not gold (released program), unless
-    nothing else is. `released`: answers as in IRCoT's released program, values without units and
-    all texts corrected by ftfy. Raises ValueError, naming file, record and field, if a file is not
-    in the official format or a page is missing, and FileNotFoundError without the pages. Differs
-    from the released program: there, recall is 0 if only the main passage is gold.
+    corpus. The main passage is given and so not gold (released program), unless nothing else is.
+    `released`: answers as in IRCoT's released program, values without units and all texts corrected
+    by ftfy. Raises ValueError, naming file, record and field, if a file is not in the official
+    format or a page is missing, and FileNotFoundError without the pages. Differs from the released
+    program: there, recall is 0 if only the main passage is gold.
     """
     articles = _find_articles(path)
-    answerable = list(_read_answerable(path, released))
+    answerable = []
+    for entry, where in read_list(path, _Passage):
+        passage = page_paragraph(entry.title.strip(), entry.text.strip())
+        for number, question in enumerate(entry.questions, start=1):
+            at = f"{where}, question {number}"
+            kind = check(question, _Untyped, at).answer.type
+            if kind not in ("none", "bad"):
+                answers = _read_answers(kind, question["answer"], f"{at}, field 'answer'", released)
+                answerable.append((passage, check(question, _Asking, at), answers))
     wanted = {context.page for _, record, _ in answerable for context in record.context} - {MAIN}
     pages = dict(read_pages(articles, wanted))
     if missing := sorted(wanted - pages.keys()):
-        raise ValueError(
-            f"{articles}: expected a page {missing[0]!r} ({len(missing)} are missing), which"
-            f" {path} refers to"
-        )
+        expected = f"expected a page {missing[0]!r} ({len(missing)} are missing)"
+        raise ValueError(f"{articles}: {expected}, which {path} refers to")
     questions = []
     for passage, record, answers in answerable:
         pairs = ((context.page, context.text) for context in record.context if context.page != MAIN)
         gold = dict.fromkeys(_find_gold(page, pages[page], text).id for page, text in pairs)
         text, gold = record.question.strip(), tuple(gold) or (passage.id,)
         id = record.qid or f"iirc-{digest(f'{passage.id} {text}', 16)}"
-        kind = record.answer.type
-        questions.append((Question(id, text, answers, gold, "iirc", kind, passage), ()))
+        asked = Question(id, text, answers, gold, "iirc", record.answer.type, passage)
+        questions.append((asked, ()))
     return questions
 
 
 def _find_articles(questions: Path) -> Path:
     path = Path(questions).with_name(ARTICLES)
     if not path.is_file():
-        raise FileNotFoundError(
-            f"no pages of iirc: looked for {path}; get {ARTICLES} from {SOURCE} and put it there"
-        )
+        get = f"get {ARTICLES} from {SOURCE} and put it there"
+        raise FileNotFoundError(f"no pages of iirc: looked for {path}; {get}")
     return path
 
 
-def _read_answerable(
-    path: Path, released: bool
-) -> Iterator[tuple[Paragraph, _Asking, tuple[str, ...]]]:
-    """The main passage, the record and the answers of each answerable question."""
-    for record, where in read_list(path, _Passage):
-        passage = page_paragraph(record.title.strip(), record.text.strip())
-        for number, question in enumerate(record.questions, start=1):
-            at = f"{where}, question {number}"
-            kind = check(question, _Untyped, at).answer.type
-            if kind not in UNANSWERED:
-                answers = _read_answers(kind, question["answer"], f"{at}, field 'answer'", released)
-                yield passage, check(question, _Asking, at), answers
-
-
 def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:
-    """The first paragraph of a page that contains a snippet, apart from differences in white space,
-    otherwise the most similar one (released program).
-    """
+    """The first paragraph with a snippet, in any white space, or else the most similar one."""
     words = " ".join(snippet.split())
 
     def likeness(paragraph: Paragraph) -> tuple[bool, float]:
@@ -153,17 +141,15 @@ def _read_answers(kind: str, answer: dict, where: str, released: bool) -> tuple[
 
 
 def _mend(text: str) -> str:
-    """A text with its encoding repaired and its quotation marks made straight by ftfy, as answers
-    and predictions are before scoring (released program).
-    """
+    """A text with its encoding and quotation marks corrected by ftfy (released program)."""
     from ftfy import fix_text  # slow to import, and few runs need it
 
     return fix_text(text)
 
 
 def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> float:
-    """The score of a prediction after IRCoT's released program has split and corrected it: it
-    splits a list at every comma, whether it is JSON or not.
+    """The score of a prediction as IRCoT's released program splits and corrects it: a list at every
+    comma, whether it is JSON or not.
     """
     listed = prediction.strip().startswith("[") or prediction.strip().endswith("]")
     bare = prediction.translate(str.maketrans("", "", '"[]'))
@@ -172,6 +158,7 @@ def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> 
 
 
 _SCORES = {"f1": drop_f1, "em": drop_exact_match}
+_RELEASED = {name: partial(score_as_released, score) for name, score in _SCORES.items()}
 _PAPER = Dataset(
     name="iirc",
     title="IIRC",
@@ -182,17 +169,12 @@ _PAPER = Dataset(
     full_corpus=FullCorpus(
         name="iirc",
         files=(ARTICLES,),
-        source=f"{SOURCE} (in https://iirc-dataset.s3.us-west-2.amazonaws.com/"
-        "context_articles.tar.gz)",
+        source=f"{SOURCE} (https://iirc-dataset.s3.us-west-2.amazonaws.com/context_articles.tar.gz)",
         count=1_882_415,
         read=read_articles,
     ),
     read_paragraphs=lambda path: read_articles(_find_articles(path)),
     order=4,
 )
-_AS_RELEASED = replace(
-    _PAPER,
-    read=partial(read_iirc, released=True),
-    scores={name: partial(score_as_released, score) for name, score in _SCORES.items()},
-)
+_AS_RELEASED = replace(_PAPER, read=partial(read_iirc, released=True), scores=_RELEASED)
 DATASET = replace(_PAPER, as_released=_AS_RELEASED)

@@ -1,6 +1,4 @@
-"""The official files of KILT (Petroni et al. 2021), https://github.com/facebookresearch/KILT: tasks
-as JSON lines, and the pages that answer them.
-"""
+"""KILT's official files (Petroni et al. 2021): tasks as JSON lines, and the pages for them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +13,6 @@ from ircotlib.datasets.fields import AGAIN, Record, String, Text, read_rows
 SOURCE = "https://github.com/facebookresearch/KILT"
 PAGES = "kilt_knowledgesource.json"  # 35 GB
 WORDS = 100  # in a passage, as DPR splits Wikipedia (SearChain §4.1)
-SECTION, BULLET = "Section::::", "BULLET::::"
 
 
 class _Output(Record):
@@ -37,11 +34,8 @@ class _Page(Record):
 def read_kilt(
     path: Path, dataset: str, ask: Callable[[str], str] = str, kind: str = ""
 ) -> Iterator[QuestionContext]:
-    """The questions of a task, in order, without contexts and gold paragraphs: KILT's gold evidence
-    is a place on a page.
-
-    `ask`: turns the input into a question. The answers of a record are the distinct answers of all
-    its outputs. Raises ValueError, naming file, line and field.
+    """The questions of a task, in order, without contexts and gold: KILT's evidence is a place on a
+    page. `ask` words an input as a question. Raises ValueError, naming file, line and field.
     """
     for record, where in read_rows(path, _Asking):
         texts = (output.answer.strip() for output in record.output)
@@ -57,16 +51,15 @@ def read_kilt(
 
 
 def read_pages(path: Path) -> Iterator[Paragraph]:
-    """The pages of KILT's knowledge source as passages of at most 100 words, read as a stream.
+    """The pages of KILT's knowledge source as passages of at most 100 words, without headings and
+    bullet marks, read as a stream. Raises ValueError if there is no page.
 
-    Titles, section headings and bullet marks are left out of the texts. Differs from KILT's own
-    passages: those are whole sentences of at most 100 tokens. Raises ValueError if there is no
-    page.
+    Differs from KILT's own passages: those are whole sentences of at most 100 tokens.
     """
     page = None
     for page, _ in read_rows(path, _Page):
-        lines = (line for line in page.text[1:] if not line.startswith(SECTION))
-        words = " ".join(line.removeprefix(BULLET) for line in lines).split()
+        lines = (line for line in page.text[1:] if not line.startswith("Section::::"))
+        words = " ".join(line.removeprefix("BULLET::::") for line in lines).split()
         for number, first in enumerate(range(0, len(words), WORDS)):
             text = " ".join(words[first : first + WORDS])
             yield Paragraph(f"{page.id}-{number}", page.wikipedia_title, text)
@@ -75,8 +68,8 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
 
 
 def read_beside(path: Path) -> Iterator[Paragraph]:
-    """The passages of the knowledge source near a task's questions: in their folder, in the one
-    above, or in the folder `kilt` of either. Raises FileNotFoundError if it is in none of them.
+    """The passages of the knowledge source in the folder of a task's questions, the one above, or
+    the folder `kilt` of either. Raises FileNotFoundError if it is in none of them.
     """
     near = (path.parent, path.parent.parent)
     folders = [folder / part for folder in near for part in (KNOWLEDGE_SOURCE.name, "")]

@@ -1,7 +1,8 @@
 """MuSiQue's official files (Trivedi et al. 2022), https://github.com/StonyBrookNLP/musique"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,35 +40,32 @@ class _Asking(Record):
 
 
 def read_musique(path: Path) -> list[QuestionContext]:
-    """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4:
-    answerable subset).
+    """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
     Blank aliases are left out. `kind` is the shape of the question, from its id: "2hop", "3hop1",
     ... Raises ValueError, naming file, line and field, if the file is not in the official format.
     """
-    rows = read_rows(path, _Asking)
-    return [_read_asked(record, where) for record, where in rows if record.answerable]
+    examples = []
+    for record, where in read_rows(path, _Asking):
+        if record.answerable:
+            context = tuple(entry.paragraph for entry in record.paragraphs)
+            supporting = [entry.paragraph.id for entry in record.paragraphs if entry.is_supporting]
+            if not supporting:
+                wrong = f"expected one with is_supporting true, found none among {len(context)}"
+                raise ValueError(f"{where}, field 'paragraphs': {wrong}")
+            gold = tuple(dict.fromkeys(supporting))
+            aliases = filter(str.strip, record.answer_aliases)
+            answers = tuple(dict.fromkeys([record.answer, *aliases]))
+            kind = record.id.split("__")[0]
+            question = Question(record.id, record.question, answers, gold, "musique", kind)
+            examples.append((question, context))
+    return examples
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of all MuSiQue questions in a file, whether answerable or not; answers may be
-    missing, as in the test set.
-    """
+    """The paragraphs of all questions, answerable or not; the test set's have no answers."""
     for record, _ in read_rows(path, _Contexts):
         yield from (entry.paragraph for entry in record.paragraphs)
-
-
-def _read_asked(record: _Asking, where: str) -> QuestionContext:
-    context = tuple(entry.paragraph for entry in record.paragraphs)
-    gold = dict.fromkeys(entry.paragraph.id for entry in record.paragraphs if entry.is_supporting)
-    if not gold:
-        raise ValueError(
-            f"{where}, field 'paragraphs': expected paragraphs with is_supporting true, found none"
-            f" among {len(context)}"
-        )
-    answers = dict.fromkeys([record.answer, *filter(str.strip, record.answer_aliases)])
-    id, kind = record.id, record.id.split("__")[0]
-    return Question(id, record.question, tuple(answers), tuple(gold), "musique", kind), context
 
 
 class _Step(Record):
@@ -82,9 +80,7 @@ class _Decomposed(Record):
 
 
 class Part(NamedTuple):
-    """A single-hop question that is part of a question, with the answers of earlier parts filled
-    in, and its answer.
-    """
+    """A single-hop part of a question, with the answers of earlier parts filled in."""
 
     question: str
     answer: str
@@ -92,18 +88,16 @@ class Part(NamedTuple):
 
 def read_parts(path: Path) -> dict[str, tuple[Part, ...]]:
     """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1).
-    Errors: see read_musique.
+    "#1" in a part is replaced by the answer of the first part. Errors: see read_musique.
     """
-    records = (record for record, _ in read_rows(path, _Decomposed) if record.answerable)
-    return {record.id: tuple(_fill_in(record.question_decomposition)) for record in records}
-
-
-def _fill_in(steps: Sequence[_Step]) -> Iterator[Part]:
-    """The parts of a question; "#1" in a part is replaced by the answer of the first part."""
-    answers = {f"#{number}": step.answer for number, step in enumerate(steps, start=1)}
-    for step in steps:
-        filled = re.sub(r"#\d+", lambda mark: answers.get(mark[0], mark[0]), step.question)
-        yield Part(filled, step.answer)
+    questions = {}
+    for record, _ in read_rows(path, _Decomposed):
+        if record.answerable:
+            steps = record.question_decomposition
+            answers = {f"#{number}": step.answer for number, step in enumerate(steps, start=1)}
+            fill_in = partial(re.sub, r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]))
+            questions[record.id] = tuple(Part(fill_in(s.question), s.answer) for s in steps)
+    return questions
 
 
 SOURCE = "https://github.com/StonyBrookNLP/musique"
@@ -114,10 +108,9 @@ DATASET = Dataset(
     source=SOURCE,
     read=read_musique,
     scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
-    # the authors' program pools the answerable and the full variant: the paper's count is that of
-    # these six files
     full_corpus=FullCorpus(
         name="musique",
+        # as the authors' program, which pools both variants: the paper's count is that of all six
         files=tuple(
             f"musique_{variant}_v1.0_{split}.jsonl"
             for variant in ("ans", "full")

@@ -29,11 +29,8 @@ class _Asking(Record):
 
 
 def read_own(path: Path) -> Iterator[QuestionContext]:
-    """The questions of a file with the paragraphs of their contexts, in order.
-
-    Fields: id, question, answers (the first is shown, the others are aliases), paragraphs (title,
-    text, and is_supporting if known), and optionally kind. Raises ValueError, naming file, line and
-    field.
+    """The questions of a file with their contexts, in order. Of the answers the first is shown, the
+    others are aliases. Raises ValueError, naming file, line and field.
     """
     for record, _ in read_rows(path, _Asking):
         context = tuple(make_paragraph(entry.title, entry.text) for entry in record.paragraphs)
@@ -47,13 +44,12 @@ def write_own(folder: Path, asked: Iterable[QuestionContext]) -> Path:
     """Write questions with their contexts as a user's own, and return the folder, to be used as
     data_dir. Gold paragraphs outside the context are lost.
     """
-    rows = (
-        {"id": question.id, "question": question.text, "kind": question.kind}
-        | {"answers": list(question.answers)}
-        | {"paragraphs": [{"title": p.title, "text": p.text, "is_supporting": p.id in question.gold}
-                          for p in context]}
-        for question, context in asked
-    )  # fmt: skip
+    rows = []
+    for q, context in asked:
+        row = {"id": q.id, "question": q.text, "kind": q.kind, "answers": list(q.answers)}
+        pairs = ((p, p.id in q.gold) for p in context)
+        texts = [{"title": p.title, "text": p.text, "is_supporting": gold} for p, gold in pairs]
+        rows.append(row | {"paragraphs": texts})
     write_jsonl(Path(folder) / NAME / FILE, rows)
     return Path(folder)
 

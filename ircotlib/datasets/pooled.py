@@ -1,6 +1,4 @@
-"""Pools a corpus from the contexts of questions, and samples the questions to tune and to test on
-(IRCoT App. A, §4).
-"""
+"""Pools a corpus from contexts, and samples questions to tune and test on (IRCoT App. A, §4)."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,11 +14,8 @@ def digest(text: str, digits: int) -> str:
 
 
 def make_id(title: str, text: str) -> str:
-    """The id of a paragraph: its title, for readability, and 8 hexadecimal digits of a hash of
-    title and text, so that equal content has the same id.
-    """
-    slug = re.sub(r"\W+", "-", title.lower()).strip("-")
-    content = f"{title}\n{text}"
+    """The id of a paragraph: its title, for readability, and 8 digits of a hash of its content."""
+    slug, content = re.sub(r"\W+", "-", title.lower()).strip("-"), f"{title}\n{text}"
     return f"{slug}-{digest(content, 8)}"
 
 
@@ -32,10 +27,7 @@ def make_paragraph(title: str, text: str) -> Paragraph:
 
 def pool(contexts: Iterable[Sequence[Paragraph]]) -> list[Paragraph]:
     """The paragraphs of all contexts, each title and text once, in the order of their first
-    occurrence (IRCoT App. A).
-
-    Differs from the paper: that pools the contexts of the training, development and test sets; this
-    pools only the given ones.
+    occurrence (IRCoT App. A). Differs from the paper: that also pools those of other splits.
     """
     corpus = {}
     for context in contexts:
@@ -47,15 +39,10 @@ def pool(contexts: Iterable[Sequence[Paragraph]]) -> list[Paragraph]:
 def sample_dev_test(
     questions: Iterable[Question], dev: int = 100, test: int = 500, seed: int = 0
 ) -> tuple[list[Question], list[Question]]:
-    """Sample questions to tune on and others to test on (IRCoT §4: 100 and 500 of the development
-    set).
-
-    They are chosen by a hash of seed and question id, and so independently of the order of the
-    file. Of fewer than dev + test questions, a fifth (at most `dev`) is for tuning and the rest (at
-    most `test`) for testing.
+    """Sample questions to tune on and others to test on by a hash of seed and id, and so whatever
+    their order is (IRCoT §4: 100 and 500). Of fewer than dev + test questions, a fifth (at most
+    `dev`) is for tuning and the rest (at most `test`) for testing.
     """
-    drawn = sorted(
-        questions, key=lambda question: (digest(f"{seed} {question.id}", 32), question.id)
-    )
+    drawn = sorted(questions, key=lambda asked: (digest(f"{seed} {asked.id}", 32), asked.id))
     size = dev if len(drawn) >= dev + test else min(dev, len(drawn) // 5)
     return drawn[:size], drawn[size : size + test]

@@ -6,11 +6,8 @@ from ircotlib.metrics import paragraph_recall
 
 
 def score(question: Question, prediction: Prediction, released: bool = False) -> dict[str, float]:
-    """Recall and the data set's scores of the answer, all from 0 to 1, and the numbers of
-    paragraphs and of steps (IRCoT §4.1).
-
-    "recall" is NaN for a question without gold paragraphs. `released`: scores as in IRCoT's
-    released program, if they differ.
+    """Recall (NaN without gold paragraphs), the data set's scores of the answer, from 0 to 1, and
+    the numbers of paragraphs and steps (IRCoT §4.1). `released`: as in IRCoT's released program.
     """
     scores = find_dataset(question.dataset, released).scores
     retrieved = [paragraph.id for paragraph in prediction.paragraphs]

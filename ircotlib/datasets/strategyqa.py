@@ -1,6 +1,7 @@
 """StrategyQA's official files (Geva et al. 2021), https://github.com/eladsegal/strategyqa"""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, excerpt, parse_json, read_lines
@@ -12,8 +13,6 @@ from ircotlib.datasets.wording import ask_yes_or_no
 from ircotlib.metrics import cover_em, one_verdict
 
 PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
-NOTHING = ("operation", "no_evidence")  # marks of a step without evidence
-VERDICTS = ("Yes", "No")
 
 
 class _Asking(Record):
@@ -30,13 +29,10 @@ class _Paragraph(Record):
 
 
 def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
-    """The questions of a file, in order. The gold paragraphs are those the first annotator named.
-
-    Raises ValueError, naming file, record and field.
-    """
+    """The questions of a file, in order; gold are the paragraphs that the first annotator named."""
     for record, where in read_list(path, _Asking):
         text = ask_yes_or_no(record.question)
-        answer = VERDICTS[0] if record.answer else VERDICTS[1]
+        answer = "Yes" if record.answer else "No"
         gold = dict.fromkeys(_named(record.evidence[:1], where))
         yield Question(record.qid, text, (answer,), tuple(gold), "strategyqa"), ()
 
@@ -50,7 +46,13 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
         names = " or ".join(PARAGRAPHS)
         raise FileNotFoundError(f"no paragraphs of StrategyQA: expected {names} next to {path}")
     file = files[0]
-    rows = list(read_lines(file) if file.suffix == ".jsonl" else _read_object(file))
+    if file.suffix == ".jsonl":
+        rows = list(read_lines(file))
+    else:
+        entries = parse_json(file.read_bytes(), str(file), expected := "a JSON object by id")
+        if not isinstance(entries, dict):
+            raise ValueError(f"{file}: expected {expected}, found {excerpt(entries)}: {AGAIN}")
+        rows = [(row, f"{file}, {excerpt(id)}") for id, row in entries.items()]
     if not rows:
         raise ValueError(f"{file}: found no paragraphs, expected at least one: {AGAIN}")
     for row, where in rows:
@@ -61,15 +63,6 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
         yield Paragraph(id, record.title, record.content.strip())
 
 
-def _read_object(path: Path) -> Iterator[tuple[object, str]]:
-    """The values of a file that is one JSON object, each with its place."""
-    expected = "one JSON object of paragraphs by id"
-    rows = parse_json(path.read_bytes(), str(path), expected)
-    if not isinstance(rows, dict):
-        raise ValueError(f"{path}: expected {expected}, found {excerpt(rows)}: {AGAIN}")
-    return ((row, f"{path}, {excerpt(id)}") for id, row in rows.items())
-
-
 def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
     """The ids of the paragraphs in nested lists."""
     if isinstance(evidence, list) and depth < DEEPEST:
@@ -78,13 +71,8 @@ def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
     elif not (isinstance(evidence, str) and evidence.strip()):
         wrong = f"expected ids of paragraphs in lists, found {excerpt(evidence)}"
         raise ValueError(f"{where}, field 'evidence': {wrong}: {AGAIN}")
-    elif evidence not in NOTHING:
+    elif evidence not in ("operation", "no_evidence"):  # marks of a step without evidence
         yield evidence
-
-
-def accuracy(prediction: str, answers) -> float:
-    """1.0 if the prediction contains the right one of Yes and No and not the other, else 0.0."""
-    return one_verdict(prediction, answers, VERDICTS)
 
 
 DATASET = Dataset(
@@ -93,7 +81,7 @@ DATASET = Dataset(
     files=("strategyqa_train.json", "dev_229.json"),
     source="https://allenai.org/data/strategyqa (in strategyqa_dataset.zip)",
     read=read_strategyqa,
-    scores={"cover_em": cover_em, "accuracy": accuracy},
+    scores={"cover_em": cover_em, "accuracy": partial(one_verdict, verdicts=("Yes", "No"))},
     full_corpus=KNOWLEDGE_SOURCE,
     read_paragraphs=read_paragraphs,
     example_family="strategyqa",

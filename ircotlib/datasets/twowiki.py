@@ -29,11 +29,13 @@ class _Names(Record):
 def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
-    If the official id_aliases.json is in the same folder, the aliases and demonyms of the answer
-    follow it in alphabetical order, without blank ones; otherwise there is only the answer. Raises
-    ValueError, naming file, record and field, if the file is not in the official format.
+    If the official id_aliases.json is in the same folder, the answer is followed by its aliases and
+    demonyms in alphabetical order. Raises ValueError, naming file, record and field.
     """
-    aliases, questions = _read_aliases(Path(path).with_name(ALIASES)), []
+    names = Path(path).with_name(ALIASES)
+    aliases, questions = {}, []
+    for row, _ in read_rows(names, _Names) if names.is_file() else ():
+        aliases[row.Q_id] = set(filter(str.strip, (*row.aliases, *row.demonyms)))
     for record, where in read_list(path, _Asking):
         question, context = read_asked(record, where, "2wikimultihopqa", " ")
         others = sorted(aliases.get(record.answer_id, set()) - {record.answer})
@@ -42,20 +44,9 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
 
 
 def read_contexts(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of the contexts of 2WikiMultihopQA's questions; the questions may lack
-    answers, as in the test set.
-    """
+    """The paragraphs of the questions' contexts; answers may be missing, as in the test set."""
     for record, where in stream_list(path):
         yield from read_context(check(record, Contexts, where), " ")
-
-
-def _read_aliases(path: Path) -> dict[str, set[str]]:
-    """Aliases and demonyms by Wikidata id; none if the file is missing."""
-    rows = read_rows(path, _Names) if path.is_file() else ()
-    return {
-        row.Q_id: {name for name in (*row.aliases, *row.demonyms) if name.strip()}
-        for row, _ in rows
-    }
 
 
 SOURCE = "https://github.com/Alab-NII/2wikimultihop"

@@ -6,11 +6,7 @@ SEPARATOR = " [SEP] "  # between the subject and the relation of zsRE's and T-RE
 
 
 def ask_relation(text: str) -> str:
-    """The question for an input "subject [SEP] relation" of zsRE or T-REx; ValueError for any other
-    input.
-
-    This wording is ours: neither KILT nor SearChain gives one.
-    """
+    """The question for "subject [SEP] relation", in a wording of ours; else ValueError."""
     subject, separator, relation = text.partition(SEPARATOR)
     if not (subject.strip() and separator and relation.strip()):
         raise ValueError(f"expected 'subject{SEPARATOR}relation', found {excerpt(text)}")

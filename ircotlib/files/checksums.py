@@ -1,6 +1,4 @@
-"""Checksums of the files of a corpus, an index or a laboratory: taken when it is written, compared
-when it is opened, so that a damaged file is refused before it is used (ours).
-"""
+"""Checksums of files: taken when a folder is written, compared when it is opened (ours)."""
 
 import json
 import sys
@@ -15,24 +13,20 @@ from ircotlib.files.paths import write_whole
 
 MOST = 5_000_000_000  # the most bytes that are compared at opening: three seconds (docs/faults.md)
 PIECE = 1 << 20
-PANIC = "PanicException"  # raised by pyo3, which does not export it
+PANIC = "PanicException"  # raised by pyo3, which does not export it: no subclass of Exception
 Sums = dict[str, list[int]]  # file name -> its size in bytes and its CRC-32
 
 
 def take_sums(folder: Path, names: Iterable[str]) -> Sums:
     """Sizes and checksums of files in a folder; two large files are read at a time."""
     paths = {name: Path(folder) / name for name in names}
-    if sum(path.stat().st_size for path in paths.values()) < PIECE:
-        return {name: _take(path) for name, path in paths.items()}
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(paths, pool.map(_take, paths.values()), strict=True))
 
 
 def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
-    """Compare files with the sizes and checksums taken when they were written. Of more than MOST
-    bytes in all only the sizes are compared, which stderr says.
-
-    Raises ValueError, in one line, with the first file that differs and the remedy.
+    """Compare files with the sizes and checksums taken when they were written; of more than MOST
+    bytes in all only the sizes. Raises ValueError with the first file that differs and the remedy.
     """
     for name, (size, _) in sums.items():
         path = Path(folder) / name
@@ -40,8 +34,8 @@ def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
             differs = "no such file" if now is None else f"{now:,} bytes"
             raise ValueError(f"{path}: found {differs}, expected {size:,} bytes; {remedy}")
     if (total := sum(size for size, _ in sums.values())) > MOST:
-        skipped = f"checksums of {total / 1e9:.1f} GB are not compared, only sizes"
-        print(f"{folder}: {skipped}", file=sys.stderr, flush=True)
+        skipped = f"{folder}: checksums of {total / 1e9:.1f} GB are not compared, only sizes"
+        print(skipped, file=sys.stderr, flush=True)
         return
     for name, (_, checksum) in take_sums(folder, sums).items():
         if checksum != (written := sums[name][1]):
@@ -56,17 +50,15 @@ def write_description(path: Path, description: Mapping) -> None:
 
 
 def read_description(path: Path, remedy: str) -> dict | None:
-    """Read what `write_description` wrote; None if there is no such file. Raises ValueError, in one
-    line, if it is damaged.
-    """
+    """What `write_description` wrote, None if there is no file; ValueError if it is damaged."""
     if not path.is_file():
         return None
     try:
         description = json.loads(decode_text(path.read_bytes()))
         checksum = description.pop("checksum", None)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
-        expected = "expected the object that was written there"
-        raise ValueError(f"{path}: found no JSON ({error}), {expected}; {remedy}") from None
+        wrong = f"found no JSON ({error}), expected what was written there"
+        raise ValueError(f"{path}: {wrong}; {remedy}") from None
     if checksum != _checksum(description):
         raise ValueError(f"{path}: found another text than was written there; {remedy}")
     return description
@@ -74,9 +66,7 @@ def read_description(path: Path, remedy: str) -> dict | None:
 
 @contextmanager
 def report_damage(folder: Path, remedy: str) -> Iterator[None]:
-    """Turn the errors of a library written in Rust into a ValueError of one line. Its panics do not
-    derive from Exception, so no other error handling would catch them.
-    """
+    """Turn the errors of a library written in Rust, panics too, into a ValueError of one line."""
     try:
         yield
     except BaseException as error:

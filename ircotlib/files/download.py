@@ -32,20 +32,22 @@ def download(address: str, path: Path, size: int = 0, checksum: str = "") -> Non
 
     `size`: in bytes; 0: whatever the server says. `checksum`: "sha256:…", "md5:…" or "". Raises
     ConnectionError if the server does not answer after all attempts, ValueError for a file of
-    another size or checksum, OSError if the disk has too little space. Retries use tenacity; pooch
-    cannot resume a transfer.
+    another size or checksum, OSError if the disk has too little space. Pooch cannot resume.
     """
     if path.is_file():
         return
     partial = path.with_name(f"{path.name}.partial")
-    again = Retrying(
-        retry=retry_if_exception_type(Cut),
-        wait=wait_exponential(FIRST_PAUSE, LONGEST_PAUSE),
-        stop=stop_after_attempt(ATTEMPTS),
-        reraise=True,
-    )
+    pause, stop = wait_exponential(FIRST_PAUSE, LONGEST_PAUSE), stop_after_attempt(ATTEMPTS)
+    again = Retrying(retry=retry_if_exception_type(Cut), wait=pause, stop=stop, reraise=True)
     again(_resume, address, partial, size)
-    _check(partial, checksum, address)
+    kind, _, expected = checksum.partition(":")
+    if expected:
+        with partial.open("rb") as file:
+            digest = hashlib.file_digest(file, kind).hexdigest()
+        if digest != expected:
+            kept = partial.replace(path.with_name(f"{path.name}.wrong"))
+            wrong = f"found {kind} {digest}, expected {expected}: damaged, or another version"
+            raise ValueError(f"{address}: {wrong}; it is kept as {kept}")
     partial.replace(path)
 
 
@@ -60,8 +62,8 @@ def _resume(address: str, partial: Path, size: int) -> None:
             start = start if response.status == 206 else 0
             total = start + int(response.headers.get("Content-Length", 0))
             if size and total != size:
-                sizes = f"{address} has {total:,} bytes, expected {size:,}"
-                raise ValueError(f"{sizes}: another version, or a page in its place")
+                sizes = f"has {total:,} bytes, expected {size:,}"
+                raise ValueError(f"{address} {sizes}: another version, or a page in its place")
             if total - start > (free := shutil.disk_usage(partial.parent).free):
                 needed = f"{total - start:,} more bytes are needed, and {free:,} are free"
                 raise OSError(f"{partial}: {needed}")
@@ -69,8 +71,7 @@ def _resume(address: str, partial: Path, size: int) -> None:
     except HTTPError as error:
         if error.code == 416:  # the partial file is longer than the whole one
             partial.unlink()
-            fewer = f"{address} has fewer bytes than were downloaded before"
-            raise Cut(f"{fewer}; trying again") from error
+            raise Cut(f"{address} has fewer bytes than were downloaded before") from error
         if error.code == 429 or error.code >= 500:
             raise Cut(f"{address} answers with status {error.code}; {AGAIN}") from error
         raise ValueError(f"{address} answers with status {error.code}, expected a file") from error
@@ -91,24 +92,9 @@ def _copy(response: http.client.HTTPResponse, partial: Path, start: int, total: 
             raise Cut(f"{response.url} ended after {file.tell():,} of {total:,} bytes; {AGAIN}")
 
 
-def _check(partial: Path, checksum: str, address: str) -> None:
-    kind, _, expected = checksum.partition(":")
-    if not expected:
-        return
-    with partial.open("rb") as file:
-        digest = hashlib.file_digest(file, kind).hexdigest()
-    if digest != expected:
-        wrong = partial.with_name(f"{partial.stem}.wrong")
-        partial.replace(wrong)
-        raise ValueError(
-            f"{address}: found {kind} {digest}, expected {expected}: damaged, or another version;"
-            f" it is kept as {wrong}"
-        )
-
-
 def unpack(archive: Path, names: Sequence[str], folder: Path) -> list[Path]:
-    """Extract the files of these names from a zip or tar archive, each atomically, then remove the
-    archive. Raises ValueError if a file is missing or the archive is damaged.
+    """Extract files from a zip or tar archive, each atomically, then remove the archive. Raises
+    ValueError if a file is missing or the archive is damaged.
     """
     paths = []
     try:
@@ -127,7 +113,6 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> list[Path]:
 
 
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """The files of an archive, without their folders."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
             for member in opened.infolist():

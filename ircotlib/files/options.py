@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Never
 
@@ -13,7 +14,6 @@ import yaml
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.paths import ROOT
 
-# parameters whose paths may be relative to the caller's folder
 PATHS = ("data_dir", "demonstrations", "model", "agent", "second_model")
 
 
@@ -55,21 +55,6 @@ def say_error(error: BaseException | str, status: int) -> int:
     return status
 
 
-def read_count(text: str) -> int:
-    """Read an option's value: a whole number, 1 or more."""
-    return _read(text, int, 1, "a whole number, 1 or more")
-
-
-def read_number(text: str) -> int:
-    """Read an option's value: a whole number, 0 or more."""
-    return _read(text, int, 0, "a whole number, 0 or more")
-
-
-def read_rate(text: str) -> float:
-    """Read an option's value: a learning rate above 0."""
-    return _read(text, float, sys.float_info.min, "a learning rate above 0, about 0.01")
-
-
 def _read(text: str, kind: type, least: float, expected: str) -> float:
     try:
         number = kind(text)
@@ -78,6 +63,13 @@ def _read(text: str, kind: type, least: float, expected: str) -> float:
     if not least <= number < math.inf:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected {expected}")
     return number
+
+
+# types of options
+read_count = partial(_read, kind=int, least=1, expected="a whole number, 1 or more")
+read_number = partial(_read, kind=int, least=0, expected="a whole number, 0 or more")
+RATE = "a learning rate above 0, about 0.01"
+read_rate = partial(_read, kind=float, least=sys.float_info.min, expected=RATE)
 
 
 def read_folder(text: str) -> Path:
@@ -89,18 +81,22 @@ def read_folder(text: str) -> Path:
 
 
 def parse_changes(texts: Sequence[str]) -> dict[str, object]:
-    """Read --set options into a dict by parameter; of two for the same parameter, the last."""
+    """Read --set options by parameter; of two for the same one, the last."""
     return dict(map(parse_change, texts))
 
 
 def parse_change(text: str) -> tuple[str, object]:
-    """Read one --set option, name=value, whose value is YAML. A path that exists relative to the
-    caller's folder becomes relative to the repository, or absolute if it is outside.
+    """Read one --set option, name=value in YAML. A path that exists in the caller's folder becomes
+    relative to the repository, or absolute if it is outside.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise UserError(f"found --set {text!r}, expected name=value, for example --set seed=1")
-    if name in PATHS and value and Path(value).exists():
+    if (
+        name in ("data_dir", "demonstrations", "model", "agent", "second_model")
+        and value
+        and Path(value).exists()
+    ):
         path = Path(value).resolve()
         return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     try:

@@ -1,6 +1,4 @@
-"""Where files are; atomic writing, and locks. Environment variables can move two of the folders,
-for example to try something without touching the kept figures.
-"""
+"""Where files are; atomic writing, and locks."""
 
 import os
 import shutil
@@ -15,10 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def _movable(variable: str, default: Path) -> Path:
-    """The folder that an environment variable names, or the default.
-
-    A relative path is relative to the folder where the command was started. The variable is made
-    absolute for this process and its children, because notebooks run in another folder.
+    """The folder that an environment variable names, or the default. The variable is made absolute
+    for this process and its children, because notebooks run in another folder.
     """
     if not os.environ.get(variable):
         return default
@@ -42,17 +38,15 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 @contextmanager
 def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     """Write a folder atomically: yields a temporary folder next to it, which replaces it at the end
-    of the block, or is removed after an error.
-
-    Raises ValueError if `folder` has files but not the file `about`, which every such folder has.
-    `kind`: what the folder is, for the error.
+    of the block, or is removed after an error. Raises ValueError if `folder` has files but not the
+    file `about`, which every such folder has. `kind`: what the folder is, for the error.
     """
     if folder.exists() and not (folder / about).is_file() and any(folder.iterdir()):
         expected = "it needs a folder of its own, empty or not there yet"
         raise ValueError(f"{folder} holds files that are no {kind}: {expected}")
     partial, replaced = (folder.with_name(folder.name + end) for end in (".partial", ".replaced"))
-    for left_over in (partial, replaced):
-        shutil.rmtree(left_over, ignore_errors=True)
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(replaced, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
         yield partial
@@ -87,9 +81,7 @@ def write_whole(path: Path, text: str) -> None:
 @contextmanager
 def hold_lock(path: Path, made: str, patience: float = 5.0) -> Iterator[None]:
     """Hold a lock that only one process can hold at a time; it ends with the process in any case.
-
-    Waits while another process holds it, and reports on stderr if that takes longer than `patience`
-    seconds. `made`: what is being made, for the message.
+    Waiting for longer than `patience` seconds is reported on stderr, with what is `made` meanwhile.
     """
     lock = FileLock(path)
     try:
@@ -104,7 +96,5 @@ def hold_lock(path: Path, made: str, patience: float = 5.0) -> Iterator[None]:
 
 
 def resolve(path: str) -> str:
-    """Make a path that exists relative to the repository absolute; return anything else (a hub id,
-    an absolute path) as it is.
-    """
+    """Make a path that exists in the repository absolute; return anything else as it is."""
     return str(ROOT / path) if path and (ROOT / path).exists() else path

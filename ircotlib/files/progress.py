@@ -1,6 +1,4 @@
-"""Shows the progress of long work: as a bar in a terminal or in JupyterLab, as a plain line every
-30 seconds in a batch run.
-"""
+"""Shows the progress of long work, as a bar or, in a batch run, as a line every 30 seconds."""
 
 import os
 import sys
@@ -14,14 +12,20 @@ from tqdm.auto import tqdm as tqdm_auto
 
 @contextmanager
 def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """Yield a callable progress(done, total) that shows how far the work is; `total` is None if it
-    is not known.
-
-    In a batch run the environment variable IRCOT_BATCH is set; work of less than 30 seconds then
-    prints nothing.
+    """Yield a callable progress(done, total); `total` is None if it is not known. In a batch run
+    (IRCOT_BATCH is set) work of less than 30 seconds prints nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
-        yield _plain_lines(label)
+        printed = time.monotonic()
+
+        def show(done: int, total: int) -> None:
+            nonlocal printed
+            if time.monotonic() - printed > 30:
+                printed = time.monotonic()
+                so_far = f"{done:,} of {total:,}" if total else f"{done:,}"
+                print(f"{label}: {so_far}", file=sys.stderr, flush=True)
+
+        yield show
         return
     bar = (tqdm if sys.stderr.isatty() else tqdm_auto)(total=total, desc=label, leave=False)
     with bar:
@@ -35,16 +39,3 @@ def track(items: Sized, label: str, every: int = 1000) -> Iterator:
             yield item
             if done % every == 0 or done == len(items):
                 progress(done, len(items))
-
-
-def _plain_lines(label: str, every: float = 30) -> Callable[[int, int], None]:
-    printed = time.monotonic()
-
-    def show(done: int, total: int) -> None:
-        nonlocal printed
-        if time.monotonic() - printed > every:
-            printed = time.monotonic()
-            so_far = f"{done:,} of {total:,}" if total else f"{done:,}"
-            print(f"{label}: {so_far}", file=sys.stderr, flush=True)
-
-    return show

@@ -15,10 +15,9 @@ IN_CLEAR = "IRCOT_KEYS_IN_CLEAR"  # 1: keys may be sent over http to other machi
 def read_urls(text: str, example: str, credentials: str, port: bool = False) -> tuple[str, ...]:
     """Read addresses with commas between them, each once, without a "/" at the end.
 
-    `example`: a valid address, `credentials`: what to set instead of a user and a password, both
-    for error messages. `port`: each address must have one. Raises ValueError for anything but an
-    http or https address without user, password, query and fragment; the message never repeats a
-    password.
+    Errors show `example`, a valid address, and `credentials`, what to set instead of a user and a
+    password; they never repeat a password. `port`: each address must have one. Raises ValueError
+    for anything but an http or https address without user, password, query and fragment.
     """
     if "@" in text:
         named = "found an address with a user or a password"
@@ -27,14 +26,13 @@ def read_urls(text: str, example: str, credentials: str, port: bool = False) -> 
     for url in urls:
         try:
             number = urlsplit(url).port  # ValueError for one that is not a number below 65536
-            valid = (
-                URL.fullmatch(url) and url.isprintable() and number != 0 and (number or not port)
-            )
+            fits = URL.fullmatch(url) and url.isprintable()
+            valid = fits and number != 0 and (number or not port)
         except ValueError:
             valid = False
         if not valid:
-            expected = f"expected {example}, several with commas between them"
-            raise ValueError(f"found the address {url!r}, {expected}")
+            several = "several with commas between them"
+            raise ValueError(f"found the address {url!r}, expected {example}, {several}")
     return urls
 
 
@@ -59,7 +57,5 @@ def why_unreachable(url: str) -> str:
 
 
 def may_have_key(url: str) -> bool:
-    """Whether a key may be sent to an address: over https, to this machine, or anywhere if the
-    environment variable IRCOT_KEYS_IN_CLEAR is 1.
-    """
+    """Whether a key may be sent there: over https, to this machine, or anywhere if so allowed."""
     return url.startswith("https:") or is_here(url) or os.environ.get(IN_CLEAR) == "1"

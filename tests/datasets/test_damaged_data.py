@@ -49,7 +49,8 @@ ASKED = [
 ARTICLES = {"mack": f"<p>{LONG}</p>", "park": LONG}
 EVIDENCE = [[[["A-1"], "operation"], ["no_evidence"]], [[["B-2"]]]]
 STRATEGY = {"qid": "s", "question": "Is it so?", "answer": True, "evidence": EVIDENCE}
-PARAGRAPHS = {"A-1": {"title": "A", "para_index": 1, "content": "Text."}}
+PARAGRAPH = {"title": "A", "para_index": 1, "content": "Text."}
+PARAGRAPHS = {"A-1": PARAGRAPH}
 PAGE = {"_id": "1", "wikipedia_title": "A", "text": ["A", "b"]}
 SLOT = {"id": "1", "input": "Emma [SEP] author", "output": [{"answer": "Austen"}, {"meta": 1}]}
 CLAIM = {"id": 7, "label": "SUPPORTS", "claim": "Emma is a novel."}
@@ -66,10 +67,11 @@ FILES = {
     "2wikimultihopqa": {"dev.json": [WIKI], "id_aliases.json": [NAMES]},
     "musique": {"musique_ans_v1.0_dev.jsonl": [MUSIQUE, MUSIQUE | {"id": "2hop__3"}]},
     "iirc": {"dev.json": IIRC, "context_articles.json": ARTICLES},
-    "strategyqa": {"strategyqa_train.json": [STRATEGY]}
-    | {"strategyqa_train_paragraphs.json": PARAGRAPHS},
-    "strategyqa sample": {"dev_229.json": [STRATEGY]}
-    | {"dev_paragraphs.jsonl": list(PARAGRAPHS.values())},
+    "strategyqa": {
+        "strategyqa_train.json": [STRATEGY],
+        "strategyqa_train_paragraphs.json": PARAGRAPHS,
+    },
+    "strategyqa sample": {"dev_229.json": [STRATEGY], "dev_paragraphs.jsonl": [PARAGRAPH]},
     "zsre": {"structured_zeroshot-dev-kilt.jsonl": [SLOT], PAGES: [PAGE]},
     "trex": {"trex-dev-kilt.jsonl": [SLOT], PAGES: [PAGE]},
     "fever": {"fever-dev-kilt.jsonl": [KILT_CLAIM], PAGES: [PAGE]},
@@ -189,16 +191,21 @@ def test_a_record_that_is_not_as_expected_is_read_as_it_is_or_refused(tmp_path_f
     check(name, file, encode(file, content), tmp_path_factory.mktemp("data"))
 
 
+def harm(data, content: bytes, parts: list[bytes]) -> bytes:
+    """A content of which up to three pieces are replaced by other bytes, such as these parts."""
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(content)))
+        new = data.draw(st.binary(max_size=3) | st.sampled_from(parts))
+        content = content[:start] + new + content[start + data.draw(st.integers(0, 4)) :]
+    return content
+
+
 @QUICK
 @given(st.data())
 def test_bytes_that_are_damaged_are_read_as_they_are_or_refused(tmp_path_factory, data):
     name, file = data.draw(st.sampled_from(PLACES))
-    content = bytearray(encode(file, FILES[name][file]))
-    for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.integers(0, len(content)))
-        new = data.draw(st.binary(max_size=3) | st.sampled_from([b'"', b"[", b"\\ud800", b"9"]))
-        content[place : place + data.draw(st.integers(0, 3))] = new
-    check(name, file, bytes(content), tmp_path_factory.mktemp("data"))
+    content = harm(data, encode(file, FILES[name][file]), [b'"', b"[", b"\\ud800", b"9"])
+    check(name, file, content, tmp_path_factory.mktemp("data"))
 
 
 @QUICK
@@ -226,12 +233,8 @@ PROMPT += '# METADATA: {"qid": "x2"}\nQ: when?\nA: now'
 @QUICK
 @given(st.data())
 def test_prompt_files_are_read_or_refused(tmp_path_factory, data):
-    content, path = bytearray(PROMPT.encode()), tmp_path_factory.mktemp("prompts") / "own.txt"
-    for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.integers(0, len(content)))
-        new = data.draw(st.binary(max_size=3) | st.sampled_from([b"\n", b"Q: ", b"\\ud800", b"{"]))
-        content[place : place + data.draw(st.integers(0, 4))] = new
-    path.write_bytes(content)
+    path = tmp_path_factory.mktemp("prompts") / "own.txt"
+    path.write_bytes(harm(data, PROMPT.encode(), [b"\n", b"Q: ", b"\\ud800", b"{"]))
     try:
         demonstrations = read_demonstrations(path)
     except ValueError as error:

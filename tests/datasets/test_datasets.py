@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import pytest
 
@@ -22,7 +22,6 @@ from ircotlib.datasets.musique import read_musique
 from ircotlib.datasets.own import write_own
 from ircotlib.datasets.scoring import score
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
-from ircotlib.files.paths import ROOT
 
 GRAVITY = ["Lost Gravity", ["Lost Gravity is a roller coaster.", " It was made by Mack Rides. "]]
 MACK = ["Mack Rides", ["Mack Rides is a German company."]]
@@ -105,19 +104,13 @@ BROKEN = [
     (read_hotpotqa, [HOTPOT, without(HOTPOT, "answer")], "record 2, field 'answer': expected this"),
     (read_hotpotqa, [without(HOTPOT, "_id")], "record 1, field '_id': expected this field"),
     (read_hotpotqa, [HOTPOT | {"question": 7}], "record 1, field 'question': expected a text"),
-    (read_hotpotqa, [HOTPOT | {"context": {}}], "record 1, field 'context': expected a list"),
-    (read_hotpotqa, [HOTPOT | {"context": [["A", "b"]]}], "'context[0][1]': expected a list"),
-    (read_hotpotqa, [HOTPOT | {"context": [["A", [1]]]}], "'context[0][1][0]': expected a text"),
     (read_hotpotqa, [HOTPOT | {"supporting_facts": ["A"]}], "'supporting_facts[0]': expected a"),
     (read_hotpotqa, [HOTPOT | {"supporting_facts": [["A", 0]]}], "'supporting_facts': expected ti"),
     (read_hotpotqa, [WIKI], "'type': expected 'bridge' or 'comparison', found 'compositional': is"),
     (read_hotpotqa, ["text"], "record 1: expected a JSON object, found 'text': get the file again"),
-    (read_2wikimultihopqa, [HOTPOT], "field 'type': expected 'compositional', 'comparison', 'inf"),
     (read_musique, [MUSIQUE, without(MUSIQUE, "answerable")], "line 2, field 'answerable': expec"),
-    (read_musique, [MUSIQUE | {"answer_aliases": "Yale"}], "'answer_aliases': expected a list"),
     (read_musique, [MUSIQUE | {"paragraphs": [{"title": "Y"}]}], "'paragraphs[0].paragraph_text'"),
     (read_musique, [MUSIQUE | {"paragraphs": [YALE]}], "with is_supporting true, found none among"),
-    (read_musique, [HOTPOT], "line 1, field 'answerable': expected this field, found only '_id"),
     (read_musique, [[HOTPOT]], "line 1: expected a JSON object, found [{'_id': '5a'"),
 ]
 
@@ -136,9 +129,7 @@ def test_a_file_cut_off_or_of_another_kind_is_named(tmp_path):
     in_letter = whole[: whole.index("ù".encode()) + 1]
     for content in (whole[:-20], in_letter, b"", json.dumps(MUSIQUE).encode() * 2):
         path.write_bytes(content)
-        with pytest.raises(
-            ValueError, match=r"dev.json: .*list of questions, found \d+ bytes.*cut"
-        ):
+        with pytest.raises(ValueError, match=r"dev.json: .*list of questions, found \d+ bytes"):
             read_hotpotqa(path)
     path.write_text(json.dumps(MUSIQUE))
     with pytest.raises(ValueError, match="dev.json: .*list of questions, found {'id': '2hop__1_2'"):
@@ -171,31 +162,20 @@ def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
     assert read_dataset("own", again) == ([one, other], paragraphs)
 
 
-def test_the_line_of_the_docs_is_read(tmp_path):
-    page = (ROOT / "docs/data.md").read_text(encoding="utf-8")
-    (tmp_path / "questions.jsonl").write_text(re.search(r"```jsonl\n(.+\n)```", page)[1])
-    [question], [paragraph] = read_dataset("own", tmp_path)
-    assert (question.answers, question.gold) == (("Ann", "A."), (paragraph.id,))
-
-
 WRONG_OWN = [
-    ({"answers": []}, r"line 1, field 'answers': expected a list of at least 1, found \[\]"),
-    ({"answers": ["Ann", 5]}, r"field 'answers\[1\]': expected a text, found 5"),
-    ({"answers": "Ann"}, "field 'answers': expected a list, found 'Ann'"),
-    ({"id": 1}, "field 'id': expected a text, found 1"),
-    ({"kind": 2}, "field 'kind': expected a text, found 2"),
-    ({"paragraphs": ["A"]}, r"field 'paragraphs\[0\]': expected a JSON object, found 'A'"),
-    ({"paragraphs": [SAYS, {"title": "B"}]}, r"'paragraphs\[1\].text': expected this field"),
-    ({"paragraphs": [SAYS | {"is_supporting": "no"}]}, "is_supporting': expected true or false"),
+    ({"answers": []}, "answers"),
+    ({"answers": ["Ann", 5]}, r"answers\[1\]"),
+    ({"id": 1}, "id"),
+    ({"paragraphs": [SAYS, {"title": "B"}]}, r"paragraphs\[1\].text"),
+    ({"paragraphs": [SAYS | {"is_supporting": "no"}]}, r"paragraphs\[0\].is_supporting"),
 ]
 
 
-@pytest.mark.parametrize(("row", "message"), WRONG_OWN)
-def test_a_wrong_line_of_own_questions_is_told(row, message, tmp_path):
+@pytest.mark.parametrize(("row", "field"), WRONG_OWN)
+def test_a_wrong_line_of_own_questions_is_told(row, field, tmp_path):
     path = write(tmp_path / "questions.jsonl", [OWN | row])
-    with pytest.raises(ValueError, match=message) as error:
+    with pytest.raises(ValueError, match=f"^{path}, line 1, field '{field}': [^\n]+$"):
         read_dataset("own", tmp_path)
-    assert str(path) in str(error.value) and "\n" not in str(error.value)
 
 
 # The records
@@ -206,16 +186,10 @@ def test_the_folder_lists_its_data_sets_in_their_order():
     of_searchain = ["strategyqa", "zsre", "trex", "fever", "eli5"]
     assert [*all_datasets()] == [*of_ircot, *of_searchain, "own"]
     for name, dataset in all_datasets().items():
-        assert dataset.name == name
-        multihop = name in ("hotpotqa", "2wikimultihopqa", "musique")
-        measured = ["f1", "em", *["cover_em"] * multihop]
-        assert name in of_searchain or [*dataset.scores] == measured
+        multihop = name in of_ircot[:3]
+        assert name in of_searchain or [*dataset.scores] == ["f1", "em", *["cover_em"] * multihop]
         corpus = {"own": None} | dict.fromkeys(of_searchain, "kilt")
         assert (dataset.full_corpus and dataset.full_corpus.name) == corpus.get(name, name)
-    with pytest.raises(FrozenInstanceError):
-        dataset.title = "Other"
-    with pytest.raises(FrozenInstanceError):
-        find_dataset("musique").full_corpus.count = 1
 
 
 MINE = '''"""My questions, as JSON lines of question, answers and paragraphs."""
@@ -267,10 +241,8 @@ def test_a_data_set_is_added_by_one_file(mine, tmp_path):
     questions, paragraphs = read_dataset("mine", tmp_path)
     assert [question.text for question in questions] == ["Who?", "Where?"]
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B", "U"]
-    found = score(questions[0], Prediction("Ann B", (paragraphs[1],), ("Hm.",)))
-    assert math.isnan(found.pop("recall"))
-    expected = {"em": 0, "f1": 2 / 3, "letters": 0.05, "paragraphs": 1, "steps": 1}
-    assert found == pytest.approx(expected) and [*found] == [*expected]
+    scores = score(questions[0], Prediction("Ann B", (paragraphs[1],), ("Hm.",)))
+    assert math.isnan(scores["recall"]) and scores["letters"] == 0.05
     mine.unlink()
     with pytest.raises(FileNotFoundError, match="of mine: .* get mine.jsonl from my own disk"):
         read_dataset("mine", tmp_path)

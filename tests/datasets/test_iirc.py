@@ -100,54 +100,36 @@ def test_questions_with_passages_survive_writing_and_reading(tmp_path):
         list(read_jsonl(path, Question))
 
 
-@pytest.mark.parametrize(
-    ("given", "answers"),
-    [
-        (spans(" Croatia "), ("Croatia",)),
-        (spans("Cooksville, Illinois", "Malmö"), ('["Cooksville, Illinois", "Malmö"]',)),
-        (answer("value", answer_value="53 ", answer_unit="years"), ("53", "53 years")),
-        (answer("value", answer_value="53", answer_unit=""), ("53",)),
-        (answer("value", answer_value="53"), ("53",)),
-        (answer("binary", answer_value="yes"), ("yes",)),
-    ],
-)
-def test_an_answer_of_each_type(tmp_path, given, answers):
-    [found] = read(write(tmp_path, question(**given)))
-    assert (found.answers, found.kind) == (answers, given["answer"]["type"])
-    assert all(
-        drop_exact_match(text, found.answers) == drop_f1(text, found.answers) == 1
-        for text in answers
-    )
+YEARS = answer("value", answer_value="53 ", answer_unit="years")
+ANSWERS = [  # and as the released program takes it
+    (spans(" Croatia "), ("Croatia",), ("Croatia",)),
+    (spans(" “Łódź” of the ﬁlm "), ("“Łódź” of the ﬁlm",), ('"Łódź" of the film',)),
+    (spans("Cook, Ill.", "MalmÃ¶"), ('["Cook, Ill.", "MalmÃ¶"]',), ('["Cook, Ill.", "Malmö"]',)),
+    (YEARS, ("53", "53 years"), ("53",)),
+    (answer("value", answer_value="53"), ("53",), ("53",)),
+    (answer("binary", answer_value="yes"), ("yes",), ("yes",)),
+]
 
 
-@pytest.mark.parametrize(
-    ("given", "answers"),
-    [
-        (spans(" “Łódź” of the ﬁlm "), ('"Łódź" of the film',)),
-        (spans("“Cooksville”, Illinois", "MalmÃ¶"), (r'["\"Cooksville\", Illinois", "Malmö"]',)),
-        (answer("value", answer_value="53 ", answer_unit="years"), ("53",)),
-        (answer("binary", answer_value="yes"), ("yes",)),
-    ],
-)
-def test_an_answer_as_the_released_program_takes_it(tmp_path, given, answers):
-    [found] = read(write(tmp_path, question(**given)), released=True)
-    assert found.answers == answers
-    assert read_dataset("iirc", tmp_path, released=True)[0] == [found]
+@pytest.mark.parametrize(("given", "answers", "released"), ANSWERS)
+def test_an_answer_of_each_type(tmp_path, given, answers, released):
+    path = write(tmp_path, question(**given))
+    [asked], [other] = read(path), read(path, released=True)
+    assert (asked.answers, asked.kind) == (answers, given["answer"]["type"])
+    assert other.answers == released
+    assert {drop_exact_match(a, answers) for a in answers} == {1} == {drop_f1(answers[0], answers)}
 
 
-@pytest.mark.parametrize(
-    ("prediction", "answer", "em", "released_em"),
-    [
-        ("“Łódź” of the film", '"Łódź" of the ﬁlm', 0, 1),  # both sides are repaired
-        ('["Malmö, Sweden", "Lund"]', '["Malmö, Sweden", "Lund"]', 1, 0),  # cut at every comma
-        ("[Lund, Malmö]", '["Malmö", "Lund"]', 1, 1),
-        ("Malmö, Sweden", "Malmö Sweden", 1, 1),
-        ("53.0", "53", 1, 1),
-    ],
-)
-def test_a_prediction_as_the_released_program_scores_it(
-    tmp_path, prediction, answer, em, released_em
-):
+SCORED = [
+    ("“Łódź” of the film", '"Łódź" of the ﬁlm', 0, 1),  # both sides are repaired
+    ('["Malmö, Sweden", "Lund"]', '["Malmö, Sweden", "Lund"]', 1, 0),  # cut at every comma
+    ("[Lund, Malmö]", '["Malmö", "Lund"]', 1, 1),
+    ("53.0", "53", 1, 1),
+]
+
+
+@pytest.mark.parametrize(("prediction", "answer", "em", "released_em"), SCORED)
+def test_a_prediction_is_scored(tmp_path, prediction, answer, em, released_em):
     texts = json.loads(answer) if answer.startswith("[") else [answer]
     write(tmp_path, question(**spans(*texts)))
     for released, expected in ((False, em), (True, released_em)):
@@ -156,15 +138,12 @@ def test_a_prediction_as_the_released_program_scores_it(
         assert (score(asked, Prediction(prediction), released)["f1"] == 1) == expected
 
 
-def test_only_answerable_questions_are_read(tmp_path):
-    unanswered = question(**answer("none")), question(**answer("bad"))
-    path = write(tmp_path, unanswered[0], question(qid="q_2"), unanswered[1])
-    assert [asked.id for asked in read(path)] == ["q_2"]
-
-
-def test_a_question_without_id_gets_one_from_passage_and_text(tmp_path):
-    nameless = question(qid=None)
-    path = write(tmp_path, nameless, nameless, nameless | {"question": "Who?"})
+def test_only_answerable_questions_are_read_and_all_get_ids(tmp_path):
+    unanswered, nameless = (
+        [question(**answer(kind)) for kind in ("none", "bad")],
+        question(qid=None),
+    )
+    path = write(tmp_path, nameless, *unanswered, nameless, nameless | {"question": "Who?"})
     first, again, other = (asked.id for asked in read(path))
     assert first == again != other and re.fullmatch("iirc-[0-9a-f]{16}", first)
 
@@ -205,10 +184,8 @@ def test_paragraphs_are_the_lines_of_over_ten_words(tmp_path):
 
 def test_the_place_of_a_paragraph_on_its_page_does_not_show(tmp_path):
     lines = [f"line {n} of a page has words enough to be a paragraph" for n in range(40)]
-    there, back = (
-        list(read_articles(write_articles(tmp_path, {"page": "\n".join(order)})))
-        for order in (lines, lines[::-1])
-    )
+    there = list(read_articles(write_articles(tmp_path, {"page": "\n".join(lines)})))
+    back = list(read_articles(write_articles(tmp_path, {"page": "\n".join(lines[::-1])})))
     assert there == back
     assert sorted(p.text for p in there) == sorted(lines) and [p.text for p in there] != lines
 
@@ -223,23 +200,22 @@ def test_a_title_that_comes_twice_counts_once(tmp_path):
     assert paragraphs == [("malmö", one), ("lund", one)]
 
 
-@pytest.mark.parametrize(
-    ("html", "lines"),
-    [
-        ('a <a href="x" title="b > c">d</a> e', ["a d e"]),
-        ("R&amp;D &lt;b&gt; &eacute; &#x2013; AT&T &nosuch;", ["R&D <b> é – AT&T &nosuch;"]),
-        ("<p>one</p>\n<ul>\n<li>two\n<li>three</ul>", ["one", "", "two", "three"]),
-        ("<b>no <i>end", ["no end"]),
-        ("a < b, c > d, 1 <2", ["a < b, c > d, 1 <2"]),
-        ("a<!-- b\n c -->d<br/>e", ["ade"]),
-        ("<style>p {}</style>a<script>if (1 < 2) b()</script>c", ["ac"]),
-        ("a <![if x]> b <![endif]> <![CDATA[c]]>", ["a <![if x]> b <![endif]> <![CDATA[c]]>"]),
-        ("</b></p>a", ["a"]),
-        ("", [""]),
-    ],
-)
-def test_html_as_text(html, lines):
-    assert page_lines(html) == lines
+HTML = [
+    ('a <a href="x" title="b > c">d</a> e', "a d e"),
+    ("R&amp;D &lt;b&gt; &eacute; &#x2013; AT&T &nosuch;", "R&D <b> é – AT&T &nosuch;"),
+    ("<p>one</p>\n<ul>\n<li>two\n<li>three</ul>", "one\n\ntwo\nthree"),
+    ("a < b, c > d, 1 <2", "a < b, c > d, 1 <2"),
+    ("a<!-- b\n c -->d<br/>e", "ade"),
+    ("<style>p {}</style>a<script>if (1 < 2) b()</script>c", "ac"),
+    ("a <![if x]> b <![endif]> <![CDATA[c]]>", "a <![if x]> b <![endif]> <![CDATA[c]]>"),
+    ("</b></p>a<b>no <i>end", "ano end"),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("html", "text"), HTML)
+def test_html_as_text(html, text):
+    assert page_lines(html) == text.split("\n")
 
 
 def test_pages_of_simple_tags_are_read_as_the_parser_reads_them():
@@ -256,11 +232,8 @@ def test_pages_of_simple_tags_are_read_as_the_parser_reads_them():
 def test_a_large_file_is_read_bit_by_bit(tmp_path):
     path = tmp_path / "context_articles.json"
     line = " ".join(f"word{number}" for number in range(500))
-    text = json.dumps("\n".join(f"{line} {number}" for number in range(5)))
-    with path.open("w") as file:
-        for page in range(300):
-            file.write(f'{"{" if page == 0 else ","}"page {page}": {text}')
-        file.write("}")
+    text = "\n".join(f"{line} {number}" for number in range(5))
+    path.write_text(json.dumps({f"page {page}": text for page in range(300)}))
     tracemalloc.start()
     count = sum(1 for _ in read_articles(path))
     peak = tracemalloc.get_traced_memory()[1]
@@ -276,15 +249,10 @@ def test_a_large_file_is_read_bit_by_bit(tmp_path):
 BROKEN = [
     ({"answer": None}, "question 1, field 'answer': expected a JSON object, found None"),
     (answer("spam"), "field 'answer.type': expected 'span', 'value', 'binary', 'none' or 'bad'"),
-    (answer("span"), "question 1, field 'answer', field 'answer_spans': expected this field"),
     (spans(" "), "field 'answer_spans': expected at least one span with a text, found ['']"),
-    (answer("span", answer_spans=["x"]), "field 'answer_spans[0]': expected a JSON object"),
     (answer("value", answer_value=53), "field 'answer', field 'answer_value': expected a text"),
-    ({"question": 7}, "record 1, question 1, field 'question': expected a text, found 7"),
     ({"qid": 7}, "record 1, question 1, field 'qid': expected a text, found 7"),
-    ({"context": {}}, "record 1, question 1, field 'context': expected a list, found {}"),
     ({"context": [{"text": "x"}]}, "field 'context[0].passage': expected this field, found only"),
-    ({"context": [{"passage": "m"}]}, "field 'context[0].text': expected this field, found only"),
 ]
 
 
@@ -339,8 +307,6 @@ def bench(parameters):
 
 
 def test_loading_names_what_is_missing(tmp_path):
-    with pytest.raises(FileNotFoundError, match="looked for dev.json in .* from https://allenai"):
-        read_dataset("iirc", tmp_path)
     path = write(tmp_path / "iirc", question(), question())
     with pytest.raises(ValueError, match="found 2 questions with the id 'q_1'"):
         read_dataset("iirc", tmp_path)
