@@ -7,13 +7,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ircotlib.annotate.judgements import (
-    ANNOTATIONS,
-    JUDGE,
-    Verdicts,
-    all_annotators,
-    read_verdicts,
-)
+from ircotlib.annotate import judgements
+from ircotlib.annotate.judgements import ANNOTATIONS, JUDGE, Verdicts
 from ircotlib.results.factuality import Item
 
 ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
@@ -23,16 +18,16 @@ def read_all(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
     """The current verdicts of every annotator, by name; with several people also the verdicts that
     they settle on (`settle`), under their joined names.
     """
-    judged = {name: read_verdicts(name, folder) for name in all_annotators(folder)}
+    judged = {
+        name: judgements.read_verdicts(name, folder) for name in judgements.all_annotators(folder)
+    }
     names = [name for name in judged if name != JUDGE]
     together = {" + ".join(names): settle({name: judged[name] for name in names})}
     return judged | (together if len(names) > 1 else {})
 
 
 class Agreement(NamedTuple):
-    """Agreement of two annotators: Cohen's kappa, the share of equal verdicts, the number of
-    sentences.
-    """
+    """Of two annotators: Cohen's kappa, the share of equal verdicts, the number of sentences."""
 
     kappa: float
     same: float
@@ -40,9 +35,8 @@ class Agreement(NamedTuple):
 
 
 def agreement(a: Verdicts, b: Verdicts) -> Agreement:
-    """How far two annotators agree on the sentences that both have judged (Cohen 1960).
-
-    Kappa is NaN if both gave one and the same verdict throughout, or share no sentence.
+    """How far two annotators agree on the sentences that both have judged (Cohen 1960). Kappa is
+    NaN if both gave one and the same verdict throughout, or share no sentence.
     """
     pairs = [(a[sentence], b[sentence]) for sentence in a if sentence in b]
     if not pairs:
@@ -67,9 +61,7 @@ def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
 
 
 def disagreements(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.DataFrame:
-    """The sentences that are not settled, with each annotator's verdict: work for an adjudicator,
-    who judges them under the name "adjudicator".
-    """
+    """The sentences not settled, with each annotator's verdict: work for an adjudicator."""
     settled, rows = settle(judged), []
     for item in items:
         for n, text in enumerate(item.sentences[: item.facts]):

@@ -1,6 +1,4 @@
-"""The box for judging chains of thought and references: a thin widget over `judgements`, with a key
-for every button (docs/annotate.md).
-"""
+"""The box for judging chains of thought and references, with keys (docs/annotate.md)."""
 
 import os
 import re
@@ -19,16 +17,10 @@ from ircotlib.parameters import Parameters
 from ircotlib.results.citations import read_references
 from ircotlib.results.factuality import FIGURE_7, Item, read_items
 
-BUTTONS = {  # key -> what is written on its button
-    "t": "True (t)",
-    "f": "False (f)",
-    "u": "Unsure (u)",
-    "z": "Undo (z)",
-    "ArrowLeft": "◀ sentence",
-    "ArrowRight": "sentence ▶",
-    "ArrowUp": "◀ chain",
-    "ArrowDown": "chain ▶",
-}
+# key -> what is written on its button
+BUTTONS = {"t": "True (t)", "f": "False (f)", "u": "Unsure (u)", "z": "Undo (z)"}
+BUTTONS |= {"ArrowLeft": "◀ sentence", "ArrowRight": "sentence ▶"}
+BUTTONS |= {"ArrowUp": "◀ chain", "ArrowDown": "chain ▶"}
 VERDICTS = {"t": TRUE, "f": FALSE, "u": UNSURE}
 STEPS = {"ArrowLeft": -1, "ArrowRight": 1, "ArrowUp": -1, "ArrowDown": 1}
 SIGNS = {TRUE: "✓", FALSE: "✗", UNSURE: "?", None: "·"}
@@ -39,9 +31,8 @@ SMALL_WORDS = frozenset(
 
 
 class Page(anywidget.AnyWidget):
-    """The text to be judged, as HTML; it also listens for keys while the box has the focus. Each
-    key is sent with the number of the page that was shown, because messages may arrive out of
-    order.
+    """The text to be judged, as HTML; it listens for keys, and sends each with the number of the
+    page that was shown, because messages may arrive out of order.
     """
 
     _esm, _css = (Path(__file__).with_suffix(suffix) for suffix in (".js", ".css"))
@@ -110,7 +101,10 @@ class AnnotateBox(VBox):
                 if key in VERDICTS:
                     self._judge(VERDICTS[key])
                 elif key == "z":
-                    self._undo()
+                    taken = judgements.undo(self.name.value, self.folder)
+                    for at, (i, n) in enumerate(self.sentences):
+                        if taken and (self.items[i].id, n) == (taken.item, taken.sentence):
+                            self.at = at
                 else:
                     self._move(key)
                 self._read()
@@ -128,12 +122,6 @@ class AnnotateBox(VBox):
             self.at += 1
         else:
             self._go_on()  # to the first sentence that was skipped
-
-    def _undo(self) -> None:
-        taken = judgements.undo(self.name.value, self.folder)
-        for at, (i, n) in enumerate(self.sentences):
-            if taken and (self.items[i].id, n) == (taken.item, taken.sentence):
-                self.at = at
 
     def _move(self, key: str) -> None:
         """Go to another sentence or, up and down, to the first sentence of another chain."""
@@ -165,9 +153,7 @@ class AnnotateBox(VBox):
 
 
 def page_of(item: Item, now: int, judged: judgements.Verdicts) -> str:
-    """An item as HTML, with the sentence that is being judged highlighted. All texts are escaped,
-    because they come from models and corpora.
-    """
+    """An item as HTML, with the sentence that is being judged highlighted; texts are escaped."""
     lines = [f'<p class="question">{escape(item.question.text)}</p>']
     for n, text in enumerate(item.sentences):
         kind = "now" if n == now else "answer" if n >= item.facts else ""
@@ -193,23 +179,19 @@ def words_of(text: str) -> frozenset[str]:
 
 def mark(text: str, words: frozenset[str]) -> str:
     """A text as HTML, with some of its words marked."""
-    parts = re.split(r"(\w+)", text)
-    return "".join(
-        f"<mark>{escape(part)}</mark>" if part.lower() in words else escape(part) for part in parts
-    )
+    marked = [(escape(part), part.lower() in words) for part in re.split(r"(\w+)", text)]
+    return "".join(f"<mark>{part}</mark>" if wanted else part for part, wanted in marked)
 
 
 def annotate_box(p: Parameters, annotator: str = "", folder: Path = ANNOTATIONS) -> None:
-    """Show the box for the chains of IRCoT's Figure 7, or of the systems that the parameters name.
-    If runs are missing, show the command that makes them; in a batch run, show nothing.
+    """Show the box for the chains of IRCoT's Figure 7, or of the parameters' systems, or else the
+    command that makes the runs; in a batch run, show nothing.
     """
     _show_box(read_items, p, p.systems or FIGURE_7, annotator, folder)
 
 
 def references_box(p: Parameters, annotator: str = "", folder: Path = ANNOTATIONS) -> None:
-    """Show the box for the references in SearChain's final contents (Table 5, AMP); otherwise like
-    `annotate_box`.
-    """
+    """As `annotate_box`, for the references in SearChain's final contents (Table 5, AMP)."""
     _show_box(read_references, p, p.systems, annotator, folder)
 
 

@@ -27,9 +27,8 @@ Verdicts = dict[tuple[str, int], str]  # by item and sentence
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One click: an annotator's verdict on a sentence of an item; sentences count from 0.
-
-    `verdict`: "true", "false" or "unsure"; None takes back the last judgement of this sentence.
+    """One click: an annotator's verdict on a sentence of an item, counted from 0; None takes back
+    the last one.
     """
 
     annotator: str
@@ -53,10 +52,9 @@ def judge_sentence(
 
 
 def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS) -> list:
-    """Append judgements to the files of their annotators, dated now, and return them.
-
-    Each line is one write, so that lines of several windows never mix. Raises ValueError for an
-    unknown verdict, OSError if the disk is full.
+    """Append judgements to the files of their annotators, dated now, and return them. Each line is
+    one write, so that lines of several windows never mix. Raises ValueError for an unknown verdict,
+    OSError if the disk is full.
     """
     now, lines = datetime.now(UTC).isoformat(timespec="seconds"), {}
     dated = [replace(judgement, time=now) for judgement in judgements]
@@ -101,10 +99,8 @@ def all_annotators(folder: Path = ANNOTATIONS) -> list[str]:
 
 
 def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
-    """The judgements of an annotator in order, without those that were taken back.
-
-    A line that is not a judgement, such as one cut off when a process was killed, is left out with
-    a warning.
+    """The judgements of an annotator in order, without those that were taken back. A line that is
+    none, such as one cut off by a kill, is left out with a warning.
     """
     path, standing = file_of(annotator, folder), []
     lines = path.read_bytes().split(b"\n") if path.exists() else []
@@ -112,7 +108,10 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
         if not line.strip():
             continue
         try:
-            judgement = _read(line)
+            judgement = Judgement(**json.loads(line))
+            named = isinstance(judgement.item, str) and type(judgement.sentence) is int
+            if not named or judgement.verdict not in (*VERDICTS, None):
+                raise ValueError
         except (ValueError, TypeError):
             problem = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
             warnings.warn(f"{problem}; the line is left out", stacklevel=2)
@@ -125,18 +124,9 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
     return standing
 
 
-def _read(line: bytes) -> Judgement:
-    """The judgement in a line; raises ValueError or TypeError if it holds none."""
-    judgement = Judgement(**json.loads(line))
-    named = isinstance(judgement.item, str) and type(judgement.sentence) is int
-    if not named or judgement.verdict not in (*VERDICTS, None):
-        raise ValueError(f"found {judgement}, expected a judgement")
-    return judgement
-
-
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
-    """Take back the annotator's last judgement and return it, or None if there is none. An earlier
-    judgement of the same sentence then counts again.
+    """Take back the annotator's last judgement, if any, and return it; an earlier judgement of the
+    sentence then counts again.
     """
     standing = read_judgements(annotator, folder)
     if not standing:
@@ -155,7 +145,7 @@ def judge_all(
     items: Sequence[Item], judge: Callable[[str, Question], str], folder: Path = ANNOTATIONS
 ) -> Verdicts:
     """Let a program judge all sentences that state facts, as the annotator "judge", and return its
-    verdicts. Only verdicts that are new or changed are written.
+    verdicts; only new or changed ones are written.
     """
     before, verdicts = read_verdicts(JUDGE, folder), {}
     for item in items:

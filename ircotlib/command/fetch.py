@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ircotlib.command.checks import check_writable
-from ircotlib.datasets import Dataset, find_dataset
+from ircotlib.datasets import find_dataset
 from ircotlib.errors import UserError
 from ircotlib.files.download import download, unpack
 from ircotlib.files.options import add_profile, new_parser, parse_changes
@@ -23,9 +23,8 @@ class Download(NamedTuple):
     """A row of data/downloads.csv: files in one folder of data_dir, and where to get them.
 
     `corpus`: "full" for files that only the papers' corpora need. `address`: of the single file, or
-    of an archive that holds all files; "" if the publisher offers none. `bytes`: 0 if not
-    published. `checksum`: "sha256:…" or "md5:…", "" if not published. `page`: the web page for
-    getting the files by hand.
+    of an archive with all files; "" if the publisher offers none. `bytes`, `checksum`: 0 and "" if
+    not published. `page`: for getting the files by hand.
     """
 
     folder: str
@@ -38,7 +37,7 @@ class Download(NamedTuple):
 
     @property
     def is_archive(self) -> bool:
-        """Whether the download is an archive from which the files are extracted."""
+        """Whether the files are extracted from what is downloaded."""
         return bool(self.address) and Path(urlsplit(self.address).path).name != self.files[0]
 
     def __str__(self) -> str:
@@ -47,7 +46,7 @@ class Download(NamedTuple):
 
 
 def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
-    """Read the table of downloads."""
+    """The table of downloads."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     numbers = [{"files": tuple(r["files"].split()), "bytes": int(r["bytes"] or 0)} for r in rows]
@@ -55,20 +54,16 @@ def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
 
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
-    """The downloads that these parameters' data sets and corpora need and `data_dir` lacks."""
-    needing = (d for d in map(find_dataset, p.datasets) if _needs_corpus(d, p.corpus))
-    corpora = {dataset.full_corpus.name for dataset in needing}
+    """The downloads that these parameters' data sets and corpora need and `data_dir` lacks. KILT's
+    data sets have no corpus but KILT's pages.
+    """
+    full = {d.name: d.full_corpus.name for d in map(find_dataset, p.datasets) if d.full_corpus}
+    only_full = [name for name in full if full[name] == "kilt" and name != "strategyqa"]
+    corpora = {full[name] for name in (full if p.corpus == "full" else only_full)}
     for row in table:
         needed = row.folder in (corpora if row.corpus == "full" else p.datasets)
         if needed and not _is_there(row, Path(resolve(p.data_dir))):
             yield row
-
-
-def _needs_corpus(dataset: Dataset, corpus: str) -> bool:
-    """Whether a data set needs the papers' corpus. KILT's data sets have no other."""
-    if dataset.full_corpus is None:
-        return False
-    return corpus == "full" or (dataset.full_corpus.name == "kilt" and dataset.name != "strategyqa")
 
 
 def _is_there(row: Download, data_dir: Path) -> bool:
@@ -76,18 +71,13 @@ def _is_there(row: Download, data_dir: Path) -> bool:
     if row.corpus == "full" and (DATA / "corpora" / f"{row.folder}-full").is_dir():
         return True
     unpacked = data_dir / row.folder / row.files[0].removesuffix(".tar.bz2")
-    folders = (data_dir / row.folder, data_dir)
-    return unpacked.exists() or all(
-        any((folder / name).is_file() for folder in folders) for name in row.files
-    )
+    paths = [(data_dir / row.folder / name, data_dir / name) for name in row.files]
+    return unpacked.exists() or all(near.is_file() or top.is_file() for near, top in paths)
 
 
 def fetch(row: Download, data_dir: Path) -> list[Path]:
-    """Download the files of a row to data_dir/<folder>, and return their paths. An interrupted
-    download is resumed.
-
-    Raises ConnectionError if the publisher does not answer, ValueError for a file that is not the
-    expected one.
+    """Download the files of a row to data_dir/<folder>, resuming, and return their paths. Raises
+    ConnectionError if the publisher does not answer, ValueError for another file than expected.
     """
     folder = data_dir / row.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,12 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     p = read_parameters(options.profile, parse_changes(options.set))
     if not p.data_dir:
-        raise UserError(
-            f"found the profile {p.profile}, which generates its data, expected another"
-        )
+        raise UserError(f"found the profile {p.profile}, which makes its data, expected another")
     if not Path(resolve(p.demonstrations)).is_dir():
-        prompts = "the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
-        print(f"by hand: {prompts}, into {p.demonstrations}")
+        prompts = "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
+        print(f"{prompts}, into {p.demonstrations}")
     data_dir, rows = ROOT / p.data_dir, list(missing(p, read_downloads()))
     for row in rows:
         if row.address and not options.list:

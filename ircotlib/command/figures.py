@@ -33,18 +33,16 @@ LITTLE_MEMORY = "; perhaps memory was too small: try fewer --jobs, a smaller mod
 LITTLE_SPACE = f"; free some space below {DATA}, then run the same again: it resumes"
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
 KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
-WIDGET = "application/vnd.jupyter.widget-view+json"
-KEPT_METADATA = ("ircotlib", "kernelspec", "language_info")
 THREAD = local()  # .kernel: the kernel of each thread
 
 
 class About(NamedTuple):
     """What a notebook's metadata say about it, under "ircotlib".
 
-    `makes`: its figures and tables; the files of other profiles than mini bear the profile's name,
-    in place of <profile> or at the end. `needs`: some of the parameters "data" (the official files,
-    if there are any), "model", "models" and "agent" (or, if there is none, the model). `runs`: the
-    notebooks whose runs it reads. `minutes`: how long it takes with the mini profile at first.
+    `makes`: its figures and tables; those of other profiles than mini bear the profile's name, in
+    place of <profile> or at the end. `needs`: some of "data" (the official files, if any), "model",
+    "models" and "agent" (or, if there is none, the model). `runs`: the notebooks whose runs it
+    reads. `minutes`: how long it takes with the mini profile at first.
     """
 
     makes: list[str]
@@ -59,7 +57,7 @@ def all_notebooks() -> list[str]:
 
 
 def about_notebook(notebook: str) -> About:
-    """Read what a notebook makes and needs from its metadata."""
+    """What a notebook makes and needs."""
     content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
     return About(**content["metadata"]["ircotlib"])
 
@@ -75,7 +73,7 @@ def made_by(notebook: str, profile: str) -> list[Path]:
 def choose_notebooks(only: list[str], makes: dict[str, list[Path]]) -> list[str]:
     """The notebooks of these names, or that make the figures of these names; all for none."""
     names = {notebook: {notebook, *(path.stem for path in makes[notebook])} for notebook in makes}
-    known = [*makes, *sorted(set().union(*names.values()) - {*makes})]
+    known = dict.fromkeys([*makes, *sorted(set().union(*names.values()))])
     if unknown := [name for name in only if name not in known]:
         expected = f"expected a notebook or a figure: {', '.join(known)}"
         raise UserError(f"found --only {unknown[0]}, {expected}")
@@ -83,9 +81,7 @@ def choose_notebooks(only: list[str], makes: dict[str, list[Path]]) -> list[str]
 
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> float:
-    """Execute one notebook into `out`; return the seconds. Raises RuntimeError if a cell fails; the
-    traceback is in `out`.
-    """
+    """Execute a notebook into `out`; return the seconds. RuntimeError if a cell fails."""
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
@@ -107,8 +103,8 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
 
 
 def _kernel():
-    """The manager of this thread's kernel, which is kept for speed: what one notebook has imported
-    and opened, the next need not; only its names are removed. A kernel that died is replaced.
+    """The manager of this thread's kernel, which is kept for speed, without the names of the last
+    notebook. A kernel that died is replaced.
     """
     from jupyter_client import AsyncKernelManager
     from jupyter_core.utils import run_sync
@@ -126,7 +122,6 @@ def _kernel():
 
 
 def _advice(reason: str) -> str:
-    """What to do about an error of the machine."""
     if MEMORY.search(reason):
         return LITTLE_MEMORY
     return LITTLE_SPACE if FULL.search(reason) else ""
@@ -137,8 +132,8 @@ def run_notebooks(
 ) -> Iterator[tuple[str, float]]:
     """Run notebooks, `jobs` at a time, and yield each with its seconds, in the given order.
 
-    If several run at a time, the longest start first. Notebooks that read the runs of others start
-    when these have ended. After one fails, no further notebook starts.
+    The longest of several start first, those that read the runs of others when these have ended.
+    After one fails, no further notebook starts.
     """
     about = {notebook: about_notebook(notebook) for notebook in notebooks}
     pool = ThreadPoolExecutor(jobs)
@@ -155,9 +150,7 @@ def run_notebooks(
 def regenerate(
     p: Parameters, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks, `jobs` at a time, and print the seconds each took; executed copies go to
-    data/executed/PROFILE. `p`: the profile's parameters with the changes applied.
-    """
+    """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE."""
     needs = {need for notebook in notebooks for need in about_notebook(notebook).needs}
     model = "model" in needs or ("agent" in needs and not p.agent)
     check_places(p, data="data" in needs, model=model, models="models" in needs)
@@ -169,8 +162,8 @@ def regenerate(
     def run(notebook: str) -> float:
         return run_notebook(notebook, p, changes, executed[notebook])
 
-    done = run_notebooks(notebooks, run, jobs)
-    bar = tqdm(done, total=len(notebooks), unit="notebook", disable=not sys.stderr.isatty())
+    done, silent = run_notebooks(notebooks, run, jobs), not sys.stderr.isatty()
+    bar = tqdm(done, total=len(notebooks), unit="notebook", disable=silent)
     for notebook, seconds in bar:
         bar.set_description(notebook)
         tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed[notebook]}")
@@ -184,22 +177,22 @@ def save_executed(notebook: str, executed: Path) -> None:
     """Strip an executed notebook and put it in place of its source."""
     import nbformat  # takes two seconds to import
 
-    content = nbformat.read(executed, as_version=4)
-    strip(content)
+    strip(content := nbformat.read(executed, as_version=4))
     write_whole(NOTEBOOKS / f"{notebook}.ipynb", nbformat.writes(content) + "\n")
 
 
 def strip(notebook) -> None:
     """Remove what changes from run to run: papermill's traces, times, widgets and warnings."""
-    kept = {name: notebook.metadata[name] for name in KEPT_METADATA if name in notebook.metadata}
-    notebook.metadata = kept
+    names = {"ircotlib", "kernelspec", "language_info"} & notebook.metadata.keys()
+    notebook.metadata = {name: notebook.metadata[name] for name in sorted(names)}
     notebook.metadata.get("language_info", {}).pop("version", None)
     tagged = [(cell, cell.metadata.get("tags", [])) for cell in notebook.cells]
     notebook.cells = [cell for cell, tags in tagged if "injected-parameters" not in tags]
     for cell, tags in tagged:
         cell.metadata = {"tags": tags} if tags else {}
         if cell.cell_type == "code":
-            plain = [out for out in cell.outputs if WIDGET not in out.get("data", {})]
+            widget = "application/vnd.jupyter.widget-view+json"
+            plain = [out for out in cell.outputs if widget not in out.get("data", {})]
             cell.outputs = [out for out in plain if out.get("name") != "stderr"]
 
 
@@ -207,8 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib figures")
     add = parser.add_argument
     add_profile(parser)
-    add("--only", action="append", default=[], metavar="NAME", help="this notebook, or the one that"
-        " makes this figure; may be repeated")  # fmt: skip
+    only = "this notebook, or the one that makes this figure; may be repeated"
+    add("--only", action="append", default=[], metavar="NAME", help=only)
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
     add("--jobs", type=read_count, default=1, help="notebooks at a time, each on a core or the GPU")
     options = parser.parse_args(arguments)

@@ -13,13 +13,10 @@ from ircotlib.errors import UserError
 from ircotlib.files.options import new_parser
 from ircotlib.running.cache import Calls, is_sound
 
-RANGE = "SELECT * FROM calls WHERE key >= ? AND key < ?"
-
 
 def recover(path: Path) -> tuple[int, Path]:
     """Replace a damaged call cache by one with all its sound replies; return their number, and
-    where the damaged file is now (ours). Raises UserError if there is no such file, or an earlier
-    damaged one.
+    where the damaged file is now. Raises UserError for no file, or an earlier damaged one.
     """
     partial, damaged = (path.with_name(f"{path.name}.{end}") for end in ("partial", "damaged"))
     if not path.is_file():
@@ -39,24 +36,23 @@ def recover(path: Path) -> tuple[int, Path]:
 
 
 def _read_sound(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the sound replies of a file in 4,096 groups, by the first three digits of their keys:
-    SQLite reads a table up to the first damaged page, so each such page costs no more than a group.
+    """The sound replies in 4,096 groups, by three digits of their keys: SQLite reads a table up to
+    the first damaged page, so each such page costs no more than a group.
     """
+    query = "SELECT * FROM calls WHERE key >= ? AND key < ?"
     with closing(sqlite3.connect(path)) as connection:
         connection.text_factory = bytes
         for number in range(16**3):
             replies = {}
             with suppress(sqlite3.DatabaseError):  # what was read before the damaged page is kept
-                for row in connection.execute(RANGE, (f"{number:03x}", f"{number:03x}g")):
+                for row in connection.execute(query, (f"{number:03x}", f"{number:03x}g")):
                     replies |= _read_row(*row)
             if replies:
                 yield replies
 
 
 def _read_row(key: object, reply: object, *checksum: object) -> dict[str, str]:
-    """A row of the table as {key: reply}, empty if it is not sound. In an older file, without
-    checksums, a row counts as sound if its reply is JSON.
-    """
+    """A row as {key: reply}, empty if it is not sound; without checksums, if it is not JSON."""
     try:
         key, text = key.decode(), reply.decode()
         sound = is_sound(key, reply, *checksum) if checksum else json.loads(text) is not None

@@ -1,6 +1,4 @@
-"""Asks systems a question of your own and shows every step: on the command line, in notebooks and
-from Python.
-"""
+"""Asks systems a question of your own and shows every step."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,10 +30,7 @@ class Asked(NamedTuple):
 
 
 def own_question(text: str, dataset: str) -> Question:
-    """A question record for a typed text; after 1,000 characters it is cut off, which stderr says.
-
-    Raises UserError for an empty text.
-    """
+    """A record for a typed question, cut after 1,000 characters; UserError for an empty text."""
     text = " ".join(text.split())
     if not text:
         raise UserError("found no question, expected one, such as: Who founded …?")
@@ -46,9 +41,9 @@ def own_question(text: str, dataset: str) -> Question:
 
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Asked]:
-    """Ask systems, by their papers' names in any case, a question about the corpus of MuSiQue, or
-    of the first data set if that is not among them; without names, the parameters' systems, or
-    those of DEFAULT. The agent, if the parameters name one, plays the systems of SearChain's study.
+    """Ask systems, by name, those of the parameters or those of DEFAULT a question about the corpus
+    of MuSiQue or, without it, of the first data set. The agent, if there is one, plays the systems
+    of SearChain's study.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = own_question(text, dataset)

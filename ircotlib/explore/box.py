@@ -3,7 +3,7 @@ and to ask a question (00_tour, 12_baselines).
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,9 +23,8 @@ STYLE = """<style>
 
 
 def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
-    """Show a box in which to choose a run, and a second one to compare it with, to filter their
-    questions, and to view them one by one. `start`: the run to begin with. In a batch run it shows
-    nothing.
+    """Show a box in which to choose a run, or two to compare, filter their questions and view them
+    one by one, beginning with the run `start`. In a batch run it shows nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return
@@ -90,7 +89,11 @@ class _Box:
         filters = self.outcome.value, self.kind.value, self.text.value
         rows = choose_questions(self.table, *filters).to_dict("records")
         self.questions.description = f"{len(rows)} of {len(self.table)}"
-        _offer(self.questions, [(_label(row), row["id"]) for row in rows], self.view)
+        offered = []
+        for row in rows:
+            verdict = row.get("outcome") or row["cause"] or "right"
+            offered.append((f"{verdict}: {row['question']}", row["id"]))
+        _offer(self.questions, offered, self.view)
         self.view()
 
     def view(self, _=None) -> None:
@@ -115,7 +118,7 @@ class _Box:
 
 
 def _offer(widget, options: Sequence[tuple[str, object]], on_choice: Callable) -> None:
-    """Give a widget its options and select the first; `on_choice` is only called later on."""
+    """Give a widget its options and select the first, without calling `on_choice` yet."""
     with suppress(ValueError, KeyError):  # it is not registered yet
         widget.unobserve(on_choice, "value")
     widget.options = options
@@ -131,13 +134,9 @@ def _measure(folder: Path) -> str | None:
         return None
 
 
-def _label(row: Mapping) -> str:
-    return f"{row.get('outcome') or row['cause'] or 'right'}: {row['question']}"
-
-
 def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = "") -> None:
-    """Show a box that passes a typed question and a chosen system to `ask`, and shows the Markdown
-    that it returns. In a batch run it shows nothing.
+    """Show a box that passes a typed question and a system to `ask`, and shows the Markdown that it
+    returns. In a batch run it shows nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return

@@ -1,6 +1,4 @@
-"""Inspects runs question by question: what was retrieved, written and answered, where two runs
-differ, and why answers are wrong. `explore_box` is the widget over these functions.
-"""
+"""Inspects runs question by question; `explore_box` is the widget over these functions."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -28,33 +26,30 @@ def find_folders(folder: Path = DATA / "runs") -> list[Path]:
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, one row per folder: experiment, data set, part, system, setting, model, number of
-    questions, folder.
-    """
+    """List runs, one row per folder."""
     rows = []
     for folder in map(Path, folders):
         about = read_about(folder)
         row = {name: about[name] for name in ("experiment", "dataset", "part", "system")}
-        setting = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
-        model = Path(about["parameters"]["model"]).name
-        row |= {"setting": setting, "model": model, "questions": about["questions"]}
-        rows.append(row | {"folder": folder})
+        row["setting"] = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
+        row["model"] = Path(about["parameters"]["model"]).name
+        rows.append(row | {"questions": about["questions"], "folder": folder})
     return pd.DataFrame(rows)
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     """The questions that two runs share, one row each, with the answers, scores and causes of both.
 
-    `outcome`: "win", "loss" or "tie" of the first run by the measure of the data set, or "not
-    scored". `disagree`: whether the answers differ or, for runs that only return paragraphs, the
-    gold paragraphs found. Raises ValueError if the runs have no question or measure in common.
+    `outcome`: "win", "loss" or "tie" of the first run, or "not scored". `disagree`: whether the
+    answers differ or, for runs that only return paragraphs, the gold paragraphs found. Raises
+    ValueError if the runs have no question or measure in common.
     """
     a, b = (find_causes(folder).set_index("id") for folder in (folder_a, folder_b))
     measured = [f"{run['metric'].iloc[0]} on {run['dataset'].iloc[0]}" for run in (a, b)]
     shared = [id for id in a.index if id in b.index]
     if measured[0] != measured[1] or not shared:
-        measures, expected = " and ".join(measured), "two runs with questions and measure in common"
-        raise ValueError(f"found {measures}, expected {expected}")
+        expected = "expected two runs with questions and measure in common"
+        raise ValueError(f"found {' and '.join(measured)}, {expected}")
     a, b, metric = a.loc[shared], b.loc[shared], a["metric"].iloc[0]
     table = a[["question", "kind", "answers", "metric"]].copy()
     for letter, run in (("a", a), ("b", b)):
@@ -64,15 +59,14 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     signs = [difference > 0, difference < 0, difference == 0]
     table["outcome"] = np.select(signs, ["win", "loss", "tie"], "not scored")
     if metric == RECALL:
-        return table.assign(disagree=a["gold_found"] != b["gold_found"]).reset_index()
-    differ = a["answer"].map(normalise_answer) != b["answer"].map(normalise_answer)
-    return table.assign(disagree=differ).reset_index()
+        table["disagree"] = a["gold_found"] != b["gold_found"]
+    else:
+        table["disagree"] = a["answer"].map(normalise_answer) != b["answer"].map(normalise_answer)
+    return table.reset_index()
 
 
 def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series]:
-    """The outcomes by which rows of `find_causes` or `compare_runs` can be chosen; for each,
-    whether a row has it.
-    """
+    """The outcomes by which rows of `find_causes` or `compare_runs` can be chosen, as masks."""
     every = pd.Series(True, table.index)
     if "outcome" not in table:
         causes = {cause: table["cause"] == cause for cause in CAUSES}
@@ -87,8 +81,8 @@ def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series]:
 def choose_questions(
     table: pd.DataFrame, outcome: str = "all", kind: str = "", text: str = ""
 ) -> pd.DataFrame:
-    """The rows of `find_causes` or `compare_runs` that have an outcome (`outcomes_of`), a kind of
-    question ("": any), and a text in the question or the answers, in any case.
+    """The rows of `find_causes` or `compare_runs` that have an outcome, a kind of question ("":
+    any), and a text in the question or the answers, in any case.
     """
     outcomes = outcomes_of(table)
     if outcome not in outcomes:
@@ -105,21 +99,18 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
 
     `other`: a second run with this question, shown in a second column.
     """
-    folders = [Path(folder), *([] if other is None else [Path(other)])]
-    rows = [_find_row(folder, id) for folder in folders]
-    texts = [_show_run(folder, row) for folder, row in zip(folders, rows, strict=True)]
+    rows = []
+    for run in map(Path, [folder] if other is None else [folder, other]):
+        causes = find_causes(run).set_index("id", drop=False)
+        if id not in causes.index:
+            expected = f"expected one of its {len(causes)}, such as {causes.index[0]!r}"
+            raise ValueError(f"{run}: found no question {id!r}, {expected}")
+        rows.append((run, causes.loc[id].to_dict()))
+    texts = [_show_run(run, row) for run, row in rows]
     if other is not None:
         cells = "".join(f"<td {CELL}>\n\n{text}\n\n</td>" for text in texts)
         texts = [f"<table><tr>{cells}</tr></table>"]
-    return "\n\n".join([_show_gold(folders[0], rows[0]), *texts])
-
-
-def _find_row(folder: Path, id: str) -> dict:
-    rows = find_causes(folder).set_index("id", drop=False)
-    if id not in rows.index:
-        expected = f"expected one of its {len(rows)}, such as {rows.index[0]!r}"
-        raise ValueError(f"{folder}: found no question {id!r}, {expected}")
-    return rows.loc[id].to_dict()
+    return "\n\n".join([_show_gold(*rows[0]), *texts])
 
 
 def _show_gold(folder: Path, row: Mapping) -> str:
@@ -144,11 +135,10 @@ def _show_run(folder: Path, row: Mapping) -> str:
     gold = (*row["gold_found"], *row["gold_missed"])
     question = Question(row["id"], row["question"], row["answers"], gold, row["dataset"])
     outcome = replay(folder, [row["id"]])[row["id"]]
-    measured = [f"{row['metric']} {row[row['metric']]:.2f}"]
-    measured += [f"{len(row['gold_found'])} of {len(gold)} gold paragraphs"]
-    measured += [row["cause"]] if row["cause"] else []
-    head = f"#### {escape(folder.name)}\n\nanswer: **{escape(row['answer']) or 'none'}** · "
-    head += " · ".join(measured)
+    head = f"#### {escape(folder.name)}\n\nanswer: **{escape(row['answer']) or 'none'}**"
+    head += f" · {row['metric']} {row[row['metric']]:.2f}"
+    head += f" · {len(row['gold_found'])} of {len(gold)} gold paragraphs"
+    head += f" · {row['cause']}" if row["cause"] else ""
     if outcome.result.answer != row["answer"]:
         head += f"\n\nReplayed, it answers **{escape(outcome.result.answer)}**: the call cache has "
         head += "lost this run, and another version of the program or a model answers now."

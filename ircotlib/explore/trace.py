@@ -1,56 +1,43 @@
-"""Traces in words, as text and as Markdown: what a program asked for and what it was sent; and
-questions with their answers.
-"""
+"""Traces and questions in words, as text and as Markdown."""
 
 from collections.abc import Collection, Iterable, Sequence
 
+from ircotlib import program
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import (
-    Duplicate,
-    Extract,
-    Generate,
-    NearestTitle,
-    Outcome,
-    Retrieve,
-    Sample,
-    Step,
-    Stop,
-    unknown,
-)
 from ircotlib.text import escape
 
 
-def tell(step: Step, gold: Collection[str] = ()) -> tuple[str, list[str]]:
+def tell(step: program.Step, gold: Collection[str] = ()) -> tuple[str, list[str]]:
     """A step in words, without its prompt: the request, and the parts of the reply. A star marks
-    paragraphs with an id in `gold`.
+    paragraphs in `gold`.
     """
     reply = step.reply
     match step.request:
-        case Retrieve(query, k):
+        case program.Retrieve(query, k):
             titles = [paragraph.title + " ★" * (paragraph.id in gold) for paragraph in reply]
             return f"retrieve {k} with “{query}”", titles
-        case NearestTitle(title):
+        case program.NearestTitle(title):
             return f"find the page titled most like “{title}”", list(reply)
-        case Extract(query, paragraph):
+        case program.Extract(query, paragraph):
             answer = [f"{reply.text} ({reply.confidence:.2f})"] if reply.text else []
             return f"read “{paragraph.title}” for “{query}”", answer
-        case Duplicate(query, earlier):
+        case program.Duplicate(query, earlier):
             return f"compare with {len(earlier)} earlier queries “{query}”", [f"{reply:.2f}"]
-        case Generate(stop=stop):
+        case program.Generate(stop=stop):
             return f"generate, stop at {_name_stop(stop)}", [reply]
-        case Sample(n=n, temperature=temperature, stop=stop):
+        case program.Sample(n=n, temperature=temperature, stop=stop):
             request = f"draw {n} at temperature {temperature}, stop at {_name_stop(stop)}"
             return request, [sampled.text for sampled in reply]
-    raise unknown(step.request)
+    raise program.unknown(step.request)
 
 
-def _name_stop(stop: Stop) -> str:
+def _name_stop(stop: program.Stop) -> str:
     if stop is None:
         return "the end"
     return stop if isinstance(stop, str) else " or ".join(map(repr, stop))
 
 
-def trace_as_text(trace: Sequence[Step]) -> str:
+def trace_as_text(trace: Sequence[program.Step]) -> str:
     """The steps of a trace, one per line, without prompts."""
     lines = []
     for number, (request, reply) in enumerate(map(tell, trace), start=1):
@@ -63,16 +50,18 @@ def plain(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
 
 
-def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:
-    """The steps of one question's trace as Markdown; prompts are folded, what a model wrote is
-    bold, and a star marks gold paragraphs.
-    """
+def trace_as_markdown(trace: Sequence[program.Step], question: Question) -> str:
+    """The steps of a trace as Markdown, with folded prompts and a star at gold paragraphs."""
     parts = []
     for number, step in enumerate(trace, start=1):
         request, reply = tell(step, question.gold)
         parts.append(f"**{number}.** *{escape(request)}*")
-        if isinstance(step.request, Generate | Sample):
-            parts.append(_fold_prompt(step))
+        if isinstance(step.request, program.Generate | program.Sample):
+            prompt = step.request.prompt
+            if not isinstance(prompt, str):
+                prompt = "\n\n".join(f"{message.role}: {message.text}" for message in prompt)
+            head = f"<summary>prompt, {step.prompt_tokens} tokens</summary>"
+            parts.append(f"<details>{head}<pre>{escape(prompt)}</pre></details>")
             text = "<br>".join(f"**{escape(part)}**" if part else "nothing" for part in reply)
         else:
             text = " · ".join(map(escape, reply))
@@ -80,7 +69,7 @@ def trace_as_markdown(trace: Sequence[Step], question: Question) -> str:
     return "\n\n".join(parts)
 
 
-def answer_as_markdown(system: str, outcome: Outcome, question: Question) -> str:
+def answer_as_markdown(system: str, outcome: program.Outcome, question: Question) -> str:
     """What a system did with a question, and its answer, as Markdown."""
     answer = escape(outcome.result.answer) or "nothing"
     trace = trace_as_markdown(outcome.trace, question)
@@ -91,11 +80,3 @@ def question_as_markdown(question: Question, gold: Iterable[Paragraph]) -> str:
     """A question with its first answer and its gold paragraphs, as Markdown."""
     head = f"**{escape(question.text)}** → {escape(question.answers[0])} ({escape(question.kind)})"
     return "\n".join([f"{head}\n", *(f"- **{escape(p.title)}.** {escape(p.text)}" for p in gold)])
-
-
-def _fold_prompt(step: Step) -> str:
-    prompt = step.request.prompt
-    if not isinstance(prompt, str):
-        prompt = "\n\n".join(f"{message.role}: {message.text}" for message in prompt)
-    head = f"<summary>prompt, {step.prompt_tokens} tokens</summary>"
-    return f"<details>{head}<pre>{escape(prompt)}</pre></details>"

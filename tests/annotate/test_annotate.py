@@ -11,31 +11,14 @@ import pytest
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.annotate import box as annotate_box
+from ircotlib.annotate import judgements
 from ircotlib.annotate.agreement import agreement, disagreements, read_all, settle
-from ircotlib.annotate.judgements import (
-    Judgement,
-    all_annotators,
-    file_of,
-    judge_all,
-    judge_sentence,
-    read_judgements,
-    read_verdicts,
-    undo,
-    write_judgements,
-)
+from ircotlib.annotate.judgements import Judgement, file_of, judge_sentence, read_verdicts, undo
 from ircotlib.data import Paragraph, Question
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
-from ircotlib.results.factuality import (
-    REDUCTION,
-    SHARE,
-    Item,
-    chain_of,
-    compare_chains,
-    count_errors,
-    list_judged,
-    read_items,
-)
+from ircotlib.results import factuality
+from ircotlib.results.factuality import Item, chain_of, count_errors, list_judged, read_items
 from ircotlib.results.figures.bars import draw_factual_errors
 from ircotlib.running import setup
 from ircotlib.running.experiment import compare_systems
@@ -69,9 +52,7 @@ def test_facts_are_the_sentences_before_the_answer_of_the_readers_chain_or_the_r
     assert chain_of("", ["C."], "cot") == "C." and chain_of("yes", [], "direct") == ""
 
 
-def test_chains_of_a_run_are_read_with_their_paragraphs_in_random_order(
-    tmp_path, monkeypatch, displayed
-):
+def test_chains_of_a_run_are_read_in_random_order(tmp_path, monkeypatch, displayed):
     monkeypatch.setattr(setup, "DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
     changes = {"data_dir": str(folder), "dev": 0, "test": 6, "judged": 4, "distractors": [1]}
@@ -121,7 +102,7 @@ def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
     assert len(lines) == 8 and all(json.loads(line)["time"].endswith("+00:00") for line in lines)
 
 
-@pytest.mark.parametrize("name", ["", "../ada", "a b", "ada.jsonl", "<b>", "-x"])
+@pytest.mark.parametrize("name", ["", "../ada", "a b", "-x"])
 def test_a_name_that_is_no_files_is_refused(name, tmp_path):
     with pytest.raises(ValueError, match="the annotator's name"):
         judge_sentence(name, "a", 0, "true", folder=tmp_path)
@@ -129,10 +110,10 @@ def test_a_name_that_is_no_files_is_refused(name, tmp_path):
 
 
 def test_an_unknown_verdict_is_refused_and_nothing_written(tmp_path):
-    judgements = [Judgement("ada", "a", n, verdict) for n, verdict in enumerate(("true", "yes"))]
+    clicks = [Judgement("ada", "a", n, verdict) for n, verdict in enumerate(("true", "yes"))]
     with pytest.raises(ValueError, match="'yes'"):
-        write_judgements(judgements, tmp_path)
-    assert all_annotators(tmp_path) == []
+        judgements.write_judgements(clicks, tmp_path)
+    assert judgements.all_annotators(tmp_path) == []
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40, -1])
@@ -163,7 +144,7 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path):
     for writer in writers:
         writer.join(120)
     assert [writer.exitcode for writer in writers] == [0, 0]
-    kept = [(judgement.item, judgement.sentence) for judgement in read_judgements("ada", tmp_path)]
+    kept = [(click.item, click.sentence) for click in judgements.read_judgements("ada", tmp_path)]
     assert len(kept) == 1000
     for id in "ab":  # in the order in which each annotator wrote
         assert [n for name, n in kept if name == id] == list(range(500))
@@ -194,9 +175,11 @@ def test_a_kill_in_the_middle_of_a_line_costs_that_line_only(tmp_path):
 def test_a_program_judges_and_repeats_nothing(tmp_path):
     verdicts = {("a", 0): "true", ("a", 1): "true", ("c", 0): "false"}
     judge = {"Leo Ash was born in Aldton.": "false"}
-    assert judge_all(ITEMS, lambda text, _: judge.get(text, "true"), tmp_path) == verdicts
+    assert (
+        judgements.judge_all(ITEMS, lambda text, _: judge.get(text, "true"), tmp_path) == verdicts
+    )
     before = file_of("judge", tmp_path).read_text()
-    again = judge_all(ITEMS, lambda text, _: "true", tmp_path)
+    again = judgements.judge_all(ITEMS, lambda text, _: "true", tmp_path)
     assert again == read_verdicts("judge", tmp_path) == verdicts | {("c", 0): "true"}
     after = file_of("judge", tmp_path).read_text()
     assert after.startswith(before) and len(after.splitlines()) == 4
@@ -205,27 +188,22 @@ def test_a_program_judges_and_repeats_nothing(tmp_path):
 # Several annotators
 
 
-def two_verdicts(pairs: dict[tuple[str, str], int]) -> tuple[dict, dict]:
-    each = [pair for pair, count in pairs.items() for _ in range(count)]
-    return tuple({("a", n): pair[who] for n, pair in enumerate(each)} for who in (0, 1))
+KAPPAS = [  # verdicts of two annotators
+    # Viera and Garrett 2005, "Understanding interobserver agreement", Table 1: 0.57
+    ("t" * 20 + "f" * 80, "t" * 15 + "f" * 5 + "t" * 10 + "f" * 70, 0.5714),
+    # 50 proposals read by two readers: kappa 0.4
+    ("t" * 25 + "f" * 25, "t" * 20 + "f" * 5 + "t" * 10 + "f" * 15, 0.4),
+    ("tttffu", "tttffu", 1.0),
+    ("ttff", "fftt", -1.0),
+    ("tttt", "tttt", math.nan),  # nothing to tell apart
+]
 
 
-@pytest.mark.parametrize(
-    ("pairs", "kappa"),
-    [
-        # Viera and Garrett 2005, "Understanding interobserver agreement", Table 1: 0.57
-        ({("t", "t"): 15, ("t", "f"): 5, ("f", "t"): 10, ("f", "f"): 70}, 0.5714),
-        # 50 proposals read by two readers: kappa 0.4
-        ({("t", "t"): 20, ("t", "f"): 5, ("f", "t"): 10, ("f", "f"): 15}, 0.4),
-        ({("t", "t"): 3, ("f", "f"): 2, ("u", "u"): 1}, 1.0),
-        ({("t", "f"): 2, ("f", "t"): 2}, -1.0),
-        ({("t", "t"): 4}, math.nan),  # nothing to tell apart
-    ],
-)
-def test_kappa_is_that_of_published_examples(pairs, kappa):
-    result = agreement(*two_verdicts(pairs))
-    assert result.kappa == pytest.approx(kappa, abs=5e-5, nan_ok=True)
-    assert result.n == sum(pairs.values())
+@pytest.mark.parametrize(("first", "second", "kappa"), KAPPAS)
+def test_kappa_is_that_of_published_examples(first, second, kappa):
+    a, b = ({("a", n): verdict for n, verdict in enumerate(text)} for text in (first, second))
+    assert agreement(a, b).kappa == pytest.approx(kappa, abs=5e-5, nan_ok=True)
+    assert agreement(a, b).n == len(first)
     assert math.isnan(agreement({("a", 0): "true"}, {("b", 0): "true"}).kappa)
 
 
@@ -242,7 +220,8 @@ def test_the_adjudicators_word_counts(tmp_path):
     judged = {"ada": ada, "leo": leo, "adjudicator": word}
     assert settle(judged) == word | {("c", 0): "unsure"} and disagreements(ITEMS, judged).empty
     for who, verdicts in {"ada": ada, "leo": leo, "judge": ada}.items():
-        write_judgements([Judgement(who, *key, v) for key, v in verdicts.items()], tmp_path)
+        clicks = [Judgement(who, *key, verdict) for key, verdict in verdicts.items()]
+        judgements.write_judgements(clicks, tmp_path)
     assert read_all(tmp_path) == {"ada": ada, "judge": ada, "leo": leo, "ada + leo": together}
 
 
@@ -262,7 +241,7 @@ def test_a_chain_has_an_error_if_one_sentence_is_false():
     table = list_judged(items, verdicts)
     assert list(table[["error", "factual", "unsure"]].sum()) == [6, 3, 1]
     assert count_errors(ITEMS, {}).empty
-    assert compare_chains(list_judged(ITEMS, {})).empty
+    assert factuality.compare_chains(list_judged(ITEMS, {})).empty
     assert len(draw_factual_errors(count_errors(ITEMS, {}), "errors", "%").axes) == 1
 
 
@@ -271,15 +250,15 @@ def test_figure_7_has_shares_and_the_papers_reductions():
     items = [chain for chains, _ in parts for chain in chains]
     verdicts = {key: verdict for _, each in parts for key, verdict in each.items()}
     table = count_errors(items, {"ada": verdicts, "leo": {("elsewhere", 0): "true"}})
-    shares = table[table["metric"] == SHARE].set_index("system")
+    shares = table[table["metric"] == factuality.SHARE].set_index("system")
     assert list(shares.index) == ["NoR QA", "OneR QA", "IRCoT QA"]
     assert list(shares["mean"]) == [90, 60, 30] and set(shares["n"]) == {10}
     assert (shares["low"] < shares["mean"]).all() and (shares["mean"] < shares["high"]).all()
-    (fewer,) = table[table["metric"] == REDUCTION].to_dict("records")
+    (fewer,) = table[table["metric"] == factuality.REDUCTION].to_dict("records")
     assert (fewer["mean"], fewer["reported"], fewer["judged_by"]) == (50, 50, "ada")
-    compared = compare_chains(list_judged(items, verdicts)).set_index("claim")["verdict"]
+    compared = factuality.compare_chains(list_judged(items, verdicts)).set_index("claim")["verdict"]
     assert compared["IRCoT QA > NoR QA"] == "holds"
-    axes = draw_factual_errors(table[table["metric"] == SHARE], "errors", "%").axes
+    axes = draw_factual_errors(table[table["metric"] == factuality.SHARE], "errors", "%").axes
     assert [axis.get_title() for axis in axes] == ["judged by: ada, 10 chains a bar"]
     assert [bar.get_height() for bars in axes[0].containers for bar in bars] == [90, 60, 30]
 
@@ -331,7 +310,7 @@ def test_judging_by_clicks_resuming_and_undoing(open_box, tmp_path):
     assert again.at == 1 and read_verdicts("ada", tmp_path) == {("a", 0): "true"}
     press(again, "u")
     assert read_verdicts("ada", tmp_path)[("a", 1)] == "unsure"
-    assert [judgement.note for judgement in read_judgements("ada", tmp_path)] == ["first", ""]
+    assert [click.note for click in judgements.read_judgements("ada", tmp_path)] == ["first", ""]
 
 
 def test_the_box_moves_by_sentences_and_chains(open_box):
@@ -364,7 +343,7 @@ def test_a_judgement_that_cannot_be_written_is_said(open_box, tmp_path):
     assert box.at == 0 and box.note.value == "a note"
     file_of("ada", tmp_path).rmdir()
     press(box, "t")
-    assert box.at == 1 and read_judgements("ada", tmp_path)[0].note == "a note"
+    assert box.at == 1 and judgements.read_judgements("ada", tmp_path)[0].note == "a note"
 
 
 def test_keys_do_what_the_buttons_do(open_box, tmp_path):
@@ -381,12 +360,12 @@ def test_another_name_is_another_file_and_two_boxes_see_what_the_other_wrote(ope
     box, other = open_box("ada"), open_box("ada")
     press(box, "t")
     press(other, "ArrowRight", "f")
-    assert other.bar.value == 2 and len(read_judgements("ada", tmp_path)) == 2
+    assert other.bar.value == 2 and len(judgements.read_judgements("ada", tmp_path)) == 2
     box.name.value = "leo"
     assert box.at == 0 and box.bar.value == 0
     box.name.value = "../leo"
     press(box, "t")
-    assert all_annotators(tmp_path) == ["ada"] and "type your name" in box.status.value
+    assert judgements.all_annotators(tmp_path) == ["ada"] and "type your name" in box.status.value
 
 
 def test_the_page_shows_all_and_escapes_what_was_written(open_box):

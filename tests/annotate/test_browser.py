@@ -33,9 +33,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
 if CHROMIUM is None:
     pytest.skip("needs a browser: apt-get install chromium", allow_module_level=True)
-sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="needs playwright: pip install -e '.[browser]'"
-)
+missing = "needs playwright: pip install -e '.[browser]'"
+sync_api = pytest.importorskip("playwright.sync_api", reason=missing)
 
 SOURCE = """
 from IPython.display import display

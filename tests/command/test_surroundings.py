@@ -1,9 +1,8 @@
-"""Faults of the machine: full disks, killed processes, too little memory. Also: all that is shown
-is plain text.
-"""
+"""Faults of the machine: full disks, too little memory. Also: all that is shown is plain text."""
 
 import errno
 import html
+import json
 import sqlite3
 
 import pandas as pd
@@ -22,22 +21,16 @@ from ircotlib.results.figures.panels import subplots
 from ircotlib.retrieval.elastic_load import index_name
 from ircotlib.running.cache import Calls
 
-FULL = OSError(errno.ENOSPC, "No space left on device")
-EVIL = (
-    "<img src=x onerror=alert(1)> $\\href{javascript:alert(1)}{x}$ **b** [a](javascript:b)\n\n# h"
-)
+EVIL = "<img src=x onerror=alert(1)> $\\href{javascript:a(1)}{x}$ **b** [a](javascript:b)\n\n# h"
 
 
 def test_a_folder_that_cannot_be_finished_leaves_nothing_and_the_old_one_stays(tmp_path):
     folder = tmp_path / "corpus"
-    for content in ("old", None):
-        try:
-            with write_folder(folder, "about.json", "corpus") as partial:
-                (partial / "about.json").write_text(content or "half")
-                if content is None:
-                    raise FULL
-        except OSError as error:
-            assert error is FULL
+    with write_folder(folder, "about.json", "corpus") as partial:
+        (partial / "about.json").write_text("old")
+    with pytest.raises(OSError), write_folder(folder, "about.json", "corpus") as partial:
+        (partial / "about.json").write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
     assert (folder / "about.json").read_text() == "old"
 
@@ -69,20 +62,12 @@ def test_a_call_cache_on_a_full_disk_keeps_what_it_has(tmp_path):
         assert len(calls) == 1 and calls.get_many(["0" * 32]) == {"0" * 32: "kept"}
 
 
-@pytest.mark.parametrize(
-    ("reason", "advice"),
-    [
-        ("MemoryError: ", LITTLE_MEMORY),
-        ("RuntimeError: DefaultCPUAllocator: can't allocate memory", LITTLE_MEMORY),
-        ("OSError: [Errno 12] Cannot allocate memory", LITTLE_MEMORY),
-        ("OutOfMemoryError: CUDA out of memory. Tried", LITTLE_MEMORY),
-        ("OSError: [Errno 28] No space left on device", LITTLE_SPACE),
-        ("OperationalError: database or disk is full", LITTLE_SPACE),
-        ("ValueError: found 5", ""),
-    ],
-)
-def test_what_the_machine_lacks_is_told_with_what_to_do(reason, advice):
-    assert _advice(reason) == advice
+def test_what_the_machine_lacks_is_told_with_what_to_do():
+    memory = ["MemoryError: ", "RuntimeError: DefaultCPUAllocator: can't allocate memory"]
+    memory += ["OutOfMemoryError: CUDA out of memory. Tried"]
+    disk = ["[Errno 28] No space left on device", "OperationalError: database or disk is full"]
+    assert {*map(_advice, memory)} == {LITTLE_MEMORY} and {*map(_advice, disk)} == {LITTLE_SPACE}
+    assert _advice("ValueError: found 5") == ""
 
 
 def test_the_name_of_an_index_is_safe_for_any_folder_and_different_for_each():
@@ -136,8 +121,8 @@ def test_a_judgement_without_sense_is_left_out(tmp_path):
     judge_sentence("ada", "a", 0, "true", folder=tmp_path)
     with (tmp_path / "ada.jsonl").open("a") as file:
         for verdict, item, sentence in (("<b>", "a", 1), ("true", ["a"], 1), ("true", "a", "1")):
-            line = f'"verdict": {verdict!r}, "item": {item!r}, "sentence": {sentence!r}'
-            file.write(("{" + line + ', "annotator": "ada"}\n').replace("'", '"'))
+            line = {"annotator": "ada", "verdict": verdict, "item": item, "sentence": sentence}
+            file.write(f"{json.dumps(line)}\n")
     with pytest.warns(UserWarning, match="expected a judgement; the line is left out") as warned:
         assert [one.sentence for one in read_judgements("ada", tmp_path)] == [0]
     assert len(warned) == 3

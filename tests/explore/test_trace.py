@@ -65,11 +65,6 @@ STEPS = [  # a step; as Markdown, unescaped but for HTML; as text
         "read “<i>P” for “who?” → Ada (2.25)",
     ),
     (
-        Step(Extract("who?", MACK), Extracted("", -1.0), False),
-        "*read “Mack Rides” for “who?”*\n\n→ nothing",
-        "read “Mack Rides” for “who?” → nothing",
-    ),
-    (
         Step(Duplicate("who <b>?", ("who?", "what?")), 0.5, False),
         "*compare with 2 earlier queries “who &lt;b&gt;?”*\n\n→ 0.50",
         "compare with 2 earlier queries “who <b>?” → 0.50",
@@ -94,9 +89,8 @@ def test_nothing_that_is_said_is_markdown_and_a_prompt_stays_in_its_fold():
     said = "# [a](b) *c* _d_ `e` \\<f>\n\n1. g"
     text = escape(said)
     assert not set("*_`[]\\\n<>") & set(text) and html.unescape(text) == said
-    _, prompt, reply = trace_as_markdown([Step(Generate(said), said, False)], QUESTION).split(
-        "\n\n"
-    )
+    shown = trace_as_markdown([Step(Generate(said), said, False)], QUESTION)
+    _, prompt, reply = shown.split("\n\n")
     assert prompt.startswith("<details>") and prompt.endswith("</pre></details>")
     assert html.unescape(re.search("<pre>(.*)</pre>", prompt)[1]) == said
     assert reply == f"&nbsp;&nbsp;→ **{text}**"
