@@ -64,9 +64,7 @@ def read_asked(
     separator: str,
     corpus_ids: Mapping[str, str] | None = None,
 ) -> QuestionContext:
-    """A question in HotpotQA's format, which 2WikiMultihopQA shares, with its context; `separator`
-    joins sentences. Raises ValueError if a gold title is not found.
-    """
+    """A question in the format of HotpotQA and 2WikiMultihopQA; `separator` joins sentences."""
     context = read_context(record, separator)
     if corpus_ids is None:  # the first of several with the same title
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}

@@ -29,9 +29,7 @@ class _Asking(Record):
 
 
 def read_own(path: Path) -> Iterator[QuestionContext]:
-    """The questions of a file with their contexts, in order. Of the answers the first is shown, the
-    others are aliases. Raises ValueError, naming file, line and field.
-    """
+    """The questions of a file with their contexts, in order; further answers are aliases."""
     for record, _ in read_rows(path, _Asking):
         context = tuple(make_paragraph(entry.title, entry.text) for entry in record.paragraphs)
         supporting = zip(context, record.paragraphs, strict=True)
