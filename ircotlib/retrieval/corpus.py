@@ -25,7 +25,8 @@ PARAGRAPHS, OFFSETS, IDS, DESCRIPTION = "paragraphs.jsonl", "offsets.npy", "ids.
 FILES = PARAGRAPHS, OFFSETS, IDS
 REMEDY = "delete the folder, and the next run writes the corpus again"
 MOST_KEPT = 10_000  # paragraphs kept in memory: those read last
-LOCK, PARTIAL = "corpus.lock", "partial-"  # also in the folder: a lock, and files being written
+PARTIAL = "partial-"  # begins the name of a folder of files being written
+Progress = Callable[[range], Iterable[int]]  # wraps positions to show a bar, as tqdm does
 
 
 class Corpus:
@@ -40,9 +41,7 @@ class Corpus:
         self.folder = Path(folder)
         self.about = read_description(self.folder / DESCRIPTION, REMEDY)
         if self.about is None:
-            missing = (
-                f"{self.folder / DESCRIPTION} not found: no corpus there, or an incomplete one"
-            )
+            missing = f"{self.folder / DESCRIPTION} not found: no corpus, or an incomplete one"
             raise FileNotFoundError(f"{missing}; write it with write_corpus")
         check_sums(self.folder, self.about["files"], REMEDY)
         self.fingerprint: str = self.about["fingerprint"]
@@ -70,7 +69,7 @@ class Corpus:
         return self.between(0, len(self))
 
     def between(self, start: int, stop: int) -> Iterator[Paragraph]:
-        """The paragraphs at positions `start` to `stop` - 1, read one after the other."""
+        """The paragraphs at positions `start` to `stop` - 1."""
         with (self.folder / PARAGRAPHS).open("rb") as file:
             file.seek(self._offsets[start])
             for line in islice(file, stop - start):
@@ -96,17 +95,21 @@ def open_corpus(
     folder: Path | str, made_of: dict | str, paragraphs: Callable[[], Iterable[Paragraph]]
 ) -> Corpus:
     """Open the corpus in a folder. If it is missing, damaged or made of something else, first write
-    the paragraphs that `paragraphs()` returns.
+    the paragraphs that `paragraphs()` returns, as write_corpus does.
 
     `made_of`: identifies the source of the paragraphs, such as the sizes and times of the raw files
-    or their hashes; it must change whenever the paragraphs might. It is recorded in the folder as
-    JSON. Of several processes one writes and the others wait. Errors: see write_corpus.
+    or their hashes; it must change whenever the paragraphs might. It is recorded as JSON.
     """
     folder, made_of = Path(folder), json.loads(json.dumps(made_of))
-    if corpus := _find_corpus(folder, made_of):
+
+    def find() -> Corpus | None:
+        corpus = _open_whole(folder)
+        return corpus if corpus and corpus.about.get("made_of") == made_of else None
+
+    if corpus := find():
         return corpus
     with _hold(folder):
-        return _find_corpus(folder, made_of) or _write(folder, paragraphs(), {"made_of": made_of})
+        return find() or _write(folder, paragraphs(), {"made_of": made_of})
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
@@ -123,17 +126,10 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
 
 def _hold(folder: Path):
     folder.mkdir(parents=True, exist_ok=True)
-    return hold_lock(folder / LOCK, f"the corpus {folder}")
-
-
-def _find_corpus(folder: Path, made_of: object) -> Corpus | None:
-    """The corpus in a folder, if it is complete and made of `made_of`."""
-    corpus = _open_whole(folder)
-    return corpus if corpus and corpus.about.get("made_of") == made_of else None
+    return hold_lock(folder / "corpus.lock", f"the corpus {folder}")
 
 
 def _open_whole(folder: Path) -> Corpus | None:
-    """The corpus in a folder; None if it is damaged or missing."""
     try:
         return Corpus(folder)
     except (OSError, ValueError):
@@ -163,10 +159,9 @@ def _unless_same(paragraphs: Iterator[Paragraph], old: Corpus) -> Iterator[Parag
     """All paragraphs, if they differ from those of the old corpus; None if they are the same."""
     count = 0
     with (old.folder / PARAGRAPHS).open("rb") as file:
-        for paragraph in paragraphs:
+        for count, paragraph in enumerate(paragraphs, start=1):
             if _line(paragraph) != file.readline():
-                return chain(old.between(0, count), [paragraph], paragraphs)
-            count += 1
+                return chain(old.between(0, count - 1), [paragraph], paragraphs)
         return old.between(0, count) if file.readline() else None
 
 
@@ -195,22 +190,18 @@ def _line(paragraph: Paragraph) -> bytes:
 
 
 def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:
-    """The hashes of the ids with their positions, sorted by hash. Raises ValueError if two
-    paragraphs have the same id.
-    """
+    """The hashes of the ids with their positions, sorted by hash. ValueError if ids are equal."""
     order = np.argsort(hashes, kind="stable")
     ids = np.empty(len(hashes), dtype=[("hash", np.uint64), ("position", np.int64)])
     ids["hash"], ids["position"] = hashes[order], order
     with (folder / PARAGRAPHS).open("rb") as file:
-
-        def read_id(position: int) -> str:
-            file.seek(offsets[position])
-            return json.loads(file.readline())["id"]
-
         for row in np.flatnonzero(ids["hash"][1:] == ids["hash"][:-1]):
-            first, second = order[row : row + 2]
-            if (id := read_id(first)) == read_id(second):
-                twice = f"two paragraphs have the id {id!r}: positions {first} and {second}"
+            (first, second), read = order[row : row + 2], []
+            for position in (first, second):
+                file.seek(offsets[position])
+                read.append(json.loads(file.readline())["id"])
+            if read[0] == read[1]:
+                twice = f"two paragraphs have the id {read[0]!r}: positions {first} and {second}"
                 raise ValueError(f"{twice}; ids are unique in a corpus: drop one or number them")
     return ids
 

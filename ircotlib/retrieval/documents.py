@@ -24,12 +24,9 @@ ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def count_processes(corpus: Corpus) -> int:
-    """How many extra processes make the documents of a corpus; 0: this process makes them itself,
-    as on 2 cores, where the index writer uses the other one.
-    """
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    """How many extra processes make the documents; none on 2 cores: the index writer uses one."""
+    affinity = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
+    cores = len(affinity(0))
     return min(cores - 1, MOST) if cores > 2 and len(corpus) >= LARGE else 0
 
 

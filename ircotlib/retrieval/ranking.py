@@ -28,13 +28,11 @@ class Refused(ValueError):
 
 
 class Search(NamedTuple):
-    """One search: its text (for error messages), its query in the backend's language, and the
-    number of hits to fetch.
-    """
+    """One search."""
 
-    text: str
-    query: object
-    size: int
+    text: str  # for error messages
+    query: object  # in the backend's language
+    size: int  # hits to fetch
 
 
 Hits = list[tuple[int, float]]  # position in the corpus, score to a few decimals
@@ -43,9 +41,7 @@ Searching = Generator[Search, Hits, T]
 
 
 class Backend(Protocol):
-    """What a searching needs of a backend: the corpus, and how to write queries. `answer` yields
-    each reply as it comes.
-    """
+    """What a searching needs of a backend; `answer` yields each reply as it comes."""
 
     corpus: Corpus
 
@@ -71,10 +67,7 @@ def group(requests: Iterable[T]) -> dict[T, list[int]]:
 
 
 def answer_in_rounds(
-    backend: Backend,
-    requests: Sequence[Retrieve | NearestTitle],
-    search: Callable[[list[Search]], Sequence[Hits | Refused]],
-    size: int,
+    backend: Backend, requests: Sequence[Retrieve | NearestTitle], search: Callable, size: int
 ) -> Iterator[Reply]:
     """Answer requests, `size` different ones at a time, whose searches are made together."""
     indices = group(requests)
@@ -85,14 +78,11 @@ def answer_in_rounds(
 
 
 def searching_of(backend: Backend, request: Retrieve | NearestTitle) -> Searching[str]:
-    """The searching that returns the reply to a request as JSON. Raises TypeError for a request of
-    another class.
-    """
-    match request:
-        case Retrieve():
-            return _write(rank_paragraphs(backend, request), separators=(",", ":"))
-        case NearestTitle():
-            return _write(rank_titles(backend, request))
+    """The searching that returns the reply to a request as JSON."""
+    if isinstance(request, Retrieve):
+        return _write(rank_paragraphs(backend, request), separators=(",", ":"))
+    if isinstance(request, NearestTitle):
+        return _write(rank_titles(backend, request))
     raise TypeError(f"found the request {request!r}, expected Retrieve or NearestTitle")
 
 
@@ -106,7 +96,7 @@ def search(
     backend: Backend, query: str, k: int = DEPTH, titles: Iterable[str] | None = None
 ) -> list[tuple[Paragraph, float]]:
     """The k best paragraphs with their scores, best first; by BM25 none if no word of the query is
-    in the index. `titles`: only among paragraphs with one of them. Raises Refused for a k below 1.
+    in the index. `titles`: see Retrieve. Raises Refused for a k below 1.
     """
     hits = _answer(backend, Retrieve(query, k, None if titles is None else tuple(titles)))
     return [(backend.corpus[position], score) for position, score in hits]
@@ -145,7 +135,7 @@ def play(
             except Refused as error:
                 ended[name] = error
         yield from ended.items()
-        sent = dict(zip(searches, search(list(searches.values()))))
+        sent = dict(zip(searches, search(list(searches.values())))) if searches else {}
 
 
 def rank_paragraphs(backend: Backend, request: Retrieve) -> Searching[Hits]:
