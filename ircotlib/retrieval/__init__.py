@@ -38,9 +38,7 @@ class Retriever:
 
 
 def find_retriever(text: str) -> Retriever:
-    """The record of the retriever that a text names. ValueError never repeats the text, which may
-    hold a password.
-    """
+    """The record of the retriever that a text names. ValueError repeats no text: passwords."""
     for retriever in RETRIEVERS:
         if re.fullmatch(retriever.pattern, text):
             return retriever
@@ -67,9 +65,7 @@ def retriever_name(text: str) -> str:
 
 
 def open_retriever(corpus, folder: Path, text: str = "embedded") -> object:
-    """Open the retriever that a text names; a missing index is made in `folder`, or on the server
-    under a name made of the folder's.
-    """
+    """Open the retriever that a text names; a missing index is made in `folder` or on a server."""
     return find_retriever(text).open(corpus, folder, text)
 
 

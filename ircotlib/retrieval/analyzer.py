@@ -21,8 +21,7 @@ STOP_WORDS = frozenset(
 )
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
 MOST = 1 << 17  # chunks remembered, plus as many older ones: 50 MB; and stems
-# of a word, in UTF-16 code units; the rest of a longer word becomes the next word
-MAX_LENGTH = 255
+MAX_LENGTH = 255  # of a word, in UTF-16 code units; the rest becomes the next word
 
 # Characters that became part of words, or combining, after Unicode 12.1. Lucene's tokenizer does
 # not know them.
@@ -172,8 +171,6 @@ RULES = {
     "keycap": "[#*]{y}\\uFE0F?\\u20E3{y}+",
     "any": "{word}|{emoji}|{keycap}|{flag}{x}{flag}{x}|(?:{asian}{x})++|{alone}{x}",
 }
-
-
 for _name, _rule in RULES.items():
     PARTS[_name] = _rule.format_map(PARTS)
 

@@ -66,9 +66,7 @@ class Approximate:
         self._index = Index.restore(str(path), view=True)
 
     def find(self, queries: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
-        """For each query, an array (1, width), the sorted positions of paragraphs that are likely
-        to include its `size` nearest.
-        """
+        """Sorted positions, likely to include the `size` nearest of each query, (1, width)."""
         count, rows = CANDIDATES * size, np.concatenate(queries).astype(np.float16)
         self._index.expansion_search = max(SEARCHED, count)
         nearest = (self._index.search(row, count).keys for row in rows)

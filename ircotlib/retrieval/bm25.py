@@ -28,8 +28,7 @@ THREADS = min(8, os.cpu_count() or 1)
 
 
 class BM25:
-    """Answers Retrieve and NearestTitle from a corpus and the index that build_index made of it;
-    open it with open_index.
+    """Answers Retrieve and NearestTitle from a corpus and its index; see open_index.
 
     `fingerprint` changes with the corpus, the analyzer, the scoring and the version of tantivy.
     Raises ValueError if a file is damaged or the index was made of something else. Differs from
@@ -81,11 +80,8 @@ class BM25:
 
     def queries_of_title(self, title: str) -> list[tantivy.Query]:
         """See ranking.Backend."""
-        return [
-            self._term("whole_title", title),
-            self._term("lower_title", title.lower()),
-            _any(self._weigh("title", Counter(analyze(title)))),
-        ]
+        same, any_case = self._term("whole_title", title), self._term("lower_title", title.lower())
+        return [same, any_case, _any(self._weigh("title", Counter(analyze(title))))]
 
     def positions_of(self, titles: Iterable[str]) -> list[int]:
         """The positions of the paragraphs with one of these titles, in the order of the corpus."""
@@ -111,9 +107,8 @@ class BM25:
         return tantivy.Query.term_query(self._schema, field, term, "freq")
 
     def _allow(self, titles: Iterable[str]) -> tantivy.Query:
-        return tantivy.Query.const_score_query(
-            tantivy.Query.term_set_query(self._schema, "whole_title", list(titles)), 0.0
-        )
+        titled = tantivy.Query.term_set_query(self._schema, "whole_title", list(titles))
+        return tantivy.Query.const_score_query(titled, 0.0)
 
 
 def _any(queries: Iterable[tantivy.Query]) -> tantivy.Query:
@@ -121,16 +116,14 @@ def _any(queries: Iterable[tantivy.Query]) -> tantivy.Query:
 
 
 def open_index(corpus: Corpus, folder: Path | str, progress: Progress = iter) -> BM25:
-    """Open the index in a folder; first build it, unless there is one made of this corpus with this
-    analyzer and this version of tantivy.
-    """
+    """Open the index of a corpus in a folder; build it first, unless it is there."""
     build_index(corpus, folder, progress)
     return BM25(corpus, folder)
 
 
 def build_index(corpus: Corpus, folder: Path | str, progress: Progress = iter) -> None:
-    """Build the index of a corpus in a folder, completely or not at all, unless it is there. Of
-    several processes one builds it and the others wait.
+    """Build the index of a corpus in a folder, completely or not at all, unless there is one made
+    of this corpus with this analyzer and tantivy. Of several processes one builds, the others wait.
     """
     folder = Path(folder)
     if _read_description(folder)[0] == _describe(corpus):

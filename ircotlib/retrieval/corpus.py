@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b, sha256
-from itertools import chain, islice
+from itertools import islice
 from operator import index
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,9 +32,8 @@ Progress = Callable[[range], Iterable[int]]  # wraps positions to show a bar, as
 class Corpus:
     """The paragraphs in a folder that write_corpus wrote: a sequence in the order of writing.
 
-    `fingerprint`: a hash of all lines, the same for the same paragraphs in the same order, in any
-    folder. `about`: the content of corpus.json. Raises FileNotFoundError if there is no
-    corpus.json, and ValueError if a file is damaged.
+    `fingerprint`: a hash of all lines. `about`: the content of corpus.json. Raises
+    FileNotFoundError if there is no corpus.json, and ValueError if a file is damaged.
     """
 
     def __init__(self, folder: Path | str):
@@ -114,11 +113,10 @@ def open_corpus(
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
     """Write paragraphs as a corpus, in their order, and open it. Raises ValueError if there are
-    none or two share an id.
+    none or two share an id. Of several processes one writes and the others wait.
 
-    If the folder already holds the same corpus, nothing is written; a different one stays as it is
-    until the new one is complete. A process killed at the end of writing may leave no corpus, but
-    never half of one. Of several processes one writes and the others wait.
+    The same corpus in the folder stays as it is, a different one until the new one is complete. A
+    process killed at the end of writing may leave no corpus, but never half of one.
     """
     with _hold(Path(folder)):
         return _write(Path(folder), paragraphs, {})
@@ -139,15 +137,16 @@ def _open_whole(folder: Path) -> Corpus | None:
 def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpus:
     for left_over in folder.glob(f"{PARTIAL}*"):  # from a process that was killed
         shutil.rmtree(left_over)
-    paragraphs, old = iter(paragraphs), _open_whole(folder)
-    if old and (paragraphs := _unless_same(paragraphs, old)) is None:
-        kept = {name: value for name, value in old.about.items() if name != "made_of"}
-        if kept | origin != old.about:
-            write_description(folder / DESCRIPTION, kept | origin)
-        return old
+    old = _open_whole(folder)
     with TemporaryDirectory(prefix=PARTIAL, dir=folder) as name:
         partial = Path(name)
-        write_description(partial / DESCRIPTION, _write_paragraphs(partial, paragraphs) | origin)
+        about = _write_paragraphs(partial, paragraphs) | origin
+        if old and old.fingerprint == about["fingerprint"]:
+            about |= {name: old.about[name] for name in ("count", "files")}
+            if about != old.about:
+                write_description(folder / DESCRIPTION, about)
+            return old
+        write_description(partial / DESCRIPTION, about)
         # corpus.json is moved last: it is absent while the other files change
         (folder / DESCRIPTION).unlink(missing_ok=True)
         for name in (*FILES, DESCRIPTION):
@@ -155,22 +154,13 @@ def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpu
     return Corpus(folder)
 
 
-def _unless_same(paragraphs: Iterator[Paragraph], old: Corpus) -> Iterator[Paragraph] | None:
-    """All paragraphs, if they differ from those of the old corpus; None if they are the same."""
-    count = 0
-    with (old.folder / PARAGRAPHS).open("rb") as file:
-        for count, paragraph in enumerate(paragraphs, start=1):
-            if _line(paragraph) != file.readline():
-                return chain(old.between(0, count - 1), [paragraph], paragraphs)
-        return old.between(0, count) if file.readline() else None
-
-
 def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
     """Write all files but corpus.json, and return the content for that one."""
     offsets, hashes, fingerprint = array("q", [0]), array("Q"), sha256()
     with (folder / PARAGRAPHS).open("wb") as file:
         for paragraph in paragraphs:
-            line = _line(paragraph)
+            row = {"id": paragraph.id, "title": paragraph.title, "text": paragraph.text}
+            line = (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")
             file.write(line)
             fingerprint.update(line)
             offsets.append(offsets[-1] + len(line))
@@ -182,11 +172,6 @@ def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
     np.save(folder / IDS, _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
     digest = fingerprint.hexdigest()[:16]
     return {"count": len(hashes), "fingerprint": digest, "files": take_sums(folder, FILES)}
-
-
-def _line(paragraph: Paragraph) -> bytes:
-    row = {"id": paragraph.id, "title": paragraph.title, "text": paragraph.text}
-    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")
 
 
 def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:

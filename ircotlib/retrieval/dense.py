@@ -115,22 +115,20 @@ class Hybrid:
         by_words, by_vectors = dict(self._words.answer(deep)), dict(self._dense.answer(deep))
         for index, request in enumerate(requests):
             replies = by_words[index], by_vectors[index]
-            refusals = [reply for reply in replies if isinstance(reply, Refused)]
-            yield index, refusals[0] if refusals else self._fuse(request, replies)
+            if isinstance(replies[0], Refused):  # both refuse the same
+                yield index, replies[0]
+                continue
+            scores = fuse([position for position, _ in json.loads(reply)] for reply in replies)
+            hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+            if request.distinct:
+                texts = {}
+                for hit in hits:
+                    texts.setdefault(self.corpus[hit[0]].text.lower(), hit)
+                hits = list(texts.values())
+            rounded = [(position, round(score, DECIMALS)) for position, score in hits]
+            yield index, json.dumps(rounded[: request.k], separators=(",", ":"))
 
     decode, search = ranking.decode, ranking.search  # the same for all backends
-
-    def _fuse(self, request: Retrieve, replies: Sequence[str]) -> str:
-        """The reply to a request, fused from the replies of both backends."""
-        scores = fuse([position for position, _ in json.loads(reply)] for reply in replies)
-        hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
-        if request.distinct:
-            texts = {}
-            for hit in hits:
-                texts.setdefault(self.corpus[hit[0]].text.lower(), hit)
-            hits = list(texts.values())
-        rounded = [(position, round(score, DECIMALS)) for position, score in hits]
-        return json.dumps(rounded[: request.k], separators=(",", ":"))
 
 
 def open_dense(

@@ -12,7 +12,7 @@ import numpy as np
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.elastic_client import Server, Unavailable, connect, is_temporary, reason_of
+from ircotlib.retrieval.elastic_client import Server, Unavailable, connect, explain, reason_of
 from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search
 
 BATCH = 64  # searches in one request
@@ -28,8 +28,7 @@ LOAD = "load it with open_elasticsearch"
 
 
 class Elasticsearch:
-    """Answers Retrieve and NearestTitle from a corpus and its index on a server; load and open it
-    with open_elasticsearch.
+    """Answers Retrieve and NearestTitle from an index on a server; see open_elasticsearch.
 
     `url`: see `connect`. `name`: the index or its alias. `patience`: seconds to wait for a server
     that stops answering, before ConnectionError. `fingerprint` changes with the corpus, the
@@ -54,9 +53,7 @@ class Elasticsearch:
         return list(range(len(requests)))[:BATCH]
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
-        """See BM25; Refused also for what the server refuses. Raises ConnectionError if the server
-        stays unavailable.
-        """
+        """See BM25; also ConnectionError if the server stays unavailable."""
         return ranking.answer_in_rounds(self, requests, self._search, BATCH)
 
     # the same for all backends
@@ -101,9 +98,7 @@ def describe(corpus: Corpus) -> dict:
 
 
 def find_index(server: Server, name: str, corpus: Corpus) -> str:
-    """The index of a name or alias. Raises ValueError unless it is a complete one of this corpus,
-    made with this analyzer.
-    """
+    """The index of a name; ValueError unless it is complete, of this corpus and analyzer."""
     mappings = server.get_mappings(name)
     if len(mappings) != 1:
         indices = f"found {len(mappings)} indices named {name!r} at {', '.join(server.urls)}"
@@ -117,9 +112,7 @@ def find_index(server: Server, name: str, corpus: Corpus) -> str:
 
 
 def probe_analyzer(server: Server, index: str) -> str:
-    """A hash of the terms that the index makes of a text in many scripts; it changes with the
-    analyzer and its version.
-    """
+    """A hash of the index's terms of a text in many scripts: it changes with the analyzer."""
     terms = []
     for field in ("title", "text"):
         ask = partial(server.client.indices.analyze, index=index, field=field, text=PROBE)
@@ -151,18 +144,17 @@ def _body(search: Search) -> dict:
 def _read(answer: dict, search: Search) -> Hits | Refused:
     """The hits of a search, or Refused if it can never be answered. Raises Unavailable if it may
     be answered later, and ValueError if no search can be answered.
-
-    Scores are read as 32-bit numbers, since the server writes only as many digits as those need.
     """
     status = answer["status"]
     if status == 200 and not answer["timed_out"] and not answer["_shards"]["failed"]:
         hits = [hit["sort"] for hit in answer.get("hits", {}).get("hits", ())]
+        # as 32-bit numbers: the server writes only as many digits as those need
         return [(position, round(float(np.float32(score)), 3)) for score, position in hits]
+    if status == 200:
+        raise Unavailable(f"some shards did not answer: {reason_of(answer['_shards'])}")
     text = search.text if len(search.text) <= 200 else search.text[:200] + "…"
-    reason = f"status {status}, {reason_of(answer.get('error') or answer['_shards'])}"
+    reason = explain(status, answer.get("error"))
     failure = f"the search {text!r} ({len(search.text)} characters, {search.size} hits): {reason}"
-    if status == 200 or is_temporary(status):
-        raise Unavailable(failure)
     if status != 400:  # not this search's fault: the index is gone, or closed to this user
         raise ValueError(f"Elasticsearch refused {failure}")
     return Refused(f"Elasticsearch refused {failure}")

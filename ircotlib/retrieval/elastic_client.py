@@ -23,9 +23,8 @@ except ModuleNotFoundError as error:
 TIMEOUT = 60.0  # seconds one request may take
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 10.0  # seconds between two requests to an unavailable server
 OLDEST = 8  # major version of the server
-EXAMPLE = "http://host:9200 or https://host:9200"
-PAIR = "ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
-CREDENTIALS = f"ELASTICSEARCH_API_KEY, or {PAIR}, in the environment"
+KINDS = "ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
+CREDENTIALS = f"{KINDS}, in the environment"
 T = TypeVar("T")
 
 # otherwise it prints a traceback for every attempt
@@ -46,9 +45,7 @@ class Server:
     client: elasticsearch.Elasticsearch = field(repr=False)
 
     def ask(self, call: Callable[[], T]) -> T:
-        """The result of a call, which is repeated while the server is unavailable, with longer and
-        longer pauses, for `patience` seconds; then ConnectionError. Other errors: see `once`.
-        """
+        """As `once`, again and again while unavailable, for `patience` s; then ConnectionError."""
         again = Retrying(
             retry=retry_if_exception_type(Unavailable),
             wait=wait_exponential(FIRST_PAUSE, LONGEST_PAUSE),
@@ -78,7 +75,7 @@ def connect(url: str, patience: float = 60.0) -> Server:
     ELASTICSEARCH_PASSWORD; ELASTICSEARCH_CA is the file of the certificate to trust. Raises
     ConnectionError at once if no server answers, and ValueError for what cannot be used.
     """
-    urls = read_urls(url, EXAMPLE, CREDENTIALS, port=True)
+    urls = read_urls(url, "http://host:9200 or https://host:9200", CREDENTIALS, port=True)
     options = {"retry_on_timeout": True, "request_timeout": TIMEOUT} | _credentials(urls)
     each_node_once = len(urls) - 1
     client = elasticsearch.Elasticsearch(list(urls), max_retries=each_node_once, **options)
@@ -97,9 +94,7 @@ def connect(url: str, patience: float = 60.0) -> Server:
 
 
 def check_version(server: str, client: str) -> None:
-    """Raise ValueError, naming what to install, if the server is too old or the client's major
-    version is neither the server's nor one lower.
-    """
+    """Raise ValueError if the server is too old, or the client does not fit."""
     major, installed = int(server.split(".")[0]), f"found Elasticsearch {server}"
     if major < OLDEST:
         raise ValueError(f"{installed}, expected {OLDEST} or later; use a newer server")
@@ -123,17 +118,20 @@ def once(call: Callable[[], T]) -> T:
     except elasticsearch.UnsupportedProductError:
         raise
     except elasticsearch.ApiError as error:
-        reason = f"status {error.meta.status}, {reason_of(error.body)}"
-        if is_temporary(error.meta.status):
-            raise Unavailable(reason) from error
+        reason = explain(error.meta.status, error.body)
         if error.meta.status in (401, 403):
             raise PermissionError(f"Elasticsearch refused ({reason}); set {CREDENTIALS}") from error
         raise ValueError(f"Elasticsearch refused the request ({reason})") from error
 
 
-def is_temporary(status: int) -> bool:
-    """Whether a request of this HTTP status may be answered later."""
-    return status == 429 or status >= 500
+def explain(status: int, body: object) -> str:
+    """The status and the reason of a failure. Raises Unavailable if it is temporary: overload, or a
+    failure of the server itself.
+    """
+    reason = f"status {status}, {reason_of(body)}"
+    if status == 429 or status >= 500:
+        raise Unavailable(reason)
+    return reason
 
 
 def reason_of(body: object) -> str:

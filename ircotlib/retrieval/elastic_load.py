@@ -20,9 +20,7 @@ MOST_TITLES, MOST_HITS = 65_536, 10_000
 
 
 def index_name(folder: str) -> str:
-    """The name of a folder's index on an Elasticsearch, valid and different for each folder: an
-    invalid name, or one of more than 100 characters, gets a hash at the end.
-    """
+    """A valid name of a folder's index; one changed or cut at 100 characters ends in a hash."""
     safe = re.sub(r"[^a-z0-9_.-]+", "-", folder.lower())
     if safe == folder and len(folder) <= 100:
         return f"ircot-{folder}"
@@ -40,8 +38,7 @@ def open_elasticsearch(
     replicas: int = 0,
     patience: float = 60.0,
 ) -> Elasticsearch:
-    """Open the index of a corpus on a server; load the corpus first, unless it is there (IRCoT
-    §4.1).
+    """Open the index of a corpus on a server; first load it, unless it is there (IRCoT §4.1).
 
     `name` becomes an alias of the index `name`-<fingerprint of the corpus>-<analyzer>-<version of
     the fields> once that is complete. Indices of other corpora that had the alias stay, without it.
@@ -77,9 +74,7 @@ def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: i
 
 
 def _load(server: Server, index: str, corpus: Corpus, progress: Progress) -> None:
-    """Send the missing paragraphs. After a failure of the server, wait for it and continue; raise
-    ConnectionError if nothing was added since the last failure.
-    """
+    """Send the missing paragraphs, again after a failure; ConnectionError if nothing is added."""
     start, failure = -1, None
     while (missing := server.ask(lambda: _first_missing(server, index))) < len(corpus):
         if missing == start:
@@ -111,17 +106,13 @@ def _send(server: Server, index: str, corpus: Corpus, positions: Iterable[int]) 
     for done, item in send(server.client, map(document, positions), **limits):
         result = item["create"]
         if not done and result["status"] != 409:
-            reason = f"status {result['status']}, {reason_of(result)}"
-            if elastic_client.is_temporary(result["status"]):
-                raise Unavailable(reason)
+            reason = elastic_client.explain(result["status"], result)
             refused = f"paragraph {corpus[int(result['_id'])].id!r} of index {index!r}"
             raise ValueError(f"Elasticsearch refused {refused}: {reason}")
 
 
 def _first_missing(server: Server, index: str) -> int:
-    """The lowest position that is missing, by binary search: up to there, the index has as many
-    paragraphs below a position as there are positions.
-    """
+    """The lowest missing position: up to it, as many paragraphs are below each as positions."""
     server.client.indices.refresh(index=index)
     positions = range(1, _count_below(server, index, None) + 1)
     return bisect_left(positions, True, key=lambda p: _count_below(server, index, p) < p)

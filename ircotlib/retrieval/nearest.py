@@ -59,9 +59,7 @@ def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
 
 
 def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
-    """The first paragraph of each block and the one after its last. A block has at most ROWS
-    vectors, or a single paragraph with more.
-    """
+    """The start and end of each block: at most ROWS vectors, or a single paragraph with more."""
     blocks, first, count = [], 0, len(starts) - 1
     while first < count:
         last = int(np.searchsorted(starts, starts[first] + ROWS, "right")) - 1

@@ -27,11 +27,9 @@ Embed = Callable[[Iterable[Paragraph]], list[np.ndarray]]  # of each: (vectors, 
 
 
 class Vectors(NamedTuple):
-    """Vectors of paragraphs. `rows`: float16, one vector per row; paragraph i has
-    rows[starts[i] : starts[i + 1]].
-    """
+    """Vectors of paragraphs; paragraph i has rows[starts[i] : starts[i + 1]]."""
 
-    rows: np.ndarray
+    rows: np.ndarray  # float16, one vector per row
     starts: np.ndarray
 
     def of(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -75,9 +73,7 @@ def write_vectors(folder: Path, corpus: Corpus, embed: Embed, progress: Progress
 
 
 def open_vectors(folder: Path, count: int | None = None) -> Vectors:
-    """The vectors of `count` paragraphs, or of all in the folder if None. Raises ValueError if some
-    are missing, or a checksum is not the one they were written with.
-    """
+    """The vectors of `count` paragraphs, or of all if None; ValueError if missing or damaged."""
     blocks, reason = _read_blocks(folder), ""
     embedded, expected = _count(blocks), sum(block.size for block in blocks)
     if embedded != (count or max(embedded, 1)):
