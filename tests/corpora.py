@@ -1,11 +1,17 @@
-"""Corpora of random words for tests of retrieval, and how the replies of two BM25s may differ."""
+"""For tests of retrieval: corpora of random words, flipped bits and killed programs, and how the
+replies of two BM25s may differ.
+"""
 
 import json
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 from asking import ask
 
 from ircotlib.data import Paragraph
+from ircotlib.files.paths import ROOT, write_partial
 
 WORDS = [f"{start}{end}" for start in "bcdfghjklm" for end in ("ano", "oru", "ulo", "agi")]
 
@@ -42,6 +48,34 @@ def repeated_paragraphs() -> list[Paragraph]:
     repeated = [chance.choice(cases)(text) for text, n in zip(texts, times) for _ in range(n)]
     chance.shuffle(repeated)
     return [Paragraph(f"p{n}", chance.choice(titles), text) for n, text in enumerate(repeated)]
+
+
+def flip(path: Path, bit: int) -> None:
+    """Flip a bit of a file, in a new file of that name: the old one may be memory-mapped."""
+    content = bytearray(path.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    with write_partial(path) as partial:
+        partial.write_bytes(content)
+
+
+HANG = """
+import sys, time
+from itertools import islice
+from ircotlib.retrieval.corpus import Corpus
+
+def hang(items, count):
+    yield from islice(items, count)
+    print("half", flush=True)
+    time.sleep(60)
+"""
+
+
+def run_and_kill(code: str, *arguments) -> None:
+    """Run a program in which `hang` hangs after so many items, and kill it there."""
+    command = [sys.executable, "-c", HANG + code, *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout.readline() == "half\n"
+        process.kill()
 
 
 def positions_in(reply: str) -> list[int]:

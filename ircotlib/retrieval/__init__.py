@@ -23,10 +23,9 @@ class Retriever:
     """All that the workbench needs to know about a kind of retriever.
 
     `pattern`: of the texts that name it in the parameters. `example`: one of them. `title`: its
-    name in figures, before that of its model. `open`: given a corpus, the folder of its index, and
-    the text, opens the backend; a missing index is made first. `takes`: what the text holds besides
-    the kind: "model", after a colon, or "addresses". `module`: a package that it needs beyond those
-    of the core, and `extra`: what installs that.
+    name in figures, before that of its model. `open`: see open_retriever. `takes`: what the text
+    holds besides the kind: "model", after a colon, or "addresses". `module`: a package that it
+    needs beyond those of the core, and `extra`: what installs that.
     """
 
     pattern: str
@@ -39,9 +38,7 @@ class Retriever:
 
 
 def find_retriever(text: str) -> Retriever:
-    """The record of the retriever that a text names. Raises ValueError, which never repeats the
-    text, because it may hold a password.
-    """
+    """The record of the retriever that a text names. ValueError repeats no text: passwords."""
     for retriever in RETRIEVERS:
         if re.fullmatch(retriever.pattern, text):
             return retriever
@@ -50,9 +47,7 @@ def find_retriever(text: str) -> Retriever:
 
 
 def check_retriever(text: str) -> str:
-    """The text that names a retriever, with addresses in standard form. Errors: see find_retriever;
-    also ValueError for an address that cannot be used.
-    """
+    """The text that names a retriever, with addresses in standard form. Raises ValueError."""
     if find_retriever(text).takes == "addresses":
         return ",".join(read_urls(text, EXAMPLE, CREDENTIALS, port=True))
     return text
@@ -70,9 +65,7 @@ def retriever_name(text: str) -> str:
 
 
 def open_retriever(corpus, folder: Path, text: str = "embedded") -> object:
-    """Open the retriever that a text names over a corpus; its index is made in `folder`, or on its
-    server under a name made of the folder's, unless it is there.
-    """
+    """Open the retriever that a text names; a missing index is made in `folder` or on a server."""
     return find_retriever(text).open(corpus, folder, text)
 
 
@@ -91,7 +84,6 @@ def _open_vectors(corpus, folder: Path, text: str) -> object:
 
 
 def _open_server(corpus, folder: Path, text: str) -> object:
-    """A cluster's index has as many shards as there are addresses, each with one replica."""
     from ircotlib.retrieval.elastic_load import index_name, open_elasticsearch
 
     bar, nodes = partial(track, label=f"index of {folder.name}"), len(text.split(","))
@@ -99,24 +91,12 @@ def _open_server(corpus, folder: Path, text: str) -> object:
     return open_elasticsearch(corpus, text, index_name(folder.name), bar, **shards)
 
 
-_VECTORS = {
-    "open": _open_vectors,
-    "takes": "model",
-    "module": "sentence_transformers",
-    "extra": "dense",
-}
+_VECTORS = _open_vectors, "model", "sentence_transformers", "dense"
+_SERVER = _open_server, "addresses", "elasticsearch", "elasticsearch"
 RETRIEVERS = (
     Retriever("embedded", "embedded", "BM25", _open_embedded),
-    Retriever(r"dense:\S.*", "dense:FOLDER", "dense", **_VECTORS),
-    Retriever(r"colbert:\S.*", "colbert:FOLDER", "colbert", **_VECTORS),
-    Retriever(r"hybrid:\S.*", "hybrid:FOLDER", "hybrid", **_VECTORS),
-    Retriever(
-        "https?:.*",
-        EXAMPLE,
-        "BM25, Elasticsearch",
-        _open_server,
-        takes="addresses",
-        module="elasticsearch",
-        extra="elasticsearch",
-    ),
+    Retriever(r"dense:\S.*", "dense:FOLDER", "dense", *_VECTORS),
+    Retriever(r"colbert:\S.*", "colbert:FOLDER", "colbert", *_VECTORS),
+    Retriever(r"hybrid:\S.*", "hybrid:FOLDER", "hybrid", *_VECTORS),
+    Retriever("https?:.*", EXAMPLE, "BM25, Elasticsearch", *_SERVER),
 )

@@ -21,8 +21,7 @@ STOP_WORDS = frozenset(
 )
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
 MOST = 1 << 17  # chunks remembered, plus as many older ones: 50 MB; and stems
-# of a word, in UTF-16 code units; the rest of a longer word becomes the next word
-MAX_LENGTH = 255
+MAX_LENGTH = 255  # of a word, in UTF-16 code units; the rest becomes the next word
 
 # Characters that became part of words, or combining, after Unicode 12.1. Lucene's tokenizer does
 # not know them.
@@ -47,9 +46,7 @@ PICTOGRAPHS = """
 
 
 def analyze(text: str) -> list[str]:
-    """The terms of a text in order, equal to those of Elasticsearch's `english`; no term contains a
-    space.
-    """
+    """The terms of a text in order, equal to those of Elasticsearch's `english`."""
     return join_terms(text).split(" ")[1:]
 
 
@@ -59,9 +56,7 @@ def join_terms(text: str) -> str:
 
 
 class Chunks(dict):
-    """The terms of each chunk, the text between two spaces: a space always ends a word. The terms
-    of the most recent chunks are remembered.
-    """
+    """The terms of each recent chunk, the text between two spaces: a space always ends a word."""
 
     def __init__(self):
         super().__init__()
@@ -71,8 +66,7 @@ class Chunks(dict):
         if len(self) >= MOST:
             self.older = dict(self)
             self.clear()
-        terms = self.older.get(chunk)
-        self[chunk] = terms = "".join(map(_term, _words(chunk))) if terms is None else terms
+        self[chunk] = terms = self.older.get(chunk) or "".join(map(_term, _words(chunk)))
         return terms
 
 
@@ -80,7 +74,7 @@ def _words(chunk: str) -> list[str]:
     bare = chunk.strip('.,"()')  # never part of a word at its start or end
     if bare.isascii() and bare.isalnum() and len(bare) <= MAX_LENGTH:
         return [bare]
-    words = ASCII_WORD.findall(chunk) if chunk.isascii() else WORD.findall(chunk)
+    words = (ASCII_WORD if chunk.isascii() else WORD).findall(chunk)
     if len(chunk) * 2 > MAX_LENGTH and any(_length(word) > MAX_LENGTH for word in words):
         return list(_cut_words(chunk))
     return words
@@ -124,8 +118,9 @@ def _cut_words(chunk: str) -> Iterator[str]:
     """The words of a chunk, each as long as possible within MAX_LENGTH."""
     start = 0
     while match := WORD.search(chunk, start):
+        first = match.start()
         if _length(match[0]) > MAX_LENGTH:
-            first, units = match.start(), match[0].encode("utf-16-le")[: 2 * MAX_LENGTH]
+            units = match[0].encode("utf-16-le")[: 2 * MAX_LENGTH]
             window = units.decode("utf-16-le", "ignore")
             match = WORD.match(chunk, first, first + len(window))
         if match:
@@ -135,17 +130,16 @@ def _cut_words(chunk: str) -> Iterator[str]:
 
 def _members(ranges: str) -> str:
     """Ranges of hexadecimal code points, written as the inside of a character class."""
-    return "".join(
-        "-".join(rf"\U{int(end, 16):08X}" for end in span.split("-")) for span in ranges.split()
-    )
+    return "".join(re.sub(r"\w+", lambda code: rf"\U{code[0]:0>8}", ranges).split())
 
 
-# Characters by their Word_Break property in Unicode 12.1. `x`: any number of combining and format
-# characters, which join what precedes them (rule WB4); `y`: the same without variation selectors.
+# The parts of the pattern: first characters by their Word_Break property in Unicode 12.1. `x`: any
+# number of combining and format characters, which join what precedes them (rule WB4); `y`: the same
+# without variation selectors.
 _LATER, _BELOW, _PICTOGRAPHS = map(_members, (LATER, SIGNS_BELOW, PICTOGRAPHS))
 _EXTEND = rf"[\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{_BELOW}]--[{_LATER}]"
 _WIDE_DIGIT = r"[\p{InHalfwidth_And_Fullwidth_Forms}&&\p{Nd}]"
-CHARACTERS = {
+PARTS = {
     "x": f"[{_EXTEND}]*+",
     "y": f"[{_EXTEND}--[\\uFE0E\\uFE0F]]*",
     "letter": rf"[[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}]--[{_LATER}{_BELOW}]]",
@@ -177,13 +171,8 @@ RULES = {
     "keycap": "[#*]{y}\\uFE0F?\\u20E3{y}+",
     "any": "{word}|{emoji}|{keycap}|{flag}{x}{flag}{x}|(?:{asian}{x})++|{alone}{x}",
 }
-
-
-def _word_pattern() -> str:
-    parts = dict(CHARACTERS)
-    for name, rule in RULES.items():
-        parts[name] = rule.format_map(parts)
-    return parts["any"]
+for _name, _rule in RULES.items():
+    PARTS[_name] = _rule.format_map(PARTS)
 
 
 def _digest() -> str:
@@ -193,11 +182,11 @@ def _digest() -> str:
         "👩\u200d👧 🇫🇷 #\ufe0f\u20e3 " + 300 * "x"
     )
     words = [_lower(word) for chunk in probe.split(" ") for word in _words(chunk)]
-    parts = WORD.pattern, ASCII_WORD.pattern, sorted(STOP_WORDS), words
-    return sha256(repr(parts).encode()).hexdigest()[:16]
+    made_of = WORD.pattern, ASCII_WORD.pattern, sorted(STOP_WORDS), words
+    return sha256(repr(made_of).encode()).hexdigest()[:16]
 
 
-WORD = regex.compile(_word_pattern(), regex.VERSION1)
+WORD = regex.compile(PARTS["any"], regex.VERSION1)
 ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
 # finds the same words in ASCII text, several times faster
 ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")

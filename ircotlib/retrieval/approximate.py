@@ -11,12 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ircotlib.files.checksums import (
-    check_sums,
-    read_description,
-    take_sums,
-    write_description,
-)
+from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.paths import hold_lock
 from ircotlib.files.progress import track
 
@@ -28,14 +23,12 @@ ROWS = 16_384  # vectors added at a time
 
 
 def setting() -> dict:
-    """All settings that affect which candidates are found. Raises ModuleNotFoundError without
-    usearch.
-    """
+    """All that affects which candidates are found. ModuleNotFoundError without usearch."""
     if not find_spec("usearch"):
         missing = "found no usearch, expected it for a corpus of this size"
         raise ModuleNotFoundError(f"{missing}: pip install -e '.[dense]'")
-    search = {"searched": SEARCHED, "candidates": CANDIDATES}
-    return GRAPH | search | {"usearch": version("usearch")}
+    search = {"searched": SEARCHED, "candidates": CANDIDATES, "usearch": version("usearch")}
+    return GRAPH | search
 
 
 def build_approximate(folder: Path, rows: np.ndarray) -> Path:
@@ -50,8 +43,14 @@ def build_approximate(folder: Path, rows: np.ndarray) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with hold_lock(folder / "approximate.lock", f"the index {path}"):
         if not read_description(description, REMEDY):
+            from usearch.index import Index
+
+            index = Index(ndim=rows.shape[1], metric="ip", dtype="f16", **GRAPH)
+            for start in track(range(0, len(rows), ROWS), "approximate index", every=1):
+                block = np.asarray(rows[start : start + ROWS])
+                index.add(np.arange(start, start + len(block)), block, threads=1)
             partial = path.with_suffix(".partial")
-            _make(rows).save(str(partial))
+            index.save(str(partial))
             partial.replace(path)
             write_description(description, {"files": take_sums(folder, [path.name])})
     check_sums(folder, read_description(description, REMEDY)["files"], REMEDY)
@@ -67,20 +66,8 @@ class Approximate:
         self._index = Index.restore(str(path), view=True)
 
     def find(self, queries: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
-        """For each query, an array (1, width), the sorted positions of paragraphs that are likely
-        to include its `size` nearest.
-        """
+        """Sorted positions, likely to include the `size` nearest of each query, (1, width)."""
         count, rows = CANDIDATES * size, np.concatenate(queries).astype(np.float16)
         self._index.expansion_search = max(SEARCHED, count)
         nearest = (self._index.search(row, count).keys for row in rows)
         return [np.sort(positions).astype(np.int64) for positions in nearest]
-
-
-def _make(rows: np.ndarray):
-    from usearch.index import Index
-
-    index = Index(ndim=rows.shape[1], metric="ip", dtype="f16", **GRAPH)
-    for start in track(range(0, len(rows), ROWS), "approximate index", every=1):
-        keys = np.arange(start, min(start + ROWS, len(rows)))
-        index.add(keys, np.asarray(rows[keys[0] : keys[-1] + 1]), threads=1)
-    return index

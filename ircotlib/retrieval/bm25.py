@@ -5,25 +5,20 @@ Elasticsearch with the analyzer `english` (IRCoT §4.1).
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
 import tantivy
 
-from ircotlib.files.checksums import (
-    check_sums,
-    read_description,
-    report_damage,
-    take_sums,
-    write_description,
-)
+from ircotlib.files import checksums
+from ircotlib.files.checksums import report_damage
 from ircotlib.files.paths import hold_lock, write_folder
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
-from ircotlib.retrieval.corpus import Corpus
+from ircotlib.retrieval.corpus import Corpus, Progress
 from ircotlib.retrieval.documents import count_processes, make_documents
 from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search, Searching
 
@@ -33,8 +28,7 @@ THREADS = min(8, os.cpu_count() or 1)
 
 
 class BM25:
-    """Answers Retrieve and NearestTitle from a corpus and the index that build_index made of it;
-    open it with open_index.
+    """Answers Retrieve and NearestTitle from a corpus and its index; see open_index.
 
     `fingerprint` changes with the corpus, the analyzer, the scoring and the version of tantivy.
     Raises ValueError if a file is damaged or the index was made of something else. Differs from
@@ -51,20 +45,24 @@ class BM25:
         if made_of != expected:
             differ = f"found an index of {made_of}, expected {expected}"
             raise ValueError(f"{folder}: {differ}; open_index builds it again")
-        check_sums(self._folder, sums, REMEDY)
+        checksums.check_sums(self._folder, sums, REMEDY)
         self.fingerprint = sha256(json.dumps([ranking.SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
         self._searcher = _open(self._folder, len(corpus))
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
         """Yield the index of each request and its reply: JSON of [[position in corpus, score], ...]
-        or [title, ...], best first. A request that is refused, such as one with a k below 1, gets
-        its error instead of a reply.
+        or [title, ...], best first; or Refused, as for a k below 1.
         """
+
+        def play(searching: Searching[str]) -> str | Refused:
+            [(_, reply)] = ranking.play({0: searching}, lambda batch: map(self._search, batch))
+            return reply
+
         indices = ranking.group(requests)
         searchings = [ranking.searching_of(self, request) for request in indices]
         with ThreadPoolExecutor(THREADS) as pool:
-            replies = (pool.map if len(searchings) > 1 else map)(self._play, searchings)
+            replies = (pool.map if len(searchings) > 1 else map)(play, searchings)
             for equal, reply in zip(indices.values(), replies, strict=True):
                 yield from ((index, reply) for index in equal)
 
@@ -72,26 +70,18 @@ class BM25:
     decode, search, nearest_titles = ranking.decode, ranking.search, ranking.nearest_titles
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> tantivy.Query:
-        """A query for any term of `text` in titles and texts; only among paragraphs with one of
-        `titles`, unless None.
-        """
+        """See ranking.Backend."""
         terms = Counter(analyze(text))
         scored = _any([*self._weigh("title", terms), *self._weigh("text", terms)])
         if titles is None:
             return scored
-        return tantivy.Query.boolean_query(
-            [(tantivy.Occur.Must, scored), (tantivy.Occur.Must, self._allow(titles))]
-        )
+        must = tantivy.Occur.Must
+        return tantivy.Query.boolean_query([(must, scored), (must, self._allow(titles))])
 
     def queries_of_title(self, title: str) -> list[tantivy.Query]:
-        """Queries for the same title, for the same title in any case, and for titles with any of
-        its terms.
-        """
-        return [
-            self._term("whole_title", title),
-            self._term("lower_title", title.lower()),
-            _any(self._weigh("title", Counter(analyze(title)))),
-        ]
+        """See ranking.Backend."""
+        same, any_case = self._term("whole_title", title), self._term("lower_title", title.lower())
+        return [same, any_case, _any(self._weigh("title", Counter(analyze(title))))]
 
     def positions_of(self, titles: Iterable[str]) -> list[int]:
         """The positions of the paragraphs with one of these titles, in the order of the corpus."""
@@ -99,10 +89,6 @@ class BM25:
         with report_damage(self._folder, REMEDY):
             count = self._searcher.search(query, 1, count=True).count
         return sorted(position for position, _ in self._search(Search("", query, max(1, count))))
-
-    def _play(self, searching: Searching[str]) -> str | Refused:
-        [(_, reply)] = ranking.play({0: searching}, lambda searches: map(self._search, searches))
-        return reply
 
     def _search(self, search: Search) -> Hits:
         with report_damage(self._folder, REMEDY):
@@ -121,32 +107,23 @@ class BM25:
         return tantivy.Query.term_query(self._schema, field, term, "freq")
 
     def _allow(self, titles: Iterable[str]) -> tantivy.Query:
-        return tantivy.Query.const_score_query(
-            tantivy.Query.term_set_query(self._schema, "whole_title", list(titles)), 0.0
-        )
+        titled = tantivy.Query.term_set_query(self._schema, "whole_title", list(titles))
+        return tantivy.Query.const_score_query(titled, 0.0)
 
 
 def _any(queries: Iterable[tantivy.Query]) -> tantivy.Query:
     return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
 
 
-def open_index(
-    corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter
-) -> BM25:
-    """Open the index in a folder; first build it, unless there is one made of this corpus with this
-    analyzer and this version of tantivy. See build_index for `progress`.
-    """
+def open_index(corpus: Corpus, folder: Path | str, progress: Progress = iter) -> BM25:
+    """Open the index of a corpus in a folder; build it first, unless it is there."""
     build_index(corpus, folder, progress)
     return BM25(corpus, folder)
 
 
-def build_index(
-    corpus: Corpus, folder: Path | str, progress: Callable[[range], Iterable[int]] = iter
-) -> None:
-    """Build the index of a corpus in a folder, completely or not at all, unless it is there.
-
-    `progress`: wraps the positions to show a bar, as tqdm does. If several processes ask for the
-    same index, one builds it and the others wait.
+def build_index(corpus: Corpus, folder: Path | str, progress: Progress = iter) -> None:
+    """Build the index of a corpus in a folder, completely or not at all, unless there is one made
+    of this corpus with this analyzer and tantivy. Of several processes one builds, the others wait.
     """
     folder = Path(folder)
     if _read_description(folder)[0] == _describe(corpus):
@@ -158,11 +135,11 @@ def build_index(
         with write_folder(folder, DESCRIPTION, "index") as partial:
             _add(corpus, partial, progress)
             files = sorted(path.name for path in partial.iterdir() if path.stat().st_size)
-            sums = {"files": take_sums(partial, files)}
-            write_description(partial / DESCRIPTION, _describe(corpus) | sums)
+            made_of = _describe(corpus) | {"files": checksums.take_sums(partial, files)}
+            checksums.write_description(partial / DESCRIPTION, made_of)
 
 
-def _add(corpus: Corpus, folder: Path, progress: Callable[[range], Iterable[int]]) -> None:
+def _add(corpus: Corpus, folder: Path, progress: Progress) -> None:
     index, processes = tantivy.Index(_schema(), str(folder)), count_processes(corpus)
     writer = index.writer(heap_size=200_000_000, num_threads=max(1, processes // 2))
     documents = make_documents(corpus, processes)
@@ -195,19 +172,12 @@ def _schema() -> tantivy.Schema:
 
 def _describe(corpus: Corpus) -> dict:
     """What an index of this corpus is made of."""
-    return {
-        "corpus": corpus.fingerprint,
-        "count": len(corpus),
-        "analyzer": FINGERPRINT,
-        "tantivy": tantivy.__version__,
-        "fields": 2,
-    }
+    made_of = {"corpus": corpus.fingerprint, "count": len(corpus), "analyzer": FINGERPRINT}
+    return made_of | {"tantivy": tantivy.__version__, "fields": 2}
 
 
 def _read_description(folder: Path) -> tuple[dict | None, dict]:
-    """What the index in a folder was made of (None if there is no complete index), and the
-    checksums of its files.
-    """
-    description = read_description(folder / DESCRIPTION, REMEDY)
+    """What the index in a folder was made of (None: no complete index), and its checksums."""
+    description = checksums.read_description(folder / DESCRIPTION, REMEDY)
     sums = description.pop("files") if description else {}
     return description, sums

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b, sha256
-from itertools import chain, islice
+from itertools import islice
 from operator import index
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,24 +25,22 @@ PARAGRAPHS, OFFSETS, IDS, DESCRIPTION = "paragraphs.jsonl", "offsets.npy", "ids.
 FILES = PARAGRAPHS, OFFSETS, IDS
 REMEDY = "delete the folder, and the next run writes the corpus again"
 MOST_KEPT = 10_000  # paragraphs kept in memory: those read last
-LOCK, PARTIAL = "corpus.lock", "partial-"  # also in the folder: a lock, and files being written
+PARTIAL = "partial-"  # begins the name of a folder of files being written
+Progress = Callable[[range], Iterable[int]]  # wraps positions to show a bar, as tqdm does
 
 
 class Corpus:
     """The paragraphs in a folder that write_corpus wrote: a sequence in the order of writing.
 
-    `fingerprint`: a hash of all lines, the same for the same paragraphs in the same order, in any
-    folder. `about`: the content of corpus.json. Raises FileNotFoundError if there is no
-    corpus.json, and ValueError if a file is damaged.
+    `fingerprint`: a hash of all lines. `about`: the content of corpus.json. Raises
+    FileNotFoundError if there is no corpus.json, and ValueError if a file is damaged.
     """
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
         self.about = read_description(self.folder / DESCRIPTION, REMEDY)
         if self.about is None:
-            missing = (
-                f"{self.folder / DESCRIPTION} not found: no corpus there, or an incomplete one"
-            )
+            missing = f"{self.folder / DESCRIPTION} not found: no corpus, or an incomplete one"
             raise FileNotFoundError(f"{missing}; write it with write_corpus")
         check_sums(self.folder, self.about["files"], REMEDY)
         self.fingerprint: str = self.about["fingerprint"]
@@ -70,7 +68,7 @@ class Corpus:
         return self.between(0, len(self))
 
     def between(self, start: int, stop: int) -> Iterator[Paragraph]:
-        """The paragraphs at positions `start` to `stop` - 1, read one after the other."""
+        """The paragraphs at positions `start` to `stop` - 1."""
         with (self.folder / PARAGRAPHS).open("rb") as file:
             file.seek(self._offsets[start])
             for line in islice(file, stop - start):
@@ -96,26 +94,29 @@ def open_corpus(
     folder: Path | str, made_of: dict | str, paragraphs: Callable[[], Iterable[Paragraph]]
 ) -> Corpus:
     """Open the corpus in a folder. If it is missing, damaged or made of something else, first write
-    the paragraphs that `paragraphs()` returns.
+    the paragraphs that `paragraphs()` returns, as write_corpus does.
 
     `made_of`: identifies the source of the paragraphs, such as the sizes and times of the raw files
-    or their hashes; it must change whenever the paragraphs might. It is recorded in the folder as
-    JSON. Of several processes one writes and the others wait. Errors: see write_corpus.
+    or their hashes; it must change whenever the paragraphs might. It is recorded as JSON.
     """
     folder, made_of = Path(folder), json.loads(json.dumps(made_of))
-    if corpus := _find_corpus(folder, made_of):
+
+    def find() -> Corpus | None:
+        corpus = _open_whole(folder)
+        return corpus if corpus and corpus.about.get("made_of") == made_of else None
+
+    if corpus := find():
         return corpus
     with _hold(folder):
-        return _find_corpus(folder, made_of) or _write(folder, paragraphs(), {"made_of": made_of})
+        return find() or _write(folder, paragraphs(), {"made_of": made_of})
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
     """Write paragraphs as a corpus, in their order, and open it. Raises ValueError if there are
-    none or two share an id.
+    none or two share an id. Of several processes one writes and the others wait.
 
-    If the folder already holds the same corpus, nothing is written; a different one stays as it is
-    until the new one is complete. A process killed at the end of writing may leave no corpus, but
-    never half of one. Of several processes one writes and the others wait.
+    The same corpus in the folder stays as it is, a different one until the new one is complete. A
+    process killed at the end of writing may leave no corpus, but never half of one.
     """
     with _hold(Path(folder)):
         return _write(Path(folder), paragraphs, {})
@@ -123,17 +124,10 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
 
 def _hold(folder: Path):
     folder.mkdir(parents=True, exist_ok=True)
-    return hold_lock(folder / LOCK, f"the corpus {folder}")
-
-
-def _find_corpus(folder: Path, made_of: object) -> Corpus | None:
-    """The corpus in a folder, if it is complete and made of `made_of`."""
-    corpus = _open_whole(folder)
-    return corpus if corpus and corpus.about.get("made_of") == made_of else None
+    return hold_lock(folder / "corpus.lock", f"the corpus {folder}")
 
 
 def _open_whole(folder: Path) -> Corpus | None:
-    """The corpus in a folder; None if it is damaged or missing."""
     try:
         return Corpus(folder)
     except (OSError, ValueError):
@@ -143,15 +137,16 @@ def _open_whole(folder: Path) -> Corpus | None:
 def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpus:
     for left_over in folder.glob(f"{PARTIAL}*"):  # from a process that was killed
         shutil.rmtree(left_over)
-    paragraphs, old = iter(paragraphs), _open_whole(folder)
-    if old and (paragraphs := _unless_same(paragraphs, old)) is None:
-        kept = {name: value for name, value in old.about.items() if name != "made_of"}
-        if kept | origin != old.about:
-            write_description(folder / DESCRIPTION, kept | origin)
-        return old
+    old = _open_whole(folder)
     with TemporaryDirectory(prefix=PARTIAL, dir=folder) as name:
         partial = Path(name)
-        write_description(partial / DESCRIPTION, _write_paragraphs(partial, paragraphs) | origin)
+        about = _write_paragraphs(partial, paragraphs) | origin
+        if old and old.fingerprint == about["fingerprint"]:
+            about |= {name: old.about[name] for name in ("count", "files")}
+            if about != old.about:
+                write_description(folder / DESCRIPTION, about)
+            return old
+        write_description(partial / DESCRIPTION, about)
         # corpus.json is moved last: it is absent while the other files change
         (folder / DESCRIPTION).unlink(missing_ok=True)
         for name in (*FILES, DESCRIPTION):
@@ -159,23 +154,13 @@ def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpu
     return Corpus(folder)
 
 
-def _unless_same(paragraphs: Iterator[Paragraph], old: Corpus) -> Iterator[Paragraph] | None:
-    """All paragraphs, if they differ from those of the old corpus; None if they are the same."""
-    count = 0
-    with (old.folder / PARAGRAPHS).open("rb") as file:
-        for paragraph in paragraphs:
-            if _line(paragraph) != file.readline():
-                return chain(old.between(0, count), [paragraph], paragraphs)
-            count += 1
-        return old.between(0, count) if file.readline() else None
-
-
 def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
     """Write all files but corpus.json, and return the content for that one."""
     offsets, hashes, fingerprint = array("q", [0]), array("Q"), sha256()
     with (folder / PARAGRAPHS).open("wb") as file:
         for paragraph in paragraphs:
-            line = _line(paragraph)
+            row = {"id": paragraph.id, "title": paragraph.title, "text": paragraph.text}
+            line = (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")
             file.write(line)
             fingerprint.update(line)
             offsets.append(offsets[-1] + len(line))
@@ -189,28 +174,19 @@ def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
     return {"count": len(hashes), "fingerprint": digest, "files": take_sums(folder, FILES)}
 
 
-def _line(paragraph: Paragraph) -> bytes:
-    row = {"id": paragraph.id, "title": paragraph.title, "text": paragraph.text}
-    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")
-
-
 def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:
-    """The hashes of the ids with their positions, sorted by hash. Raises ValueError if two
-    paragraphs have the same id.
-    """
+    """The hashes of the ids with their positions, sorted by hash. ValueError if ids are equal."""
     order = np.argsort(hashes, kind="stable")
     ids = np.empty(len(hashes), dtype=[("hash", np.uint64), ("position", np.int64)])
     ids["hash"], ids["position"] = hashes[order], order
     with (folder / PARAGRAPHS).open("rb") as file:
-
-        def read_id(position: int) -> str:
-            file.seek(offsets[position])
-            return json.loads(file.readline())["id"]
-
         for row in np.flatnonzero(ids["hash"][1:] == ids["hash"][:-1]):
-            first, second = order[row : row + 2]
-            if (id := read_id(first)) == read_id(second):
-                twice = f"two paragraphs have the id {id!r}: positions {first} and {second}"
+            (first, second), read = order[row : row + 2], []
+            for position in (first, second):
+                file.seek(offsets[position])
+                read.append(json.loads(file.readline())["id"])
+            if read[0] == read[1]:
+                twice = f"two paragraphs have the id {read[0]!r}: positions {first} and {second}"
                 raise ValueError(f"{twice}; ids are unique in a corpus: drop one or number them")
     return ids
 

@@ -3,7 +3,7 @@ titles answers NearestTitle (IRCoT App. B), whichever of them answers Retrieve.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -15,6 +15,7 @@ from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
 from ircotlib.retrieval.approximate import Approximate, build_approximate, setting
 from ircotlib.retrieval.bm25 import BM25
+from ircotlib.retrieval.corpus import Progress
 from ircotlib.retrieval.encoder import Encoder
 from ircotlib.retrieval.fusion import CONSTANT, fuse
 from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search
@@ -46,7 +47,7 @@ class Dense:
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
-        """Yield the index of each request and its reply, as BM25 does."""
+        """See BM25."""
         if not all(isinstance(request, Retrieve) for request in requests):
             return self._words.answer(requests)
         return ranking.answer_in_rounds(self, requests, self._search, len(requests))
@@ -59,33 +60,27 @@ class Dense:
 
     def _search(self, searches: Sequence[Search]) -> list[Hits]:
         """The hits of each search; all searches in the whole corpus are done together."""
-        if not searches:
-            return []
-        from ircotlib.retrieval.nearest import find_among  # imports torch
+        from ircotlib.retrieval.nearest import find_among, find_nearest  # imports torch
 
         queries = self._encoder.embed_queries([search.query[0] for search in searches])
-        nearest = {}
-        if anywhere := [i for i, search in enumerate(searches) if search.query[1] is None]:
-            size = max(searches[i].size for i in anywhere)
-            best = self._find_anywhere([queries[i] for i in anywhere], size)
-            nearest = dict(zip(anywhere, best, strict=True))
-        for i, (_, (_, positions), size) in enumerate(searches):
+        within = [search.query[1] for search in searches]  # positions
+        anywhere = [i for i, positions in enumerate(within) if positions is None]
+        sizes, nearest = [search.size for search in searches], {}
+        wide, most = [queries[i] for i in anywhere], max((sizes[i] for i in anywhere), default=0)
+        if wide and self._is_exact:
+            nearest = dict(zip(anywhere, find_nearest(wide, self._vectors, most), strict=True))
+        elif wide:
+            for i, positions in zip(anywhere, self._approximate.find(wide, most), strict=True):
+                within[i], sizes[i] = positions, most
+        for i, positions in enumerate(within):
             if positions is not None:
-                within = np.asarray(positions, dtype=np.int64)
-                nearest[i] = find_among(queries[i], self._vectors, within, size)
-        return [_hits(*nearest[i], search.size) for i, search in enumerate(searches)]
-
-    def _find_anywhere(self, queries: list[np.ndarray], size: int) -> list[tuple]:
-        """The positions and scores of the best paragraphs for each query, best first."""
-        from ircotlib.retrieval.nearest import find_among, find_nearest
-
-        if self._is_exact:
-            return find_nearest(queries, self._vectors, size)
-        candidates = self._approximate.find(queries, size)
-        return [
-            find_among(query, self._vectors, positions, size)
-            for query, positions in zip(queries, candidates, strict=True)
-        ]
+                chosen = np.asarray(positions, dtype=np.int64)
+                nearest[i] = find_among(queries[i], self._vectors, chosen, sizes[i])
+        hits = []
+        for i, search in enumerate(searches):
+            positions, scores = (values[: search.size].tolist() for values in nearest[i])
+            hits.append([(p, round(score, DECIMALS)) for p, score in zip(positions, scores)])
+        return hits
 
     @cached_property
     def _vectors(self) -> Vectors:
@@ -112,7 +107,7 @@ class Hybrid:
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
-        """Yield the index of each request and its reply, as BM25 does."""
+        """See BM25."""
         if not all(isinstance(request, Retrieve) for request in requests):
             yield from self._words.answer(requests)
             return
@@ -120,37 +115,28 @@ class Hybrid:
         by_words, by_vectors = dict(self._words.answer(deep)), dict(self._dense.answer(deep))
         for index, request in enumerate(requests):
             replies = by_words[index], by_vectors[index]
-            refusals = [reply for reply in replies if isinstance(reply, Refused)]
-            yield index, refusals[0] if refusals else self._fuse(request, replies)
+            if isinstance(replies[0], Refused):  # both refuse the same
+                yield index, replies[0]
+                continue
+            scores = fuse([position for position, _ in json.loads(reply)] for reply in replies)
+            hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+            if request.distinct:
+                texts = {}
+                for hit in hits:
+                    texts.setdefault(self.corpus[hit[0]].text.lower(), hit)
+                hits = list(texts.values())
+            rounded = [(position, round(score, DECIMALS)) for position, score in hits]
+            yield index, json.dumps(rounded[: request.k], separators=(",", ":"))
 
     decode, search = ranking.decode, ranking.search  # the same for all backends
 
-    def _fuse(self, request: Retrieve, replies: Sequence[str]) -> str:
-        """The reply to a request, fused from the replies of both backends."""
-        scores = fuse([position for position, _ in json.loads(reply)] for reply in replies)
-        hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
-        if request.distinct:
-            texts = {}
-            for hit in hits:
-                texts.setdefault(self.corpus[hit[0]].text.lower(), hit)
-            hits = list(texts.values())
-        rounded = [(position, round(score, DECIMALS)) for position, score in hits]
-        return json.dumps(rounded[: request.k], separators=(",", ":"))
-
 
 def open_dense(
-    words: BM25,
-    retriever: str,
-    folder: Path,
-    progress: Callable[[range], Iterable[int]] = iter,
-    exact: int = EXACT,
+    words: BM25, retriever: str, folder: Path, progress: Progress = iter, exact: int = EXACT
 ) -> Dense | Hybrid:
     """Open the retriever "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" over the corpus of an
     embedded index. Missing vectors are computed first, in a folder whose name begins with that of
-    `folder`; after an interruption, the next call continues.
-
-    Raises ValueError if the corpus is too large for one vector per token. See Encoder for errors of
-    the model, and write_vectors for `progress`.
+    `folder`. Raises ValueError if the corpus is too large for one vector per token.
     """
     kind, _, model = retriever.partition(":")
     late, corpus = kind == "colbert", words.corpus
@@ -167,12 +153,4 @@ def open_dense(
     return Hybrid(words, dense) if kind == "hybrid" else dense
 
 
-@cache
-def _encoder(model: str, late: bool) -> Encoder:
-    """The encoder of a model, shared by all corpora and retrievers of a process."""
-    return Encoder(model, late)
-
-
-def _hits(positions: np.ndarray, scores: np.ndarray, size: int) -> Hits:
-    rounded = (round(float(score), DECIMALS) for score in scores[:size])
-    return list(zip(positions[:size].tolist(), rounded))
+_encoder = cache(Encoder)  # shared by all corpora and retrievers of a process

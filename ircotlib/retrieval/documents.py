@@ -24,19 +24,14 @@ ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def count_processes(corpus: Corpus) -> int:
-    """How many extra processes make the documents of a corpus; 0: this process makes them itself,
-    as on 2 cores, where the index writer uses the other one.
-    """
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    """How many extra processes make the documents; none on 2 cores: the index writer uses one."""
+    affinity = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
+    cores = len(affinity(0))
     return min(cores - 1, MOST) if cores > 2 and len(corpus) >= LARGE else 0
 
 
 def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
-    """The documents of a corpus as JSON, in the order of the corpus. Raises ChildProcessError if a
-    process is killed.
-    """
+    """The documents of a corpus as JSON, in order. ChildProcessError if a process is killed."""
     if not processes:
         yield from _make(corpus, 0, len(corpus))
         return
@@ -58,13 +53,9 @@ def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
 
 def _make(corpus: Corpus, start: int, stop: int) -> Iterator[str]:
     for position, paragraph in enumerate(corpus.between(start, stop), start=start):
-        yield ENCODE({
-            "title": join_terms(paragraph.title),
-            "text": join_terms(paragraph.text),
-            "whole_title": paragraph.title,
-            "lower_title": paragraph.title.lower(),
-            "position": position,
-        })  # fmt: skip
+        title, terms = paragraph.title, join_terms(paragraph.text)
+        fields = {"title": join_terms(title), "text": terms, "whole_title": title}
+        yield ENCODE(fields | {"lower_title": title.lower(), "position": position})
 
 
 def _make_turn(folder: Path, start: int, stop: int) -> list[str]:
@@ -75,10 +66,8 @@ _open_corpus = cache(Corpus)
 
 
 def _watch_parent() -> None:
-    """End this process with its parent, even one that was killed: the pool would leave it behind.
-    Ctrl-C ends it silently.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """End this process with its parent, even a killed one: the pool would leave it behind."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it silently
 
     def end() -> None:
         parent_process().join()

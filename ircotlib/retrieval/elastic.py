@@ -12,7 +12,7 @@ import numpy as np
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.elastic_client import Server, Unavailable, connect, is_temporary, reason_of
+from ircotlib.retrieval.elastic_client import Server, Unavailable, connect, explain, reason_of
 from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search
 
 BATCH = 64  # searches in one request
@@ -23,23 +23,18 @@ PROBE = (
 )
 # scores as if all shards were one
 HEADER = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}
-FIELDS = ",".join(
-    f"responses.{field}" for field in ("status", "error", "_shards", "timed_out", "hits.hits.sort")
-)
+FIELDS = "status", "error", "_shards", "timed_out", "hits.hits.sort"  # of a response
 LOAD = "load it with open_elasticsearch"
 
 
 class Elasticsearch:
-    """Answers Retrieve and NearestTitle from a corpus and its index on a server; load and open it
-    with open_elasticsearch.
+    """Answers Retrieve and NearestTitle from an index on a server; see open_elasticsearch.
 
-    `url`: "http://host:9200"; for a cluster, several addresses with commas between them, so that
-    one node may fail. `name`: the index or its alias. `patience`: seconds to wait for a server that
-    stops answering, before ConnectionError. Credentials: see `connect`. `fingerprint` changes with
-    the corpus, the analyzer, the scoring and the server's version of Lucene, not with the address.
-    Raises ValueError if there is no such index, or it is of another corpus or analyzer. Differs
-    from the embedded backend: a title or text without any term ("It") does not count towards the
-    number of documents and the mean length of its field.
+    `url`: see `connect`. `name`: the index or its alias. `patience`: seconds to wait for a server
+    that stops answering, before ConnectionError. `fingerprint` changes with the corpus, the
+    analyzer, the scoring and the server's version of Lucene, not with the address. Raises
+    ValueError if there is no such index, or it is of another corpus or analyzer. Differs from the
+    embedded backend: see BM25.
     """
 
     answers = (Retrieve, NearestTitle)
@@ -58,41 +53,33 @@ class Elasticsearch:
         return list(range(len(requests)))[:BATCH]
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
-        """Yield the index of each request and its reply, as BM25 does. A request that the server
-        refuses gets its error instead of a reply. Raises ConnectionError if the server stays
-        unavailable.
-        """
+        """See BM25; also ConnectionError if the server stays unavailable."""
         return ranking.answer_in_rounds(self, requests, self._search, BATCH)
 
     # the same for all backends
     decode, search, nearest_titles = ranking.decode, ranking.search, ranking.nearest_titles
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> dict:
-        """A query for any term of `text` in titles and texts; only among paragraphs with one of
-        `titles`, unless None.
-        """
+        """See ranking.Backend."""
         query = _any(text, "title", "text")
         if titles is not None:
             query["bool"]["filter"] = _equal("title.whole", titles)
         return query
 
     def queries_of_title(self, title: str) -> list[dict]:
-        """Queries for the same title, for the same title in any case, and for titles with any of
-        its terms.
-        """
+        """See ranking.Backend."""
         same, any_case = _equal("title.whole", [title]), _equal("lower_title", [title.lower()])
         return [{"bool": {"filter": same}}, {"bool": {"filter": any_case}}, _any(title, "title")]
 
     def _search(self, searches: Sequence[Search]) -> list[Hits | Refused]:
         hits: dict[int, Hits | Refused] = {}
+        fields = ",".join(f"responses.{field}" for field in FIELDS)
+        msearch = partial(self._server.client.msearch, index=self._index, filter_path=fields)
 
         def ask_for_the_rest() -> None:
             rest = [index for index in range(len(searches)) if index not in hits]
             lines = [line for index in rest for line in (HEADER, _body(searches[index]))]
-            response = self._server.client.msearch(
-                index=self._index, searches=lines, filter_path=FIELDS
-            )
-            failures = []
+            response, failures = msearch(searches=lines), []
             for index, answer in zip(rest, response["responses"], strict=True):
                 try:
                     hits[index] = _read(answer, searches[index])
@@ -101,8 +88,7 @@ class Elasticsearch:
             if failures:
                 raise failures[0]
 
-        if searches:
-            self._server.ask(ask_for_the_rest)
+        self._server.ask(ask_for_the_rest)
         return [hits[index] for index in range(len(searches))]
 
 
@@ -112,9 +98,7 @@ def describe(corpus: Corpus) -> dict:
 
 
 def find_index(server: Server, name: str, corpus: Corpus) -> str:
-    """The index that a name or alias stands for. Raises ValueError unless it is a complete index of
-    this corpus, made with this analyzer.
-    """
+    """The index of a name; ValueError unless it is complete, of this corpus and analyzer."""
     mappings = server.get_mappings(name)
     if len(mappings) != 1:
         indices = f"found {len(mappings)} indices named {name!r} at {', '.join(server.urls)}"
@@ -128,9 +112,7 @@ def find_index(server: Server, name: str, corpus: Corpus) -> str:
 
 
 def probe_analyzer(server: Server, index: str) -> str:
-    """A hash of the terms that the index makes of a text in many scripts; it changes with the
-    analyzer and its version.
-    """
+    """A hash of the index's terms of a text in many scripts: it changes with the analyzer."""
     terms = []
     for field in ("title", "text"):
         ask = partial(server.client.indices.analyze, index=index, field=field, text=PROBE)
@@ -154,30 +136,25 @@ def _body(search: Search) -> dict:
     best hits of a filtered search when it may stop counting early. Without a filter it skips none,
     and is faster without counting.
     """
-    return {
-        "query": search.query,
-        "size": search.size,
-        "sort": ["_score", {"position": "asc"}],
-        "track_total_hits": "filter" in search.query["bool"],
-        "_source": False,
-    }
+    count, order = "filter" in search.query["bool"], ["_score", {"position": "asc"}]
+    body = {"query": search.query, "size": search.size, "sort": order}
+    return body | {"track_total_hits": count, "_source": False}
 
 
 def _read(answer: dict, search: Search) -> Hits | Refused:
     """The hits of a search, or Refused if it can never be answered. Raises Unavailable if it may
     be answered later, and ValueError if no search can be answered.
-
-    Scores are read as 32-bit numbers, since the server writes only as many digits as those need.
     """
     status = answer["status"]
     if status == 200 and not answer["timed_out"] and not answer["_shards"]["failed"]:
         hits = [hit["sort"] for hit in answer.get("hits", {}).get("hits", ())]
+        # as 32-bit numbers: the server writes only as many digits as those need
         return [(position, round(float(np.float32(score)), 3)) for score, position in hits]
+    if status == 200:
+        raise Unavailable(f"some shards did not answer: {reason_of(answer['_shards'])}")
     text = search.text if len(search.text) <= 200 else search.text[:200] + "…"
-    reason = f"status {status}, {reason_of(answer.get('error') or answer['_shards'])}"
+    reason = explain(status, answer.get("error"))
     failure = f"the search {text!r} ({len(search.text)} characters, {search.size} hits): {reason}"
-    if status == 200 or is_temporary(status):
-        raise Unavailable(failure)
     if status != 400:  # not this search's fault: the index is gone, or closed to this user
         raise ValueError(f"Elasticsearch refused {failure}")
     return Refused(f"Elasticsearch refused {failure}")

@@ -17,17 +17,14 @@ try:
     import elastic_transport
     import elasticsearch.helpers
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "Elasticsearch's client is not installed: pip install -e '.[elasticsearch]'"
-    ) from error
+    missing = "Elasticsearch's client is not installed: pip install -e '.[elasticsearch]'"
+    raise ModuleNotFoundError(missing) from error
 
 TIMEOUT = 60.0  # seconds one request may take
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 10.0  # seconds between two requests to an unavailable server
 OLDEST = 8  # major version of the server
-EXAMPLE = "http://host:9200 or https://host:9200"
-CREDENTIALS = (
-    "ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD, in the environment"
-)
+KINDS = "ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
+CREDENTIALS = f"{KINDS}, in the environment"
 T = TypeVar("T")
 
 # otherwise it prints a traceback for every attempt
@@ -40,22 +37,15 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Server:
-    """A server, or a cluster, that answered and whose version fits the client; `connect` makes it.
-    `lucene`: the version of its search library.
-    """
+    """A server, or a cluster, that answered and whose version fits; see `connect`."""
 
     urls: tuple[str, ...]
     patience: float
-    lucene: str
+    lucene: str  # version of its search library
     client: elasticsearch.Elasticsearch = field(repr=False)
 
     def ask(self, call: Callable[[], T]) -> T:
-        """The result of a call. While the server is unavailable the call is repeated, with longer
-        and longer pauses, for `patience` seconds.
-
-        Raises ConnectionError after that, PermissionError for refused credentials, and ValueError
-        for a refused request.
-        """
+        """As `once`, again and again while unavailable, for `patience` s; then ConnectionError."""
         again = Retrying(
             retry=retry_if_exception_type(Unavailable),
             wait=wait_exponential(FIRST_PAUSE, LONGEST_PAUSE),
@@ -65,11 +55,9 @@ class Server:
         try:
             return again(once, call)
         except Unavailable as error:
-            raise ConnectionError(
-                f"no answer from Elasticsearch at {', '.join(self.urls)} "
-                f"for {self.patience:.0f} s ({error}); start it again, then run the same "
-                "command again: it goes on from there"
-            ) from error
+            silent = f"{', '.join(self.urls)} for {self.patience:.0f} s ({error})"
+            advice = "start it again, then run the same command again: it goes on from there"
+            raise ConnectionError(f"no answer from Elasticsearch at {silent}; {advice}") from error
 
     def get_mappings(self, name: str) -> dict[str, dict]:
         """What each index of this name or alias says of itself (_meta), by index; none: {}."""
@@ -85,10 +73,9 @@ def connect(url: str, patience: float = 60.0) -> Server:
 
     Credentials come from the environment only: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and
     ELASTICSEARCH_PASSWORD; ELASTICSEARCH_CA is the file of the certificate to trust. Raises
-    ConnectionError at once if no server answers, and ValueError for an address that cannot be used,
-    incomplete credentials, a server that is not Elasticsearch, or incompatible versions.
+    ConnectionError at once if no server answers, and ValueError for what cannot be used.
     """
-    urls = read_urls(url, EXAMPLE, CREDENTIALS, port=True)
+    urls = read_urls(url, "http://host:9200 or https://host:9200", CREDENTIALS, port=True)
     options = {"retry_on_timeout": True, "request_timeout": TIMEOUT} | _credentials(urls)
     each_node_once = len(urls) - 1
     client = elasticsearch.Elasticsearch(list(urls), max_retries=each_node_once, **options)
@@ -96,10 +83,9 @@ def connect(url: str, patience: float = 60.0) -> Server:
     try:
         version = once(lambda: client.perform_request("GET", "/", headers=accept))["version"]
     except Unavailable as error:
-        raise ConnectionError(
-            f"no Elasticsearch answers at {', '.join(urls)} ({error}); "
-            "start one (docker compose -f docker/compose-one.yml up -d), or correct the address"
-        ) from error
+        silent = f"no Elasticsearch answers at {', '.join(urls)} ({error})"
+        advice = "start one (docker compose -f docker/compose-one.yml up -d)"
+        raise ConnectionError(f"{silent}; {advice}, or correct the address") from error
     except elasticsearch.UnsupportedProductError as error:
         other = f"the server there is not Elasticsearch ({error})"
         raise ValueError(f"{', '.join(urls)}: {other}; correct the address") from error
@@ -108,20 +94,14 @@ def connect(url: str, patience: float = 60.0) -> Server:
 
 
 def check_version(server: str, client: str) -> None:
-    """Raise ValueError, naming what to install, if the server is too old or the client's major
-    version is neither the server's nor one lower.
-    """
-    major = int(server.split(".")[0])
+    """Raise ValueError if the server is too old, or the client does not fit."""
+    major, installed = int(server.split(".")[0]), f"found Elasticsearch {server}"
     if major < OLDEST:
-        raise ValueError(
-            f"found Elasticsearch {server}, expected {OLDEST} or later; use a newer server"
-        )
+        raise ValueError(f"{installed}, expected {OLDEST} or later; use a newer server")
     if int(client.split(".")[0]) not in (major, major - 1):
-        raise ValueError(
-            f"found Elasticsearch {server} and its Python client {client}, expected a client of "
-            "the server's major version or one lower; "
-            f"pip install 'elasticsearch>={major},<{major + 1}'"
-        )
+        expected = "expected a client of the server's major version or one lower"
+        fitting = f"pip install 'elasticsearch>={major},<{major + 1}'"
+        raise ValueError(f"{installed} and its Python client {client}, {expected}; {fitting}")
 
 
 def once(call: Callable[[], T]) -> T:
@@ -138,19 +118,20 @@ def once(call: Callable[[], T]) -> T:
     except elasticsearch.UnsupportedProductError:
         raise
     except elasticsearch.ApiError as error:
-        reason = f"status {error.meta.status}, {reason_of(error.body)}"
-        if is_temporary(error.meta.status):
-            raise Unavailable(reason) from error
+        reason = explain(error.meta.status, error.body)
         if error.meta.status in (401, 403):
             raise PermissionError(f"Elasticsearch refused ({reason}); set {CREDENTIALS}") from error
         raise ValueError(f"Elasticsearch refused the request ({reason})") from error
 
 
-def is_temporary(status: int) -> bool:
-    """Whether an HTTP status means that the same request may be answered later: overload, or a
+def explain(status: int, body: object) -> str:
+    """The status and the reason of a failure. Raises Unavailable if it is temporary: overload, or a
     failure of the server itself.
     """
-    return status == 429 or status >= 500
+    reason = f"status {status}, {reason_of(body)}"
+    if status == 429 or status >= 500:
+        raise Unavailable(reason)
+    return reason
 
 
 def reason_of(body: object) -> str:
@@ -166,10 +147,7 @@ def reason_of(body: object) -> str:
 
 
 def _credentials(urls: tuple[str, ...]) -> dict:
-    """The client's credentials and certificate, from the environment. Raises ValueError for half a
-    pair of credentials, for both kinds, for a certificate that cannot be used, and for an address
-    to which they must not be sent.
-    """
+    """The client's credentials and certificate, from the environment."""
     names = ("API_KEY", "USER", "PASSWORD", "CA")
     key, user, password, certificate = (os.environ.get(f"ELASTICSEARCH_{name}") for name in names)
     if bool(user) != bool(password) or (key and password):

@@ -4,35 +4,23 @@ loading continues where it stopped.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from hashlib import blake2b
 
-from ircotlib.retrieval.corpus import Corpus
+from ircotlib.retrieval import elastic_client
+from ircotlib.retrieval.corpus import Corpus, Progress
 from ircotlib.retrieval.elastic import ANALYZER, Elasticsearch, describe, probe_analyzer
-from ircotlib.retrieval.elastic_client import (
-    Server,
-    Unavailable,
-    connect,
-    elasticsearch,
-    is_temporary,
-    once,
-    reason_of,
-)
+from ircotlib.retrieval.elastic_client import Server, Unavailable, connect, reason_of
 
-CHUNK, CHUNK_BYTES = 500, 5_000_000  # paragraphs and bytes in one request, at most
+CHUNK = 500  # paragraphs in one request, at most
 # titles that a search may be limited to, and hits of a search: the server's defaults, raised to the
 # size of a larger corpus
-MOST_TITLES = 65_536
-MOST_HITS = 10_000
+MOST_TITLES, MOST_HITS = 65_536, 10_000
 
 
 def index_name(folder: str) -> str:
-    """The name of a folder's index on an Elasticsearch, valid and different for each folder.
-
-    Names of lower-case letters, digits, "-", "_" and "." are kept; all others, and names of more
-    than 100 characters, get a hash at the end.
-    """
+    """A valid name of a folder's index; one changed or cut at 100 characters ends in a hash."""
     safe = re.sub(r"[^a-z0-9_.-]+", "-", folder.lower())
     if safe == folder and len(folder) <= 100:
         return f"ircot-{folder}"
@@ -44,20 +32,17 @@ def open_elasticsearch(
     corpus: Corpus,
     url: str,
     name: str,
-    progress: Callable[[range], Iterable[int]] = iter,
+    progress: Progress = iter,
     *,
     shards: int = 1,
     replicas: int = 0,
     patience: float = 60.0,
 ) -> Elasticsearch:
-    """Open the index of a corpus on a server; load the corpus first, unless it is there (IRCoT
-    §4.1).
+    """Open the index of a corpus on a server; first load it, unless it is there (IRCoT §4.1).
 
     `name` becomes an alias of the index `name`-<fingerprint of the corpus>-<analyzer>-<version of
-    the fields> once that is complete. After an interruption, the next call continues the loading.
-    Indices of other corpora that had the alias stay, without it. `progress`: wraps the positions to
-    load to show a bar, as tqdm does. `shards`, `replicas`: used only for a new index. `url`,
-    `patience` and errors: see Elasticsearch.
+    the fields> once that is complete. Indices of other corpora that had the alias stay, without it.
+    `shards`, `replicas`: used only for a new index. The rest, and errors: see Elasticsearch.
     """
     server = connect(url, patience)
     index = f"{name}-{corpus.fingerprint}-{ANALYZER}-{describe(corpus)['fields']}"
@@ -70,24 +55,14 @@ def open_elasticsearch(
 
 
 def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: int) -> None:
-    """Create the empty index, unless it is there, without the refreshes that only searches during
-    loading would need.
-    """
-    settings = {
-        "number_of_shards": shards,
-        "number_of_replicas": replicas,
-        "refresh_interval": "-1",
-        "max_terms_count": max(MOST_TITLES, len(corpus)),
-        "max_result_window": max(MOST_HITS, len(corpus)),
-    }
-    whole = {"type": "keyword", "doc_values": False}
-    text = {"type": "text", "analyzer": ANALYZER}
-    fields = {
-        "title": text | {"fields": {"whole": whole}},
-        "lower_title": whole,
-        "text": text,
-        "position": {"type": "integer"},
-    }
+    """Create the empty index, unless it is there."""
+    settings = {"number_of_shards": shards, "number_of_replicas": replicas}
+    settings |= {"refresh_interval": "-1"}  # only searches during loading would need refreshes
+    settings |= {"max_terms_count": max(MOST_TITLES, len(corpus))}
+    settings |= {"max_result_window": max(MOST_HITS, len(corpus))}
+    whole, text = {"type": "keyword", "doc_values": False}, {"type": "text", "analyzer": ANALYZER}
+    fields = {"title": text | {"fields": {"whole": whole}}, "lower_title": whole, "text": text}
+    fields |= {"position": {"type": "integer"}}
     made_of = describe(corpus) | {"complete": False}
     mappings = {"dynamic": "strict", "_meta": made_of, "properties": fields}
     create = partial(server.client.indices.create, settings=settings, mappings=mappings)
@@ -98,58 +73,46 @@ def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: i
             raise
 
 
-def _load(
-    server: Server, index: str, corpus: Corpus, progress: Callable[[range], Iterable[int]]
-) -> None:
-    """Send the missing paragraphs. After a failure of the server, wait for it and continue; raise
-    ConnectionError if nothing was added since the last failure.
-    """
+def _load(server: Server, index: str, corpus: Corpus, progress: Progress) -> None:
+    """Send the missing paragraphs, again after a failure; ConnectionError if nothing is added."""
     start, failure = -1, None
     while (missing := server.ask(lambda: _first_missing(server, index))) < len(corpus):
         if missing == start:
-            raise ConnectionError(
-                f"index {index!r}: nothing could be added after {start:,} of {len(corpus):,} "
-                f"paragraphs ({failure}); check the server, then run the same command again: it "
-                "goes on from there"
-            )
+            stuck = f"nothing could be added after {start:,} of {len(corpus):,} paragraphs"
+            advice = "check the server, then run the same command again: it goes on from there"
+            raise ConnectionError(f"index {index!r}: {stuck} ({failure}); {advice}")
         start = missing
+        positions = progress(range(start, len(corpus)))
         try:
-            once(partial(_send, server, index, corpus, progress(range(start, len(corpus)))))
+            elastic_client.once(lambda: _send(server, index, corpus, positions))
         except Unavailable as error:
             failure = error
 
 
 def _send(server: Server, index: str, corpus: Corpus, positions: Iterable[int]) -> None:
-    """Add paragraphs in chunks, one after the other: a chunk is sent only when the previous one is
-    complete.
+    """Add paragraphs in chunks: one is sent when the previous one is complete.
 
     Paragraphs are created, never overwritten: one that is already there (409) stays, so there are
     no deleted copies, which would count in the scores.
     """
-    documents = _documents(index, corpus, positions)
-    limits = {"chunk_size": CHUNK, "max_chunk_bytes": CHUNK_BYTES, "max_retries": 5}
-    send = partial(elasticsearch.helpers.streaming_bulk, raise_on_error=False, **limits)
-    for done, item in send(server.client, documents):
+
+    def document(position: int) -> dict:
+        title, text = corpus[position].title, corpus[position].text
+        fields = {"title": title, "lower_title": title.lower(), "text": text, "position": position}
+        return {"_op_type": "create", "_index": index, "_id": str(position), **fields}
+
+    limits = {"chunk_size": CHUNK, "max_chunk_bytes": 5_000_000, "max_retries": 5}
+    send = partial(elastic_client.elasticsearch.helpers.streaming_bulk, raise_on_error=False)
+    for done, item in send(server.client, map(document, positions), **limits):
         result = item["create"]
         if not done and result["status"] != 409:
-            reason = f"status {result['status']}, {reason_of(result)}"
-            if is_temporary(result["status"]):
-                raise Unavailable(reason)
+            reason = elastic_client.explain(result["status"], result)
             refused = f"paragraph {corpus[int(result['_id'])].id!r} of index {index!r}"
             raise ValueError(f"Elasticsearch refused {refused}: {reason}")
 
 
-def _documents(index: str, corpus: Corpus, positions: Iterable[int]) -> Iterator[dict]:
-    for position in positions:
-        title, text = corpus[position].title, corpus[position].text
-        fields = {"title": title, "lower_title": title.lower(), "text": text, "position": position}
-        yield {"_op_type": "create", "_index": index, "_id": str(position), **fields}
-
-
 def _first_missing(server: Server, index: str) -> int:
-    """The lowest position that is missing, by binary search: up to there, the index has as many
-    paragraphs below a position as there are positions.
-    """
+    """The lowest missing position: up to it, as many paragraphs are below each as positions."""
     server.client.indices.refresh(index=index)
     positions = range(1, _count_below(server, index, None) + 1)
     return bisect_left(positions, True, key=lambda p: _count_below(server, index, p) < p)
@@ -165,7 +128,7 @@ def _count_below(server: Server, index: str, position: int | None) -> int:
 
 
 def _complete(server: Server, index: str, corpus: Corpus) -> None:
-    """Check that the index has as many paragraphs as the corpus, and mark it as complete."""
+    """Check the number of paragraphs, and mark the index as complete."""
     count = server.ask(lambda: _count_below(server, index, None))
     if count != len(corpus):
         counts = f"found {count:,} paragraphs, expected {len(corpus):,}"
@@ -185,10 +148,8 @@ def _give_name(server: Server, index: str, name: str) -> None:
     if others == [index]:
         return
     if not others and server.ask(lambda: indices.exists(index=name)):
-        raise ValueError(
-            f"{name!r} is an index at {', '.join(server.urls)}, expected a free name or an alias; "
-            "take another name"
-        )
+        taken = f"{name!r} is an index at {', '.join(server.urls)}"
+        raise ValueError(f"{taken}, expected a free name or an alias; take another name")
     actions = [{"remove": {"index": other, "alias": name}} for other in others]
     actions.append({"add": {"index": index, "alias": name}})
     server.ask(lambda: server.client.indices.update_aliases(actions=actions))

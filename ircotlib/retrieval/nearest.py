@@ -44,7 +44,13 @@ def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
     most = max((vectors.starts[last] - vectors.starts[first] for first, last in blocks), default=0)
     room = torch.empty(most, rows.shape[1])  # reused: allocating takes longer than the computation
     for first, last in blocks:
-        scores = _score(rows, starts, vectors, first, last, room)
+        own = vectors.starts[first : last + 1] - vectors.starts[first]
+        stored = vectors.rows[vectors.starts[first] : vectors.starts[last]]
+        block = room[: len(stored)].copy_(torch.from_numpy(np.ascontiguousarray(stored)))
+        scores = rows @ block.T
+        if len(rows) > len(queries) or len(block) > last - first:  # several vectors per text
+            best_tokens = np.maximum.reduceat(scores.numpy(), own[:-1], axis=1)
+            scores = torch.from_numpy(np.add.reduceat(best_tokens, starts, axis=0))
         top = scores.topk(min(k, last - first))
         joined = torch.cat([best[0], top.values], 1), torch.cat([best[1], top.indices + first], 1)
         chosen = joined[0].topk(min(k, joined[0].shape[1]))
@@ -52,32 +58,8 @@ def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
     return [(index.numpy(), score.numpy()) for score, index in zip(*best, strict=True)]
 
 
-def _score(
-    queries: torch.Tensor,
-    query_starts: np.ndarray,
-    vectors: Vectors,
-    first: int,
-    last: int,
-    room: torch.Tensor,
-) -> torch.Tensor:
-    """The scores of paragraphs `first` to `last` - 1 for some queries: queries x paragraphs.
-    `query_starts`: where the vectors of each query begin in `queries`. `room`: a buffer for the
-    paragraphs' vectors as float32.
-    """
-    starts = vectors.starts[first : last + 1]
-    stored = torch.from_numpy(np.ascontiguousarray(vectors.rows[starts[0] : starts[-1]]))
-    rows = room[: len(stored)].copy_(stored)
-    products = queries @ rows.T
-    if len(queries) == len(query_starts) and len(rows) == last - first:
-        return products
-    best = np.maximum.reduceat(products.numpy(), starts[:-1] - starts[0], axis=1)
-    return torch.from_numpy(np.add.reduceat(best, query_starts, axis=0))
-
-
 def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
-    """The first paragraph of each block and the one after its last. A block has at most ROWS
-    vectors, or a single paragraph with more.
-    """
+    """The start and end of each block: at most ROWS vectors, or a single paragraph with more."""
     blocks, first, count = [], 0, len(starts) - 1
     while first < count:
         last = int(np.searchsorted(starts, starts[first] + ROWS, "right")) - 1

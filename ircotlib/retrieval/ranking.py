@@ -28,13 +28,11 @@ class Refused(ValueError):
 
 
 class Search(NamedTuple):
-    """One search: its text (for error messages), its query in the backend's language, and the
-    number of hits to fetch.
-    """
+    """One search."""
 
-    text: str
-    query: object
-    size: int
+    text: str  # for error messages
+    query: object  # in the backend's language
+    size: int  # hits to fetch
 
 
 Hits = list[tuple[int, float]]  # position in the corpus, score to a few decimals
@@ -43,23 +41,17 @@ Searching = Generator[Search, Hits, T]
 
 
 class Backend(Protocol):
-    """What a searching needs of a backend: the corpus, and how to write queries. `answer` yields
-    each reply as it comes.
-    """
+    """What a searching needs of a backend; `answer` yields each reply as it comes."""
 
     corpus: Corpus
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]: ...
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> object:
-        """A query for any term of `text` in titles and texts; only among paragraphs with one of
-        `titles`, unless None.
-        """
+        """For any term of `text` in titles and texts, with one of `titles` unless None."""
 
     def queries_of_title(self, title: str) -> Sequence[object]:
-        """Queries for the same title, for the same title in any case, and for titles with any of
-        its terms.
-        """
+        """For the same title, the same in any case, and titles with any of its terms."""
 
 
 def group(requests: Iterable[T]) -> dict[T, list[int]]:
@@ -71,10 +63,7 @@ def group(requests: Iterable[T]) -> dict[T, list[int]]:
 
 
 def answer_in_rounds(
-    backend: Backend,
-    requests: Sequence[Retrieve | NearestTitle],
-    search: Callable[[list[Search]], Sequence[Hits | Refused]],
-    size: int,
+    backend: Backend, requests: Sequence[Retrieve | NearestTitle], search: Callable, size: int
 ) -> Iterator[Reply]:
     """Answer requests, `size` different ones at a time, whose searches are made together."""
     indices = group(requests)
@@ -85,14 +74,11 @@ def answer_in_rounds(
 
 
 def searching_of(backend: Backend, request: Retrieve | NearestTitle) -> Searching[str]:
-    """The searching that returns the reply to a request as JSON. Raises TypeError for a request of
-    another class.
-    """
-    match request:
-        case Retrieve():
-            return _write(rank_paragraphs(backend, request), separators=(",", ":"))
-        case NearestTitle():
-            return _write(rank_titles(backend, request))
+    """The searching that returns the reply to a request as JSON."""
+    if isinstance(request, Retrieve):
+        return _write(rank_paragraphs(backend, request), separators=(",", ":"))
+    if isinstance(request, NearestTitle):
+        return _write(rank_titles(backend, request))
     raise TypeError(f"found the request {request!r}, expected Retrieve or NearestTitle")
 
 
@@ -105,17 +91,13 @@ def decode(backend: Backend, reply: str) -> tuple[Paragraph, ...] | tuple[str, .
 def search(
     backend: Backend, query: str, k: int = DEPTH, titles: Iterable[str] | None = None
 ) -> list[tuple[Paragraph, float]]:
-    """The k best paragraphs with their scores, best first; by BM25 none if no word of the query is
-    in the index. `titles`: only among paragraphs with one of them. Raises Refused for a k below 1.
-    """
+    """The k best paragraphs with their scores, best first. Raises Refused for a k below 1."""
     hits = _answer(backend, Retrieve(query, k, None if titles is None else tuple(titles)))
     return [(backend.corpus[position], score) for position, score in hits]
 
 
 def nearest_titles(backend: Backend, title: str, n: int = 1) -> list[str]:
-    """The n titles of the corpus nearest to a title (see rank_titles), best first. Raises Refused
-    for an n below 1.
-    """
+    """The n titles nearest to a title, best first: see rank_titles."""
     return _answer(backend, NearestTitle(title, n))
 
 
@@ -145,15 +127,13 @@ def play(
             except Refused as error:
                 ended[name] = error
         yield from ended.items()
-        sent = dict(zip(searches, search(list(searches.values()))))
+        sent = dict(zip(searches, search(list(searches.values())))) if searches else {}
 
 
 def rank_paragraphs(backend: Backend, request: Retrieve) -> Searching[Hits]:
-    """The k best hits, best first. `distinct`: keep only the best of all paragraphs whose texts are
-    the same except for case.
+    """The k best hits, best first; if distinct, only the best of texts that are equal but for case.
 
-    Differs from the released program, if distinct: that looks at 100 hits, and keeps the worst of
-    equal texts.
+    Differs from the released program: that looks at 100 hits, and keeps the worst of equal texts.
     """
     _check_texts([request.query, *(request.titles or ())])
     k, query = request.k, backend.query_of(request.query, request.titles)
@@ -195,9 +175,7 @@ def _check_texts(texts: Iterable[str]) -> None:
 
 
 def _rank(backend: Backend, text: str, query: object, k: int) -> Searching[Hits]:
-    """The k best hits; those with equal rounded scores are in the order of the corpus, in any index
-    and with any number of shards.
-    """
+    """The k best hits; ties of rounded scores are in the order of the corpus, in any index."""
     size = k + SPARE
     while True:
         hits = yield Search(text, query, min(size, len(backend.corpus)))

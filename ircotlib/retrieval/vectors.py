@@ -8,7 +8,7 @@ a line for each complete block: the number of vectors of each paragraph, their w
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -18,26 +18,22 @@ from pydantic import Field, TypeAdapter
 
 from ircotlib.data import Paragraph
 from ircotlib.files.paths import hold_lock, write_whole
-from ircotlib.retrieval.corpus import Corpus
+from ircotlib.retrieval.corpus import Corpus, Progress
 
 BLOCK = 512  # paragraphs embedded and written together
 VECTORS, BLOCKS = "vectors.f16", "blocks.jsonl"
 REMEDY = "delete the folder, and the next run embeds the corpus again"
-Embed = Callable[[Iterable[Paragraph]], list[np.ndarray]]
+Embed = Callable[[Iterable[Paragraph]], list[np.ndarray]]  # of each: (vectors, width)
 
 
 class Vectors(NamedTuple):
-    """Vectors of paragraphs. `rows`: float16, one vector per row; paragraph i has
-    rows[starts[i] : starts[i + 1]].
-    """
+    """Vectors of paragraphs; paragraph i has rows[starts[i] : starts[i + 1]]."""
 
-    rows: np.ndarray
+    rows: np.ndarray  # float16, one vector per row
     starts: np.ndarray
 
     def of(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of some paragraphs, one after the other, and where those of each begin; last,
-        their number.
-        """
+        """The rows of some paragraphs, and where those of each begin; last, their number."""
         counts = self.starts[positions + 1] - self.starts[positions]
         starts = np.concatenate([[0], np.cumsum(counts)])
         rows = np.arange(starts[-1]) + np.repeat(self.starts[positions] - starts[:-1], counts)
@@ -45,50 +41,41 @@ class Vectors(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A line of blocks.jsonl."""
-
     counts: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)]
     width: Annotated[int, Field(ge=1)]
     checksum: int
 
     @property
     def size(self) -> int:
-        """The number of its bytes in vectors.f16."""
-        return sum(self.counts) * self.width * 2
+        return sum(self.counts) * self.width * 2  # bytes
 
 
 _BLOCK = TypeAdapter(_Block)
 
 
-def write_vectors(
-    folder: Path,
-    corpus: Corpus,
-    embed: Embed,
-    progress: Callable[[range], Iterable[int]] = iter,
-) -> None:
-    """Embed a corpus into a folder of its own, unless it is there.
-
-    Complete blocks of an earlier call are kept. `embed`: returns the vectors of each paragraph, as
-    arrays (vectors, width). `progress`: wraps the positions to show a bar, as tqdm does. Of several
-    processes one writes and the others wait.
+def write_vectors(folder: Path, corpus: Corpus, embed: Embed, progress: Progress = iter) -> None:
+    """Embed a corpus into a folder of its own, unless it is there. Complete blocks of an earlier
+    call are kept. Of several processes one writes and the others wait.
     """
-    if _count(folder) == len(corpus):
+    if _count(_read_blocks(folder)) == len(corpus):
         return
     folder.mkdir(parents=True, exist_ok=True)
     with hold_lock(folder / "vectors.lock", f"the vectors {folder}"):
-        whole = _keep_whole_blocks(folder)
-        positions = iter(progress(range(whole, len(corpus))))
+        for name in (VECTORS, BLOCKS):
+            (folder / name).touch()
+        blocks = _read_blocks(folder)
+        blocks = blocks[: _count_sound(folder, blocks)]  # what follows is cut off
+        os.truncate(folder / VECTORS, sum(block.size for block in blocks))
+        write_whole(folder / BLOCKS, "".join(json.dumps(block) + "\n" for block in blocks))
+        positions = iter(progress(range(_count(blocks), len(corpus))))
         while block := list(islice(positions, BLOCK)):
             _append(folder, embed(corpus.between(block[0], block[-1] + 1)))
 
 
 def open_vectors(folder: Path, count: int | None = None) -> Vectors:
-    """The vectors of `count` paragraphs, or of all in the folder if None. Raises ValueError if some
-    are missing, or a checksum is not the one they were written with.
-    """
-    blocks, reason = list(_read_blocks(folder)), ""
-    embedded = sum(len(block.counts) for block in blocks)
-    expected = sum(block.size for block in blocks)
+    """The vectors of `count` paragraphs, or of all if None; ValueError if missing or damaged."""
+    blocks, reason = _read_blocks(folder), ""
+    embedded, expected = _count(blocks), sum(block.size for block in blocks)
     if embedded != (count or max(embedded, 1)):
         reason = f"found vectors of {embedded} paragraphs, expected {count or 'some'}"
     elif (size := (folder / VECTORS).stat().st_size) != expected:
@@ -123,25 +110,15 @@ def _add(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _keep_whole_blocks(folder: Path) -> int:
-    """Cut off everything after the last sound block, and return how many paragraphs are left."""
-    for name in (VECTORS, BLOCKS):
-        (folder / name).touch()
-    blocks = list(_read_blocks(folder))
-    blocks = blocks[: _count_sound(folder, blocks)]
-    os.truncate(folder / VECTORS, sum(block.size for block in blocks))
-    write_whole(folder / BLOCKS, "".join(json.dumps(block) + "\n" for block in blocks))
-    return sum(len(block.counts) for block in blocks)
-
-
-def _read_blocks(folder: Path) -> Iterator[_Block]:
+def _read_blocks(folder: Path) -> list[_Block]:
     """The lines of blocks.jsonl, up to the first that is incomplete or damaged."""
-    lines = (folder / BLOCKS).read_bytes().split(b"\n") if (folder / BLOCKS).is_file() else [b""]
-    for line in lines[:-1]:
+    blocks, path = [], folder / BLOCKS
+    for line in path.read_bytes().split(b"\n")[:-1] if path.is_file() else ():
         try:
-            yield _BLOCK.validate_json(line)
+            blocks.append(_BLOCK.validate_json(line))
         except ValueError:
-            return
+            break
+    return blocks
 
 
 def _count_sound(folder: Path, blocks: list[_Block]) -> int:
@@ -153,5 +130,5 @@ def _count_sound(folder: Path, blocks: list[_Block]) -> int:
     return len(blocks)
 
 
-def _count(folder: Path) -> int:
-    return sum(len(block.counts) for block in _read_blocks(folder))
+def _count(blocks: list[_Block]) -> int:
+    return sum(len(block.counts) for block in blocks)

@@ -50,38 +50,20 @@ SERVER = [
     ("word\u2060joiner \ufeffBOM a\u0301\u0302s", "word\u2060join bom a\u0301\u0302"),
     ("narrow\u202fspace no\xa0break thin\u2009space", "narrow\u202fspac break thin space"),
     # Hebrew and Arabic
-    (
-        "\u05e8\u05d0\u05d1\"\u05d9 \u05e6\u05d4\"\u05dc \u05d0' \u05d2'\u05d9\u05e8\u05e4\u05d4",
-        "\u05e8\u05d0\u05d1\"\u05d9 \u05e6\u05d4\"\u05dc \u05d0' \u05d2'\u05d9\u05e8\u05e4\u05d4",
-    ),
     ("\u05d0'\u05d0' \u05d0\"\u05d0\" \u05d0'1", "\u05d0'\u05d0' \u05d0\"\u05d0 \u05d0'1"),
     (
         "(Arabic: \u0627\u0644\u062e\u0644\u064a\u062c\u200e) \u05e2\u05d1\u05e8\u05d9\u05ea\u200e",
         "arab \u0627\u0644\u062e\u0644\u064a\u062c\u200e \u05e2\u05d1\u05e8\u05d9\u05ea\u200e",
     ),
-    (
-        "\u0627\u0644\u0639\u0631\u0628\u064a\u0629\u200c\u0647\u0627 \u06f1\u06f2\u06f3 "
-        "\u0661\u066c\u0662\u0663\u0664",
-        "\u0627\u0644\u0639\u0631\u0628\u064a\u0629\u200c\u0647\u0627 \u06f1\u06f2\u06f3 "
-        "\u0661\u066c\u0662\u0663\u0664",
-    ),
     # East Asian
     ("DJマックス モンスター3rd", "dj マックス モンスター 3rd"),
     ("スター・ウォーズ ﾊﾝｶｸ ー゛", "スター ウォーズ ﾊﾝｶｸ ー゛"),
     ("東京タワー ひらがな 漢字かな交じり", "東 京 タワー ひ ら が な 漢 字 か な 交 じ り"),
-    ("한국어 조선말 ㄱㄴ", "한국어 조선말 ㄱㄴ"),
     ("１２３ＡＢＣ １．５", "１２３ａｂｃ １．５"),
     ("〆〇々 仝", "〇 々 仝"),
     # South-East Asian
     ("ภาษาไทย abcไทย123", "ภาษาไทย abc ไทย 123"),
-    ("ພາສາລາວ ខ្មែរ မြန်မာ", "ພາສາລາວ ខ្មែរ မြန်မာ"),
     ("กั1 aกั", "กั 1 กั"),
-    # Indic
-    (
-        "\u0939\u093f\u0928\u094d\u0926\u0940 \u092d\u093e\u0937\u093e \u0915\u094d\u200d\u0937",
-        "\u0939\u093f\u0928\u094d\u0926\u0940 \u092d\u093e\u0937\u093e \u0915\u094d\u200d\u0937",
-    ),
-    ("தமிழ் বাংলা", "தமிழ் বাংলা"),
     # symbols
     ("C♯ ♈ ♠ ☆ ★ ✓ → ∞ №5 ©2020 ™", "c ♯ ♈ ♠ ★ 5 © 2020 ™"),
     ("C# C++ AT&T R&B #1 @user", "c c t r b 1 user"),
@@ -91,27 +73,12 @@ SERVER = [
         "\u2139\ufe0f \u24dc \U0001f170\U0001f171 \u3030 \u3297",
     ),
     # emoji
-    (
-        "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd "
-        "\U0001f3f3\ufe0f\u200d\U0001f308",
-        "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd "
-        "\U0001f3f3\ufe0f\u200d\U0001f308",
-    ),
     ("🇫🇷🇩🇪🇬 a🇫🇷", "🇫🇷 🇩🇪 🇫🇷"),
-    (
-        "1\ufe0f\u20e3 #\ufe0f\u20e3 *\u20e3 12\u20e33",
-        "1\ufe0f\u20e3 #\ufe0f\u20e3 *\u20e3 12\u20e33",
-    ),
     (
         "\u263a\ufe0e \u263a\ufe0f \u263a\u263a \u263a\U0001f3fb \U0001f3fb",
         "\u263a \u263a\ufe0f \u263a \u263a \u263a\U0001f3fb \U0001f3fb",
     ),
-    (
-        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f "
-        "\U0001fae0\U0001f972",
-        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f \U0001fae0 "
-        "\U0001f972",
-    ),
+    ("\U0001fae0\U0001f972", "\U0001fae0 \U0001f972"),
     # characters Unicode added later
     ("\ua7f1 \U0001e900\U00016fe2 \U00030000 \U00010e80 \u02b8\u02e5 \u058a a\u1ac0b", "𞤢 ʸ b"),
     ("\u0600 12\u06dd3 \u070f\u0710", "12\u06dd3 \u0710"),
@@ -125,25 +92,19 @@ SERVER = [
     ("", ""),
 ]
 
-# The examples of Porter (1980) and, on the last line, the author's later changes: word/stem.
-STEMS = """
-    caresses/caress ponies/poni ties/ti cats/cat feed/feed agreed/agre plastered/plaster bled/bled
-    motoring/motor sing/sing conflated/conflat troubled/troubl sized/size hopping/hop tanned/tan
-    falling/fall hissing/hiss fizzed/fizz failing/fail filing/file happy/happi sky/sky
-    relational/relat conditional/condit rational/ration valenci/valenc digitizer/digit
-    radicalli/radic differentli/differ vileli/vile analogousli/analog vietnamization/vietnam
-    predication/predic operator/oper feudalism/feudal decisiveness/decis hopefulness/hope
-    callousness/callous formaliti/formal sensitiviti/sensit sensibiliti/sensibl triplicate/triplic
-    formative/form formalize/formal electrical/electr hopeful/hope goodness/good revival/reviv
-    allowance/allow inference/infer airliner/airlin gyroscopic/gyroscop adjustable/adjust
-    irritant/irrit replacement/replac adjustment/adjust dependent/depend adoption/adopt
-    homologou/homolog communism/commun activate/activ effective/effect bowdlerize/bowdler
-    probate/probat rate/rate cease/ceas controll/control roll/roll possibly/possibl apology/apolog
-    revved/rev as/as
-"""
+# Texts that are their own terms: Hebrew, Arabic, Indic, Asian, emoji.
+SAME = [
+    "\u05e8\u05d0\u05d1\"\u05d9 \u05e6\u05d4\"\u05dc \u05d0' \u05d2'\u05d9\u05e8\u05e4\u05d4",
+    "\u0627\u0644\u0639\u0631\u0628\u064a\u0629\u200c\u0647\u0627 \u06f1\u06f2\u06f3",
+    "\u0661\u066c\u0662\u0663\u0664 தமிழ் বাংলা 한국어 조선말 ㄱㄴ ພາສາລາວ ខ្មែរ မြန်မာ",
+    "\u0939\u093f\u0928\u094d\u0926\u0940 \u092d\u093e\u0937\u093e \u0915\u094d\u200d\u0937",
+    "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd",
+    "\U0001f3f3\ufe0f\u200d\U0001f308 1\ufe0f\u20e3 #\ufe0f\u20e3 *\u20e3 12\u20e33",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+]
 
 
-@pytest.mark.parametrize(("text", "terms"), SERVER)
+@pytest.mark.parametrize(("text", "terms"), SERVER + [(text, text) for text in SAME])
 def test_terms_are_those_of_the_server(text, terms):
     assert analyze(text) == terms.split(" ") * bool(terms)
 
@@ -198,11 +159,6 @@ def test_spaces_never_change_words():
 def test_terms_hold_no_white_space_that_would_split_them_in_the_index():
     every_character = " ".join(f"a{chr(code)}b" for code in range(0x21, 0x3400))
     assert all(len(term.encode().split()) == 1 for term in analyze(every_character))
-
-
-def test_stems():
-    pairs = [pair.split("/") for pair in STEMS.split()]
-    assert [word for word, stem in pairs if analyzer._stem(word) != stem] == []
 
 
 def test_the_fingerprint_changes_with_the_words_only(monkeypatch):

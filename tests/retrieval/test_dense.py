@@ -8,18 +8,23 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
 from asking import ask, ask_one
+from corpora import WORDS, flip, random_paragraphs, random_text
 
 from ircotlib.data import Paragraph
 from ircotlib.files.paths import ROOT
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.retrieval import dense as module
-from ircotlib.retrieval import encoder
+from ircotlib.retrieval import encoder, open_retriever
 from ircotlib.retrieval.approximate import build_approximate
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import Corpus, write_corpus
@@ -30,23 +35,15 @@ from ircotlib.retrieval.vectors import BLOCK, open_vectors, write_vectors
 
 if not find_spec("sentence_transformers"):
     pytest.skip("needs the extra: pip install -e '.[dense]'", allow_module_level=True)
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-WORDS = [start + end for start in "bcdfghjk" for end in ("ano", "oru", "ulo", "agi")]
 COUNT = 120
 
 
-def random_words(chance: np.random.Generator, most: int) -> str:
-    return " ".join(chance.choice(WORDS, chance.integers(1, most + 1)))
-
-
-def random_paragraphs(count: int) -> list[Paragraph]:
-    """Random paragraphs; some share a title, some have the same text in another case."""
-    chance, paragraphs = np.random.default_rng(count), []
-    for number in range(count):
-        text = random_words(chance, 12)
-        if number % 7 == 3:
-            text = paragraphs[number - 2].text.title()
-        paragraphs.append(Paragraph(f"p{number}", random_words(chance, 1), text))
+def make_paragraphs(count: int) -> list[Paragraph]:
+    """Random paragraphs; every seventh has the text of another one in another case."""
+    paragraphs = random_paragraphs(count, 12)
+    for number in range(3, count, 7):
+        text = paragraphs[number - 2].text.title()
+        paragraphs[number] = replace(paragraphs[number], text=text)
     return paragraphs
 
 
@@ -57,8 +54,8 @@ def write_bert(folder: Path, seed: int = 0) -> Path:
 
     torch.manual_seed(seed)
     folder.mkdir()
-    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    vocabulary = [*marks, *LETTERS, *(f"##{letter}" for letter in LETTERS)]
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *ascii_lowercase]
+    vocabulary += [f"##{letter}" for letter in ascii_lowercase]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
     shape = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
     shape |= {"intermediate_size": 32, "max_position_embeddings": 96, "initializer_range": 0.5}
@@ -84,16 +81,13 @@ def models(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def words(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
-    return open_index(write_corpus(folder / "corpus", random_paragraphs(COUNT)), folder / "index")
+    return open_index(write_corpus(folder / "corpus", make_paragraphs(COUNT)), folder / "index")
 
 
 @pytest.fixture(scope="module")
 def backends(models, words, tmp_path_factory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("vectors")
-    return {
-        kind: open_dense(words, f"{kind}:{model}", folder / "index")
-        for kind, model in models.items()
-    }
+    return {k: open_dense(words, f"{k}:{m}", folder / "index") for k, m in models.items()}
 
 
 def hits(backend, *request, **setting) -> list[tuple[int, float]]:
@@ -102,11 +96,11 @@ def hits(backend, *request, **setting) -> list[tuple[int, float]]:
 
 def brute_force(backend: Dense, query: str) -> list[tuple[int, float]]:
     """All paragraphs, best first, by the sum over the query's vectors of their best score."""
-    made = Encoder(str(backend._encoder.folder), backend._encoder.late)
-    asked, scores = made.embed_queries([query])[0], []
+    model = Encoder(str(backend._encoder.folder), backend._encoder.late)
+    [tokens], scores = model.embed_queries([query]), []
     for paragraph in backend.corpus:
-        rows = made.embed_paragraphs([paragraph])[0]
-        scores.append(sum(max(float(a @ b) for b in rows) for a in asked))
+        [rows] = model.embed_paragraphs([paragraph])
+        scores.append(sum(max(float(token @ row) for row in rows) for token in tokens))
     return sorted(enumerate(scores), key=lambda hit: -hit[1])
 
 
@@ -115,15 +109,13 @@ def test_hits_and_scores_are_those_of_a_brute_force(backends, kind, monkeypatch)
     from ircotlib.retrieval import nearest
 
     monkeypatch.setattr(nearest, "ROWS", 100)  # several blocks; some have one paragraph
+    slack = 0.002 if kind == "dense" else 0.02  # float16
     for query in ("bano coru", "dulo", "who? fagi gano hulo"):
-        found, expected = hits(backends[kind], query, COUNT), brute_force(backends[kind], query)
-        assert len(found) == COUNT and sorted(dict(found)) == list(range(COUNT))
-        slack = 0.002 if kind == "dense" else 0.02  # float16
-        for (_, score), (_, best) in zip(found, expected, strict=True):
-            assert score == pytest.approx(best, abs=slack)
-        assert hits(backends[kind], query, 9) == found[:9]
-        close = dict(expected)
-        assert all(score == pytest.approx(close[place], abs=slack) for place, score in found)
+        ranked, expected = hits(backends[kind], query, COUNT), brute_force(backends[kind], query)
+        assert dict(ranked) == pytest.approx(dict(expected), abs=slack)
+        best = [score for _, score in expected]
+        assert [score for _, score in ranked] == pytest.approx(best, abs=slack)
+        assert hits(backends[kind], query, 9) == ranked[:9]
 
 
 def test_vectors_of_the_model_are_unit_vectors_of_title_and_text(models):
@@ -140,13 +132,9 @@ def test_vectors_of_the_model_are_unit_vectors_of_title_and_text(models):
 
 @pytest.mark.parametrize("kind", ["dense", "colbert", "hybrid"])
 def test_many_requests_at_once_get_the_replies_of_one_at_a_time(backends, kind):
-    chance, backend = np.random.default_rng(5), backends[kind]
-    requests = [Retrieve(random_words(chance, 6), int(chance.integers(1, 9))) for _ in range(30)]
-    requests += [
-        Retrieve("bano", 3, ("Bano", "bano")),
-        requests[0],
-        Retrieve("bano", 3, None, True),
-    ]
+    chance, backend = Random(5), backends[kind]
+    requests = [Retrieve(random_text(chance, 6), chance.randint(1, 8)) for _ in range(30)]
+    requests += [Retrieve("bano", 3, ("bano",)), requests[0], Retrieve("bano", 3, None, True)]
     together, alone = ask(backend, requests), [ask_one(backend, one) for one in requests]
     for request, one, other in zip(requests, together, alone, strict=True):
         one, other = json.loads(one), json.loads(other)
@@ -164,14 +152,12 @@ def test_titles_limit_and_repeats_are_left_out_alike(backends, words, kind):
         ranking = hits(backend, query, COUNT)
         within = [hit for hit in ranking if words.corpus[hit[0]].title in titles]
         assert within and _near(hits(backend, query, 6, titles), within[:6])
-        different, seen = [], set()
+        different = {}
         for hit in ranking:
-            text = words.corpus[hit[0]].text.lower()
-            different += [] if text in seen else [hit]
-            seen.add(text)
+            different.setdefault(words.corpus[hit[0]].text.lower(), hit)
         assert len(different) < len(ranking)
         for k in (5, len(different)):
-            assert _near(hits(backend, query, k, distinct=True), different[:k])
+            assert _near(hits(backend, query, k, distinct=True), [*different.values()][:k])
     assert hits(backend, query, 4, ("No such title",)) == hits(backend, query, 4, ()) == []
 
 
@@ -191,14 +177,14 @@ def test_equal_scores_are_in_the_order_of_the_corpus(models, tmp_path):
 @pytest.mark.parametrize("kind", ["dense", "colbert", "hybrid"])
 def test_what_has_no_answer_is_refused_alone_and_titles_are_those_of_bm25(backends, words, kind):
     backend = backends[kind]
-    replies = ask(backend, [Retrieve("bano", 0), Retrieve("bano", 2)])
-    assert isinstance(replies[0], Refused) and len(json.loads(replies[1])) == 2
-    with pytest.raises(Refused, match="k is 0"):
+    refused, reply = ask(backend, [Retrieve("bano", 0), Retrieve("bano", 2)])
+    assert isinstance(refused, Refused) and len(json.loads(reply)) == 2
+    with pytest.raises(Refused):
         backend.search("bano", 0)
-    assert [p for p, _ in backend.search("bano", 2)] == list(backend.decode(replies[1]))
-    asked = [NearestTitle("Coru", 3), NearestTitle("bano")]
-    assert ask(backend, asked) == ask(words, asked)
-    with pytest.raises(TypeError, match="expected Retrieve or NearestTitle"):
+    assert [p for p, _ in backend.search("bano", 2)] == list(backend.decode(reply))
+    titles = [NearestTitle("Coru", 3), NearestTitle("bano")]
+    assert ask(backend, titles) == ask(words, titles)
+    with pytest.raises(TypeError):
         ask_one(backend, Generate("?"))
 
 
@@ -220,17 +206,16 @@ def test_hybrid_is_the_sum_of_reciprocal_ranks(backends, words, setting):
 
 INTERRUPTED = """
 import sys, time, zlib
+from pathlib import Path
 import numpy as np
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.vectors import write_vectors
-corpus, folder, pause = Corpus(sys.argv[1]), sys.argv[2], float(sys.argv[3])
 def embed(paragraphs):
     print("block", flush=True)
-    time.sleep(pause)
+    time.sleep(float(sys.argv[3]))
     seeds = [zlib.crc32(p.text.encode()) for p in paragraphs]
     return [np.random.default_rng(seed).standard_normal((1 + seed % 3, 8)) for seed in seeds]
-from pathlib import Path
-write_vectors(Path(folder), corpus, embed)
+write_vectors(Path(sys.argv[2]), Corpus(sys.argv[1]), embed)
 """
 
 
@@ -240,7 +225,7 @@ def start_writing(corpus: Corpus, folder: Path, pause: float) -> subprocess.Pope
 
 
 def test_what_is_killed_goes_on_where_it_stopped(tmp_path):
-    corpus = write_corpus(tmp_path / "corpus", random_paragraphs(5 * BLOCK + 7))
+    corpus = write_corpus(tmp_path / "corpus", make_paragraphs(5 * BLOCK + 7))
     killed = start_writing(corpus, tmp_path / "killed", 0.3)
     for _ in range(3):
         assert killed.stdout.readline() == "block\n"
@@ -248,10 +233,9 @@ def test_what_is_killed_goes_on_where_it_stopped(tmp_path):
     assert killed.wait() == -signal.SIGKILL
     with pytest.raises(ValueError, match=r"found vectors of 1024 paragraphs, expected 2567; "):
         open_vectors(tmp_path / "killed", len(corpus))
-    with (tmp_path / "killed" / "vectors.f16").open("ab") as file:
-        file.write(b"half a block")
-    with (tmp_path / "killed" / "blocks.jsonl").open("ab") as file:
-        file.write(b"[[1, 1, 1, 1, ")
+    for name, half in (("vectors.f16", b"half a block"), ("blocks.jsonl", b"[[1, 1, 1, 1, ")):
+        with (tmp_path / "killed" / name).open("ab") as file:
+            file.write(half)
     again, whole = (start_writing(corpus, tmp_path / name, 0) for name in ("killed", "whole"))
     assert again.communicate()[0] == 4 * "block\n" and whole.communicate()[0] == 6 * "block\n"
     for name in ("vectors.f16", "blocks.jsonl"):
@@ -260,19 +244,17 @@ def test_what_is_killed_goes_on_where_it_stopped(tmp_path):
     assert rows.dtype == np.float16 and rows.shape == (starts[-1], 8) and len(starts) == 2568
 
 
-def test_two_who_embed_at_once_embed_once(models, words, tmp_path):
-    from concurrent.futures import ThreadPoolExecutor
-
-    blocks, made = [], Encoder(str(models["dense"]))
+def test_two_who_embed_at_once_embed_once(words, tmp_path):
+    blocks = []
 
     def embed(paragraphs):
         blocks.append(1)
         time.sleep(0.1)
-        return made.embed_paragraphs(paragraphs)
+        return random_vectors(paragraphs)
 
     with ThreadPoolExecutor(3) as pool:
-        jobs = [pool.submit(write_vectors, tmp_path / "v", words.corpus, embed) for _ in range(3)]
-        assert [job.result() for job in jobs] == 3 * [None]
+        for job in [pool.submit(write_vectors, tmp_path, words.corpus, embed) for _ in range(3)]:
+            job.result()
     assert blocks == [1]
 
 
@@ -287,43 +269,34 @@ def test_vectors_that_cannot_be_kept_are_refused(words, tmp_path, vectors, expec
         open_vectors(tmp_path, COUNT)
 
 
-def damage(path: Path, how: str) -> None:
-    content = bytearray(path.read_bytes())
-    if how == "changed":
-        content[len(content) // 2] ^= 1
-    path.write_bytes({"cut": content[:-2], "longer": content + b"00"}.get(how, content))
-
-
-@pytest.mark.parametrize(
-    ("how", "expected"),
-    [("cut", "found 7678 bytes"), ("longer", "found 7682 bytes"), ("changed", "block 0 damaged")],
-)
-def test_damaged_vectors_are_noticed(models, words, tmp_path, how, expected):
-    backend = open_dense(words, f"dense:{models['dense']}", tmp_path / "index")
+def test_damaged_vectors_are_noticed_and_made_again(models, words, backends, tmp_path):
+    model = f"dense:{models['dense']}"
+    open_dense(words, model, tmp_path / "index")
     [folder] = tmp_path.glob("index-vectors-*")
-    damage(folder / "vectors.f16", how)
-    with pytest.raises(ValueError, match=rf"{expected}.*expected.*delete the folder") as error:
-        ask_one(open_dense(words, f"dense:{models['dense']}", tmp_path / "index"), Retrieve("x", 1))
-    assert "\n" not in str(error.value)
+    whole = (folder / "vectors.f16").read_bytes()
+    for damaged in (whole[:-2], whole + b"00", b"00" + whole[2:]):
+        (folder / "vectors.f16").write_bytes(damaged)
+        with pytest.raises(ValueError, match="found .*expected.*delete the folder") as error:
+            ask_one(open_dense(words, model, tmp_path / "index"), Retrieve("x", 1))
+        assert "\n" not in str(error.value)
     (folder / "blocks.jsonl").write_text("")
-    again = open_dense(words, f"dense:{models['dense']}", tmp_path / "index")
-    assert hits(again, "bano", 5) == hits(backend, "bano", 5)
+    again = open_dense(words, model, tmp_path / "index")
+    assert hits(again, "bano", 5) == hits(backends["dense"], "bano", 5)
 
 
 @pytest.mark.parametrize("name", ["blocks.jsonl", "vectors.f16"])
 def test_every_flipped_bit_of_vectors_is_noticed_or_harmless(words, tmp_path, name):
     write_vectors(tmp_path, words.corpus, random_vectors)
     whole, rows = (tmp_path / name).read_bytes(), open_vectors(tmp_path, COUNT).rows.tobytes()
-    for place in np.random.default_rng(3).choice(8 * len(whole), 250, replace=False):
-        content = bytearray(whole)
-        content[place // 8] ^= 1 << place % 8
-        (tmp_path / name).write_bytes(content)
+    for bit in Random(3).sample(range(8 * len(whole)), 250):
+        (tmp_path / name).write_bytes(whole)
+        flip(tmp_path / name, bit)
         try:
-            found = open_vectors(tmp_path, COUNT)
+            vectors = open_vectors(tmp_path, COUNT)
         except ValueError as error:
             assert str(error).startswith(f"{tmp_path}: found") and "\n" not in str(error)
         else:
-            assert found.rows.tobytes() == rows and (np.diff(found.starts) == 1).all()
+            assert vectors.rows.tobytes() == rows and (np.diff(vectors.starts) == 1).all()
     if name == "blocks.jsonl":  # what follows the last sound block is embedded again
         write_vectors(tmp_path, words.corpus, random_vectors)
         assert (tmp_path / name).read_bytes() == whole
@@ -335,45 +308,46 @@ def random_vectors(paragraphs) -> list[np.ndarray]:
 
 
 def test_a_damaged_approximate_index_is_refused(tmp_path):
-    path = build_approximate(tmp_path, np.eye(40, 16, dtype=np.float16))
+    rows = np.eye(40, 16, dtype=np.float16)
+    path = build_approximate(tmp_path, rows)
     for damaged in (path, path.with_suffix(".json")):
-        whole = damaged.read_bytes()
-        for place in (0, 20, len(whole) // 2, -1):
-            content = bytearray(whole)
-            content[place] ^= 8
-            damaged.write_bytes(content)
+        size = 8 * damaged.stat().st_size
+        for bit in (3, 163, size // 2, size - 1):
+            flip(damaged, bit)
             with pytest.raises(ValueError, match="delete the approximate-") as error:
-                build_approximate(tmp_path, np.eye(40, 16, dtype=np.float16))
+                build_approximate(tmp_path, rows)
             assert str(error.value).startswith(f"{damaged}: found")
-        damaged.write_bytes(whole)
-    assert build_approximate(tmp_path, np.eye(40, 16, dtype=np.float16)).read_bytes()
+            flip(damaged, bit)
+    assert build_approximate(tmp_path, rows) == path
 
 
-def test_the_fingerprint_is_that_of_weights_corpus_and_kind(models, words, backends, tmp_path):
+def test_the_fingerprint_is_that_of_weights_corpus_kind_and_version(
+    models, words, backends, tmp_path, monkeypatch
+):
     from sentence_transformers import SentenceTransformer
 
-    prints = {backend.fingerprint for backend in (words, *backends.values())}
+    prints, model = (
+        {backend.fingerprint for backend in (words, *backends.values())},
+        models["dense"],
+    )
     assert len(prints) == 4
-    again = open_dense(words, f"dense:{models['dense']}", tmp_path / "elsewhere")
+    again = open_dense(words, f"dense:{model}", tmp_path / "elsewhere")
     assert again.fingerprint == backends["dense"].fingerprint
     SentenceTransformer(str(write_bert(tmp_path / "bert", seed=3))).save(str(tmp_path / "other"))
     other = open_dense(words, f"dense:{tmp_path / 'other'}", tmp_path / "elsewhere")
-    paragraphs = write_corpus(tmp_path / "corpus", random_paragraphs(COUNT - 1))
-    index = open_index(paragraphs, tmp_path / "elsewhere")
-    fewer = open_dense(index, f"dense:{models['dense']}", tmp_path / "elsewhere")
+    corpus = write_corpus(tmp_path / "corpus", make_paragraphs(COUNT - 1))
+    index = open_index(corpus, tmp_path / "elsewhere")
+    fewer = open_dense(index, f"dense:{model}", tmp_path / "elsewhere")
     assert len(prints | {other.fingerprint, fewer.fingerprint}) == 6
     assert len(list(tmp_path.glob("elsewhere-vectors-*"))) == 3
     assert hits(other, "bano", 9) != hits(again, "bano", 9)
-
-
-def test_a_new_version_of_what_is_embedded_is_another_fingerprint(models, monkeypatch):
-    first = Encoder(str(models["dense"])).fingerprint
+    first = Encoder(str(model)).fingerprint
     monkeypatch.setattr(encoder, "VERSION", 99)
-    assert Encoder(str(models["dense"])).fingerprint != first
+    assert Encoder(str(model)).fingerprint != first
 
 
-def test_an_approximate_index_finds_nearly_what_exact_search_finds(models, words, tmp_path):
-    corpus = write_corpus(tmp_path / "corpus", random_paragraphs(3 * BLOCK))
+def test_an_approximate_index_finds_nearly_what_exact_search_finds(models, tmp_path):
+    corpus = write_corpus(tmp_path / "corpus", make_paragraphs(3 * BLOCK))
     index, model = open_index(corpus, tmp_path / "index"), f"dense:{models['dense']}"
     exact = open_dense(index, model, tmp_path / "index")
     near = open_dense(index, model, tmp_path / "index", exact=1000)
@@ -381,12 +355,12 @@ def test_an_approximate_index_finds_nearly_what_exact_search_finds(models, words
     rows = exact._vectors.rows
     first, second = (build_approximate(tmp_path / name, rows).read_bytes() for name in "ab")
     assert first == second
-    chance, same = np.random.default_rng(0), 0
-    for query in [random_words(chance, 5) for _ in range(40)]:
-        found, expected = hits(near, query, 15), dict(hits(exact, query, 40))
-        assert len(found) == 15 and found == sorted(found, key=lambda hit: (-hit[1], hit[0]))
-        best = sorted(expected, key=lambda place: (-expected[place], place))[:15]
-        same += len({place for place, _ in found} & set(best))
+    chance, same = Random(0), 0
+    for query in [random_text(chance, 5) for _ in range(40)]:
+        approximate, best = hits(near, query, 15), hits(exact, query, 15)
+        assert approximate == sorted(approximate, key=lambda hit: (-hit[1], hit[0]))
+        assert len(approximate) == 15
+        same += len(dict(approximate).keys() & dict(best).keys())
     assert same / (40 * 15) > 0.98
     titles = (corpus[5].title,)
     assert hits(near, "bano", 5, titles) == hits(exact, "bano", 5, titles)
@@ -398,21 +372,18 @@ from pathlib import Path
 from ircotlib.retrieval import open_retriever
 from ircotlib.retrieval.corpus import Corpus
 backend = open_retriever(Corpus(sys.argv[1]), Path(sys.argv[3]), sys.argv[2])
-print(backend.fingerprint, [name for name in ("torch", "transformers") if name in sys.modules])
+print(backend.fingerprint, sys.modules.keys() & {"torch", "transformers"})
 """
 
 
 def test_a_parameter_opens_it_and_imports_no_torch_until_something_is_embedded(
     models, words, tmp_path
 ):
-    from ircotlib.retrieval import open_retriever
-
     retriever, folder = f"hybrid:{models['hybrid']}", tmp_path / "tiny"
     backend = open_retriever(words.corpus, folder, retriever)
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", LIGHT, str(words.corpus.folder), retriever, str(folder)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
-    assert done.stdout == f"{backend.fingerprint} []\n", done.stderr
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == f"{backend.fingerprint} set()\n", done.stderr
 
 
 def test_what_cannot_be_used_is_one_line_that_says_what_to_do(models, words, tmp_path, monkeypatch):
@@ -457,15 +428,10 @@ def test_the_benchmark_measures_what_it_says():
 
 
 def test_a_real_model_finds_by_meaning(tmp_path):
-    """With all-MiniLM-L6-v2, if IRCOT_MINILM names its folder."""
     if not (folder := os.environ.get("IRCOT_MINILM")):
         pytest.skip("needs all-MiniLM-L6-v2 in the folder that IRCOT_MINILM names")
-    texts = {
-        "Seine": "The river flows through the French capital.",
-        "Honey": "Bees make it from nectar.",
-        "Piston": "It moves up and down in a cylinder.",
-    }
-    paragraphs = [Paragraph(title, title, text) for title, text in texts.items()]
+    texts = ("Seine", "The river flows through the French capital."), ("Honey", "Bees make it.")
+    paragraphs = [Paragraph(title, title, text) for title, text in texts]
     index = open_index(write_corpus(tmp_path / "corpus", paragraphs), tmp_path / "index")
     backend = open_dense(index, f"dense:{folder}", tmp_path / "index")
     for query, title in (("Water in Paris", "Seine"), ("sweet insect food", "Honey")):

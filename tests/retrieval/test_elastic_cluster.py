@@ -5,6 +5,7 @@ die, a second run continues where the first one stopped.
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import count
 
 import pytest
 from asking import ask
@@ -16,9 +17,7 @@ from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.running.cache import Calls
 from ircotlib.running.scheduler import run
 
-elasticsearch = pytest.importorskip(
-    "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
-)
+elasticsearch = pytest.importorskip("elasticsearch", reason="needs pip install -e '.[dev]'")
 
 from ircotlib.retrieval.elastic import Elasticsearch
 from ircotlib.retrieval.elastic_load import open_elasticsearch
@@ -35,14 +34,6 @@ def sample(shared, tmp_path_factory):
     return [question for question, _ in records], corpus
 
 
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        taken = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for port in taken:
-            port.bind(("127.0.0.1", 0))
-        return [port.getsockname()[1] for port in taken]
-
-
 class Cluster:
     """Three nodes with fixed ports and folders; `heal` starts those that are down and waits until
     every shard has its copies.
@@ -50,7 +41,9 @@ class Cluster:
 
     def __init__(self, start_node, folder):
         self.start_node, self.folder, self.nodes = start_node, folder, {}
-        ports = free_ports(6)
+        with ExitStack() as stack:  # six free ports
+            taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(6)]
+            ports = [port.getsockname()[1] for port in taken]
         self.ports, self.transport = ports[:3], ports[3:]
         self.url = ",".join(f"http://127.0.0.1:{port}" for port in self.ports)
 
@@ -131,14 +124,8 @@ def test_three_nodes_give_the_replies_of_one(cluster, sample, one_node):
 
 def kill_at(batch: int, kill):
     """A progress that kills nodes when this many batches were answered."""
-    batches = []
-
-    def progress(*_) -> None:
-        batches.append(1)
-        if len(batches) == batch:
-            kill()
-
-    return progress
+    batches = count(1)
+    return lambda *_: kill() if next(batches) == batch else None
 
 
 def test_a_node_that_dies_in_mid_run_changes_no_byte(cluster, sample, one_node, tmp_path):

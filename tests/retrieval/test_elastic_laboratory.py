@@ -12,9 +12,7 @@ from ircotlib.systems import all_systems
 
 @pytest.fixture(scope="module")
 def benches(tmp_path_factory, elasticsearch_url):
-    """A bench with the embedded and one with the Elasticsearch backend, over the same corpus and
-    questions.
-    """
+    """A bench with the embedded and one with the Elasticsearch backend, over the same corpus."""
     folder = tmp_path_factory.mktemp("laboratory")
     made = str(make_laboratory(folder / "small", 5, 1200, 60))
     changes = {"model": "data/models/mini-xl", "data_dir": made, "dev": 0, "test": 60}
@@ -28,10 +26,9 @@ def benches(tmp_path_factory, elasticsearch_url):
 
 @pytest.mark.parametrize("system", ["OneR QA", "IRCoT QA"])
 def test_iirc_is_answered_alike_with_both_retrievers(benches, system):
-    """App. B in full: titles by the model, the nearest titles, retrieval within these pages, the
-    main passage always there.
-    """
+    """App. B in full: titles by the model, the nearest titles, retrieval within these pages."""
     outcomes = []
+    assert [type(bench.retriever).__name__ for bench in benches] == ["BM25", "Elasticsearch"]
     for bench in benches:  # replies to equal prompts are cached
         questions = bench.test[:12]
         play = program_of(bench, all_systems()[system], k=4, m=1)

@@ -2,26 +2,18 @@
 resumes after every kind of interruption.
 """
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 
 import pytest
 from asking import ask
+from corpora import run_and_kill
 
 from ircotlib.data import Paragraph
-from ircotlib.files.paths import ROOT
-from ircotlib.parameters import read_parameters
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import Corpus, write_corpus
-from ircotlib.running import setup
 
-elasticsearch = pytest.importorskip(
-    "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
-)
+elasticsearch = pytest.importorskip("elasticsearch", reason="needs pip install -e '.[dev]'")
 
 from ircotlib.retrieval import elastic, elastic_client, elastic_load
 from ircotlib.retrieval.elastic import Elasticsearch
@@ -45,7 +37,6 @@ def corpus(tmp_path) -> Corpus:
 
 @pytest.fixture
 def small(tmp_path) -> Corpus:
-    """A small corpus, for tests that do not depend on its size."""
     return make_corpus(tmp_path / "small", 120)
 
 
@@ -110,44 +101,32 @@ def test_a_corpus_is_loaded_once_and_named(elasticsearch_url, corpus, client, na
 
 
 LOAD_AND_HANG = """
-import sys, time
 from ircotlib.retrieval import elastic_load
-from ircotlib.retrieval.corpus import Corpus
-
-def hang_in_the_middle(positions):
-    for position in positions:
-        if position == 777:
-            print("half", flush=True)
-            time.sleep(60)
-        yield position
-
 elastic_load.CHUNK = 50
-elastic_load.open_elasticsearch(Corpus(sys.argv[1]), sys.argv[2], sys.argv[3], hang_in_the_middle)
+corpus, url, name = Corpus(sys.argv[1]), *sys.argv[2:]
+elastic_load.open_elasticsearch(corpus, url, name, lambda positions: hang(positions, 777))
 """
 
 
 def test_a_killed_loading_has_no_name_and_the_next_call_goes_on(
     elasticsearch_url, corpus, name, tmp_path
 ):
-    command = [sys.executable, "-c", LOAD_AND_HANG, str(corpus.folder), elasticsearch_url, name]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout.readline() == "half\n"
-        os.kill(process.pid, signal.SIGKILL)
-    with pytest.raises(ValueError, match=f"found 0 indices named '{name}' at .* load it"):
-        Elasticsearch(corpus, elasticsearch_url, name)
-    with pytest.raises(ValueError, match="found contents .*'complete': False.*load it"):
-        Elasticsearch(corpus, elasticsearch_url, index_of(corpus, name))
+    run_and_kill(LOAD_AND_HANG, corpus.folder, elasticsearch_url, name)
+    for there, reason in ((name, "found 0 indices"), (index_of(corpus, name), "'complete': False")):
+        with pytest.raises(ValueError, match=f"{reason}.*load it"):
+            Elasticsearch(corpus, elasticsearch_url, there)
     seen = []
     check_whole(open_elasticsearch(corpus, elasticsearch_url, name, watch(seen)), corpus, tmp_path)
     assert seen == list(range(750, 1500))
 
 
 def test_gaps_are_found_and_filled_without_a_second_copy_of_anything(
-    elasticsearch_url, corpus, client, name, tmp_path
+    elasticsearch_url, corpus, name, tmp_path
 ):
     there, index = [*range(120), *range(140, 170), 1499], index_of(corpus, name)
-    elastic_load._create(elastic_client.connect(elasticsearch_url), index, corpus, 1, 0)
-    elasticsearch.helpers.bulk(client, elastic_load._documents(index, corpus, there))
+    server = elastic_client.connect(elasticsearch_url)
+    elastic_load._create(server, index, corpus, 1, 0)
+    elastic_load._send(server, index, corpus, there)
     seen = []
     check_whole(open_elasticsearch(corpus, elasticsearch_url, name, watch(seen)), corpus, tmp_path)
     assert seen == list(range(120, 1500))
@@ -217,14 +196,13 @@ def test_the_name_moves_at_once_to_the_new_corpus_and_old_backends_go_on(
 
 def test_a_name_that_is_taken_by_an_index_is_refused(elasticsearch_url, small, client, name):
     client.indices.create(index=name)
-    with pytest.raises(ValueError, match=f"'{name}' is an index .* expected a free name"):
-        open_elasticsearch(small, elasticsearch_url, name)
-    with pytest.raises(ValueError, match=r"found contents \{\}, expected"):
-        Elasticsearch(small, elasticsearch_url, name)
+    for opened, reason in ((open_elasticsearch, "is an index"), (Elasticsearch, "found contents")):
+        with pytest.raises(ValueError, match=f"'{name}'.*{reason}.*expected"):
+            opened(small, elasticsearch_url, name)
 
 
 def test_another_analyzer_is_an_error(elasticsearch_url, small, name, monkeypatch):
-    """It is recognised first by its name, then by the terms that it makes."""
+    """It is recognised by its name, and by the terms that it makes."""
     monkeypatch.setattr(elastic_load, "ANALYZER", "standard")
     with monkeypatch.context() as patch:  # claims to be made with `english`
         for module in (elastic_load, elastic):
@@ -239,18 +217,3 @@ def test_another_analyzer_is_an_error(elasticsearch_url, small, name, monkeypatc
         Elasticsearch(small, elasticsearch_url, f"{name}-2")
     english = open_elasticsearch(small, elasticsearch_url, f"{name}-3")
     assert standard.fingerprint != english.fingerprint
-
-
-def test_one_setting_chooses_the_retriever_of_a_data_set(
-    elasticsearch_url, shared, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(setup, "DATA", tmp_path)
-    chosen = {"data_dir": str(shared), "dev": 100, "test": 500, "retriever": elasticsearch_url}
-    p = read_parameters("mini", chosen)
-    dev, test, server = setup.open_dataset(p, "musique")
-    assert isinstance(server, Elasticsearch) and not (tmp_path / "indexes").exists()
-    *questions, embedded = setup.open_dataset(p.change(retriever="embedded"), "musique")
-    assert [dev, test] == questions
-    requests = [Retrieve(question.text, 5) for question in dev]
-    found, expected = (map(b.decode, ask(b, requests)) for b in (server, embedded))
-    assert list(found) == list(expected)
