@@ -1,5 +1,5 @@
 """Every system of both papers on the same questions, with one model and one retriever: its score,
-the significance of its differences from others, and its cost (ours: no paper has this table).
+significant differences from others, and its cost (ours: no paper has this table).
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,8 @@ EXPERIMENT = "13_head_to_head"
 RIVALS = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
 COSTS = ["tokens_in", "tokens_out", "calls", "retrievals"]
 TIMES = "bench_systems"  # the figure of bench/systems.py
-COLUMNS = ["profile", "model", "retriever", "dataset", "system", "metric", "mean", "low", "high"]
-COLUMNS += ["n", "p_against_best", *(f"p_against_{name}" for name in RIVALS), *COSTS, "seconds"]
-COLUMNS += ["reported"]
+COLUMNS = "profile model retriever dataset system metric mean low high n p_against_best".split()
+COLUMNS += [*(f"p_against_{name}" for name in RIVALS), *COSTS, "seconds", "reported"]
 
 
 def systems_of(p: Parameters) -> list[System]:
@@ -55,19 +54,23 @@ def measures_of(dataset: str) -> list[str]:
 def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     """The big table of one panel: one row per data set, measure and system, with the mean in
     percent and its 95% interval, the papers' value (SearChain's Table 1, IRCoT's Table 4 for GPT3
-    with its better reader), and the cost per question. `runs`: from `compare_systems` or
-    `read_runs`.
+    with its better reader), and what its test run requested per question, computed or cached.
 
     The p-values are of the paired difference to the best system of the data set, to SearChain and
     to IRCoT QA, each corrected for all systems of the data set and measure (Holm).
     """
-    tables = []
+    tables, costs = [], []
     for dataset, of_dataset in runs.groupby("dataset", sort=False):
         for metric in measures_of(dataset):
             means = summarise(of_dataset.assign(metric=metric), ("dataset", "model", "system"))
             tables.append(means.join(_test(of_dataset, metric), on="system"))
-    table = pd.concat(tables, ignore_index=True).merge(_read_costs(p), on=["dataset", "system"])
-    table = table.merge(read_seconds(p), on=["dataset", "system"], how="left")
+    for about in map(read_about, find_runs(p, EXPERIMENT)):
+        requests = count_requests(about)
+        cost = {name: round(requests[name] / about["questions"], 2) for name in COSTS}
+        costs.append({"dataset": about["dataset"], "system": about["system"], **cost})
+    table = pd.concat(tables, ignore_index=True)
+    table = table.merge(pd.DataFrame(costs), on=["dataset", "system"])
+    table = table.merge(_read_seconds(p), on=["dataset", "system"], how="left")
     table_4 = read_reported(source="Table 4", metric="f1", model="GPT3", note="cot")
     papers = pd.concat([read_reported("searchain", source="Table 1"), table_4])
     papers = papers.rename(columns={"value": "reported"})
@@ -77,9 +80,7 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
 
 
 def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The corrected p-values of the systems of one data set: one row per system, one column per
-    system that it is compared with.
-    """
+    """The corrected p-values of the systems (rows) of one data set against some (columns)."""
     by_system = {name: per_question(rows, metric) for name, rows in runs.groupby("system")}
     scores, tests = pd.DataFrame(by_system), {}
     for name, rival in ({"best": scores.mean().idxmax()} | RIVALS).items():
@@ -90,20 +91,8 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     return pd.DataFrame(tests)
 
 
-def _read_costs(p: Parameters) -> pd.DataFrame:
-    """What each test run requested per question, computed or cached."""
-    rows = []
-    for about in map(read_about, find_runs(p, EXPERIMENT)):
-        row = {"dataset": about["dataset"], "system": about["system"]}
-        requests = count_requests(about)
-        rows.append(row | {name: round(requests[name] / about["questions"], 2) for name in COSTS})
-    return pd.DataFrame(rows)
-
-
-def read_seconds(p: Parameters) -> pd.DataFrame:
-    """The seconds per question of each data set and system, as bench/systems.py measured them with
-    the same model and retriever; no rows for what it did not measure.
-    """
+def _read_seconds(p: Parameters) -> pd.DataFrame:
+    """The seconds per question that bench/systems.py measured with this model and retriever."""
     suffix = "" if p.profile == "mini" else f"_{p.profile}"
     path, columns = FIGURES / f"{TIMES}{suffix}.csv", ["dataset", "system", "seconds"]
     if not path.is_file():
@@ -120,12 +109,10 @@ def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
 
 def average(table: pd.DataFrame) -> pd.DataFrame:
     """Each system's mean over all data sets by the first measure of each, with the means of the
-    paper's values and of the costs (SearChain Table 6, Perf.). `on_front`: the system is on the
-    Pareto front of mean and tokens with its retriever. Systems that were not run on all data sets
-    are left out.
+    paper's values and of the costs (SearChain Table 6, Perf.), and whether it is on the Pareto
+    front of mean and tokens with its retriever. Systems not run on all data sets are left out.
     """
-    first = of_first_measure(table)
-    by = ["profile", "model", "retriever", "system"]
+    first, by = of_first_measure(table), ["profile", "model", "retriever", "system"]
     groups = first.groupby(by, sort=False)
     means = groups[["mean", *COSTS, "seconds"]].mean().round(2)
     means["reported"] = groups["reported"].agg(lambda values: values.mean(skipna=False)).round(2)
@@ -149,8 +136,7 @@ def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:
 
 def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
     """How far our order of systems agrees with the paper's, one row per data set and measure:
-    Kendall's tau with its p-value (1: the same order, -1: the reverse), and how many pairs of
-    systems are in the same order.
+    Kendall's tau with its p-value, and how many pairs of systems are in the same order.
     """
     from scipy.stats import kendalltau
 

@@ -1,8 +1,5 @@
-"""Computes the numbers of SearChain's Tables 2 to 8 from run folders and from replayed runs.
-
-Shares and accuracies are in percent, as in data/reported.csv, except those of Table 7, from 0 to 1.
-Table 5's AMP comes from judgements (`citations`), Table 6's seconds from bench/systems.py: in a
-replayed run cached calls take no time.
+"""The numbers of SearChain's Tables 2 to 6 from runs; shares and accuracies are in percent, as in
+data/reported.csv.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,20 +18,14 @@ from ircotlib.systems.searchain.chain import citations
 from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
 from ircotlib.text import sentences
 
-FOLLOW_UP = "Follow up:"  # Self-Ask's mark
-SOURCES = {
-    "": "knowledge_of_llm",
-    VERIFICATION: "knowledge_corrected_by_ir",
-    COMPLETION: "knowledge_completed_by_ir",
-}
+SOURCES = {"of_llm": "", "corrected_by_ir": VERIFICATION, "completed_by_ir": COMPLETION}
 NAN = float("nan")
 KNEW = "CoT"  # its right answers count as what the model knows (Tables 3b, 7, 8; ours)
 
 
 def read_run(folder: Path) -> pd.DataFrame:
-    """The questions of a run, one row each, by id: `kind`, `answer`, `thoughts`, `reading`,
-    `nodes`, `score`, the run's measure from 0 to 1, and `right`, whether it is 1. Raises
-    ValueError, in one line, for an incomplete folder.
+    """The questions of a run, one row each, by id, with `score`, the run's measure from 0 to 1, and
+    `right`, whether it is 1. Raises ValueError, in one line, for an incomplete folder.
     """
     about, folder = read_about(folder), Path(folder)
     lines = read_lines(folder, about, ("answer", "thoughts", "reading", "nodes"))
@@ -53,17 +44,13 @@ def read_all_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], pd.Da
 
 def knowledge_sources(run: pd.DataFrame) -> dict[str, float]:
     """Where the knowledge of the nodes is from, as shares of the nodes counted: the model itself,
-    correction by verification, completion (SearChain Table 2).
-
-    Counted are the nodes that were compared with a passage, except unsolved ones that got no
-    feedback (ours: the paper does not say).
+    correction by verification, completion (SearChain Table 2). Counted are the nodes that were
+    compared with a passage, except unsolved ones without feedback (ours: the paper does not say).
     """
     nodes = [node for nodes in run["nodes"] for node in nodes if node.passage]
     nodes = [node for node in nodes if node.feedback or not node.unsolved]
-    return {
-        name: _percent(node.feedback == feedback for node in nodes)
-        for feedback, name in SOURCES.items()
-    }
+    sources = {name: [node.feedback == value for node in nodes] for name, value in SOURCES.items()}
+    return {f"knowledge_{name}": _percent(holds) for name, holds in sources.items()}
 
 
 def is_helped(run: pd.DataFrame) -> pd.Series:
@@ -85,9 +72,7 @@ def positive_effect(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> dict[str
 
 def misled_by_ir(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> float:
     """Of the questions answered right without retrieval, the share answered wrong with it
-    (SearChain Table 3b).
-
-    The paper does not say which prompt is used without retrieval; `without_ir` may be any run.
+    (SearChain Table 3b, which does not say which prompt is used without retrieval).
     """
     without_ir = _same_questions(without_ir, with_ir)
     return _percent(~with_ir["right"][without_ir["right"]])
@@ -105,22 +90,18 @@ def count_steps(run: pd.DataFrame) -> pd.Series:
     Self-Ask; without these a thought or, without thoughts, a sentence, except one that gives the
     answer (ours: the paper does not say).
     """
-    return pd.Series([_steps(row) for row in run.itertuples()], run.index, dtype=float)
-
-
-def _steps(row) -> int:
-    if row.nodes:
-        return sum(node.mark > 0 for node in row.nodes)
-    lines = row.thoughts or sentences(row.reading)
-    follow_ups = [line for line in lines if line.startswith(FOLLOW_UP)]
-    return len(follow_ups or [line for line in lines if "answer is" not in line])
+    counts = []
+    for row in run.itertuples():
+        lines = row.thoughts or sentences(row.reading)
+        follow_ups = [line for line in lines if line.startswith("Follow up:")]
+        steps = follow_ups or [line for line in lines if "answer is" not in line]
+        counts.append(sum(node.mark > 0 for node in row.nodes) if row.nodes else len(steps))
+    return pd.Series(counts, run.index, dtype=float)
 
 
 def references_marked(run: pd.DataFrame) -> float:
     """The mean number of items of knowledge in an answer that are marked with a passage (SearChain
-    Table 5, SKC).
-
-    Adjacent marks, such as [1][2], mark one item; marks that belong to no passage are ignored
+    Table 5, SKC). Adjacent marks, such as [1][2], mark one item; marks of no passage do not count
     (ours).
     """
     counts = []
@@ -132,12 +113,10 @@ def references_marked(run: pd.DataFrame) -> float:
 
 def efficiency(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
     """The mean words that the model reads and writes, and the mean rounds of retrieval, per
-    question; also the mean words per call (SearChain Table 6). `outcomes`: from `replay`.
-
-    A round is all retrieval before the model writes again. The paper does not say whether its words
-    are counted per question or per call.
+    question; also the mean words per call (SearChain Table 6, which does not say which of the two
+    it counts). A round is all retrieval before the model writes again. `outcomes`: from `replay`.
     """
-    words_in, words_out, rounds, calls = 0, 0, 0, 0
+    words_in = words_out = rounds = calls = 0
     for outcome in outcomes.values():
         retrieving = False
         for request, reply in ((step.request, step.reply) for step in outcome.trace):
@@ -161,8 +140,7 @@ def _same_questions(run: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
     """The rows of a run in the order of another run on the same questions."""
     if different := sorted(set(run.index) ^ set(other.index)):
         raise ValueError(
-            f"found the question {different[0]!r} in one of two runs, expected the same in both: "
-            "run them on the same questions"
+            f"found {different[0]!r} in one of two runs, expected both on the same questions"
         )
     return run.loc[other.index]
 

@@ -9,8 +9,7 @@ from ircotlib.files.paths import REPORTED
 from ircotlib.systems import all_systems
 
 KEYS = ["dataset", "system", "metric"]
-COLUMNS = ["profile", "dataset", "model", "system", "metric", "mean", "low", "high", "deviation"]
-COLUMNS += ["n", "reported"]
+COLUMNS = "profile dataset model system metric mean low high deviation n reported".split()
 TABLE = [*KEYS, "model", "paper", "ours", "difference", "n"]  # columns of SearChain's tables
 
 
@@ -29,9 +28,8 @@ def beside(
     rows: pd.DataFrame, others: pd.DataFrame, on: Sequence[str] = KEYS, rest: bool = False
 ) -> pd.DataFrame:
     """A table with the columns of another one beside it, where both have the same in the columns
-    `on`: ours with the paper's, or the paper's with ours. A system of the paper is the one of ours
-    in its column `name`. Of several such rows of `others` the first counts. `rest`: the rows of
-    `others` that have no partner come last.
+    `on`. A system of the paper is the one of ours in its column `name`. Of several such rows of
+    `others` the first counts. `rest`: the rows of `others` that have no partner come last.
     """
     rows, others = (t if "name" in t else t.assign(name=t["system"]) for t in (rows, others))
     keys = ["name" if column == "system" else column for column in on]
@@ -47,9 +45,7 @@ def with_reported(
     ours: pd.DataFrame, reported: pd.DataFrame, model: str = "Flan-T5-XXL"
 ) -> pd.DataFrame:
     """Our means, with the paper's value for the same data set, system and metric with its `model`
-    in the column `reported`, followed by the paper's own rows.
-
-    The paper's rows have the profile "paper", their number in `reported`, and no mean of ours.
+    in the column `reported`, followed by the paper's own rows, of the profile "paper".
     """
     papers = reported.assign(profile="paper", reported=reported["value"])
     theirs = papers.loc[papers["model"] == model, [*KEYS, "name", "reported"]]
@@ -58,11 +54,9 @@ def with_reported(
 
 
 def declare(*sources: str) -> Callable:
-    """Declare a table of SearChain's paper: `sources`, where data/reported.csv has its numbers, and
-    a function that yields ours (`rows_of`).
-
-    The table has the paper's numbers in its order, with ours and the difference, followed by those
-    of ours that the paper does not have.
+    """Declare a table of SearChain's paper by a function that yields our rows (`rows_of`): the
+    paper's numbers in its order (`sources`, in data/reported.csv), with ours and the difference,
+    followed by those of ours that the paper does not have.
     """
 
     def declare_rows(yield_ours: Callable[..., Iterator[dict]]) -> Callable[..., pd.DataFrame]:

@@ -1,6 +1,4 @@
-"""Tables of runs: their scores, their costs, how much could be parsed; of the outcomes for one
-question; and of the trainings of the shipped models.
-"""
+"""Tables of runs, of outcomes for one question, and of the shipped models' trainings."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.data import Node
-from ircotlib.parameters import MAIN, Parameters
+from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome, Retrieve, Sample
 from ircotlib.running.folder import columns_of, read_about
 from ircotlib.running.predictions import read_lines
@@ -34,22 +32,16 @@ def read_runs(p: Parameters, experiment: str, part: str = "test", **options) -> 
     return in_order(pd.concat(tables, ignore_index=True), "system", all_systems())
 
 
-def find_runs(
-    p: Parameters,
-    experiment: str,
-    part: str = "test",
-    shown: str | None = None,
-    grid_of: str = MAIN,
-) -> list[Path]:
+def find_runs(p: Parameters, experiment: str, part: str = "test", **options) -> list[Path]:
     """The folders of the runs that `read_runs` reads, by data set and name; the same errors."""
-    folders, experiment_folder = [], runs_folder(p, experiment, shown, grid_of)
+    folders, experiment_folder = [], runs_folder(p, experiment, **options)
     for dataset in p.datasets:
         of_dataset = sorted((experiment_folder / dataset / part).glob("*/run.json"))
         if not of_dataset:
-            command = f"ircotlib figures --only {experiment} {p.command_line()}"
+            command = f"ircotlib figures --only {experiment} {p.command_line()}".strip()
+            wanted = f"{part} runs of {experiment} on {dataset} with these parameters"
             raise FileNotFoundError(
-                f"found no {part} runs of {experiment} on {dataset} with these parameters in "
-                f"{experiment_folder}; make them: {command.strip()}"
+                f"found no {wanted} in {experiment_folder}; make them: {command}"
             )
         folders += [path.parent for path in of_dataset]
     return folders
@@ -93,10 +85,9 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
     """What an experiment's runs request: one row per data set and system, the mean over
     demonstration sets or, for the "dev" part, over settings.
 
-    Retrievals, generations and tokens are counted whether they were computed or came from the
-    cache. `computed`: the requests that were computed when the run was last made; `saved`: all
-    others, which came from the cache or were shared by programs. With a model behind a server also
-    the cost of all tokens, NaN if the price is not known.
+    `computed`: the requests that were computed when the run was last made; `saved`: all others,
+    which came from the cache or were shared by programs. With a model behind a server also the cost
+    of all tokens, NaN if the price is not known.
     """
     names = {"calls": "generations", "tokens_in": "prompt tokens", "tokens_out": "tokens written"}
     rows, prices = [], {"usd": "cost, USD", "per_question": "a question, USD"}
@@ -116,35 +107,34 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
 
 
 def count_parsed(folder: Path) -> dict:
-    """Count a run's questions: `answered`; `parsed`, those with all replies read; "said to be
-    unparsed", those with a fault; `unsolved`, those without an answer whose chain of query was read
-    and has an unsolved query; `silent`, all others without an answer. Also the calls of the model,
-    the tokens it wrote, and the seconds of the run.
+    """Count a run's questions: `parsed` are those with all replies read, "said to be unparsed"
+    those with a fault; `unsolved` those without an answer whose chain of query was read and has an
+    unsolved query, `silent` all others without one. Also the model's calls, tokens and seconds.
     """
     about = read_about(folder)
     lines = list(read_lines(Path(folder), about, ("answer", "fault", "nodes")).values())
     empty = [line for line in lines if not (line["answer"] or line["fault"])]
+    answered, unparsed = (sum(bool(line[name]) for line in lines) for name in ("answer", "fault"))
     unsolved = sum(any(node["unsolved"] for node in line["nodes"]) for line in empty)
-    unparsed = sum(bool(line["fault"]) for line in lines)
     row = {"dataset": about["dataset"], "system": about["system"], "questions": len(lines)}
-    row |= {"answered": sum(bool(line["answer"]) for line in lines)}
-    row |= {"parsed": len(lines) - unparsed, "said to be unparsed": unparsed}
+    row |= {"answered": answered, "parsed": len(lines) - unparsed, "said to be unparsed": unparsed}
     row |= {"unsolved": unsolved, "silent": len(empty) - unsolved}
-    requested = count_requests(about)
-    row |= {"calls": requested["calls"], "tokens written": requested["tokens_out"]}
-    return row | {"seconds": round(about["seconds"])}
+    calls, seconds = count_requests(about), round(about["seconds"])
+    return row | {
+        "calls": calls["calls"],
+        "tokens written": calls["tokens_out"],
+        "seconds": seconds,
+    }
 
 
 def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The training curves of the shipped models (losses and held-out accuracies by step), and how
-    each model was made; both by folder name.
+    """The training curves of models (losses and held-out accuracies by step), and how each was
+    made; both by folder name.
     """
-    folders = [Path(folder) for folder in folders]
-    curves = [
-        pd.read_json(folder / "training.jsonl", lines=True).assign(model=folder.name)
-        for folder in folders
-    ]
-    about = {f.name: json.loads((f / "training.json").read_text()) for f in folders}
+    curves, about = [], {}
+    for folder in map(Path, folders):
+        curves.append(pd.read_json(folder / "training.jsonl", lines=True).assign(model=folder.name))
+        about[folder.name] = json.loads((folder / "training.json").read_text())
     return pd.concat(curves, ignore_index=True), pd.DataFrame(about)
 
 
@@ -165,9 +155,8 @@ def name_edges(chosen: pd.DataFrame, tuning: pd.DataFrame) -> pd.DataFrame:
 
 
 def line_up(outcomes: Mapping[str, Outcome]) -> pd.DataFrame:
-    """What systems answered to one question, one row per system: the answer, the number of
-    retrievals, the number of texts that the model wrote, the tokens that it read and wrote, and
-    which part of its replies could not be read.
+    """What systems answered to one question, one row per system, with the number of retrievals and
+    of texts that the model wrote, its tokens, and which part of its replies could not be read.
     """
     rows = []
     for name, outcome in outcomes.items():

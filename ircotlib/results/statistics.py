@@ -1,6 +1,4 @@
-"""Means of scores, their bootstrap intervals, differences of two systems on the same questions, and
-what they decide when many are tested.
-"""
+"""Means of scores, bootstrap intervals, paired differences, and what many tests decide."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,8 +9,6 @@ import numpy as np
 import pandas as pd
 
 RESAMPLES = 10_000
-BATCH = 500  # resamples drawn at a time, to save memory
-LEVEL = 0.05  # a difference whose p is below it is not due to chance
 BY = ("profile", "dataset", "model", "system", "metric")
 
 
@@ -25,33 +21,29 @@ class Difference(NamedTuple):
     p: float
 
 
-def bootstrap_interval(
-    values: Sequence[float], seed: int = 0, resamples: int = RESAMPLES
-) -> tuple[float, float]:
+def bootstrap_interval(values: Sequence[float], seed: int = 0) -> tuple[float, float]:
     """The low and high end of the 95% percentile bootstrap interval for the mean of the values
     (Efron 1979; in neither paper). Raises ValueError for no values, or for NaN.
     """
     values = np.asarray(values, dtype=float)
-    if values.size == 0:
-        raise ValueError("an interval needs at least one value, found none")
-    if missing := int(np.isnan(values).sum()):
+    missing = int(np.isnan(values).sum())
+    if missing or not values.size:
         raise ValueError(
-            f"an interval needs numbers, found {missing} NaN among {values.size} values: leave"
-            " questions without gold paragraphs out"
+            f"found {missing} NaN among {values.size} values, expected at least one value, and no NaN"
+            ": leave questions without gold paragraphs out"
         )
-    low, high = np.percentile(resampled_means(values, seed, resamples), [2.5, 97.5])
+    low, high = np.percentile(resampled_means(values, seed), [2.5, 97.5])
     return float(low), float(high)
 
 
 def paired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> Difference:
     """How much higher `a` scores than `b` on the same questions in the same order: a paired
     percentile bootstrap over the questions (Efron 1979; in neither paper), with p of `p_values`.
-
     Raises ValueError for different lengths, no values, or NaN.
     """
     if len(a) != len(b):
         raise ValueError(
-            f"expected the scores of two systems on the same questions, found {len(a)} and {len(b)}"
+            f"found {len(a)} and {len(b)} scores, expected those of the same questions"
         )
     differences = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     low, high = bootstrap_interval(differences, seed)
@@ -72,23 +64,20 @@ def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
     return np.where((differences == differences[:1]).all(axis=0), sign_test, p)
 
 
-def resampled_means(values: np.ndarray, seed: int = 0, resamples: int = RESAMPLES) -> np.ndarray:
+def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
     """The mean of each column of values over questions drawn with replacement, once for each
     resample. `values`: questions, or questions × systems, which then share their resamples.
     """
     # Without rounding, a mean of 0 would be as often a little above as below it.
-    return (_resample(len(values), seed, resamples) @ values / len(values)).round(12)
+    return (_resample(len(values), seed) @ values / len(values)).round(12)
 
 
 @lru_cache(maxsize=2)  # 80 kB a question
-def _resample(n: int, seed: int, resamples: int) -> np.ndarray:
+def _resample(n: int, seed: int) -> np.ndarray:
     """How often each of n questions is drawn: resamples × questions."""
-    random, counts = np.random.default_rng(seed), []
-    for done in range(0, resamples, BATCH):
-        rows = min(BATCH, resamples - done)
-        drawn = random.integers(n, size=(rows, n)) + n * np.arange(rows)[:, None]
-        counts.append(np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n))
-    return np.concatenate(counts).astype(float)
+    drawn = np.random.default_rng(seed).integers(n, size=(RESAMPLES, n))
+    drawn += n * np.arange(RESAMPLES)[:, None]
+    return np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(float)
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
@@ -103,10 +92,10 @@ def holm(p: Sequence[float]) -> np.ndarray:
 
 def verdicts(p: pd.Series, differences: pd.Series) -> np.ndarray:
     """Whether claims of positive differences hold: "holds" or "does not hold", or "cannot tell" if
-    p is not below LEVEL. (If it is, the 95% interval does not include 0 either.)
+    p is not below 0.05. (If it is, the 95% interval does not include 0 either.)
     """
     signs = np.where(differences > 0, "holds", "does not hold")
-    return np.where(p < LEVEL, signs, "cannot tell")
+    return np.where(p < 0.05, signs, "cannot tell")
 
 
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:

@@ -25,7 +25,7 @@ def test_bootstrap_interval_depends_on_the_seed_only_and_stays_the_same():
     assert bootstrap_interval(values, seed=3) == pytest.approx(expected, abs=1e-11)
     assert bootstrap_interval(list(values), seed=3) == bootstrap_interval(values, seed=3)
     assert bootstrap_interval(values, seed=1) != bootstrap_interval(values, seed=2)
-    assert bootstrap_interval([0.25], resamples=10) == (0.25, 0.25)
+    assert bootstrap_interval([0.25]) == (0.25, 0.25)
 
 
 def test_the_bootstrap_is_that_of_scipy():
