@@ -1,5 +1,5 @@
-"""The papers' claims that runs can test: what each says, and one table with the paper's numbers,
-our paired differences, and verdicts corrected for multiple testing.
+"""The papers' claims that runs can test, and one table of them with the paper's numbers, our paired
+differences, and verdicts corrected for multiple testing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from ircotlib.results.statistics import holm, paired_difference, per_question, v
 from ircotlib.systems import all_systems
 
 PLACE = ("dataset", "model", "demonstrations")
-NO_NUMBER, NAN = "no number printed", float("nan")
+NO_NUMBER = "no number printed"
 AGAINST = " against "  # between the names of two models
 # Values by question id: of each place, those of the sides by name. Their name is their metric.
 Values = Mapping[tuple[str, ...], Mapping[str, pd.Series]]
@@ -21,37 +21,27 @@ Values = Mapping[tuple[str, ...], Mapping[str, pd.Series]]
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper: one side has higher values than each of some others.
+    """A claim of a paper: one side has higher values than each of some others."""
 
-    `source`: where the paper makes it. `better`, `worse`: the sides, mostly systems; no `worse`:
-    those that the record of the better one lists (`System.better_than`). `values`: the name of the
-    values it is about (`evidence`). `printed`: which rows of data/reported.csv have the paper's
-    values, or their difference if the metric is a gain; None: the paper prints none. `side`: the
-    column there that has the sides. `readers`: by model, the reader that these rows must have.
-    `lower`: of the printed values the lower is the better. `wording`: of the paper's difference.
-    """
-
-    source: str
-    better: str
-    worse: tuple[str, ...] = ()
-    values: str = "scores"
+    source: str  # where the paper makes it
+    better: str  # the sides are mostly systems
+    worse: tuple[str, ...] = ()  # none: those of the better one's record (`System.better_than`)
+    values: str = "scores"  # the name of the values it is about (`evidence`)
+    # Which rows of data/reported.csv have the paper's values, or their difference if the metric is
+    # a gain; None: the paper prints none.
     printed: Mapping[str, str] | None = None
     statement: str = "{better} > {worse}"
-    side: str = "name"
-    readers: Mapping[str, str] | None = None
-    lower: bool = False
-    wording: str = "{:+.2f}"
+    side: str = "name"  # the column of these rows that has the sides
+    readers: Mapping[str, str] | None = None  # by model, the reader that these rows must have
+    lower: bool = False  # of the printed values the lower is the better
+    wording: str = "{:+.2f}"  # of the paper's difference
 
 
 READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}  # the better ones, those of §5 (App. E)
 OF_MODELS = "{:+.1f} with {}"  # how a difference of IRCoT's models is worded
-
-
-def _printed(paper: str, source: str, **columns: str) -> dict[str, str]:
-    return {"paper": paper, "source": source, **columns}
-
-
-TABLE_4, TABLE_6 = (_printed("ircot", source) for source in ("Table 4", "Table 6"))
+TABLE_4, TABLE_6 = ({"paper": "ircot", "source": source} for source in ("Table 4", "Table 6"))
+GAINS = {"paper": "ircot", "source": "§5 text", "metric": "recall_gain"}
+LARGER = "§5, Figure 9: 3B against a 58 times larger GPT3"
 _with_reader = partial(Claim, printed=TABLE_4, readers=READERS, wording=OF_MODELS)
 
 
@@ -62,22 +52,18 @@ def _with_other_reader(reader: str) -> list[Claim]:
     return [_with_reader(source, *pair, values, readers=readers) for pair in pairs]
 
 
-def _of_readers(model: str, better: str, worse: str, system: str) -> Claim:
-    return Claim(
-        "App. E, Table 4",
-        better,
-        (worse,),
-        values=f"readers of {system}, prompted as {model}",
-        printed=TABLE_4 | {"system": system, "model": model},
-        statement=f"{system}: {{better}} > {{worse}}",
-        side="note",
-        wording=OF_MODELS,
-    )
+def _of_readers(model: str, better: str, worse: str) -> list[Claim]:
+    claim = partial(Claim, "App. E, Table 4", better, (worse,), side="note", wording=OF_MODELS)
+    return [
+        claim(
+            f"readers of {system}, prompted as {model}",
+            TABLE_4 | {"system": system, "model": model},
+            f"{system}: {{better}} > {{worse}}",
+        )
+        for system in ("NoR QA", "OneR QA", "IRCoT QA")
+    ]
 
 
-QA = ("NoR QA", "OneR QA", "IRCoT QA")
-GAINS = _printed("ircot", "§5 text", metric="recall_gain")
-LARGER = "§5, Figure 9: 3B against a 58 times larger GPT3"
 IRCOT = [
     Claim("§5, Figure 3", "IRCoT", ("OneR",), printed=GAINS, wording=OF_MODELS),
     _with_reader("§5, Figure 4", "IRCoT QA", ("OneR QA",)),
@@ -86,8 +72,8 @@ IRCOT = [
     _with_reader("App. F, Table 6", "IRCoT QA", ("IRCoT QA w/o reader",), printed=TABLE_6),
     *_with_other_reader("direct"),
     *_with_other_reader("cot"),
-    *(_of_readers("Flan-T5-XXL", "direct", "cot", system) for system in QA),
-    *(_of_readers("GPT3", "cot", "direct", system) for system in QA),
+    *_of_readers("Flan-T5-XXL", "direct", "cot"),
+    *_of_readers("GPT3", "cot", "direct"),
     Claim("§5, Figure 8", "IRCoT", ("OneR",), "sizes"),
     Claim("§5, Figure 9", "IRCoT QA", ("OneR QA",), "sizes but the smallest"),
     Claim(LARGER, "IRCoT QA", ("OneR QA",), "two sizes"),
@@ -96,39 +82,31 @@ IRCOT = [
     Claim("§5, Figure 6", "IRCoT QA", ("OneR QA",), "other demonstrations"),
     Claim("§5, Figure 6", "IRCoT QA", ("NoR QA",), "other demonstrations"),
 ]
-_of_searchain = partial(_printed, "searchain")
 MISLED = ("Self-Ask", "ReAct", "Plan-and-Solve w/ IR", "Verify-and-Edit", "Tree-of-Thought w/ IR")
+DECOMPOSING = ("CoT", "Self-Ask w/o IR", "Least-to-Most")
+_printed = partial(dict, paper="searchain")
 SEARCHAIN = [
-    Claim("abstract, §4.2 (2), Table 1", "SearChain", printed=_of_searchain("Table 1")),
-    Claim("§4.2 (1), Table 1", "SearChain w/o IR", printed=_of_searchain("Table 1")),
+    Claim("abstract, §4.2 (2), Table 1", "SearChain", printed=_printed(source="Table 1")),
+    Claim("§4.2 (1), Table 1", "SearChain w/o IR", printed=_printed(source="Table 1")),
     Claim(
-        "§4.3.2 (2), Table 3(b)",
-        "SearChain",
-        (*MISLED, "DSP"),
-        values="right where the model knows",
-        printed=_of_searchain("Table 3(b)"),
+        *("§4.3.2 (2), Table 3(b)", "SearChain", (*MISLED, "DSP"), "right where the model knows"),
+        printed=_printed(source="Table 3(b)"),
         statement="{better} misled less than {worse}",
         lower=True,
     ),
     Claim(
-        "§4.3.2 (1), Table 3(a)",
-        "SearChain",
-        ("SearChain w/o IR",),
-        values="scores where IR helps",
-        printed=_of_searchain("Table 3(a)", metric="cover_em_where_ir_helps"),
+        *("§4.3.2 (1), Table 3(a)", "SearChain", ("SearChain w/o IR",), "scores where IR helps"),
+        printed=_printed(source="Table 3(a)", metric="cover_em_where_ir_helps"),
         statement="{better} > {worse} where IR helps",
     ),
     Claim(
-        "§4.3.3 (1), Table 4",
-        "SearChain w/o IR",
-        ("CoT", "Self-Ask w/o IR", "Least-to-Most"),
-        values="steps",
-        printed=_of_searchain("Table 4", metric="reasoning_steps"),
+        *("§4.3.3 (1), Table 4", "SearChain w/o IR", DECOMPOSING, "steps"),
+        printed=_printed(source="Table 4", metric="reasoning_steps"),
         statement="{better} takes more steps than {worse}",
         wording="{:+.2f} (mean of 2 to 4 hops)",
     ),
     Claim("A.2.1, Figure 10", "knowledge in the prompt", ("sub-questions alone",), "forms"),
-    Claim("A.3, Table 9", "SearChain", ("DSP",), "second model", _of_searchain("Table 9")),
+    Claim("A.3, Table 9", "SearChain", ("DSP",), "second model", _printed(source="Table 9")),
 ]
 TEST = ["low", "high", "p", "p_holm", "verdict", "n"]
 CLAIMS = {  # by paper, with the columns of their table
@@ -140,7 +118,6 @@ CLAIMS = {  # by paper, with the columns of their table
 def judge_claims(paper: str, values: Mapping[str, Values]) -> pd.DataFrame:
     """The table of a paper's claims, one row per claim and comparison: the paper's difference, ours
     with its 95% interval, and a verdict by p corrected for testing all rows at once (Holm).
-
     `values`: from `evidence`, by name, in percent or steps. What was not run is left out.
     """
     rows, (claims, columns) = [], CLAIMS[paper]
@@ -175,22 +152,18 @@ def paper_says(claim: Claim, worse: str, dataset: str) -> str:
         table = table[table["note"].isna() | (table["note"] == reader)]
     is_gain = claim.printed.get("metric", "").endswith("_gain")
     printed = table.groupby(["model", claim.side])["value"].mean().unstack()
-    printed = printed.reindex(columns=[claim.better, worse], fill_value=0.0 if is_gain else NAN)
+    printed = printed.reindex(columns=[claim.better, worse], fill_value=0.0 if is_gain else None)
     differences = (printed[claim.better] - printed[worse]) * (-1 if claim.lower else 1)
-    said = [claim.wording.format(value, model) for model, value in differences.dropna().items()]
-    return ", ".join(said) or NO_NUMBER
+    texts = [claim.wording.format(value, model) for model, value in differences.dropna().items()]
+    return ", ".join(texts) or NO_NUMBER
 
 
 def compare(
-    scores: pd.DataFrame,
-    by: Sequence[str] = ("dataset",),
-    against: pd.DataFrame | None = None,
+    scores: pd.DataFrame, by: Sequence[str] = ("dataset",), against: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Test the claims of the systems' records (`System.better_than`), each by itself on the same
-    questions by a paired bootstrap of the difference (`paired_difference`), in points.
-
-    `by`: the columns whose values separate one comparison from another. `against`: the scores of
-    the worse systems, if they were run with another model.
+    """Test the claims of the systems' records (`System.better_than`), each by itself, by
+    `paired_difference` in points, separately for each value of the columns `by`. `against`: the
+    scores of the worse systems, if they were run with another model.
     """
     rows, values = [], values_of(scores, by)
     values_against = values if against is None else values_of(against, by)
@@ -201,8 +174,7 @@ def compare(
                 if better in sides and worse in others:
                     row = dict(zip(by, place, strict=True)) | {"claim": f"{better} > {worse}"}
                     rows.append(row | difference(sides[better], others[worse]))
-    columns = [*by, "claim", "metric", "mean", "low", "high", "p", "n"]
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=[*by, "claim", "metric", "mean", "low", "high", "p", "n"])
     table["verdict"] = verdicts(table["p"], table["mean"])
     return table.round({"mean": 2, "low": 2, "high": 2, "p": 4})
 

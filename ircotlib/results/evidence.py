@@ -44,7 +44,6 @@ def _read_sizes(p: Parameters) -> pd.DataFrame:
 
 
 def _read_other_demonstrations(p: Parameters) -> pd.DataFrame:
-    """The runs of 07_ood with demonstrations of another data set."""
     p = p.out_of_distribution()
     runs = [read_runs(p, "07_ood", shown=dataset, grid_of=OOD) for dataset in p.datasets]
     runs = pd.concat(runs, ignore_index=True)
@@ -52,9 +51,7 @@ def _read_other_demonstrations(p: Parameters) -> pd.DataFrame:
 
 
 def ircot_values(runs: Mapping[str, pd.DataFrame]) -> dict[str, Values]:
-    """What IRCoT's claims are about, from the runs: the "scores" of 04_ircot and, if they were
-    made, those with the "other reader", of all "sizes", and with "other demonstrations".
-    """
+    """What IRCoT's claims are about, from the runs that `read_ircot` reads, by name."""
     tables, style = dict(runs), runs["scores"]["style"].iloc[0]
     if "sizes" in runs:
         sizes, models = runs["sizes"], models_of(runs["sizes"], style)
@@ -83,19 +80,17 @@ def searchain_values(
     second: pd.DataFrame,
 ) -> dict[str, Values]:
     """What SearChain's claims are about: the `scores` of all systems by the first measure of each
-    data set, those of a `second` model, if there are any, and what is measured on `runs`, by data
-    set and system (`measures.read_all_runs`), and `forms` (`knowledge.compare_forms`).
+    data set, those of a `second` model, if any, and what is measured on `runs`, from
+    `measures.read_all_runs`, and `forms`, from `knowledge.compare_forms`.
     """
     model, known, helped, steps = scores["model"].iloc[0], {}, {}, {}
     for dataset in read_reported("searchain", source="Table 3(a)")["dataset"].unique():
         place = (dataset, model, dataset)
         systems = {name: run for (of, name), run in runs.items() if of == dataset}
-        whole = systems.get("SearChain")
-        if whole is not None and KNEW in systems and systems[KNEW]["right"].any():
+        if "SearChain" in systems and KNEW in systems and systems[KNEW]["right"].any():
             knew = systems[KNEW]["right"]
             known[place] = _of_each(systems, lambda run: 100.0 * run["right"][knew])
-        if whole is not None and is_helped(whole).any():
-            where = is_helped(whole)
+        if "SearChain" in systems and (where := is_helped(systems["SearChain"])).any():
             helped[place] = _of_each(systems, lambda run: 100 * run["score"][where])
         if dataset == "musique":
             steps[place] = _of_each(systems, count_steps)

@@ -16,8 +16,8 @@ def save_table(
     profile: str = "mini",
     write: Callable[[pd.DataFrame], str] | None = None,
 ) -> None:
-    """Write figures/NAME.csv and, with a caption, figures/NAME.md. For profiles other than mini the
-    name is NAME_PROFILE. `write`: renders the table as Markdown; None: `as_markdown`.
+    """Write figures/NAME.csv, and NAME.md with a caption; other profiles than mini: NAME_PROFILE.
+    `write`: renders the table as Markdown; None: `as_markdown`.
     """
     FIGURES.mkdir(parents=True, exist_ok=True)
     name = name if profile == "mini" else f"{name}_{profile}"
@@ -54,8 +54,8 @@ def _titles() -> dict[str, str]:
 
 
 def as_wide_markdown(table: pd.DataFrame) -> str:
-    """Render a table that has one measure per data set as Markdown: one row per system, one column
-    per data set, and in each cell our value and, in brackets, the paper's.
+    """Render a table that has one measure per data set as Markdown: a row per system, a column per
+    data set, and in each cell our value and, in brackets, the paper's.
     """
     cells = []
     for ours, paper in zip(table["ours"], table["paper"], strict=True):

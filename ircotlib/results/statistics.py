@@ -29,8 +29,8 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> tuple[float, f
     missing = int(np.isnan(values).sum())
     if missing or not values.size:
         raise ValueError(
-            f"found {missing} NaN among {values.size} values, expected at least one value, and no NaN"
-            ": leave questions without gold paragraphs out"
+            f"found {missing} NaN among {values.size} values, expected at least one value, no NaN: "
+            "leave questions without gold paragraphs out"
         )
     low, high = np.percentile(resampled_means(values, seed), [2.5, 97.5])
     return float(low), float(high)
@@ -42,9 +42,7 @@ def paired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> 
     Raises ValueError for different lengths, no values, or NaN.
     """
     if len(a) != len(b):
-        raise ValueError(
-            f"found {len(a)} and {len(b)} scores, expected those of the same questions"
-        )
+        raise ValueError(f"found {len(a)} and {len(b)} scores, expected the same questions")
     differences = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     low, high = bootstrap_interval(differences, seed)
     return Difference(float(differences.mean()), low, high, float(p_values(differences, seed)))

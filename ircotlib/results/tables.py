@@ -35,13 +35,17 @@ def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     """EM and F1, in percent, of the systems in IRCoT's Table 1 or 3 (`source`), next to ours on the
     same kinds of question. Our systems that the table does not have come last.
     """
-    keys, papers = ["dataset", "questions", "system"], _read_published(source)
+    keys, papers = ["dataset", "questions", "system"], read_reported(source=source)
+    papers["metric"] = "paper " + papers["metric"].str.upper()
+    kinds = [KINDS.get(name, (name, ALL)) for name in papers["dataset"]]
+    papers[["dataset", "questions"]] = pd.DataFrame(kinds, index=papers.index)
+    papers = papers.set_index([*keys, "name", "model", "metric"])["value"].unstack(sort=False)
+    papers = papers.reset_index()
     papers = papers[papers["dataset"].isin(runs["dataset"])]
     answers = runs[(runs["metric"] != RECALL) & runs["dataset"].isin(papers["dataset"])]
     of_kinds = answers[answers["kind"].isin(papers["questions"])]
-    answers = pd.concat(
-        [answers.assign(questions=ALL), of_kinds.assign(questions=of_kinds["kind"])]
-    )
+    of_kinds = of_kinds.assign(questions=of_kinds["kind"])
+    answers = pd.concat([answers.assign(questions=ALL), of_kinds])
     em, f1 = (summarise(answers.assign(metric=metric), keys) for metric in ("em", "f1"))
     ours = em[[*keys, "n"]].assign(**{"ours EM": em["mean"], "ours F1": f1["mean"]})
     ours = ours.merge(papers[["dataset", "questions"]].drop_duplicates())
@@ -53,20 +57,9 @@ def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     return _tidy(table[[*keys, "model", *columns, "n"]], runs)
 
 
-def _read_published(source: str) -> pd.DataFrame:
-    """The rows of a table of IRCoT's paper, with columns for the measures and kinds of question."""
-    rows = read_reported(source=source)
-    rows["metric"] = "paper " + rows["metric"].str.upper()
-    kinds = [KINDS.get(name, (name, ALL)) for name in rows["dataset"]]
-    rows[["dataset", "questions"]] = pd.DataFrame(kinds, index=rows.index)
-    keys = ["dataset", "questions", "system", "name", "model"]
-    return rows.set_index([*keys, "metric"])["value"].unstack(sort=False).reset_index()
-
-
 def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     """Answer F1 by data set, system and reader: the values of IRCoT's Table 4 or 6 (`source`), next
-    to ours with the same reader or, for systems without one, with none. Deviations are sample
-    standard deviations over demonstration sets.
+    to ours with the same reader or none, with sample deviations over demonstration sets.
     """
     keys, papers = ["dataset", "system", "reader"], read_reported(source=source, metric="f1")
     papers = papers.assign(paper=papers["value"])[papers["dataset"].isin(runs["dataset"])]
@@ -141,9 +134,8 @@ def table_4(runs: Runs) -> Iterator[dict]:
 
 @declare("Table 5")
 def table_5(runs: Runs, p: Parameters) -> Iterator[dict]:
-    """References: how many items of knowledge are marked (SKC), and, where the facts are known, the
-    share of marks in the right place (AMP) by a judge that knows them, on the data sets of Table 2
-    (ours).
+    """References: how many items of knowledge are marked (SKC), and the share of marks in the right
+    place (AMP) by a judge that knows the facts, if known, on the data sets of Table 2 (ours).
     """
     datasets = _datasets("Table 2", runs, WHOLE)
     marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
@@ -153,11 +145,8 @@ def table_5(runs: Runs, p: Parameters) -> Iterator[dict]:
     if all(facts.values()):
         p = p.change(datasets=datasets, judged=len(marked))
         items = [item for item in read_references(p, EXPERIMENT) if item.system == WHOLE]
-        judged = {
-            (item.id, n): judge_reference(item, n, facts[item.dataset])
-            for item in items
-            for n in range(item.facts)
-        }
+        marks = [(item, n) for item in items for n in range(item.facts)]
+        judged = {(i.id, n): judge_reference(i, n, facts[i.dataset]) for i, n in marks}
         amp = accuracy_of_marks(items, {"judge": judged})
         share = (amp["AMP"] * amp["marks"]).sum() / max(1, amp["marks"].sum())
         yield from rows_of("unspecified", WHOLE, int(amp["marks"].sum()), amp=share)
@@ -191,8 +180,7 @@ def table_7(whole: pd.DataFrame, parts: pd.DataFrame, parts_of: Mapping) -> Iter
 @declare("Table 8")
 def table_8(runs: Runs, p: Parameters) -> Iterator[dict]:
     """How retrieval helps and harms a model that knows the answer or does not: how often the best
-    passage has a gold answer (ours: the paper does not say how it judges that), and the accuracy
-    with retrieval. Only HotpotQA is also in the paper's table.
+    passage has a gold answer (ours: the paper does not say how it judges that), and the accuracy.
     """
     for dataset in p.datasets:
         scores = find_dataset(dataset).scores
