@@ -1,6 +1,5 @@
-"""The questions that best show what a paper says: IRCoT's Tables 2 and 5, with the chains of three
-systems side by side, and questions that retrieval rescues or misleads in SearChain. They are chosen
-from the runs by rules (ours), not by hand.
+"""The questions that best show what a paper says, chosen from the runs by rules (ours): IRCoT's
+Tables 2 and 5, and questions that retrieval rescues or misleads in SearChain.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,17 +22,14 @@ from ircotlib.text import escape, sentences
 COMPARED = ("NoR QA", "OneR QA", "IRCoT QA")  # in the order of the paper's columns
 RANKS = {"Table 2": 0, "Table 5": 1}  # of the question shown, from 0
 LEFT_OUT = "iirc"  # the paper shows the other three data sets
-GOLD = " ★"
 COLUMNS = ["dataset", "id", "question", "gold answer", "gold paragraphs", "system", "retrieved"]
 COLUMNS += ["chain", "answer", "recall", "score", "paper's question", "paper's answer"]
 
 
-def rank_cases(
+def _rank(
     right: pd.DataFrame, winner: str, losers: Sequence[str], order: Callable[[str], tuple]
 ) -> list[str]:
-    """The ids of the questions that one system answers right and the others wrong, sorted by
-    `order`. `right`: whether each system (column) answers each question (row, by id) right.
-    """
+    """The ids of the questions (rows) that one system answers right and the others wrong."""
     if not {winner, *losers} <= set(right):
         return []
     wins = right[winner] & ~right[[*losers]].any(axis=1)
@@ -44,13 +40,11 @@ def find_cases(
     runs: Mapping[tuple[str, str], pd.DataFrame], whole: str, without: str
 ) -> pd.DataFrame:
     """Choose two questions of each data set (ours): one that retrieval "rescued", which SearChain
-    (`whole`) answers right and SearChain `without` retrieval answers wrong; and one on which
-    retrieval "misled", the reverse.
+    (`whole`) answers right and SearChain `without` retrieval answers wrong; and one that it
+    "misled", the reverse. `others`: how many of the other systems, `of` in all, answer right.
 
-    Preferred are questions with the most nodes that retrieval corrected or completed, then those
-    that the fewest other systems answer right, then those with the fewest nodes, then the smallest
-    id. `runs`: by data set and system, from `measures.read_run`. In the result, `others` is how
-    many of the other systems, `of` in all, answer right.
+    Preferred are the most nodes that retrieval corrected or completed, then the fewest other
+    systems that answer right, the fewest nodes, and the smallest id.
     """
     rows = []
     for dataset in (name for name, system in runs if system == whole):
@@ -64,7 +58,7 @@ def find_cases(
             return -helped, count[id], len(nodes[id]), id
 
         for case, pair in (("rescued", (whole, without)), ("misled", (without, whole))):
-            for id in rank_cases(right, pair[0], pair[1:], order)[:1]:
+            for id in _rank(right, pair[0], pair[1:], order)[:1]:
                 row = {"dataset": dataset, "case": case, "id": id, "others": count[id]}
                 rows.append(row | {"of": len(right.columns) - 2, "nodes": nodes[id]})
     return pd.DataFrame(rows, columns=["dataset", "case", "id", "others", "of", "nodes"])
@@ -86,12 +80,11 @@ def read_compared(p: Parameters, experiment: str = "04_ircot") -> pd.DataFrame:
 
 def rank_late_errors(rows: pd.DataFrame) -> list[str]:
     """The ids of the questions of one data set that best show what the captions of IRCoT's Tables 2
-    and 5 say, the best first (the rule is ours).
+    and 5 say, the best first (ours): IRCoT QA answers them right, with all gold paragraphs found,
+    and the other two answer wrong.
 
-    Only questions qualify that IRCoT QA answers right, with all gold paragraphs found, and the
-    other two answer wrong. They are ranked by: whether OneR QA found at least one gold paragraph,
-    so that its error comes late; the gain in recall over OneR QA; the gain in score; the length of
-    IRCoT QA's chain in sentences; the id.
+    They are ranked by: whether OneR QA found a gold paragraph, so that its error comes late; the
+    gains over it in recall and in score; the sentences of IRCoT QA's chain; the id.
     """
     if not set(COMPARED) <= set(rows.get("system", ())):
         return []
@@ -107,15 +100,13 @@ def rank_late_errors(rows: pd.DataFrame) -> list[str]:
         length = len(sentences(chain_of(row["reading"], row["thoughts"], row["reader"])))
         return not oner.at[id, "gold_found"], *(-gain for gain in gains), -length, id
 
-    return rank_cases(right, winner, others, order)
+    return _rank(right, winner, others, order)
 
 
 def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFrame:
-    """IRCoT's Table 2 or 5 (`source`), with one question per data set and one row per system.
-
-    A row has what the system retrieved (each query with the titles it found, gold ones with a
-    star), its chain of thought, its answer, its recall and score in percent, what the paper's case
-    is about, and the answer given there. `compared`: from `read_compared`.
+    """IRCoT's Table 2 or 5 (`source`), with one question per data set and one row per system: what
+    it retrieved (each query with the titles it found, gold ones with a star), its chain, answer,
+    recall and score in percent, and the paper's case. `compared`: from `read_compared`.
     """
     rows = []
     for dataset in (name for name in p.datasets if name in set(compared.get("dataset", ()))):
@@ -133,7 +124,7 @@ def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFra
 def _row(row: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:
     """The row of one system for a question."""
 
-    def titles(ids: Sequence[str], star: str = GOLD) -> str:
+    def titles(ids: Sequence[str], star: str = " ★") -> str:
         return " · ".join(corpus.find(id).title + star * (id in gold) for id in ids)
 
     retrieved = []
@@ -151,21 +142,19 @@ def _row(row: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:
 
 def cases_as_markdown(table: pd.DataFrame) -> str:
     """The cases one below the other, each with a table of the systems' chains and answers."""
-    cases = table.fillna("").groupby(["dataset", "id"], sort=False)
-    return "\n\n".join(_case_as_markdown(rows) for _, rows in cases) or "No question shows it."
-
-
-def _case_as_markdown(rows: pd.DataFrame) -> str:
-    first = rows.iloc[0]
-    head = f"### {all_datasets()[first['dataset']].title}: {escape(first['question'])}"
-    about = f"`{' '.join(first['id'].replace('`', '').split())}`"
-    about += f" · gold answer: **{escape(first['gold answer'])}**"
-    about += f" · gold paragraphs: {escape(first['gold paragraphs'])}"
-    if paper := first["paper's question"]:
-        about += f" · the paper's question is about: {escape(paper)}"
-    rows = rows[["system", "retrieved", "chain", "answer", "recall", "score", "paper's answer"]]
-    rows = rows.assign(chain=rows["chain"].map(lambda chain: "\n".join(sentences(chain))))
-    for name in ("retrieved", "chain", "answer", "paper's answer"):
-        rows[name] = ["<br>".join(map(escape, text.split("\n"))) or "–" for text in rows[name]]
-    table = as_markdown(rows.astype({"recall": float, "score": float}))
-    return "\n\n".join([head, about, table])
+    parts = []
+    for (dataset, id), rows in table.fillna("").groupby(["dataset", "id"], sort=False):
+        first = rows.iloc[0].map(lambda cell: escape(str(cell)))
+        parts.append(f"### {all_datasets()[dataset].title}: {first['question']}")
+        about = (
+            f"`{' '.join(id.replace('`', '').split())}` · gold answer: **{first['gold answer']}**"
+        )
+        about += f" · gold paragraphs: {first['gold paragraphs']}"
+        if paper := first["paper's question"]:
+            about += f" · the paper's question is about: {paper}"
+        rows = rows[["system", "retrieved", "chain", "answer", "recall", "score", "paper's answer"]]
+        rows = rows.assign(chain=rows["chain"].map(lambda chain: "\n".join(sentences(chain))))
+        for name in ("retrieved", "chain", "answer", "paper's answer"):
+            rows[name] = ["<br>".join(map(escape, text.split("\n"))) or "–" for text in rows[name]]
+        parts += [about, as_markdown(rows.astype({"recall": float, "score": float}))]
+    return "\n\n".join(parts) or "No question shows it."

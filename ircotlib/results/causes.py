@@ -1,7 +1,5 @@
-"""Why a system's answers are wrong: one list of causes, and how many answers have each (ours).
-
-Where the facts of a data set are known, they decide (`find_facts`). Elsewhere gold answers and
-paragraphs do, which tell less (`weigh_gold`).
+"""Why answers are wrong: one list of causes, and how many answers have each (ours). Where the facts
+of a data set are known, they decide; elsewhere gold answers and paragraphs, which tell less.
 """
 
 import json
@@ -61,16 +59,12 @@ def cause_of(attempt: Attempt, evidence: Evidence, knew: bool = False) -> str:
 
 def weigh_gold(attempt: Attempt, question: Question) -> Evidence:
     """The evidence on a wrong answer where no facts are known: a gold answer stands for all that is
-    needed, and the gold paragraphs for what has to be retrieved. A question without gold paragraphs
-    lacks none.
+    needed, and the gold paragraphs, if any, for what has to be retrieved.
     """
-    retrieved = {paragraph.id for paragraph in attempt.paragraphs}
-    return Evidence(
-        written=bool(attempt.steps) and any(_has(attempt.text, a) for a in question.answers),
-        asked=True,
-        searched=bool(attempt.queries),
-        retrieved=bool(retrieved) and retrieved.issuperset(question.gold),
-    )
+    ids = {paragraph.id for paragraph in attempt.paragraphs}
+    written = bool(attempt.steps) and any(_has(attempt.text, a) for a in question.answers)
+    retrieved, searched = bool(ids) and ids.issuperset(question.gold), bool(attempt.queries)
+    return Evidence(written=written, asked=True, searched=searched, retrieved=retrieved)
 
 
 def _has(text: str, answer: str) -> bool:
@@ -89,9 +83,7 @@ def read_attempt(
 ) -> Attempt:
     """What a system did for a question, from a row of `read_predictions`. Of a chain of query only
     nodes on the correct path count. Passages that a system inserted into its text do not.
-
-    `unmarked`: an answer that is the whole text is not parsed, even if no fault was noted, because
-    the system's chains say "answer is".
+    `unmarked`: an answer that is the whole text was not parsed, even if no fault was noted.
     """
     nodes = [node for fields in row["nodes"] if (node := Node(**fields)).mark]
     chain = "\n".join([*([] if nodes else row["thoughts"]), row["reading"]])
@@ -115,11 +107,10 @@ def find_causes(
     folder: Path, measure: str = "", knew: Mapping[str, bool] | None = None
 ) -> pd.DataFrame:
     """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one.
+    What only returns paragraphs is wrong if some were "not retrieved".
 
     `measure`: an answer is right if this score is 1; "", or if the data set does not have it: the
-    measure of the run. `knew`: by id, whether the model answers right without retrieval; without
-    it, no answer is "misled by retrieval". What only returns paragraphs is wrong if some were "not
-    retrieved".
+    measure of the run. `knew`: by id, whether the model answers right without retrieval.
     """
     about, table = read_about(folder), read_predictions(folder)
     if measure in table:
@@ -144,9 +135,8 @@ def find_causes(
 
 def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Count causes: one row per data set, system and cause, with `n`, the number of `answers` (one
-    per question and demonstration set), and `share` in percent. `runs`: from `find_causes`.
-
-    Runs that only return paragraphs are left out. Raises ValueError if there are no others.
+    per question and demonstration set), and `share` in percent. `runs`: from `find_causes`; those
+    that only return paragraphs are left out. Raises ValueError if there are no others.
     """
     kept = [run for run in runs if run["metric"].iloc[0] != RECALL]
     if not kept:
@@ -159,7 +149,7 @@ def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
     for group, causes in table.groupby(COUNTED, observed=True)["cause"]:
         named, counts = dict(zip(COUNTED, group, strict=True)), causes.value_counts()
         for cause in CAUSES:
-            row = {"cause": cause, "n": int(counts.get(cause, 0)), "answers": len(causes)}
-            rows.append(named | row)
+            n = int(counts.get(cause, 0))
+            rows.append(named | {"cause": cause, "n": n, "answers": len(causes)})
     counted = pd.DataFrame(rows)
     return counted.assign(share=(100 * counted["n"] / counted["answers"]).round(2))

@@ -1,5 +1,5 @@
 """References in final contents, and judgements whether each is in the right place (SearChain
-§4.3.4, Table 5, AMP). `annotate_box.references_box` shows them to people.
+§4.3.4, Table 5, AMP).
 """
 
 import random
@@ -24,18 +24,18 @@ MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 
 def read_references(p: Parameters, experiment: str = "11_searchain") -> list[Item]:
     """The final contents with references of an experiment's test runs, for `p.judged` questions of
-    each data set, in random order (SearChain §4.3.4).
-
-    Each is cut into fragments that end with their marks. These are judged; text after the last mark
-    is not. `retrieved` has the passages, with their marks in their titles.
+    each data set, in random order (SearChain §4.3.4). Their sentences are fragments that end with
+    marks, to be judged, and the text after the last mark.
     """
     items = []
     for folder in find_runs(p, experiment):
-        system = read_about(folder)["system"]
         for question, row, corpus in draw_questions(p, folder):
-            nodes = [Node(**fields) for fields in row["nodes"]]
-            items.append(make_item(system, question, row["reading"], nodes, corpus))
-    items = [item for item in items if item is not None]
+            nodes, system = (
+                [Node(**fields) for fields in row["nodes"]],
+                read_about(folder)["system"],
+            )
+            if item := make_item(system, question, row["reading"], nodes, corpus):
+                items.append(item)
     random.Random(f"order {p.seed}").shuffle(items)
     return items
 
@@ -43,7 +43,9 @@ def read_references(p: Parameters, experiment: str = "11_searchain") -> list[Ite
 def make_item(
     system: str, question: Question, final: str, nodes: Sequence[Node], corpus: Corpus
 ) -> Item | None:
-    """A final content with the passages that its marks may refer to; None if it has no mark."""
+    """A final content with the passages that its marks may refer to, which have their marks in
+    their titles; None if it has no mark.
+    """
     passages = {node.mark: node.passage for node in nodes if node.mark and node.passage}
     fragments, rest = cut_after_marks(final, passages)
     if not fragments:
@@ -53,9 +55,9 @@ def make_item(
         passage = find_paragraph(id, question, corpus)
         marked.append(replace(passage, title=f"[{mark}] {passage.title}"))
     texts = (*fragments, rest) if rest else tuple(fragments)
-    gold, count = tuple(corpus.find(id) for id in question.gold), len(fragments)
-    id = name_item(question, system, f"references: {final}")
-    return Item(id, question.dataset, system, question, texts, tuple(marked), gold, count)
+    gold, id = map(corpus.find, question.gold), name_item(question, system, f"references: {final}")
+    paragraphs = tuple(marked), tuple(gold)
+    return Item(id, question.dataset, system, question, texts, *paragraphs, len(fragments))
 
 
 def cut_after_marks(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
@@ -86,9 +88,8 @@ def accuracy_of_marks(
     items: Sequence[Item], judged: Mapping[str, Mapping[tuple[str, int], str]]
 ) -> pd.DataFrame:
     """AMP, the share of marks in the right place, from 0 to 1, for each data set, system and
-    annotator, with the numbers of marks judged and of unsure ones (SearChain Table 5).
-
-    An unsure mark counts as not in the right place (ours: the paper does not say).
+    annotator, with the numbers of marks judged and of unsure ones, which count as not in the right
+    place (SearChain Table 5; ours: the paper does not say).
     """
     rows = []
     for annotator, verdicts in judged.items():

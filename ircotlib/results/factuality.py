@@ -1,6 +1,4 @@
-"""Factual errors in chains of thought (IRCoT §5, Figure 7): the chains to be judged, and how many
-of them have an error.
-"""
+"""Factual errors in chains of thought (IRCoT §5, Figure 7): chains to judge, and their errors."""
 
 import json
 import random
@@ -30,17 +28,13 @@ SHARE = "chains with a factual error, %"
 REDUCTION = "fewer chains with a factual error, %"
 FIGURE_7 = ("NoR QA", "OneR QA", "IRCoT QA")  # the systems whose chains people judged
 PAIR = ("IRCoT QA", "OneR QA")  # REDUCTION: of the first against the second
-COLUMNS = ["dataset", "system", "metric", "mean", "low", "high", "n", "unsure"]
-COLUMNS += ["judged_by", "reported"]
+COLUMNS = "dataset system metric mean low high n unsure judged_by reported".split()
 
 
 @dataclass(frozen=True)
 class Item:
     """A chain of thought to be judged: what a system wrote for a question, the paragraphs it had
     retrieved, and the gold paragraphs. Annotators are not shown which system wrote it.
-
-    `facts`: the number of sentences to be judged, from the first on. It is `judged`, or if that is
-    None all sentences before the one that gives the answer (IRCoT §5, footnote 11).
     """
 
     id: str
@@ -54,6 +48,9 @@ class Item:
 
     @property
     def facts(self) -> int:
+        """The number of sentences to be judged, from the first on: `judged`, or if that is None all
+        before the one that gives the answer (IRCoT §5, footnote 11).
+        """
         if self.judged is not None:
             return self.judged
         ends = (n for n, text in enumerate(self.sentences) if gives_answer(text))
@@ -62,17 +59,14 @@ class Item:
 
 def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
     """The chains of an experiment's test runs with the first demonstration set, for `p.judged`
-    questions of each data set, the same for every system, in random order (IRCoT §5).
-
-    The chain is the reader's, or, if the reader wrote none, that of the retrieval. Systems without
-    a chain and systems that only retrieve are left out.
+    questions of each data set, the same for every system, in random order (IRCoT §5). Systems
+    without a chain and systems that only retrieve are left out.
     """
     items = []
     for folder in find_runs(p, experiment):
         about = read_about(folder)
         system = all_systems().get(about["system"])
-        first = not about["setting"].get("demonstration_set")
-        if system is None or system.tuned_by != ANSWER or not first:
+        if system is None or system.tuned_by != ANSWER or about["setting"].get("demonstration_set"):
             continue
         for question, row, corpus in draw_questions(p, folder):
             if chain := chain_of(row["reading"], row["thoughts"], p.reader):
@@ -85,8 +79,8 @@ def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
 
 
 def draw_questions(p: Parameters, folder: Path) -> Iterator[tuple[Question, dict, Corpus]]:
-    """Draw `p.judged` questions of a run, the same for every run of a data set; yield each with its
-    line of predictions.jsonl and the corpus.
+    """`p.judged` questions of a run, drawn alike for every run of a data set, each with its line of
+    predictions.jsonl and the corpus.
     """
     _, test, retriever = open_dataset(p, read_about(folder)["dataset"])
     rows = {row["id"]: row for row in read_jsonl(folder / "predictions.jsonl")}
@@ -100,18 +94,14 @@ def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
 
 
 def name_item(question: Question, system: str, chain: str) -> str:
-    """An id for a chain, a hash of its question, system and text, so that no judgement is counted
-    for another chain.
-    """
+    """A hash of question, system and chain, so that no judgement is counted for another chain."""
     named = json.dumps([question.dataset, question.id, system, chain])
     return blake2b(named.encode(), digest_size=6).hexdigest()
 
 
 def list_judged(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) -> pd.DataFrame:
-    """One row per judged chain: `error` is 1 if a sentence is false, `factual` is 1 if none is,
-    `unsure` is 1 if none is false and at least one is unsure.
-
-    A chain is judged if one of its sentences is false, or if all of them are judged.
+    """One row per judged chain, which has a false sentence or has all of them judged: `error` is 1
+    if a sentence is false, `factual` if none is, `unsure` if none is and one is unsure.
     """
     rows = []
     for item in items:
@@ -140,16 +130,16 @@ def count_errors(
     """The numbers of IRCoT's Figure 7, in percent, for each annotator, with the 95% bootstrap
     interval over questions, and the paper's where they are known (data/reported.csv).
 
-    `n`: the chains judged. `unsure`: the percentage of chains with an unsure sentence but no false
-    one. The rows of REDUCTION say, as the paper's text does, by how many percent fewer chains of
-    IRCoT QA have an error than of OneR QA. Differs from the paper: it gives the number of chains,
-    out of 40.
+    `n`: the chains judged. `unsure`: the percentage with an unsure sentence but no false one. The
+    rows of REDUCTION are of IRCoT QA against OneR QA, as in the paper's text. Differs from the
+    paper: it gives the number of chains, out of 40.
     """
     ids, tables = {item.id for item in items}, [pd.DataFrame(columns=COLUMNS)]
     for annotator, verdicts in judged.items():
-        if not ids.isdisjoint(id for id, _ in verdicts):
-            tables.append(_count_of_one(list_judged(items, verdicts)).assign(judged_by=annotator))
-    ours = pd.concat([table for table in tables if len(table)] or tables)
+        chains = list_judged(items, verdicts)
+        if len(chains) and not ids.isdisjoint(id for id, _ in verdicts):
+            tables.append(_count_of_one(chains).assign(judged_by=annotator))
+    ours = pd.concat(tables[1:] or tables)
     names = {"factual_error": SHARE, "factual_error_reduction": REDUCTION}
     papers = pd.concat([read_reported(metric=name).assign(metric=names[name]) for name in names])
     papers = papers.rename(columns={"value": "reported"})[[*KEYS, "name", "reported"]]
@@ -159,8 +149,6 @@ def count_errors(
 
 def _count_of_one(chains: pd.DataFrame) -> pd.DataFrame:
     """The rows of one annotator: the share of chains with an error, and the reductions."""
-    if chains.empty:
-        return pd.DataFrame()
     by = ["dataset", "system"]
     table = summarise(chains.assign(metric="error", demonstration_set=0), by)
     unsure = 100 * chains.groupby(by)["unsure"].mean().rename("unsure")

@@ -1,5 +1,5 @@
-"""Compares knowledge in a model's weights with knowledge in its prompt, on MuSiQue's questions and
-the single-hop questions they are made of, their parts (SearChain A.2.1, Table 7, Figure 10).
+"""Knowledge in a model's weights and in its prompt, on MuSiQue's questions and the single-hop
+questions they are made of, their parts (SearChain A.2.1, Table 7, Figure 10).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,14 +23,13 @@ from ircotlib.running.setup import Bench, program_of
 from ircotlib.systems import System, choose_systems
 from ircotlib.systems.readers import WritePrompt
 
-DATASET = "musique"
 Parts = Mapping[str, tuple[Part, ...]]
 
 
 def find_parts(bench: Bench) -> Parts:
     """The parts of a bench's test questions, by question id, from the official file."""
     folder = ROOT / data_folder(bench.parameters.data_dir)
-    parts = read_parts(find_questions(find_dataset(DATASET), folder))
+    parts = read_parts(find_questions(find_dataset("musique"), folder))
     return {question.id: parts[question.id] for question in bench.test}
 
 
@@ -41,18 +40,16 @@ def part_ids(parts: Parts) -> dict[str, list[str]]:
 
 def ask_parts(bench: Bench, system: System, parts: Parts) -> pd.DataFrame:
     """Ask a system each part as a question of its own; returns the table of `ask_questions`."""
-    by_id, questions = {question.id: question for question in bench.test}, []
-    for id, ids in part_ids(parts).items():
-        for part_id, part in zip(ids, parts[id], strict=True):
-            fields = {"id": part_id, "text": part.question, "answers": (part.answer,)}
-            questions.append(replace(by_id[id], **fields))
+    questions, ids = [], part_ids(parts)
+    for question in bench.test:
+        for id, part in zip(ids[question.id], parts[question.id], strict=True):
+            asked = replace(question, id=id, text=part.question, answers=(part.answer,))
+            questions.append(asked)
     return ask_questions(bench, system, questions)
 
 
 def ask_questions(bench: Bench, system: System, questions: Iterable[Question]) -> pd.DataFrame:
-    """Ask a system some questions; returns a table by id: `score`, the cover-EM of the answer, 0 or
-    1, and `right`, whether it is 1.
-    """
+    """The cover-EM of a system's answers by id (`score`), and whether it is 1 (`right`)."""
     build = program_of(bench, system)
     return _run(bench, [(question, build(question)) for question in questions])
 
@@ -75,10 +72,8 @@ def answer_given_parts(
     prompts: Mapping[str, WritePrompt],
     max_tokens: int = 256,
 ) -> Program:
-    """Answer a question in a prompt that first lists some of its parts, with or without their
-    answers (SearChain A.2.1).
-
-    The form is that of Least-to-Most's last step (ours: the paper does not show its prompt).
+    """Answer a question in a prompt that first lists some of its parts, with or without answers
+    (SearChain A.2.1), in the form of Least-to-Most's last step (ours: no prompt is shown).
     """
     answers = [part.answer if with_answers else "" for part in parts]
     texts = [*(part.question for part in parts), question.text]
@@ -92,9 +87,8 @@ def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.Data
     """One row per question, panel and i: whether the question is answered right when the model must
     know the last i parts by heart (SearChain Figure 10). `of_parts`: from `ask_parts`.
 
-    In panel "a" the other parts are in the prompt with their answers, and only questions are asked
-    whose last i parts the model answers right (S_i). In panel "b" they are in the prompt without
-    answers, and only questions are asked whose parts it all answers right (S_all).
+    The other parts are in the prompt, in panel "a" with their answers. Asked are questions whose
+    last i parts (panel "a", S_i), or all parts (panel "b", S_all), the model answers right.
     """
     [system] = choose_systems(["Least-to-Most"])
     prompts = {stage: bench.prompt(stage, system=system) for stage in system.stages}
@@ -112,8 +106,6 @@ def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.Data
 
 
 def accuracy_by_form(table: pd.DataFrame) -> pd.DataFrame:
-    """The accuracy, 0 to 1, and the number of questions, by panel, number of hops and i. `table`:
-    from `compare_forms`.
-    """
+    """The accuracy, 0 to 1, and the number of questions of `compare_forms` by panel, hops and i."""
     groups = table.groupby(["panel", "hops", "i"])["right"]
     return groups.agg(accuracy="mean", n="size").round(3).reset_index()
