@@ -21,7 +21,6 @@ from ircotlib.text import escape, sentences
 
 COMPARED = ("NoR QA", "OneR QA", "IRCoT QA")  # in the order of the paper's columns
 RANKS = {"Table 2": 0, "Table 5": 1}  # of the question shown, from 0
-LEFT_OUT = "iirc"  # the paper shows the other three data sets
 COLUMNS = ["dataset", "id", "question", "gold answer", "gold paragraphs", "system", "retrieved"]
 COLUMNS += ["chain", "answer", "recall", "score", "paper's question", "paper's answer"]
 
@@ -42,9 +41,6 @@ def find_cases(
     """Choose two questions of each data set (ours): one that retrieval "rescued", which SearChain
     (`whole`) answers right and SearChain `without` retrieval answers wrong; and one that it
     "misled", the reverse. `others`: how many of the other systems, `of` in all, answer right.
-
-    Preferred are the most nodes that retrieval corrected or completed, then the fewest other
-    systems that answer right, the fewest nodes, and the smallest id.
     """
     rows = []
     for dataset in (name for name, system in runs if system == whole):
@@ -54,6 +50,7 @@ def find_cases(
         nodes = of_dataset[whole]["nodes"]
 
         def order(id: str, nodes=nodes, count=count) -> tuple:
+            # the most nodes that retrieval changed, the fewest others that are right and nodes
             helped = sum(bool(node.feedback) for node in nodes[id])
             return -helped, count[id], len(nodes[id]), id
 
@@ -65,15 +62,14 @@ def find_cases(
 
 
 def read_compared(p: Parameters, experiment: str = "04_ircot") -> pd.DataFrame:
-    """What the three systems of IRCoT's Tables 2 and 5 answered to each test question with the
-    first demonstration set: the rows of `read_predictions`, without IIRC.
+    """The rows of `read_predictions` that IRCoT's Tables 2 and 5 compare: of the three systems
+    with the first demonstration set.
     """
-    p = p.change(datasets=[name for name in p.datasets if name != LEFT_OUT] or p.datasets)
     tables = []
-    for folder in find_runs(p, experiment):
+    datasets = [name for name in p.datasets if name != "iirc"]  # the paper shows the other three
+    for folder in find_runs(p.change(datasets=datasets), experiment) if datasets else ():
         about = read_about(folder)
-        first = not about["setting"].get("demonstration_set")
-        if about["system"] in COMPARED and first and about["dataset"] != LEFT_OUT:
+        if about["system"] in COMPARED and not about["setting"].get("demonstration_set"):
             tables.append(read_predictions(folder))
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
@@ -82,9 +78,6 @@ def rank_late_errors(rows: pd.DataFrame) -> list[str]:
     """The ids of the questions of one data set that best show what the captions of IRCoT's Tables 2
     and 5 say, the best first (ours): IRCoT QA answers them right, with all gold paragraphs found,
     and the other two answer wrong.
-
-    They are ranked by: whether OneR QA found a gold paragraph, so that its error comes late; the
-    gains over it in recall and in score; the sentences of IRCoT QA's chain; the id.
     """
     if not set(COMPARED) <= set(rows.get("system", ())):
         return []
@@ -95,6 +88,7 @@ def rank_late_errors(rows: pd.DataFrame) -> list[str]:
     score = ircot["metric"].iloc[0]
 
     def order(id: str) -> tuple:
+        # a gold paragraph that OneR QA found, so that its error comes late; gains; the chain
         gains = (ircot.at[id, name] - oner.at[id, name] for name in ("recall", score))
         row = ircot.loc[id]
         length = len(sentences(chain_of(row["reading"], row["thoughts"], row["reader"])))

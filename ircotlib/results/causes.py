@@ -32,29 +32,19 @@ COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of 
 def cause_of(attempt: Attempt, evidence: Evidence, knew: bool = False) -> str:
     """The cause of a wrong answer: the first of these rules that applies (ours). `knew`: the model
     answers the question right without retrieval.
-
-    - "not parsed": no answer could be read from the text, so it is empty or the text itself.
-    - "misled by retrieval": the model knew the answer, and it searched (SearChain §4.3.2).
-    - "wrong conclusion": its steps contain all that is needed, but the answer is another one.
-
-    Otherwise what is missing decides; if several facts are, the first of them.
-
-    - "wrong decomposition": no step asks for it or states it. Only known facts can tell this.
-    - "misread": the paragraph that states it was retrieved.
-    - "not retrieved": it was not, though the system searched for it.
-    - "made up": the system did not search for it; what it wrote is the model's own.
     """
-    if not attempt.parsed:
+    if not attempt.parsed:  # no answer could be read from the text: it is empty or the text itself
         return "not parsed"
-    if knew and attempt.queries:
+    if knew and attempt.queries:  # SearChain §4.3.2
         return "misled by retrieval"
-    if evidence.written:
+    if evidence.written:  # the steps contain all that is needed, but the answer is another one
         return "wrong conclusion"
-    if not evidence.asked:
+    # Otherwise what is missing decides; if several facts are, the first of them.
+    if not evidence.asked:  # no step asks for it or states it; only known facts can tell this
         return "wrong decomposition"
-    if evidence.retrieved:
+    if evidence.retrieved:  # the paragraph that states it
         return "misread"
-    return "not retrieved" if evidence.searched else "made up"
+    return "not retrieved" if evidence.searched else "made up"  # what it wrote is the model's own
 
 
 def weigh_gold(attempt: Attempt, question: Question) -> Evidence:
@@ -107,10 +97,9 @@ def find_causes(
     folder: Path, measure: str = "", knew: Mapping[str, bool] | None = None
 ) -> pd.DataFrame:
     """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one.
-    What only returns paragraphs is wrong if some were "not retrieved".
-
-    `measure`: an answer is right if this score is 1; "", or if the data set does not have it: the
-    measure of the run. `knew`: by id, whether the model answers right without retrieval.
+    What only returns paragraphs is wrong if some were "not retrieved". `measure`: an answer is
+    right if this score is 1; "", or if the data set does not have it: the measure of the run.
+    `knew`: by id, whether the model answers right without retrieval.
     """
     about, table = read_about(folder), read_predictions(folder)
     if measure in table:

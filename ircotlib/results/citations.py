@@ -43,9 +43,7 @@ def read_references(p: Parameters, experiment: str = "11_searchain") -> list[Ite
 def make_item(
     system: str, question: Question, final: str, nodes: Sequence[Node], corpus: Corpus
 ) -> Item | None:
-    """A final content with the passages that its marks may refer to, which have their marks in
-    their titles; None if it has no mark.
-    """
+    """A final content with its passages, with marks in their titles; None if it has no mark."""
     passages = {node.mark: node.passage for node in nodes if node.mark and node.passage}
     fragments, rest = cut_after_marks(final, passages)
     if not fragments:
@@ -61,9 +59,7 @@ def make_item(
 
 
 def cut_after_marks(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
-    """Split a final content after each group of marks; return the fragments, and the text after the
-    last mark. Marks that belong to no passage do not end a fragment.
-    """
+    """Cut a text after each group of marks, except those of no passage; also return the rest."""
     fragments, begin = [], 0
     for marks in MARKS.finditer(final):
         if not passages.keys().isdisjoint(map(int, re.findall(r"\d+", marks[0]))):
@@ -73,9 +69,8 @@ def cut_after_marks(final: str, passages: Mapping[int, str]) -> tuple[list[str],
 
 
 def judge_reference(item: Item, number: int, facts: Facts) -> str:
-    """The verdict on a fragment's marks by a judge that knows the facts: "true" if the fragment
-    states a fact and the page of that fact is marked, "unsure" if no fact can be read in it, else
-    "false".
+    """The verdict on a fragment's marks by a judge that knows the facts: "true" if the page of the
+    fact that it states is marked, "unsure" if no fact can be read in it, else "false".
     """
     fragment = item.sentences[number]
     marks = {f"[{mark}]" for group in citations(fragment) for mark in group}

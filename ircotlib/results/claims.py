@@ -179,16 +179,12 @@ def compare(
     return table.round({"mean": 2, "low": 2, "high": 2, "p": 4})
 
 
-def models_of(sizes: pd.DataFrame, style: str) -> list[str]:
-    """The models of a style in the order of their runs: from small to large."""
-    return list(sizes[sizes["style"] == style]["model"].unique())
-
-
 def compare_sizes(scores: pd.DataFrame, style: str) -> pd.DataFrame:
-    """Paired differences for each model; then, if a style has at least two models, those of the
-    second largest against the largest (IRCoT Figures 8 and 9).
+    """Paired differences for each model; then those of the style's second largest model against
+    the largest (IRCoT Figures 8 and 9).
     """
-    tables, last = [compare(scores, ("dataset", "model"))], models_of(scores, style)[-2:]
+    tables = [compare(scores, ("dataset", "model"))]
+    last = scores[scores["style"] == style]["model"].unique()[-2:]  # they are from small to large
     if len(last) > 1:
         second, largest = (scores[scores["model"] == name] for name in last)
         tables.append(compare(second, against=largest).assign(model=AGAINST.join(last)))

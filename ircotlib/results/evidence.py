@@ -6,7 +6,7 @@ import pandas as pd
 
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
-from ircotlib.results.claims import AGAINST, Values, models_of, values_of
+from ircotlib.results.claims import AGAINST, Values, values_of
 from ircotlib.results.head_to_head import measures_of
 from ircotlib.results.measures import KNEW, count_steps, is_helped
 from ircotlib.results.reported import read_reported
@@ -54,7 +54,8 @@ def ircot_values(runs: Mapping[str, pd.DataFrame]) -> dict[str, Values]:
     """What IRCoT's claims are about, from the runs that `read_ircot` reads, by name."""
     tables, style = dict(runs), runs["scores"]["style"].iloc[0]
     if "sizes" in runs:
-        sizes, models = runs["sizes"], models_of(runs["sizes"], style)
+        sizes = runs["sizes"]
+        models = sizes[sizes["style"] == style]["model"].unique()  # from small to large
         smallest = models[0] if len(models) > 1 else None
         tables["sizes but the smallest"] = sizes[sizes["model"] != smallest]
         if len(models) > 1:

@@ -48,9 +48,7 @@ class Item:
 
     @property
     def facts(self) -> int:
-        """The number of sentences to be judged, from the first on: `judged`, or if that is None all
-        before the one that gives the answer (IRCoT §5, footnote 11).
-        """
+        """How many sentences are judged: `judged`, else those before the answer's (IRCoT §5)."""
         if self.judged is not None:
             return self.judged
         ends = (n for n, text in enumerate(self.sentences) if gives_answer(text))
@@ -79,9 +77,7 @@ def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
 
 
 def draw_questions(p: Parameters, folder: Path) -> Iterator[tuple[Question, dict, Corpus]]:
-    """`p.judged` questions of a run, drawn alike for every run of a data set, each with its line of
-    predictions.jsonl and the corpus.
-    """
+    """`p.judged` questions, the same for every run of a data set, each with its predicted row."""
     _, test, retriever = open_dataset(p, read_about(folder)["dataset"])
     rows = {row["id"]: row for row in read_jsonl(folder / "predictions.jsonl")}
     for question in random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test))):
@@ -128,11 +124,9 @@ def count_errors(
     items: Sequence[Item], judged: Mapping[str, Mapping[tuple[str, int], str]]
 ) -> pd.DataFrame:
     """The numbers of IRCoT's Figure 7, in percent, for each annotator, with the 95% bootstrap
-    interval over questions, and the paper's where they are known (data/reported.csv).
-
-    `n`: the chains judged. `unsure`: the percentage with an unsure sentence but no false one. The
-    rows of REDUCTION are of IRCoT QA against OneR QA, as in the paper's text. Differs from the
-    paper: it gives the number of chains, out of 40.
+    interval over questions, and the paper's. `n`: the chains judged. `unsure`: those with an unsure
+    sentence but no false one. The rows of REDUCTION are of IRCoT QA against OneR QA, as in the
+    text. Differs from the paper: it gives the number of chains, out of 40.
     """
     ids, tables = {item.id for item in items}, [pd.DataFrame(columns=COLUMNS)]
     for annotator, verdicts in judged.items():

@@ -34,7 +34,7 @@ def systems_of(p: Parameters) -> list[System]:
 
 
 def panels_of(p: Parameters) -> list[Parameters]:
-    """The parameters of each panel: one with the profile's retriever, and one with the first vector
+    """The parameters of each panel: with the profile's retriever, and with the first vector
     retriever among those that the profile compares, if there is one.
     """
     p = p.for_agent().change(datasets=p.head_to_head, test=p.head_to_head_test or p.test)
@@ -43,9 +43,7 @@ def panels_of(p: Parameters) -> list[Parameters]:
 
 
 def measures_of(dataset: str) -> list[str]:
-    """The measures of a data set: first cover-EM, as in SearChain, or the data set's own measure if
-    it has no cover-EM; then F1, as in IRCoT, if the data set has it.
-    """
+    """Cover-EM, as in SearChain, or the data set's own measure; then F1, as in IRCoT, if any."""
     scores = [*find_dataset(dataset).scores]
     first = COVER_EM if COVER_EM in scores else scores[0]
     return [first, *(name for name in ("f1",) if name in scores and name != first)]
@@ -54,10 +52,9 @@ def measures_of(dataset: str) -> list[str]:
 def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     """The big table of one panel: one row per data set, measure and system, with the mean in
     percent and its 95% interval, the papers' value (SearChain's Table 1, IRCoT's Table 4 for GPT3
-    with its better reader), and what its test run requested per question, computed or cached.
-
-    The p-values are of the paired difference to the best system of the data set, to SearChain and
-    to IRCoT QA, each corrected for all systems of the data set and measure (Holm).
+    with its better reader), and what its test run requested per question, computed or cached. The
+    p-values are of the paired difference to the best system of the data set, to SearChain and to
+    IRCoT QA, each corrected for all systems of the data set and measure (Holm).
     """
     tables, costs = [], []
     for dataset, of_dataset in runs.groupby("dataset", sort=False):
@@ -124,9 +121,7 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:
-    """Which points are on the Pareto front: no other point is at least as cheap and at least as
-    good, unless it is equal in both.
-    """
+    """Which points are on the Pareto front: none is as cheap and as good, unless it is equal."""
     points = list(zip(costs, values, strict=True))
     return [
         not any(c <= cost and v >= value and (c, v) != (cost, value) for c, v in points)
@@ -135,8 +130,8 @@ def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:
 
 
 def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
-    """How far our order of systems agrees with the paper's, one row per data set and measure:
-    Kendall's tau with its p-value, and how many pairs of systems are in the same order.
+    """How far our order of systems agrees with the paper's, by data set and measure: Kendall's tau
+    with its p-value, and how many pairs of systems are in the same order.
     """
     from scipy.stats import kendalltau
 

@@ -65,34 +65,28 @@ def _run(bench: Bench, pairs: Sequence[tuple[Question, Program]]) -> pd.DataFram
 
 
 def answer_given_parts(
-    question: Question,
-    parts: Sequence[Part],
-    with_answers: bool,
-    *,
-    prompts: Mapping[str, WritePrompt],
-    max_tokens: int = 256,
+    question: Question, parts: Sequence[Part], answered: bool, write: WritePrompt, max_tokens: int
 ) -> Program:
     """Answer a question in a prompt that first lists some of its parts, with or without answers
     (SearChain A.2.1), in the form of Least-to-Most's last step (ours: no prompt is shown).
     """
-    answers = [part.answer if with_answers else "" for part in parts]
+    answers = [part.answer if answered else "" for part in parts]
     texts = [*(part.question for part in parts), question.text]
     pairs = zip(answers, texts[1:], strict=True)
     so_far = "".join(f"{answer}\nQ: {following}\nA: " for answer, following in pairs)
-    prompt = prompts["solve"](replace(question, text=texts[0]), thoughts=(so_far,))
+    prompt = write(replace(question, text=texts[0]), thoughts=(so_far,))
     return Prediction((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
 
 
 def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.DataFrame:
     """One row per question, panel and i: whether the question is answered right when the model must
-    know the last i parts by heart (SearChain Figure 10). `of_parts`: from `ask_parts`.
-
-    The other parts are in the prompt, in panel "a" with their answers. Asked are questions whose
-    last i parts (panel "a", S_i), or all parts (panel "b", S_all), the model answers right.
+    know the last i parts by heart (SearChain Figure 10). The other parts are in the prompt, in
+    panel "a" with their answers. Asked are questions whose last i parts (panel "a", S_i), or all
+    parts (panel "b", S_all), the model answers right. `of_parts`: from `ask_parts`.
     """
     [system] = choose_systems(["Least-to-Most"])
-    prompts = {stage: bench.prompt(stage, system=system) for stage in system.stages}
-    ask = partial(answer_given_parts, prompts=prompts, **bench.tokens(system))
+    write = bench.prompt("solve", system=system)
+    ask = partial(answer_given_parts, write=write, **bench.tokens(system))
     ids, rows, pairs = part_ids(parts), [], []
     for question in bench.test:
         of_one, known = parts[question.id], list(of_parts["right"][ids[question.id]])

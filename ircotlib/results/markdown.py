@@ -54,9 +54,7 @@ def _titles() -> dict[str, str]:
 
 
 def as_wide_markdown(table: pd.DataFrame) -> str:
-    """Render a table that has one measure per data set as Markdown: a row per system, a column per
-    data set, and in each cell our value and, in brackets, the paper's.
-    """
+    """Render a table as Markdown, a row per system, a column per data set: ours (the paper's)."""
     cells = []
     for ours, paper in zip(table["ours"], table["paper"], strict=True):
         cell = "–" if pd.isna(ours) else f"{ours:.4g}"

@@ -59,8 +59,8 @@ def is_helped(run: pd.DataFrame) -> pd.Series:
 
 
 def positive_effect(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> dict[str, float]:
-    """The mean scores of two runs on the same questions: of the run without retrieval on all
-    questions, and of both runs where retrieval corrected or completed a node (SearChain Table 3a).
+    """The mean score of a run without retrieval, and of both runs where retrieval corrected or
+    completed a node (SearChain Table 3a).
     """
     without_ir, helped = _same_questions(without_ir, with_ir), is_helped(with_ir)
     return {
@@ -78,17 +78,10 @@ def misled_by_ir(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> float:
     return _percent(~with_ir["right"][without_ir["right"]])
 
 
-def hops_of(run: pd.DataFrame) -> pd.Series:
-    """The number of hops of each question, by id, which is part of MuSiQue's kinds; else NaN."""
-    return run["kind"].str.extract(r"^(\d)hop")[0].astype(float)
-
-
 def count_steps(run: pd.DataFrame) -> pd.Series:
-    """The number of reasoning steps of each question, by id (SearChain Table 4).
-
-    A step is a node on the correct path of a chain of query; without nodes a follow-up question of
-    Self-Ask; without these a thought or, without thoughts, a sentence, except one that gives the
-    answer (ours: the paper does not say).
+    """The number of reasoning steps of each question, by id (SearChain Table 4): of nodes on the
+    correct path of a chain of query, else of Self-Ask's follow-up questions, else of thoughts or
+    sentences but the one that gives the answer (ours: the paper does not say).
     """
     counts = []
     for row in run.itertuples():
@@ -100,9 +93,8 @@ def count_steps(run: pd.DataFrame) -> pd.Series:
 
 
 def references_marked(run: pd.DataFrame) -> float:
-    """The mean number of items of knowledge in an answer that are marked with a passage (SearChain
-    Table 5, SKC). Adjacent marks, such as [1][2], mark one item; marks of no passage do not count
-    (ours).
+    """The mean number of items of knowledge in an answer that are marked (SearChain Table 5, SKC).
+    Adjacent marks, such as [1][2], mark one item; those of no passage do not count (ours).
     """
     counts = []
     for reading, nodes in zip(run["reading"], run["nodes"], strict=True):

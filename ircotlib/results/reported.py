@@ -14,9 +14,7 @@ TABLE = [*KEYS, "model", "paper", "ours", "difference", "n"]  # columns of SearC
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
-    """A paper's numbers from data/reported.csv: the rows whose columns equal `wanted`, with our
-    name of each system in the column `name`.
-    """
+    """The rows of data/reported.csv like `wanted`, with our name of each system in `name`."""
     table = pd.read_csv(REPORTED)
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]

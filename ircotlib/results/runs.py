@@ -20,10 +20,9 @@ NAN = float("nan")
 
 def read_runs(p: Parameters, experiment: str, part: str = "test", **options) -> pd.DataFrame:
     """Read the runs of an experiment with exactly these parameters: one row per question and
-    demonstration set, with the columns that describe the run and the question's scores.
-
-    `options`: `shown` and `grid_of` of the benches. Raises FileNotFoundError, which names the
-    command that makes the runs, when a data set has none.
+    demonstration set, with the columns that describe the run and the question's scores. `options`:
+    `shown` and `grid_of` of the benches. Raises FileNotFoundError, which names the command that
+    makes the runs, when a data set has none.
     """
     tables = [
         pd.read_csv(folder / "scores.csv", dtype={"id": str}).assign(**columns_of(about))
@@ -71,9 +70,7 @@ def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataF
 
 
 def count_requests(about: Mapping) -> dict[str, int]:
-    """What a run requested, computed or cached, from its run.json: retrievals, the model's calls,
-    and the tokens that it read and wrote.
-    """
+    """What a run requested, computed or cached, per kind, from its run.json."""
     counts = about["counts"]
     written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
     row = {"retrievals": counts.get("Retrieve", {}).get("requests", 0)}
@@ -83,11 +80,9 @@ def count_requests(about: Mapping) -> dict[str, int]:
 
 def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFrame:
     """What an experiment's runs request: one row per data set and system, the mean over
-    demonstration sets or, for the "dev" part, over settings.
-
-    `computed`: the requests that were computed when the run was last made; `saved`: all others,
-    which came from the cache or were shared by programs. With a model behind a server also the cost
-    of all tokens, NaN if the price is not known.
+    demonstration sets or, for the "dev" part, over settings. `computed`: by the model or retriever
+    when the run was last made; `saved`: all others, which came from the cache or were shared by
+    programs. With a model behind a server also the cost, NaN if the price is not known.
     """
     names = {"calls": "generations", "tokens_in": "prompt tokens", "tokens_out": "tokens written"}
     rows, prices = [], {"usd": "cost, USD", "per_question": "a question, USD"}
@@ -128,9 +123,7 @@ def count_parsed(folder: Path) -> dict:
 
 
 def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The training curves of models (losses and held-out accuracies by step), and how each was
-    made; both by folder name.
-    """
+    """The training curves of models (losses, held-out accuracies), and how each was made."""
     curves, about = [], {}
     for folder in map(Path, folders):
         curves.append(pd.read_json(folder / "training.jsonl", lines=True).assign(model=folder.name))
@@ -140,9 +133,7 @@ def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def name_edges(chosen: pd.DataFrame, tuning: pd.DataFrame) -> pd.DataFrame:
     """The chosen settings with a column `edge`: the parameters whose best value is the first or the
-    last of those that were tried, so that a value beyond it might be better still.
-
-    A parameter is not listed if a value in between does as well, or if only two values were tried.
+    last of more than two that were tried, and better than all in between.
     """
     edges = []
     for setting in chosen.to_dict("records"):
@@ -155,9 +146,7 @@ def name_edges(chosen: pd.DataFrame, tuning: pd.DataFrame) -> pd.DataFrame:
 
 
 def line_up(outcomes: Mapping[str, Outcome]) -> pd.DataFrame:
-    """What systems answered to one question, one row per system, with the number of retrievals and
-    of texts that the model wrote, its tokens, and which part of its replies could not be read.
-    """
+    """What systems answered to one question, one row each, and what they requested for it."""
     rows = []
     for name, outcome in outcomes.items():
         requests = [step.request for step in outcome.trace]

@@ -49,11 +49,9 @@ def paired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> 
 
 
 def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
-    """The two-sided p-value for a mean of 0, of each column of differences on the same questions.
-
-    It is twice the share of the resampled means, with the observed mean counted as one of them,
-    that lie at 0 or on the less frequent side of it, at most 1. If all differences are equal, it is
-    that of a sign test.
+    """The two-sided p-value for a mean of 0, of each column of differences on the same questions:
+    twice the share of the resampled means, with the observed one among them, that lie at 0 or on
+    the less frequent side of it, at most 1; of a sign test if all differences are equal.
     """
     means = resampled_means(differences, seed)
     fewer = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
@@ -63,8 +61,8 @@ def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
 
 
 def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
-    """The mean of each column of values over questions drawn with replacement, once for each
-    resample. `values`: questions, or questions × systems, which then share their resamples.
+    """The mean of each column of values over questions (rows) drawn with replacement, by resample;
+    all columns share their resamples.
     """
     # Without rounding, a mean of 0 would be as often a little above as below it.
     return (_resample(len(values), seed) @ values / len(values)).round(12)
@@ -103,10 +101,8 @@ def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
 
 def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
     """The mean score of each group in percent, by the measure that the column `metric` names.
-
     `low`, `high`: 95% bootstrap interval over questions, each with its mean over demonstration
-    sets. `deviation`: the sample standard deviation of the demonstration sets' means, NaN for a
-    single set (IRCoT §4.1).
+    sets. `deviation`: the sample standard deviation of the sets' means, NaN for one (IRCoT §4.1).
     """
     by, rows = list(dict.fromkeys([*by, "metric"])), []
     for group, runs in scores.groupby(by, sort=False, dropna=False):

@@ -126,9 +126,11 @@ def table_4(runs: Runs) -> Iterator[dict]:
     """Reasoning steps by number of hops, and accuracy, without retrieval on MuSiQue."""
     for system in _systems("Table 4", runs, "musique"):
         run = runs["musique", system]
-        for hops, steps in measures.count_steps(run).groupby(measures.hops_of(run)):
-            name = f"musique_{hops:.0f}hop"
-            yield from rows_of(name, system, len(steps), reasoning_steps=steps.mean())
+        hops_of = run["kind"].str.extract(r"^(\d)hop")[0]
+        for hops, steps in measures.count_steps(run).groupby(hops_of):
+            yield from rows_of(
+                f"musique_{hops}hop", system, len(steps), reasoning_steps=steps.mean()
+            )
         yield from rows_of("musique", system, len(run), accuracy=100 * run["score"].mean())
 
 
@@ -168,9 +170,7 @@ def table_6(p: Parameters, table: pd.DataFrame, datasets: Sequence[str]) -> Iter
 
 @declare("Table 7")
 def table_7(whole: pd.DataFrame, parts: pd.DataFrame, parts_of: Mapping) -> Iterator[dict]:
-    """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right.
-    `whole`, `parts`: its results on questions and parts; `parts_of`: the parts' ids (`part_ids`).
-    """
+    """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right."""
     known = [id for id in whole.index if parts["right"][list(parts_of[id])].all()]
     for hops, scores in whole["score"][known].groupby([len(parts_of[id]) for id in known]):
         accuracy = {"accuracy_where_parts_known": scores.mean()}

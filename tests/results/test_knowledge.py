@@ -51,7 +51,7 @@ def write(question, thoughts):
     ],
 )
 def test_a_question_below_its_parts(given, answered, before):
-    program = answer_given_parts(QUESTION, given, answered, prompts={"solve": write}, max_tokens=9)
+    program = answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
     requests, result = play(program, ["Varn"])
     assert requests == [Generate(f"{before}Q: {QUESTION.text}\nA: ", LINE, 9)]
     assert result.answer == "Varn"
