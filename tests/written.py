@@ -4,6 +4,8 @@ import json
 
 import pandas as pd
 
+from ircotlib.data import Node
+
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
 NOTHING |= {"fault": "", "trace": []}
 
@@ -23,3 +25,15 @@ def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=()):
     table.insert(0, "id", [question.id for question in questions])
     table.to_csv(folder / "scores.csv", index=False)
     return folder
+
+
+def node(mark=1, feedback=""):
+    """A node that was compared with a passage."""
+    return Node("q?", "a", 1, mark, passage="p", found="b", feedback=feedback, mark=mark)
+
+
+def run(scores, nodes=(), thoughts=(), reading=""):
+    """A run as measures.read_run returns it, with a row for each score."""
+    table = pd.DataFrame({"score": scores}, [f"q{n}" for n in range(len(scores))], dtype=float)
+    lists = {"thoughts": [thoughts] * len(scores), "nodes": [tuple(nodes)] * len(scores)}
+    return table.assign(kind="2hop", reading=reading, right=table["score"] == 1, **lists)
