@@ -1,6 +1,4 @@
-"""The questions that best show what a paper says, chosen from the runs by rules (ours): IRCoT's
-Tables 2 and 5, and questions that retrieval rescues or misleads in SearChain.
-"""
+"""The questions that best show what a paper says, chosen from the runs by rules (ours)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -62,9 +60,7 @@ def find_cases(
 
 
 def read_compared(p: Parameters, experiment: str = "04_ircot") -> pd.DataFrame:
-    """The rows of `read_predictions` that IRCoT's Tables 2 and 5 compare: of the three systems
-    with the first demonstration set.
-    """
+    """What the three systems of IRCoT's Tables 2 and 5 answered, from `read_predictions`."""
     tables = []
     datasets = [name for name in p.datasets if name != "iirc"]  # the paper shows the other three
     for folder in find_runs(p.change(datasets=datasets), experiment) if datasets else ():

@@ -48,9 +48,7 @@ def cause_of(attempt: Attempt, evidence: Evidence, knew: bool = False) -> str:
 
 
 def weigh_gold(attempt: Attempt, question: Question) -> Evidence:
-    """The evidence on a wrong answer where no facts are known: a gold answer stands for all that is
-    needed, and the gold paragraphs, if any, for what has to be retrieved.
-    """
+    """The evidence where no facts are known: a gold answer and gold paragraphs stand for them."""
     ids = {paragraph.id for paragraph in attempt.paragraphs}
     written = bool(attempt.steps) and any(_has(attempt.text, a) for a in question.answers)
     retrieved, searched = bool(ids) and ids.issuperset(question.gold), bool(attempt.queries)

@@ -1,6 +1,4 @@
-"""References in final contents, and judgements whether each is in the right place (SearChain
-§4.3.4, Table 5, AMP).
-"""
+"""References in final contents, and whether each is in its place (SearChain §4.3.4, AMP)."""
 
 import random
 import re
@@ -83,8 +81,7 @@ def accuracy_of_marks(
     items: Sequence[Item], judged: Mapping[str, Mapping[tuple[str, int], str]]
 ) -> pd.DataFrame:
     """AMP, the share of marks in the right place, from 0 to 1, for each data set, system and
-    annotator, with the numbers of marks judged and of unsure ones, which count as not in the right
-    place (SearChain Table 5; ours: the paper does not say).
+    annotator (SearChain Table 5); unsure ones are not in it (ours: the paper does not say).
     """
     rows = []
     for annotator, verdicts in judged.items():

@@ -1,6 +1,4 @@
-"""The papers' claims that runs can test, and one table of them with the paper's numbers, our paired
-differences, and verdicts corrected for multiple testing.
-"""
+"""The papers' claims that runs can test, and a table of them with our corrected verdicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -180,9 +178,7 @@ def compare(
 
 
 def compare_sizes(scores: pd.DataFrame, style: str) -> pd.DataFrame:
-    """Paired differences for each model; then those of the style's second largest model against
-    the largest (IRCoT Figures 8 and 9).
-    """
+    """Paired differences of each model; then of a style's largest two (IRCoT Figures 8 and 9)."""
     tables = [compare(scores, ("dataset", "model"))]
     last = scores[scores["style"] == style]["model"].unique()[-2:]  # they are from small to large
     if len(last) > 1:

@@ -34,7 +34,7 @@ COLUMNS = "dataset system metric mean low high n unsure judged_by reported".spli
 @dataclass(frozen=True)
 class Item:
     """A chain of thought to be judged: what a system wrote for a question, the paragraphs it had
-    retrieved, and the gold paragraphs. Annotators are not shown which system wrote it.
+    retrieved, and the gold ones. Annotators are not shown which system wrote it.
     """
 
     id: str
@@ -114,9 +114,7 @@ def list_judged(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) 
 
 
 def compare_chains(judged: pd.DataFrame) -> pd.DataFrame:
-    """Test the paper's order, IRCoT QA before OneR QA before NoR QA, by a paired bootstrap of the
-    share of chains without an error, in points (`claims.compare`). `judged`: from `list_judged`.
-    """
+    """Test the paper's order of systems by their shares of chains without an error, in points."""
     return compare(judged.assign(metric="factual", demonstration_set=0))
 
 

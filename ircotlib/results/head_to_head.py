@@ -1,6 +1,4 @@
-"""Every system of both papers on the same questions, with one model and one retriever: its score,
-significant differences from others, and its cost (ours: no paper has this table).
-"""
+"""Every system of both papers on the same questions, with one model and retriever (ours)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,9 +32,7 @@ def systems_of(p: Parameters) -> list[System]:
 
 
 def panels_of(p: Parameters) -> list[Parameters]:
-    """The parameters of each panel: with the profile's retriever, and with the first vector
-    retriever among those that the profile compares, if there is one.
-    """
+    """The parameters with the profile's retriever, and with the first vector one, if any."""
     p = p.for_agent().change(datasets=p.head_to_head, test=p.head_to_head_test or p.test)
     vectors = list(filter(model_of, p.retrievers))
     return [p, *(p.change(retriever=name) for name in vectors[:1] if name != p.retriever)]

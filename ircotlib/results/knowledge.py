@@ -1,6 +1,4 @@
-"""Knowledge in a model's weights and in its prompt, on MuSiQue's questions and the single-hop
-questions they are made of, their parts (SearChain A.2.1, Table 7, Figure 10).
-"""
+"""Knowledge in weights and in prompts, on MuSiQue's questions and their parts (SearChain A.2.1)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

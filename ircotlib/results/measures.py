@@ -1,6 +1,4 @@
-"""The numbers of SearChain's Tables 2 to 6 from runs; shares and accuracies are in percent, as in
-data/reported.csv.
-"""
+"""The numbers of SearChain's Tables 2 to 6 from runs; shares and accuracies are in percent."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -59,9 +57,7 @@ def is_helped(run: pd.DataFrame) -> pd.Series:
 
 
 def positive_effect(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> dict[str, float]:
-    """The mean score of a run without retrieval, and of both runs where retrieval corrected or
-    completed a node (SearChain Table 3a).
-    """
+    """The mean scores without retrieval, and of both where it helps (SearChain Table 3a)."""
     without_ir, helped = _same_questions(without_ir, with_ir), is_helped(with_ir)
     return {
         "without_ir": 100 * without_ir["score"].mean(),
@@ -71,9 +67,7 @@ def positive_effect(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> dict[str
 
 
 def misled_by_ir(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> float:
-    """Of the questions answered right without retrieval, the share answered wrong with it
-    (SearChain Table 3b, which does not say which prompt is used without retrieval).
-    """
+    """Of the answers that are right without retrieval, the share wrong with it (SearChain 3b)."""
     without_ir = _same_questions(without_ir, with_ir)
     return _percent(~with_ir["right"][without_ir["right"]])
 

@@ -42,9 +42,7 @@ def beside(
 def with_reported(
     ours: pd.DataFrame, reported: pd.DataFrame, model: str = "Flan-T5-XXL"
 ) -> pd.DataFrame:
-    """Our means, with the paper's value for the same data set, system and metric with its `model`
-    in the column `reported`, followed by the paper's own rows, of the profile "paper".
-    """
+    """Our means, with the paper's value of a model in `reported`, and then the paper's own rows."""
     papers = reported.assign(profile="paper", reported=reported["value"])
     theirs = papers.loc[papers["model"] == model, [*KEYS, "name", "reported"]]
     table = pd.concat([beside(ours, theirs), papers], ignore_index=True)
@@ -53,8 +51,7 @@ def with_reported(
 
 def declare(*sources: str) -> Callable:
     """Declare a table of SearChain's paper by a function that yields our rows (`rows_of`): the
-    paper's numbers in its order (`sources`, in data/reported.csv), with ours and the difference,
-    followed by those of ours that the paper does not have.
+    numbers of `sources` in their order, with ours and the difference; then those of ours alone.
     """
 
     def declare_rows(yield_ours: Callable[..., Iterator[dict]]) -> Callable[..., pd.DataFrame]:

@@ -132,8 +132,8 @@ def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def name_edges(chosen: pd.DataFrame, tuning: pd.DataFrame) -> pd.DataFrame:
-    """The chosen settings with a column `edge`: the parameters whose best value is the first or the
-    last of more than two that were tried, and better than all in between.
+    """Name each setting's parameters whose best value is the first or last of more than two tried
+    and better than all in between, in a column `edge`.
     """
     edges = []
     for setting in chosen.to_dict("records"):

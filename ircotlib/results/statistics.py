@@ -61,9 +61,7 @@ def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
 
 
 def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
-    """The mean of each column of values over questions (rows) drawn with replacement, by resample;
-    all columns share their resamples.
-    """
+    """The mean of each column over questions drawn with replacement, which all columns share."""
     # Without rounding, a mean of 0 would be as often a little above as below it.
     return (_resample(len(values), seed) @ values / len(values)).round(12)
 
@@ -77,9 +75,7 @@ def _resample(n: int, seed: int) -> np.ndarray:
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
-    """Correct p-values for multiple testing (Holm 1979): the smallest is multiplied by their number
-    m, the next by m - 1, and so on; none is below the one before it or above 1.
-    """
+    """Correct p-values for multiple testing (Holm 1979); none is above 1, and their order stays."""
     p = np.asarray(p, dtype=float)
     order, corrected = p.argsort(kind="stable"), np.empty_like(p)
     corrected[order] = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)).clip(max=1)
@@ -87,9 +83,7 @@ def holm(p: Sequence[float]) -> np.ndarray:
 
 
 def verdicts(p: pd.Series, differences: pd.Series) -> np.ndarray:
-    """Whether claims of positive differences hold: "holds" or "does not hold", or "cannot tell" if
-    p is not below 0.05. (If it is, the 95% interval does not include 0 either.)
-    """
+    """Whether claims of positive differences hold, or cannot be told: p is not below 0.05."""
     signs = np.where(differences > 0, "holds", "does not hold")
     return np.where(p < 0.05, signs, "cannot tell")
 
