@@ -6,14 +6,8 @@ from written import write_run
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
-from ircotlib.results.cases import (
-    COLUMNS,
-    COMPARED,
-    cases_as_markdown,
-    rank_late_errors,
-    read_compared,
-    show_cases,
-)
+from ircotlib.results import cases
+from ircotlib.results.cases import COLUMNS, COMPARED, read_compared, show_cases
 from ircotlib.running import setup
 from ircotlib.running.setup import open_bench
 
@@ -31,7 +25,7 @@ def answered(id, nor=EARLY, oner=LATE, ircot=RIGHT, chain="One. Two."):
 
 
 def ranked(*questions):
-    return rank_late_errors(pd.DataFrame([row for rows in questions for row in rows]))
+    return cases.rank_late_errors(pd.DataFrame([row for rows in questions for row in rows]))
 
 
 def test_only_what_ircot_qa_alone_answers_with_all_that_is_needed_is_shown():
@@ -96,7 +90,7 @@ def test_a_table_shows_three_systems_on_the_first_and_the_second_question(opened
     compared = read_compared(runs)
     assert set(compared["system"]) == set(COMPARED) and len(compared) == 18  # one set
     assert read_compared(runs.change(datasets=["musique", "iirc"])).equals(compared)  # not IIRC
-    order = rank_late_errors(compared)
+    order = cases.rank_late_errors(compared)
     assert len(order) == 4 and set(order) == {q.id for q in opened.test[:4]}
     for source, rank in (("Table 2", 0), ("Table 5", 1)):
         table = show_cases(compared, runs, source)
@@ -116,7 +110,7 @@ def test_a_table_shows_three_systems_on_the_first_and_the_second_question(opened
 
 def test_what_models_say_is_text_in_markdown_and_the_csv_gives_the_same(runs, tmp_path):
     table = show_cases(read_compared(runs), runs, "Table 2")
-    text = cases_as_markdown(table)
+    text = cases.cases_as_markdown(table)
     assert text.startswith("### MuSiQue: ") and f"`{table['id'][0]}` · gold answer: **" in text
     assert "<b>" not in text and "&lt;b&gt;&#42;x&#42;&lt;/b&gt;" in text
     assert "“A \\| 1.” → " in text and "It is so.<br>So the answer is: " in text
@@ -124,12 +118,12 @@ def test_what_models_say_is_text_in_markdown_and_the_csv_gives_the_same(runs, tm
     assert len(rows) == 5 and {row.replace("\\|", "").count("|") for row in rows} == {8}
     assert "| NoR QA | – | " in text
     table.to_csv(tmp_path / "kept.csv", index=False)
-    assert cases_as_markdown(pd.read_csv(tmp_path / "kept.csv", dtype=str)) == text
+    assert cases.cases_as_markdown(pd.read_csv(tmp_path / "kept.csv", dtype=str)) == text
 
 
 def test_without_a_case_the_table_is_empty(runs):
     compared = read_compared(runs)
-    for fewer in (compared[compared["system"] != "NoR QA"], compared.iloc[:0], pd.DataFrame()):
+    for fewer in (compared[compared["system"] != "NoR QA"], pd.DataFrame()):
         table = show_cases(fewer, runs, "Table 5")
         assert table.empty and list(table) == COLUMNS
-        assert cases_as_markdown(table) == "No question shows it."
+        assert cases.cases_as_markdown(table) == "No question shows it."

@@ -41,7 +41,6 @@ BY_FACTS = {
     "never searched": (attempt(FIRST, BORN, queries=(), found=()), "made up"),
     "searched for the first alone": (attempt(FIRST, BORN, queries=(FIRST,)), "made up"),
     "a noun phrase in another": (attempt(f"{TEXT} Lund", FIRST), "not retrieved"),
-    "an answer alone, from memory": (attempt(queries=(), found=()), "made up"),
     "an answer alone, a page missing": (attempt(), "not retrieved"),
     "an answer alone, both pages": (attempt(found=(PAGE, NEXT)), "misread"),
 }
@@ -53,10 +52,8 @@ def test_the_first_rule_that_applies_tells_the_cause(tried, cause):
 
 
 def test_retrieval_misleads_where_the_model_knew():
-    for tried, cause in (
-        (attempt(FIRST, BORN), "misled by retrieval"),
-        (attempt(FIRST, BORN, queries=(), found=()), "made up"),
-    ):
+    alone = attempt(FIRST, BORN, queries=(), found=())
+    for tried, cause in ((attempt(FIRST, BORN), "misled by retrieval"), (alone, "made up")):
         assert cause_of(tried, weigh(tried, RIDDLE, WORLD), knew=True) == cause
     assert {cause for _, cause in BY_FACTS.values()} | {"misled by retrieval"} == set(CAUSES)
 
@@ -84,7 +81,6 @@ BY_GOLD = [
     ("not parsed", {"answer": "One. Two.", "thoughts": ["One.", "Two."]}, "Kirk", ()),
     ("misread", {"reading": "Rome", "direct": True}, "Kirk", ()),
     ("not retrieved", WHOLE | {"direct": True}, "Oslo", ("g",)),
-    ("wrong conclusion", CHAIN, "Kirk", ()),
     ("wrong conclusion", CHAIN, "Kirk", ("g",)),
     ("wrong conclusion", {"reading": "KIRK! It is: Rome"}, "Kirk", ()),
     ("misread", CHAIN | {"thoughts": ["It is Kirkville."]}, "Kirk", ()),
@@ -124,16 +120,13 @@ def test_attempts_are_read_from_chains_transcripts_and_nodes():
     assert chained.steps == (f"{ASKS} Lund", BORN) and "Varn" not in chained.text
 
 
-@pytest.mark.parametrize(
-    ("parsed", "fields"),
-    [
-        (False, {"answer": BORN, "reading": BORN, "fault": "no answer in the chain"}),
-        (False, {"answer": BORN, "thoughts": [FIRST, BORN], "reading": f"Thought 2: {BORN}"}),
-        (True, {"answer": "Lund", "reading": f"{BORN} The answer is Lund.", "fault": "in 1 of 5"}),
-        (True, {"answer": "Lund", "reading": "Lund", "fault": ""}),
-        (False, {"answer": ""}),
-    ],
-)
+LUND = {"answer": "Lund", "reading": f"{BORN} The answer is Lund."}
+PARSED = [(False, {"answer": BORN, "reading": BORN}), (False, {"answer": ""})]
+PARSED += [(False, {"answer": BORN, "thoughts": [FIRST, BORN], "reading": f"Thought 2: {BORN}"})]
+PARSED += [(True, LUND), (True, {"answer": "Lund", "reading": "Lund", "fault": ""})]
+
+
+@pytest.mark.parametrize(("parsed", "fields"), PARSED)
 def test_an_answer_that_is_all_that_was_written_could_not_be_read(parsed, fields):
     assert read_attempt(line(**{"fault": "no answer"} | fields)).parsed == parsed
 

@@ -13,13 +13,8 @@ from ircot_laboratory.world.records import Entity
 from ircotlib.annotate import box as annotate_box
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.parameters import read_parameters
-from ircotlib.results.citations import (
-    accuracy_of_marks,
-    cut_after_marks,
-    judge_reference,
-    make_item,
-    read_references,
-)
+from ircotlib.results import citations
+from ircotlib.results.citations import accuracy_of_marks, make_item, read_references
 from ircotlib.results.factuality import Item
 from ircotlib.running import setup
 from ircotlib.running.experiment import run_system
@@ -41,11 +36,10 @@ PASSAGES = {1: "p", 2: "q", 3: "r"}
         (UNKNOWN, [UNKNOWN], ""),
         ("Grieg was Norwegian [7].", [], "Grieg was Norwegian [7]."),
         (REST, [], REST),
-        ("", [], ""),
     ],
 )
 def test_a_final_content_is_cut_after_its_marks(final, marked, rest):
-    assert cut_after_marks(final, PASSAGES) == (marked, rest)
+    assert citations.cut_after_marks(final, PASSAGES) == (marked, rest)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,6 @@ def test_a_final_content_is_cut_after_its_marks(final, marked, rest):
     [
         ("Ada Moss was born in Varn [1].", "true"),
         ("Ada Moss was born in Varn [2].", "false"),  # another page
-        ("Ada Moss was born in Varn [1, 2].", "true"),
         ("Ada Moss was born in Lund [1].", "false"),
         ("So it is well [1].", "unsure"),
     ],
@@ -67,7 +60,7 @@ def test_a_mark_is_in_its_place_if_its_page_states_the_fragment(fragment, verdic
     question = Question("q", "Who?", ("a",), (), "hotpotqa")
     pages = Paragraph("1", "[1] Ada Moss", ""), Paragraph("2", "[2] Varn", "")
     item = Item("i", "hotpotqa", "SearChain", question, (fragment,), pages, (), 1)
-    assert judge_reference(item, 0, Facts()) == verdict
+    assert citations.judge_reference(item, 0, Facts()) == verdict
 
 
 @pytest.fixture

@@ -159,8 +159,8 @@ def test_searchains_claims_are_those_of_its_paper_corrected_over_all():
     answers |= {"CoT": [1] * 20 + [0] * 20, "OneR QA": [0] * 40}
     columns = {"dataset": "musique", "model": "m", "metric": "cover_em"}
     scores = pd.concat([scored(*each, **columns) for each in answers.items()], ignore_index=True)
-    runs = {("musique", name): run(right) for name, right in answers.items()}
-    runs["musique", "SearChain"] = run(answers["SearChain"], [node(1, "completion")])
+    nodes = {"SearChain": [node(1, "completion")]}
+    runs = {("musique", n): run(right, nodes.get(n, ())) for n, right in answers.items()}
     forms = [(f"q{n}", panel, 2, 1, panel == "a") for n in range(9) for panel in "ab"]
     forms = pd.DataFrame(forms, columns=["id", "panel", "hops", "i", "right"])
     table = judge_claims("searchain", searchain_values(scores, runs, forms, scores))
@@ -175,13 +175,10 @@ def test_searchains_claims_are_those_of_its_paper_corrected_over_all():
     assert (steps["ours"], steps["paper"]) == (0, "+2.40 (mean of 2 to 4 hops)")
     form = rows.loc["knowledge in the prompt > sub-questions alone"]
     assert (form["ours"], form["n"], form["p"]) == (100, 9, pytest.approx(2 * 0.5**9, abs=1e-4))
-    assert "OneR QA" not in " ".join(table["claim"])
     of_second = table[table["source"] == "A.3, Table 9"]
     assert list(of_second["paper"]) == ["+1.53"] and list(of_second["claim"]) == ["SearChain > DSP"]
     assert list(table["p_holm"]) == pytest.approx(holm(table["p"]), abs=0.01)
-    counts = claims.count_verdicts(table)
-    assert counts.to_numpy().sum() == len(table)
-    assert list(counts) == ["holds", "does not hold", "cannot tell"]
+    assert claims.count_verdicts(table).to_numpy().sum() == len(table)
 
 
 def test_what_was_not_run_has_no_claim():

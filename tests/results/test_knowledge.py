@@ -10,12 +10,7 @@ from ircotlib.data import Question
 from ircotlib.datasets.musique import Part, read_parts
 from ircotlib.program import LINE, Generate, Outcome
 from ircotlib.results import knowledge
-from ircotlib.results.knowledge import (
-    accuracy_by_form,
-    answer_given_parts,
-    compare_forms,
-    part_ids,
-)
+from ircotlib.results.knowledge import compare_forms, part_ids
 
 QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", "2hop")
 OF_Q = Part("Who directed F?", "Ada"), Part("Where was Ada born?", "Varn")
@@ -42,16 +37,13 @@ def write(question, thoughts):
     return f"Q: {question.text}\nA: {thoughts[0]}"
 
 
-@pytest.mark.parametrize(
-    ("given", "answered", "before"),
-    [
-        (OF_Q[:1], True, "Q: Who directed F?\nA: Ada\n"),
-        (OF_Q[:1], False, "Q: Who directed F?\nA: \n"),
-        ((), True, ""),
-    ],
-)
+DIRECTED = "Q: Who directed F?\nA: "
+BELOW = [(OF_Q[:1], True, f"{DIRECTED}Ada\n"), (OF_Q[:1], False, f"{DIRECTED}\n"), ((), True, "")]
+
+
+@pytest.mark.parametrize(("given", "answered", "before"), BELOW)
 def test_a_question_below_its_parts(given, answered, before):
-    program = answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
+    program = knowledge.answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
     requests, result = play(program, ["Varn"])
     assert requests == [Generate(f"{before}Q: {QUESTION.text}\nA: ", LINE, 9)]
     assert result.answer == "Varn"
@@ -77,6 +69,6 @@ def test_only_what_is_known_is_asked(monkeypatch):
     table = compare_forms(bench, parts, pd.DataFrame({"right": pd.Series(right)}))
     rows = [tuple(row) for row in table[["id", "panel", "i", "right"]].to_numpy()]
     assert rows == [("q", "a", 1, True), *(("r", x, i, False) for x in "ab" for i in (1, 2))]
-    counted = accuracy_by_form(table).set_index(["panel", "i"])
+    counted = knowledge.accuracy_by_form(table).set_index(["panel", "i"])
     assert tuple(counted.loc[("a", 1), ["accuracy", "n"]]) == (0.5, 2)
     assert compare_forms(bench, {"q": (), "r": ()}, pd.DataFrame({"right": []})).empty

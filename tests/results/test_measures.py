@@ -5,19 +5,9 @@ import math
 
 import pytest
 
+from ircotlib import program
 from ircotlib.data import Node, Paragraph, Prediction
-from ircotlib.program import (
-    Duplicate,
-    Extract,
-    Extracted,
-    Generate,
-    Message,
-    Outcome,
-    Retrieve,
-    Sample,
-    Sampled,
-    Step,
-)
+from ircotlib.program import Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
 from ircotlib.results import measures
 from ircotlib.results.runs import count_parsed
 from ircotlib.running.folder import ABOUT
@@ -155,21 +145,15 @@ def steps(*pairs):
 
 def test_words_and_rounds():
     """Table 6; prompts of messages and samples are counted too."""
-    found = [(Retrieve("q", 1), (ROME,)), (Extract("q", ROME), Extracted("Rome", 1.0))]
-    chain = steps(
-        (Generate("one two three"), "a b"),
-        *found,
-        (Duplicate("q", ("q",)), 0.0),
-        *found,
-        (Generate((Message("user", "one two"), Message("assistant", "three\nfour"))), "c"),
-        *found,
-        (Generate("five"), ""),
-    )
+    found, read = (Retrieve("q", 1), (ROME,)), (program.Extract("q", ROME), None)
+    messages = Message("user", "one two"), Message("assistant", "three\nfour")
+    chain = (Generate("one two three"), "a b"), found, read, found, (Generate(messages), "c"), found
+    chain = steps(*chain, (Generate("five"), ""))
     drawn = steps((Sample("one  two", 2), (Sampled("a b", None), Sampled("c", -1.0))))
     outcomes = {"x": Outcome("x", None, chain), "y": Outcome("y", None, drawn)}
     expected = {"words_in": (8 + 2) / 2, "words_out": (3 + 3) / 2, "rounds": 1.0}
     expected |= {"words_in_of_a_call": 10 / 4, "words_out_of_a_call": 6 / 4}
     assert measures.efficiency(outcomes) == expected
-    only = measures.efficiency({"z": Outcome("z", None, steps(*found))})
+    only = measures.efficiency({"z": Outcome("z", None, steps(found))})
     assert (only["words_in"], only["rounds"]) == (0, 1)
     assert math.isnan(only["words_in_of_a_call"])

@@ -8,15 +8,8 @@ import pandas as pd
 import pytest
 from scipy.stats import bootstrap, ttest_rel
 
-from ircotlib.results.statistics import (
-    Difference,
-    bootstrap_interval,
-    holm,
-    p_values,
-    paired_difference,
-    resampled_means,
-    verdicts,
-)
+from ircotlib.results import statistics
+from ircotlib.results.statistics import bootstrap_interval, holm, p_values, paired_difference
 
 
 def test_bootstrap_interval_depends_on_the_seed_only_and_stays_the_same():
@@ -31,10 +24,11 @@ def test_the_bootstrap_is_that_of_scipy():
     values = np.random.default_rng(2).integers(-1, 2, size=60) / 3
     options = {"n_resamples": 10_000, "method": "percentile", "rng": np.random.default_rng(4)}
     expected = bootstrap((values,), np.mean, **options)
-    means = resampled_means(values, seed=4)
+    means = statistics.resampled_means(values, seed=4)
     assert means == pytest.approx(expected.bootstrap_distribution, abs=1e-11)
     assert bootstrap_interval(values, 4) == pytest.approx(expected.confidence_interval, abs=1e-11)
-    assert (resampled_means(np.array([values, -values]).T, 4) == np.array([means, -means]).T).all()
+    together = statistics.resampled_means(np.array([values, -values]).T, 4)
+    assert (together == np.array([means, -means]).T).all()
 
 
 def test_the_difference_of_two_systems_agrees_with_the_t_test():
@@ -75,7 +69,7 @@ def test_pairs_see_what_intervals_of_their_own_do_not():
 def test_equal_differences_are_judged_by_their_sign(mean, n, p):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert paired_difference([mean] * n, [0] * n) == Difference(mean, mean, mean, p)
+        assert paired_difference([mean] * n, [0] * n) == statistics.Difference(mean, mean, mean, p)
 
 
 def test_many_systems_share_their_resamples():
@@ -105,4 +99,4 @@ def test_holm_as_computed_by_hand():
 
 def test_verdicts_are_by_p_and_sign():
     p, differences = pd.Series([0.049, 0.05, 0.01]), pd.Series([1, 1, -1])
-    assert list(verdicts(p, differences)) == ["holds", "cannot tell", "does not hold"]
+    assert list(statistics.verdicts(p, differences)) == ["holds", "cannot tell", "does not hold"]
