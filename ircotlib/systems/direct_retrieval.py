@@ -14,9 +14,8 @@ def direct_retrieval(
     k: int = 5,  # paragraphs (ours: the paper does not say)
     max_tokens: int = 200,
 ) -> Program:
-    """Retrieve k paragraphs, and answer from them (SearChain §4.1).
-
-    The whole generation is the answer; k and the prompt are ours.
+    """Retrieve k paragraphs; the whole generation is the answer (SearChain §4.1). The prompt is
+    ours.
     """
     paragraphs = yield Retrieve(question.text, k)
     reading = yield Generate(prompts["read"](question, paragraphs), max_tokens=max_tokens)
@@ -24,8 +23,5 @@ def direct_retrieval(
     return Prediction(reading, paragraphs, reading=reading, fault=fault)
 
 
-SYSTEMS = (
-    searchain_system(
-        "Direct Retrieval", direct_retrieval, ("read",), examples=NONE, color="#6b7785", order=200
-    ),
-)
+RECORD = {"examples": NONE, "color": "#6b7785", "order": 200}
+SYSTEMS = (searchain_system("Direct Retrieval", direct_retrieval, ("read",), **RECORD),)

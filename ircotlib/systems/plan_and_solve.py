@@ -14,11 +14,7 @@ SO = " Therefore, the answer is"  # released program
 
 
 def plan_and_solve(
-    question: Question,
-    *,
-    prompts: Prompts,
-    max_tokens: int = 256,
-    answer_tokens: int = 32,
+    question: Question, *, prompts: Prompts, max_tokens: int = 256, answer_tokens: int = 32
 ) -> Program:
     """Write a plan and its solution in one generation; if that has no answer, ask for it in a
     second one (Wang 2023 §2, released program).

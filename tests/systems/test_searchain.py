@@ -11,7 +11,7 @@ from ircotlib.program import Duplicate, Extract, Extracted, Generate, Retrieve
 from ircotlib.systems import SEARCHAIN, all_systems
 from ircotlib.systems.searchain import END, STAGES, WITHOUT, searchain, searchain_without_ir
 from ircotlib.systems.searchain.chain import citations, conclude, read_chain
-from ircotlib.systems.searchain.tree import contains
+from ircotlib.systems.searchain.traverse import contains
 
 ASKED = (
     "Where do greyhound buses that are in the birthplace of Spirit if...'s performer leave from?"

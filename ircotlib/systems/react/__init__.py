@@ -1,13 +1,16 @@
 """ReAct: thoughts, actions and observations in turn (Yao et al. 2023, §3.1-3.2)."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ircotlib.data import Prediction, Question
-from ircotlib.program import Program
-from ircotlib.systems import FEW, Prompts, searchain_system
+from ircotlib.program import LINE, Generate, Program
+from ircotlib.systems import FEW, Prompts, WritePrompt, searchain_system
 from ircotlib.systems.cot import cot_sc
-from ircotlib.systems.react.actions import read_action, think_and_act
 from ircotlib.systems.react.pages import OpenPage, search_page
+
+ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL)
 
 
 def react(
@@ -45,21 +48,43 @@ def react(
     return Prediction("", tuple(seen), tuple(lines), fault=fault)
 
 
+def think_and_act(
+    question: Question, prompt: WritePrompt, lines: Sequence[str], step: int, tokens: int
+) -> Program:
+    """Generate the next thought and action; a second generation writes the action if the first one
+    lacks it (ReAct, released program). `step`: counts from 1.
+    """
+    so_far = "\n".join([*lines, f"Thought {step}:"])
+    stop = (f"\nObservation {step}:",)
+    written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
+    thought, mark, action = written.partition(f"\nAction {step}: ")
+    if mark:
+        return thought.strip(), action.strip()
+    thought = written.partition("\n")[0].strip()
+    so_far = f"{so_far} {thought}\nAction {step}:"
+    return thought, (yield Generate(prompt(question, thoughts=(so_far,)), LINE, tokens))
+
+
+def read_action(action: str) -> tuple[str, str]:
+    """The verb of an action, search, lookup or finish in lower case, and its argument; two empty
+    texts if it is none of these.
+    """
+    match = ACTION.fullmatch(action)
+    return (match[1].lower(), match[2].strip()) if match else ("", "")
+
+
 def react_cot_sc(
     question: Question,
     *,
     prompts: Prompts,
     n: int = 21,  # chains of CoT-SC (§3.2)
     temperature: float = 0.7,  # of CoT-SC (§3.2)
-    max_actions: int = 7,  # as in `react`
-    tokens: int = 100,
-    by_title: bool = True,
     max_tokens: int = 256,  # of a chain of CoT-SC
+    **setting,
 ) -> Program:
     """Take ReAct's answer, or CoT-SC's if ReAct gives none (ReAct §3.2). What ReAct retrieved and
-    wrote stays in the prediction, before the chain.
+    wrote stays in the prediction, before the chain. `setting`: other keywords of `react`.
     """
-    setting = {"max_actions": max_actions, "tokens": tokens, "by_title": by_title}
     acted = yield from react(question, prompts=prompts, **setting)
     if acted.answer:
         return acted
@@ -70,12 +95,10 @@ def react_cot_sc(
 
 
 EXAMPLES = FEW | {"hotpotqa": 6}
-EXAMPLES = FEW | {"hotpotqa": 6}
-ALONE = {"reported": ("React",), "color": "#d98c8c", "order": 240}
-ALONE |= {"generations": 14, "limits": ("tokens",)}
-VOTING = {"reported": ("React → CoT-SC", "ReAct"), "color": "#c0504d", "order": 241}
-VOTING |= {"generations": 35, "limits": ("tokens", "max_tokens"), "draws": ("n",)}
+ALONE = {"reported": ("React",), "generations": 14, "limits": ("tokens",), "order": 240}
+VOTING = {"reported": ("React → CoT-SC", "ReAct"), "inner": react, "generations": 35, "order": 241}
+VOTING |= {"limits": ("tokens", "max_tokens"), "draws": ("n",), "color": "#c0504d"}
 SYSTEMS = (
-    searchain_system("ReAct", react, ("act",), examples=EXAMPLES, **ALONE),
+    searchain_system("ReAct", react, ("act",), examples=EXAMPLES, color="#d98c8c", **ALONE),
     searchain_system("ReAct -> CoT-SC", react_cot_sc, ("act", "cot"), examples=EXAMPLES, **VOTING),
 )

@@ -9,17 +9,8 @@ from ircotlib.metrics import rouge_l
 from ircotlib.program import Generate, Program
 from ircotlib.systems import TWO, Prompts, searchain_system
 from ircotlib.systems.searchain.chain import conclude, read_chain, read_released_chain, read_tracing
-from ircotlib.systems.searchain.traverse import traverse
-from ircotlib.systems.searchain.tree import (
-    COMPLETION,
-    VERIFICATION,
-    ask_to_trace,
-    contains,
-    converse,
-    give_feedback,
-    link,
-    needed_feedback,
-)
+from ircotlib.systems.searchain.traverse import contains, needed_feedback, traverse
+from ircotlib.systems.searchain.tree import ask_to_trace, converse, give_feedback, link
 
 END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
 
@@ -53,8 +44,8 @@ def searchain(
             return rouge_l(node.answer, [passage.text]) > overlap
         return contains(node.answer, node.found, empty=released)
 
-    kinds = [VERIFICATION] * verify + [COMPLETION] * complete
-    check = partial(needed_feedback, confidence=confidence, agrees=agrees, kinds=kinds)
+    rules = {"confidence": confidence, "agrees": agrees, "verify": verify, "complete": complete}
+    check = partial(needed_feedback, **rules)
     tree, passages, messages, chains = [], {}, [], []
     for round in range(1, max_rounds + 1):
         messages.append((yield Generate(converse(prompts, question, messages), END, max_tokens)))

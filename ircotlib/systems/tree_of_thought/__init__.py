@@ -7,12 +7,7 @@ from functools import partial
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program, Retrieve, Sample
 from ircotlib.systems import Prompts, searchain_system
-from ircotlib.systems.tree_of_thought.states import (
-    State,
-    propose_thoughts,
-    retrieve_for_states,
-    vote_on_states,
-)
+from ircotlib.systems.tree_of_thought.states import State, propose, retrieve, vote
 
 
 def tree_of_thought(
@@ -34,21 +29,21 @@ def tree_of_thought(
     neither paper says how retrieval was added).
     """
     draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
-    propose, choose = (partial(prompts[stage], question) for stage in ("propose", "vote"))
+    ask, ask_to_vote = (partial(prompts[stage], question) for stage in ("propose", "vote"))
     states = [State((), (yield Retrieve(question.text, k)))]
     seen, fault = dict.fromkeys(states[0].paragraphs), ""
     for _ in range(depth):
-        grown = yield from propose_thoughts(states, propose, partial(draw, n=n))
+        grown = yield from propose(states, ask, partial(draw, n=n))
         if not grown:
             fault = "no thought proposed"
             break
         states = grown
         if len(grown) > b:
-            states, counted = yield from vote_on_states(grown, b, choose, partial(draw, n=votes))
+            states, counted = yield from vote(grown, b, ask_to_vote, partial(draw, n=votes))
             fault = fault or ("" if counted else "no vote that names a choice")
         if states[0].answer or len(states[0].thoughts) == depth:
             break
-        states = yield from retrieve_for_states(states, k)
+        states = yield from retrieve(states, k)
         seen |= dict.fromkeys(p for state in states for p in state.paragraphs)
     best = states[0]
     last = best.thoughts[-1] if best.thoughts else ""
@@ -56,7 +51,6 @@ def tree_of_thought(
     return Prediction(best.answer or last, tuple(seen), best.thoughts, best.chain, fault=fault)
 
 
+NAME, STAGES = "Tree-of-Thought w/ IR", ("propose", "vote")
 RECORD = {"generations": 40, "draws": ("n", "votes"), "color": "#2f6f4f", "order": 260}
-SYSTEMS = (
-    searchain_system("Tree-of-Thought w/ IR", tree_of_thought, ("propose", "vote"), **RECORD),
-)
+SYSTEMS = (searchain_system(NAME, tree_of_thought, STAGES, **RECORD),)

@@ -32,9 +32,7 @@ class State(NamedTuple):
         return answer_from_chain(self.chain) or ""
 
 
-def propose_thoughts(
-    states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]
-) -> Program:
+def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]) -> Program:
     """Extend each state by each distinct thought sampled for it; states that give the answer are
     kept as they are.
     """
@@ -50,7 +48,7 @@ def propose_thoughts(
     return grown
 
 
-def vote_on_states(
+def vote(
     states: Sequence[State], b: int, write: WritePrompt, draw: Callable[..., Sample]
 ) -> Program:
     """The b states with the most votes, ties in their order, and the number of votes that could be
@@ -65,7 +63,7 @@ def vote_on_states(
     return [states[number] for number in order[:b]], counts.total()
 
 
-def retrieve_for_states(states: Sequence[State], k: int) -> Program:
+def retrieve(states: Sequence[State], k: int) -> Program:
     """Retrieve k paragraphs with each state's last thought, unless the state gives the answer."""
     grown = []
     for state in states:
