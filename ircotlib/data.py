@@ -53,9 +53,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A worked example shown in a prompt (IRCoT §3.1). `answer` is a chain of thought or, for
-    direct prompting, only the answer.
-    """
+    """A worked example in a prompt (IRCoT §3.1). `answer`: a chain of thought, or only the answer."""
 
     id: str
     paragraphs: tuple[Paragraph, ...]

@@ -32,9 +32,7 @@ def against_best(score: Callable[[str, str], float]) -> Callable[[str, Sequence[
 
 @against_best
 def exact_match(prediction: str, answer: str) -> float:
-    """1.0 if both are equal once normalised, else 0.0 (official scorers of HotpotQA,
-    2WikiMultihopQA and MuSiQue).
-    """
+    """1.0 if both are equal once normalised (scorers of HotpotQA, 2WikiMultihopQA and MuSiQue)."""
     return float(normalise_answer(prediction) == normalise_answer(answer))
 
 
@@ -98,16 +96,12 @@ def cover_em(prediction: str, answer: str) -> float:
 
 @against_best
 def cover_em_of_letters(prediction: str, answer: str) -> float:
-    """1.0 if the answer is a substring of the prediction, once both are normalised, else 0.0
-    (SearChain, released program).
-    """
+    """1.0 if the prediction has the answer's letters, both normalised (SearChain, released program)."""
     return float(normalise_answer(answer) in normalise_answer(prediction))
 
 
 def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]) -> float:
-    """1.0 if the prediction contains exactly one of the verdicts, and that is the right one, else
-    0.0.
-    """
+    """1.0 if the prediction contains the right one of the verdicts and no other, else 0.0."""
     _check_answers(answers)
     given = [verdict for verdict in verdicts if cover_em(prediction, [verdict])]
     return float(len(given) == 1 and given[0] in answers)
@@ -157,9 +151,7 @@ def _drop_spans(text: str) -> list[str]:
 
 
 def _drop_normalise(text: str) -> str:
-    """The words between spaces and hyphens: numbers by value, others in lower case without ASCII
-    punctuation and without a, an, the (DROP).
-    """
+    """The words between spaces and hyphens: numbers by value, others as in SQuAD (DROP)."""
     words = (_drop_word(word.lower()) for word in re.split("[ -]", text))
     return " ".join(" ".join(re.sub(r"\b(a|an|the)\b", " ", word) for word in words).split())
 

@@ -51,9 +51,7 @@ class Retrieve:
 
 @dataclass(frozen=True, slots=True)
 class NearestTitle:
-    """Asks for the titles of the corpus nearest to a title (IRCoT App. B). The reply is a tuple of
-    at most n titles, nearest first.
-    """
+    """Asks for the at most n titles of the corpus nearest to a title, in order (IRCoT App. B)."""
 
     title: str
     n: int = field(default=1, metadata=IN_KEY)
@@ -61,9 +59,7 @@ class NearestTitle:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Asks for the answer to a query that a paragraph holds (SearChain §3.2). The reply is an
-    Extracted.
-    """
+    """Asks for a paragraph's answer to a query (SearChain §3.2). The reply is an Extracted."""
 
     query: str
     paragraph: Paragraph

@@ -159,9 +159,7 @@ def remove_question_words(query: str) -> str:
 
 
 def last_sentence(thoughts: Sequence[str], question: str) -> str:
-    """The query of the retrieve step: the last sentence of the chain, else the question (IRCoT
-    §3.1).
-    """
+    """The query of the retrieve step: the chain's last sentence, else the question (IRCoT §3.1)."""
     return thoughts[-1] if thoughts else question
 
 

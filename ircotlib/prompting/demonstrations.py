@@ -1,6 +1,4 @@
-"""Demonstrations: prompt files in the format of IRCoT's release, and the three sets of each data
-set (IRCoT §3.1, §4.1; prompts/README.md).
-"""
+"""Demonstrations: the authors' prompt files, and three sets of each data set (IRCoT §3.1, §4.1)."""
 
 import json
 import random
@@ -136,9 +134,7 @@ def _instructions() -> frozenset[str | None]:
 def choose_demonstrations(
     demonstrations: Sequence[Demonstration], ids: Sequence[str]
 ) -> list[Demonstration]:
-    """The demonstrations with these ids, in the order of `ids`. Raises ValueError if one is
-    missing.
-    """
+    """The demonstrations with these ids, in their order. Raises ValueError if one is missing."""
     by_id = {demonstration.id: demonstration for demonstration in demonstrations}
     if missing := [id for id in ids if id not in by_id]:
         expected = f"expected ids among these {len(by_id)}: {', '.join(by_id)}"
@@ -174,9 +170,7 @@ def demonstration_sets(
 
 
 def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
-    """The ids of a data set's fixed sets, None if it has none. Raises ValueError for a damaged
-    file.
-    """
+    """The ids of a data set's fixed sets, if any. Raises ValueError for a damaged file."""
     expected = "one JSON object with three lists of ids for each data set"
     fixed = parse_json(path.read_bytes(), str(path), expected)
     sets = fixed.get(dataset) if isinstance(fixed, dict) else fixed

@@ -16,9 +16,7 @@ from ircotlib.prompting.templates import FIELD, WORDING, Template
 def find_examples(
     folder: str, system: str, stage: str, dataset: Dataset, template: Template
 ) -> tuple[str, ...]:
-    """The examples of a stage for a data set's family: those of `folder` if it has the file, else
-    of prompts/own; none if neither has it.
-    """
+    """The examples of a stage for a data set's family: from `folder`, else from prompts/own."""
     name = Path(system) / f"{stage}.{dataset.example_family}.txt"
     paths = [Path(resolve(folder)) / name, PROMPTS / "own" / name]
     path = next((path for path in paths if path.is_file()), None)

@@ -8,7 +8,7 @@ JOIN = 4  # the most tokens that joining two texts can add, with a margin
 DEMONSTRATION, ABOVE, WRITTEN, BELOW = "demonstration", "above", "written", "below"
 
 
-class Part(NamedTuple):
+class Segment(NamedTuple):
     """A part of a prompt. `kind`: that of its CUTS; "": it always stays whole."""
 
     text: str
@@ -44,13 +44,13 @@ def surely_fits(text: str, limit: int) -> bool:
     return len(text) + JOIN <= limit and text.isascii()
 
 
-def fit(parts: Sequence[Part], limit: int, count_tokens: Callable[[str], int]) -> str | None:
+def fit(parts: Sequence[Segment], limit: int, count_tokens: Callable[[str], int]) -> str | None:
     """Join parts, after leaving out as much as needed, in the order of CUTS, for at most `limit`
     tokens; None if what always stays is too long (IRCoT §4.1).
     """
     for kind, cut in CUTS:
         texts = [(cut(part.text) if part.kind == kind else [part.text]) for part in parts]
-        parts = [Part(t, part.kind) for part, pieces in zip(parts, texts) for t in pieces]
+        parts = [Segment(t, part.kind) for part, pieces in zip(parts, texts) for t in pieces]
         going = [part for part in parts if part.kind == kind]
         if kind == WRITTEN:
             going = going[:-1]
@@ -61,7 +61,7 @@ def fit(parts: Sequence[Part], limit: int, count_tokens: Callable[[str], int]) -
     return None
 
 
-def _join(parts: Sequence[Part], limit: int, count_tokens: Callable[[str], int]) -> str | None:
+def _join(parts: Sequence[Segment], limit: int, count_tokens: Callable[[str], int]) -> str | None:
     """The parts as one text; None if it is too long. Their tokens are added up, which is exact to a
     token or two per join; only where that could matter is the joined text counted.
     """

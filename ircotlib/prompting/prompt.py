@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
-from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Part, fit, surely_fits
+from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, surely_fits
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -97,7 +97,7 @@ def render(
     """Render paragraphs, question and the answer so far as one example of a prompt, right-stripped
     (IRCoT §3.1, App. G). `fields`: values of the template's other fields.
     """
-    shown = [Part(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
+    shown = [Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
     parts = template.fill(shown, wording, answer, **fields)
     return "".join(part.text for part in parts).rstrip()
 
@@ -145,7 +145,7 @@ class Prompt:
         main = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
         shown = [
-            Part(render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE)
+            Segment(render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE)
             for p in ([*others, *main] if self.passage_last else [*main, *others])
         ]
         parts, limit = self.template.fill(shown, wording, so_far, **fields), self.max_prompt_tokens
@@ -153,7 +153,7 @@ class Prompt:
         if not self.demonstrations and surely_fits(example, limit):
             return example
         if self._count(example) <= limit:
-            return fit([*self._shown, Part(example)], limit, self._count)
+            return fit([*self._shown, Segment(example)], limit, self._count)
         text = fit(parts, limit, self._count)
         if text is None:
             kept = "".join(part.text for part in parts if not part.kind)
@@ -170,6 +170,6 @@ class Prompt:
         return lru_cache(maxsize=1000)(self.count_tokens)
 
     @cached_property
-    def _shown(self) -> list[Part]:
+    def _shown(self) -> list[Segment]:
         texts = (render_demonstration(one, self.template) for one in self.demonstrations)
-        return [Part(text + BETWEEN_DEMONSTRATIONS, DEMONSTRATION) for text in texts]
+        return [Segment(text + BETWEEN_DEMONSTRATIONS, DEMONSTRATION) for text in texts]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from ircotlib.files.paths import PROMPTS
-from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Part
+from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Segment
 
 BETWEEN_PARAGRAPHS = "\n\n"
 FIELD = re.compile(r"\{(\w+)\}")
@@ -50,8 +50,8 @@ class Template:
         return FIELD.sub(lambda field: str(values[field[1]]), self.wording)
 
     def fill(
-        self, paragraphs: Sequence[Part], wording: str, so_far: str = "", /, **fields: object
-    ) -> list[Part]:
+        self, paragraphs: Sequence[Segment], wording: str, so_far: str = "", /, **fields: object
+    ) -> list[Segment]:
         """The parts of one example of a prompt: paragraphs, question and the answer so far.
         `fields`: values of the template's other fields.
 
@@ -59,22 +59,22 @@ class Template:
         fields may be cut. Each paragraph says whether it may.
         """
 
-        def filled(text: str, kind: str) -> list[Part]:
+        def filled(text: str, kind: str) -> list[Segment]:
             parts = []
             for number, piece in enumerate(FIELD.split(text)):
                 if number % 2 == 0:
-                    parts.append(Part(piece))
+                    parts.append(Segment(piece))
                 elif piece == "paragraphs":
                     parts += paragraphs
                 elif piece == "so_far":
-                    parts.append(Part(so_far, WRITTEN))
+                    parts.append(Segment(so_far, WRITTEN))
                 else:
-                    parts.append(Part(str(fields[piece]), kind))
+                    parts.append(Segment(str(fields[piece]), kind))
             return parts
 
         text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
         above, _, below = text.partition(self.wording)
-        return [*filled(above, ABOVE), Part(wording), *filled(below, BELOW)]
+        return [*filled(above, ABOVE), Segment(wording), *filled(below, BELOW)]
 
 
 @cache

@@ -83,9 +83,7 @@ class System:
         return {name: self.defaults[name] for name in self.limits if self.takes(name)}
 
     def draw_at_most(self, most: int | None) -> dict[str, int]:
-        """The keywords that limit how many texts it samples at a time to `most`, if its paper
-        samples more; None: no limit.
-        """
+        """Its `draws` that ask for more than `most` texts at a time, set to `most`; None: none."""
         return {name: most for name in self.draws if most and most < self.defaults[name]}
 
     def count_examples(self, dataset: Dataset) -> int | None:
@@ -132,9 +130,7 @@ def all_systems() -> dict[str, System]:
 
 
 def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System]:
-    """The systems of these names, or all of a study if none is given. Raises UserError for an
-    unknown name.
-    """
+    """The systems of these names, or all of a study. Raises UserError for an unknown name."""
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:
         raise UserError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")

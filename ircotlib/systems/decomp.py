@@ -61,9 +61,7 @@ def decomp(
 
 
 def read_call(line: str) -> tuple[str, str, list[str]]:
-    """The module called, the question it is asked, and the titles it is given; the module is "" if
-    the line is not a call.
-    """
+    """The module called, its question and the titles given to it; "", "" and [] for no call."""
     call = CALL.fullmatch(line)
     if call and call[1] == RETRIEVE:
         return RETRIEVE, call[2], []

@@ -1,6 +1,4 @@
-"""Self-Ask: the model asks itself follow-up questions and answers them, or a search does (Press
-2023).
-"""
+"""Self-Ask: the model asks itself follow-up questions, and may search (Press 2023)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

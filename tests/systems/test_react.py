@@ -9,8 +9,7 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Retrieve, Sample
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.systems.react import react, react_cot_sc, read_action
-from ircotlib.systems.react.pages import OpenPage, search_page
+from ircotlib.systems.react import OpenPage, react, react_cot_sc, read_action, search_page
 
 QUESTION = Question("q", "Where was the maker of Jaws born?", ("Cincinnati",), (), "test")
 JAWS = Paragraph("j", "Jaws (film)", "Jaws is a film. Steven Spielberg directed it.")

@@ -1,6 +1,4 @@
-"""DSP's examples: pairs of question and answer, some of which the program itself annotates (Khattab
-et al. 2022, §2.2).
-"""
+"""DSP's examples: pairs of question and answer, some annotated by the program (DSP §2.2)."""
 
 import re
 from collections.abc import Sequence
@@ -38,9 +36,7 @@ class Examples(NamedTuple):
     annotated: Sequence[Solution] = ()
 
     def show(self, hop: int | None, field: str) -> str:
-        """The examples of a hop, or of the prediction: pairs that are not annotated, then those
-        that are (program).
-        """
+        """The examples of a hop, or of the prediction: the annotated pairs come last (program)."""
         annotated = {solution.question for solution in self.annotated}
         blocks = [f"Question: {q}\nAnswer: {a}" for q, a in self.pairs if q not in annotated]
         for solution in self.annotated:

@@ -51,23 +51,17 @@ def compare_with_passage(node: Node, passages: dict[str, Paragraph], check: Call
 
 
 def needed_feedback(
-    node: Node,
-    passage: Paragraph,
-    *,
-    confidence: float,
-    agrees: Callable[[Node, Paragraph], bool],
-    verify: bool,
-    complete: bool,
+    node: Node, passage: Paragraph, agree: Callable, confidence: float, verify: bool, complete: bool
 ) -> str:
     """The feedback that a node needs after comparison with its passage; "" for "Pass" (SearChain
     §3.3; Algorithm 1, IR).
 
     An unsolved node needs completion. Any other needs verification if the reader's confidence is
-    above `confidence` and the node's answer does not agree with the passage.
+    above `confidence` and `agree(node, passage)` is false.
     """
     if node.unsolved:
         return COMPLETION if complete else ""
-    doubted = node.confidence > confidence and not agrees(node, passage)
+    doubted = node.confidence > confidence and not agree(node, passage)
     return VERIFICATION if verify and doubted else ""
 
 

@@ -1,6 +1,4 @@
-"""SearChain's tree of reasoning, and the messages to the model about it: feedback and tracing
-(SearChain §3.3, Algorithm 1).
-"""
+"""SearChain's tree of reasoning, and the messages to the model (SearChain §3.3, Algorithm 1)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -56,9 +54,7 @@ def give_feedback(prompts: Prompts, question: Question, node: Node, passage: Par
 
 
 def ask_to_trace(prompts: Prompts, question: Question, nodes: Sequence[Node]) -> str:
-    """The message that asks the model to write the final content from the correct path (SearChain
-    §3.3, Tracing).
-    """
+    """The message that asks for a final content from the correct path (SearChain §3.3, Tracing)."""
     path = sorted((node for node in nodes if node.mark), key=lambda node: node.mark)
     pairs = (f"[Query {n.mark}]: {n.query}\n[Answer {n.mark}]: {recorded(n)}" for n in path)
     return prompts["tracing"](question, pairs="\n".join(pairs))

@@ -1,14 +1,16 @@
-"""ReAct: thoughts, actions and observations in turn (Yao et al. 2023, §3.1-3.2)."""
+"""ReAct: thoughts, actions and observations in turn (Yao et al. 2023, §3.1-3.2). Its pages are
+paragraphs of the corpus in place of Wikipedia's API.
+"""
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ircotlib.data import Prediction, Question
-from ircotlib.program import LINE, Generate, Program
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
 from ircotlib.systems import FEW, Prompts, WritePrompt, searchain_system
 from ircotlib.systems.cot import cot_sc
-from ircotlib.systems.react.pages import OpenPage, search_page
+from ircotlib.text import sentences
 
 ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL)
 
@@ -66,11 +68,43 @@ def think_and_act(
 
 
 def read_action(action: str) -> tuple[str, str]:
-    """The verb of an action, search, lookup or finish in lower case, and its argument; two empty
-    texts if it is none of these.
-    """
+    """The verb of an action, in lower case, and its argument; two empty texts for no action."""
     match = ACTION.fullmatch(action)
     return (match[1].lower(), match[2].strip()) if match else ("", "")
+
+
+def search_page(entity: str, by_title: bool, n: int = 5) -> Program:
+    """Search for an entity; return its paragraph and the first n sentences, or no paragraph and a
+    message with the n most similar titles (ReAct §3.1).
+
+    `by_title`: the entity must be a title; else the best paragraph of the corpus is taken.
+    """
+    titles = (yield NearestTitle(entity, n)) if by_title else ()
+    if by_title and (not titles or titles[0].casefold() != entity.casefold()):
+        return (), f"Could not find {entity}. Similar: {list(titles)}."
+    paragraphs = yield Retrieve(entity, 1, titles[:1] if by_title else None)
+    if not paragraphs:
+        return (), f"Could not find {entity}. Similar: {list(titles)}."
+    return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])
+
+
+@dataclass
+class OpenPage:
+    """The page found last; `text`: what was last looked up on it, `times`: how often in a row."""
+
+    paragraphs: tuple[Paragraph, ...]
+    text: str = ""
+    times: int = 0
+
+    def look_up(self, text: str) -> str:
+        """The next sentence that contains a text, in any case (ReAct §3.1: like Ctrl+F)."""
+        self.times = self.times + 1 if text == self.text else 1
+        self.text = text
+        lines = [line for p in self.paragraphs for line in sentences(p.text)]
+        hits = [line for line in lines if text.lower() in line.lower()]
+        if self.times > len(hits):
+            return "No more results."
+        return f"(Result {self.times} / {len(hits)}) {hits[self.times - 1]}"
 
 
 def react_cot_sc(
