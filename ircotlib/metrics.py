@@ -38,9 +38,8 @@ def exact_match(prediction: str, answer: str) -> float:
 
 @against_best
 def hotpotqa_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of HotpotQA, and its copy for 2WikiMultihopQA).
-
-    If either side is yes, no or noanswer, only equality counts; two empty texts score 0.
+    """The word F1 (official scorer of HotpotQA, and its copy for 2WikiMultihopQA). If either side
+    is yes, no or noanswer, only equality counts; two empty texts score 0.
     """
     predicted, gold = normalise_answer(prediction), normalise_answer(answer)
     if predicted != gold and not WHOLE_ANSWERS.isdisjoint((predicted, gold)):
@@ -50,9 +49,8 @@ def hotpotqa_f1(prediction: str, answer: str) -> float:
 
 @against_best
 def squad_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of MuSiQue, which is SQuAD's).
-
-    There is no rule for yes and no; two empty texts score 1.
+    """The word F1 (official scorer of MuSiQue, which is SQuAD's). There is no rule for yes and no;
+    two empty texts score 1.
     """
     predicted, gold = normalise_answer(prediction), normalise_answer(answer)
     return _word_f1(predicted.split(), gold.split(), empty=1.0)
@@ -60,9 +58,8 @@ def squad_f1(prediction: str, answer: str) -> float:
 
 @against_best
 def drop_exact_match(prediction: str, answer: str) -> float:
-    """1.0 if both are equal once normalised, else 0.0 (official scorer of DROP, for IIRC).
-
-    Numbers are equal by value; an answer of several spans, in any order, is a JSON list.
+    """1.0 if both are equal once normalised (official scorer of DROP, for IIRC). Numbers are equal
+    by value; an answer of several spans, in any order, is a JSON list.
     """
     predicted, gold = _drop_spans(prediction), _drop_spans(answer)
     return float(set(predicted) == set(gold) and len(predicted) == len(gold))
@@ -76,17 +73,15 @@ def drop_f1(prediction: str, answer: str) -> float:
     them, else F1 is 0. Spans are paired for the greatest sum of F1, which is divided by the number
     of spans on the longer side and rounded to two decimals.
     """
-    predicted, gold = (
-        [set(span.split()) for span in _drop_spans(text)] for text in (prediction, answer)
-    )
+    predicted = [set(span.split()) for span in _drop_spans(prediction)]
+    gold = [set(span.split()) for span in _drop_spans(answer)]
     scores = np.array([[_drop_span_f1(words, wanted) for words in predicted] for wanted in gold])
     return float(np.round(_greatest_sum(scores) / max(scores.shape), 2))
 
 
 @against_best
 def cover_em(prediction: str, answer: str) -> float:
-    """1.0 if the answer occurs in the prediction as whole words, once both are normalised, else 0.0
-    (SearChain §4.1).
+    """1.0 if the answer occurs in the prediction as whole words, both normalised (SearChain §4.1).
 
     Differs from the released program, which finds "no" in "know" (`cover_em_of_letters`).
     """
@@ -96,7 +91,7 @@ def cover_em(prediction: str, answer: str) -> float:
 
 @against_best
 def cover_em_of_letters(prediction: str, answer: str) -> float:
-    """1.0 if the prediction has the answer's letters, both normalised (SearChain, released program)."""
+    """1.0 if the answer is within the prediction, both normalised (SearChain, released program)."""
     return float(normalise_answer(answer) in normalise_answer(prediction))
 
 
@@ -119,9 +114,7 @@ def rouge_l(prediction: str, answer: str) -> float:
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
     """The share of the gold paragraphs that were found, in any order (IRCoT §4.1, Retrieval
-    Metric).
-
-    NaN for a question without gold paragraphs; pandas leaves NaN out of means.
+    Metric); NaN, which pandas leaves out of means, for a question without gold paragraphs.
     """
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
@@ -152,14 +145,13 @@ def _drop_spans(text: str) -> list[str]:
 
 def _drop_normalise(text: str) -> str:
     """The words between spaces and hyphens: numbers by value, others as in SQuAD (DROP)."""
-    words = (_drop_word(word.lower()) for word in re.split("[ -]", text))
-    return " ".join(" ".join(re.sub(r"\b(a|an|the)\b", " ", word) for word in words).split())
-
-
-def _drop_word(word: str) -> str:
-    if not _is_number(word):
-        word = word.translate(str.maketrans("", "", string.punctuation))
-    return str(float(word)) if _is_number(word) else word
+    normal = []
+    for word in re.split("[ -]", text.lower()):
+        if not _is_number(word):
+            word = word.translate(str.maketrans("", "", string.punctuation))
+        word = str(float(word)) if _is_number(word) else word
+        normal.append(re.sub(r"\b(a|an|the)\b", " ", word))
+    return " ".join(" ".join(normal).split())
 
 
 def _is_number(word: str) -> bool:

@@ -22,7 +22,6 @@ QUESTION_WORDS = "who what when where why which how does is".split()
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
 WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
-SENTENCES = (SENTENCE, SENTENCE_OF_LINE)
 _STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]")
 _LIST_NUMBER = re.compile(r"\s*\d{1,2}")
@@ -38,16 +37,15 @@ _ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
 def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> int | None:
     """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known yet.
 
-    `stop`: SENTENCE: see `sentence_end`; LINE: before the first newline; SENTENCE_OF_LINE: like
-    SENTENCE, but nothing is kept of a text that begins with a newline; texts: before the first that
-    is complete; None: at the end. `complete`: no more text will follow; the result is then never
-    None. `by_word`: see `sentence_end`. An index that was returned is right for every continuation
-    of the text. Raises ValueError for another `stop`.
+    `stop`: SENTENCE, and `by_word`: see `sentence_end`; LINE: before the first newline;
+    SENTENCE_OF_LINE: like SENTENCE, but nothing is kept of a text that begins with a newline;
+    texts: before the first that is complete; None: at the end. `complete`: no more text will
+    follow; the result is then never None. Raises ValueError for another `stop`.
     """
     check_stop(stop)
     if stop == SENTENCE_OF_LINE and "\n" in text[: len(text) - len(text.lstrip())]:
         return 0
-    if stop in SENTENCES:
+    if stop in (SENTENCE, SENTENCE_OF_LINE):
         return sentence_end(text, complete, by_word)
     stops = ("\n",) if stop == LINE else stop or ()
     ends = [(at + len(mark), at) for mark in stops if (at := text.find(mark)) >= 0]
@@ -173,8 +171,8 @@ def query_from(thoughts: Sequence[str], question: str) -> str:
 
 
 def normalise_answer(text: str) -> str:
-    """Normalise a text to lower case, without ASCII punctuation, without a, an, the, with single
-    spaces (the official HotpotQA and SQuAD scorers).
+    """A text in lower case, without ASCII punctuation, without a, an, the, with single spaces (the
+    official HotpotQA and SQuAD scorers).
     """
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
@@ -196,8 +194,7 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
         if not complete and (word is None or not word[2]):
             return None
         return word is not None and word[1] in OPENERS
-    first = re.search(r"\w", following)
-    if first is None:
+    if (first := re.search(r"\w", following)) is None:
         return True if complete else None
     return not (first[0].islower() or (kind == "not before a number" and first[0].isdigit()))
 
@@ -234,8 +231,8 @@ def majority(answers: Sequence[str]) -> str:
     return next(answer for answer in answers if normalise_answer(answer) == most)
 
 
-DOLLAR = "<span>$</span>"  # in an element of its own it does not begin a formula
-MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"} | {"$": DOLLAR})
+MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"})
+MARKS[ord("$")] = "<span>$</span>"  # in an element of its own it does not begin a formula
 
 
 def escape(text: str) -> str:

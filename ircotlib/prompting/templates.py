@@ -52,25 +52,24 @@ class Template:
     def fill(
         self, paragraphs: Sequence[Segment], wording: str, so_far: str = "", /, **fields: object
     ) -> list[Segment]:
-        """The parts of one example of a prompt: paragraphs, question and the answer so far.
-        `fields`: values of the template's other fields.
+        """The segments of one example of a prompt. `fields`: values of the template's other fields.
 
         If a prompt is too long, the template's own words and the question stay; the values of its
         fields may be cut. Each paragraph says whether it may.
         """
 
         def filled(text: str, kind: str) -> list[Segment]:
-            parts = []
+            segments = []
             for number, piece in enumerate(FIELD.split(text)):
                 if number % 2 == 0:
-                    parts.append(Segment(piece))
+                    segments.append(Segment(piece))
                 elif piece == "paragraphs":
-                    parts += paragraphs
+                    segments += paragraphs
                 elif piece == "so_far":
-                    parts.append(Segment(so_far, WRITTEN))
+                    segments.append(Segment(so_far, WRITTEN))
                 else:
-                    parts.append(Segment(str(fields[piece]), kind))
-            return parts
+                    segments.append(Segment(str(fields[piece]), kind))
+            return segments
 
         text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
         above, _, below = text.partition(self.wording)
@@ -82,11 +81,11 @@ def read_template(system: str, stage: str, style: str = "") -> Template:
     """Read the template of a stage of a system, that of the style if there is one (prompts/).
     Raises FileNotFoundError if there is no template, ValueError if it has no question.
     """
-    names = [f"{stage}.{style}.txt", f"{stage}.txt"]
-    paths = [PROMPTS / system / name for name in names]
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        raise FileNotFoundError(f"no template {paths[-1]}: expected the text of stage {stage!r}")
+    path, of_style = (PROMPTS / system / f"{stage}{end}.txt" for end in ("", f".{style}"))
+    if of_style.is_file():
+        path = of_style
+    elif not path.is_file():
+        raise FileNotFoundError(f"no template {path}: expected the text of stage {stage!r}")
     text = path.read_text(encoding="utf-8").strip("\n").removeprefix("{demonstrations}")
     if not WORDING.search(text):
         raise ValueError(f"{path}: found no line with {{question}}, expected one")
