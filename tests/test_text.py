@@ -61,7 +61,6 @@ He lived with several artists, writers, etc. in Paris.| They met in 1920.
 Wait... what is it?| It is a film.
 He carried the .30 carbine.| It is a .30.| The other is a .45 pistol.
 """.strip().splitlines()
-
 TEXTS += [
     "Lost Gravity is a coaster|\nQ: Who made it?",
     "It was made by Mr.|\nIt was not.",
