@@ -67,16 +67,20 @@ def drop_exact_match(prediction: str, answer: str) -> float:
 
 @against_best
 def drop_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of DROP, for IIRC).
-
-    A span is a set of words. If the answer's span has numbers, the prediction's must have one of
-    them, else F1 is 0. Spans are paired for the greatest sum of F1, which is divided by the number
-    of spans on the longer side and rounded to two decimals.
+    """The word F1 (official scorer of DROP, for IIRC). A span is a set of words. If the answer's span
+    has numbers, the prediction's must have one of them, else F1 is 0. Spans are paired for the
+    greatest sum of F1, which is divided by the number of spans on the longer side and rounded to
+    two decimals.
     """
     predicted = [set(span.split()) for span in _drop_spans(prediction)]
     gold = [set(span.split()) for span in _drop_spans(answer)]
     scores = np.array([[_drop_span_f1(words, wanted) for words in predicted] for wanted in gold])
-    return float(np.round(_greatest_sum(scores) / max(scores.shape), 2))
+    if 1 in scores.shape:
+        return float(np.round(scores.max() / max(scores.shape), 2))
+    from scipy.optimize import linear_sum_assignment  # takes a while to import
+
+    total = scores[linear_sum_assignment(scores, maximize=True)].sum()
+    return float(np.round(total / max(scores.shape), 2))
 
 
 @against_best
@@ -170,15 +174,6 @@ def _drop_span_f1(predicted: set[str], answer: set[str]) -> float:
         return float(predicted == answer)
     precision, recall = (len(predicted & answer) / len(words) for words in (predicted, answer))
     return 2 * precision * recall / (precision + recall) if precision else 0.0
-
-
-def _greatest_sum(scores: np.ndarray) -> float:
-    """The greatest sum of numbers of which no two share a row or a column."""
-    if 1 in scores.shape:
-        return scores.max()
-    from scipy.optimize import linear_sum_assignment  # takes a while to import
-
-    return scores[linear_sum_assignment(scores, maximize=True)].sum()
 
 
 def _check_answers(answers: Sequence[str]) -> None:

@@ -35,8 +35,7 @@ Stop = str | tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Retrieve:
-    """Asks for the k best paragraphs for a query. The reply is a tuple of at most k Paragraphs,
-    best first.
+    """Asks for the k best paragraphs for a query. The reply is a tuple of at most k, best first.
 
     `titles`: only paragraphs with one of these titles; None: the whole corpus. `distinct`: of
     paragraphs whose texts are equal except for case, only the best is returned (IRCoT, released

@@ -60,9 +60,7 @@ def cut(text: str, stop: Stop) -> str:
 def without_echo(text: str, prompt: str) -> str:
     """Remove from a chat model's reply what a continuation of the prompt would not have: a code
     fence or quotation marks around it, bold type, and a repeated end of the prompt, which is its
-    last line, such as "A: It is old.", or one of the two parts of that (ours).
-
-    All else is kept, so that the text can be cut like a continuation.
+    last line, such as "A: It is old.", or one of the two parts of that (ours). All else is kept.
     """
     text = _FENCE.sub("", text).replace("**", "").lstrip(" ")
     if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2:
@@ -104,11 +102,6 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
         if ends:
             return stop.end()
     return len(text.rstrip()) if complete else None
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of a finished text, stripped (IRCoT §3.1)."""
-    return cut(text, SENTENCE)
 
 
 def sentences(text: str) -> list[str]:
@@ -218,10 +211,8 @@ def _stop_kind(before: str, marks: str) -> str:
 
 
 def majority(answers: Sequence[str]) -> str:
-    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2: plain
-    majority; answers are compared after normalisation, ours).
-
-    An answer that is empty once normalised wins only if all are; "" for no answers.
+    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2). Answers
+    are compared once normalised (ours); an empty one wins only if all are; "" for no answers.
     """
     votes = Counter(normalise_answer(answer) for answer in answers)
     del votes[""]

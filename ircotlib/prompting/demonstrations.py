@@ -112,9 +112,10 @@ def _read_one(metadata: str, body: str) -> Demonstration:
     if (context := context.strip()) and not context.startswith(TITLE):
         found = f"found {context[:60]!r} at the top of demonstration {id!r}"
         raise ValueError(f"{found}, expected {TITLE!r} or the question")
-    texts = re.split(rf"\n\n(?={TITLE})", context) if context else []
-    pairs = (text.removeprefix(TITLE).partition("\n")[::2] for text in texts)
-    paragraphs = (Paragraph(f"{id}/{n}", *pair) for n, pair in enumerate(pairs, start=1))
+    paragraphs = []
+    for n, text in enumerate(re.split(rf"(?:^|\n\n){TITLE}", context)[1:], start=1):
+        title, _, below = text.partition("\n")
+        paragraphs.append(Paragraph(f"{id}/{n}", title, below))
     return Demonstration(id, tuple(paragraphs), question, answer)
 
 
@@ -157,11 +158,10 @@ def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
     expected = "one JSON object with three lists of ids for each data set"
     fixed = parse_json(path.read_bytes(), str(path), expected)
     sets = fixed.get(dataset) if isinstance(fixed, dict) else fixed
+    if sets is None:
+        return None
     match sets:
-        case None:
-            return None
-        case [[str(), *_] as first, [str(), *_] as second, [str(), *_] as third]:
-            if all(isinstance(id, str) for id in first + second + third):
-                return sets
+        case [[_, *_], [_, *_], [_, *_]] if all(isinstance(id, str) for ids in sets for id in ids):
+            return sets
     found = f"found {excerpt(sets)}: get the file again, or mend it"
     raise ValueError(f"{path}, {dataset!r}: expected {expected}, {found}")

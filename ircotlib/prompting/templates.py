@@ -27,8 +27,8 @@ INSTRUCTION = re.compile(r"^Q: (.+)\n.*\{question\}", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Template:
-    """What a stage of a system shows the model. `text`: that of its file below {demonstrations};
-    it has one line with {question}. The blank line below {paragraphs} belongs to the paragraphs.
+    """`text`: that of a template's file below {demonstrations}, with one line with {question}. The
+    blank line below {paragraphs} belongs to the paragraphs.
     """
 
     text: str

@@ -8,8 +8,8 @@ from playing import own_demonstrations, play, writers
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Duplicate, Extract, Extracted, Generate, Retrieve
-from ircotlib.systems import FEW, SEARCHAIN, all_systems
-from ircotlib.systems.searchain import END, STAGES, WITHOUT, searchain, searchain_without_ir
+from ircotlib.systems import FEW, all_systems
+from ircotlib.systems.searchain import END, STAGES, searchain, searchain_without_ir
 from ircotlib.systems.searchain.chain import citations, conclude, read_chain
 
 ASKED = "Where do greyhound buses in the birthplace of Spirit if...'s performer leave from?"
@@ -293,14 +293,3 @@ def test_our_own_examples_are_chains_that_can_be_read(stage, family):
         assert ("[Unsolved Query]" in block) is (stage == "chain" and number == 0)
         answer = conclude([chain])[0]
         assert (answer == chain.final) is (family == "eli5") or family == "eli5"
-
-
-def test_the_records_ask_for_what_the_programs_take():
-    systems = {name: one for name, one in all_systems().items() if one.module == "searchain"}
-    assert list(systems) == [*WITHOUT, "SearChain"]
-    for system in systems.values():
-        assert system.study == SEARCHAIN and system.reported == (system.name,)
-        assert system.takes("prompts") and system.takes("max_tokens") and system.takes("long_form")
-        assert not (system.takes("max_steps") or system.reads or system.grid)
-        assert system.takes("released") is ("IR" not in system.name)
-    assert set(systems["SearChain"].better_than) > set(WITHOUT)
