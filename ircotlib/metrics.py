@@ -67,10 +67,10 @@ def drop_exact_match(prediction: str, answer: str) -> float:
 
 @against_best
 def drop_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of DROP, for IIRC). A span is a set of words. If the answer's span
-    has numbers, the prediction's must have one of them, else F1 is 0. Spans are paired for the
-    greatest sum of F1, which is divided by the number of spans on the longer side and rounded to
-    two decimals.
+    """The word F1 of sets of words (official scorer of DROP, for IIRC). If the answer's span has
+    numbers, the prediction's must have one of them, else F1 is 0. Spans are paired for the greatest
+    sum of F1, which is divided by the number of spans on the longer side and rounded to two
+    decimals.
     """
     predicted = [set(span.split()) for span in _drop_spans(prediction)]
     gold = [set(span.split()) for span in _drop_spans(answer)]
