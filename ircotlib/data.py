@@ -53,9 +53,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A worked example shown in a prompt (IRCoT §3.1). `answer` is a chain of thought or, for
-    direct prompting, only the answer.
-    """
+    """A worked example in a prompt (IRCoT §3.1). `answer`: a chain of thought, or an answer."""
 
     id: str
     paragraphs: tuple[Paragraph, ...]
@@ -130,7 +128,7 @@ def read_jsonl(path: Path, kind: type = dict) -> Iterator:
     """
     for row, where in read_lines(path):
         try:
-            record = {name: _frozen(value) for name, value in row.items()}
+            record = {name: _freeze(value) for name, value in row.items()}
             yield row if kind is dict else kind(**record)
         except (TypeError, AttributeError) as error:
             expected = f"expected one {kind.__name__} as a JSON object, found {excerpt(row)}"
@@ -149,22 +147,19 @@ def read_lines(path: Path) -> Iterator[tuple[object, str]]:
                     where = f"{path}, line {number}"
                     yield parse_json(line, where, "one JSON object"), where
         except (EOFError, OSError) as error:
-            damaged = f"cut off or damaged after line {number} ({error})"
-            raise ValueError(f"{path}: {damaged}: get the file again") from error
+            found = f"found it cut off or damaged after line {number} ({error})"
+            raise ValueError(f"{path}: {found}: get the file again") from error
 
 
 def parse_json(content: bytes, where: str, expected: str) -> object:
     """The value of a JSON text in UTF-8, with or without a byte order mark. Raises ValueError, in
-    one line, with the place, what was expected and what was found.
+    one line that begins with `where`.
     """
     try:
         return json.loads(decode_text(content))
-    except RecursionError:
-        reason = "nested too deeply"
-    except ValueError as error:
-        reason = str(error)
-    start = excerpt(content[:60].decode("utf-8", "replace"))
-    found = f"{len(content)} bytes that start with {start} and cannot be read ({reason})"
+    except (ValueError, RecursionError) as error:
+        start = excerpt(content[:60].decode("utf-8", "replace"))
+        found = f"{len(content)} bytes that start with {start} and cannot be read ({error})"
     remedy = "the file is cut off, damaged (get it again) or of another kind"
     raise ValueError(f"{where}: expected {expected}, found {found}: {remedy}")
 
@@ -209,7 +204,7 @@ def expected_by(error: Mapping) -> str:
     return words.format(message=message, **error.get("ctx", {}))
 
 
-def _frozen(value):
+def _freeze(value):
     """A value read from JSON, as records hold it: a list as a tuple, an object as a Paragraph."""
     if isinstance(value, dict):
         return Paragraph(**value)

@@ -32,17 +32,14 @@ def against_best(score: Callable[[str, str], float]) -> Callable[[str, Sequence[
 
 @against_best
 def exact_match(prediction: str, answer: str) -> float:
-    """1.0 if both are equal once normalised, else 0.0 (official scorers of HotpotQA,
-    2WikiMultihopQA and MuSiQue).
-    """
+    """1.0 if both are equal once normalised (scorers of HotpotQA, 2WikiMultihopQA and MuSiQue)."""
     return float(normalise_answer(prediction) == normalise_answer(answer))
 
 
 @against_best
 def hotpotqa_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of HotpotQA, and its copy for 2WikiMultihopQA).
-
-    If either side is yes, no or noanswer, only equality counts; two empty texts score 0.
+    """The word F1 (official scorer of HotpotQA, and its copy for 2WikiMultihopQA). If either side
+    is yes, no or noanswer, only equality counts; two empty texts score 0.
     """
     predicted, gold = normalise_answer(prediction), normalise_answer(answer)
     if predicted != gold and not WHOLE_ANSWERS.isdisjoint((predicted, gold)):
@@ -52,9 +49,8 @@ def hotpotqa_f1(prediction: str, answer: str) -> float:
 
 @against_best
 def squad_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of MuSiQue, which is SQuAD's).
-
-    There is no rule for yes and no; two empty texts score 1.
+    """The word F1 (official scorer of MuSiQue, which is SQuAD's). There is no rule for yes and no;
+    two empty texts score 1.
     """
     predicted, gold = normalise_answer(prediction), normalise_answer(answer)
     return _word_f1(predicted.split(), gold.split(), empty=1.0)
@@ -62,9 +58,8 @@ def squad_f1(prediction: str, answer: str) -> float:
 
 @against_best
 def drop_exact_match(prediction: str, answer: str) -> float:
-    """1.0 if both are equal once normalised, else 0.0 (official scorer of DROP, for IIRC).
-
-    Numbers are equal by value; an answer of several spans, in any order, is a JSON list.
+    """1.0 if both are equal once normalised (official scorer of DROP, for IIRC). Numbers are equal
+    by value; an answer of several spans, in any order, is a JSON list.
     """
     predicted, gold = _drop_spans(prediction), _drop_spans(answer)
     return float(set(predicted) == set(gold) and len(predicted) == len(gold))
@@ -72,23 +67,25 @@ def drop_exact_match(prediction: str, answer: str) -> float:
 
 @against_best
 def drop_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of DROP, for IIRC).
-
-    A span is a set of words. If the answer's span has numbers, the prediction's must have one of
-    them, else F1 is 0. Spans are paired for the greatest sum of F1, which is divided by the number
-    of spans on the longer side and rounded to two decimals.
+    """The word F1 of sets of words (official scorer of DROP, for IIRC). If the answer's span has
+    numbers, the prediction's must have one of them, else F1 is 0. Spans are paired for the greatest
+    sum of F1, which is divided by the number of spans on the longer side and rounded to two
+    decimals.
     """
-    predicted, gold = (
-        [set(span.split()) for span in _drop_spans(text)] for text in (prediction, answer)
-    )
+    predicted = [set(span.split()) for span in _drop_spans(prediction)]
+    gold = [set(span.split()) for span in _drop_spans(answer)]
     scores = np.array([[_drop_span_f1(words, wanted) for words in predicted] for wanted in gold])
-    return float(np.round(_greatest_sum(scores) / max(scores.shape), 2))
+    if 1 in scores.shape:
+        return float(np.round(scores.max() / max(scores.shape), 2))
+    from scipy.optimize import linear_sum_assignment  # takes a while to import
+
+    total = scores[linear_sum_assignment(scores, maximize=True)].sum()
+    return float(np.round(total / max(scores.shape), 2))
 
 
 @against_best
 def cover_em(prediction: str, answer: str) -> float:
-    """1.0 if the answer occurs in the prediction as whole words, once both are normalised, else 0.0
-    (SearChain §4.1).
+    """1.0 if the answer occurs in the prediction as whole words, both normalised (SearChain §4.1).
 
     Differs from the released program, which finds "no" in "know" (`cover_em_of_letters`).
     """
@@ -98,16 +95,12 @@ def cover_em(prediction: str, answer: str) -> float:
 
 @against_best
 def cover_em_of_letters(prediction: str, answer: str) -> float:
-    """1.0 if the answer is a substring of the prediction, once both are normalised, else 0.0
-    (SearChain, released program).
-    """
+    """1.0 if the answer is within the prediction, both normalised (SearChain, released program)."""
     return float(normalise_answer(answer) in normalise_answer(prediction))
 
 
 def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]) -> float:
-    """1.0 if the prediction contains exactly one of the verdicts, and that is the right one, else
-    0.0.
-    """
+    """1.0 if the prediction contains the right one of the verdicts and no other, else 0.0."""
     _check_answers(answers)
     given = [verdict for verdict in verdicts if cover_em(prediction, [verdict])]
     return float(len(given) == 1 and given[0] in answers)
@@ -125,9 +118,7 @@ def rouge_l(prediction: str, answer: str) -> float:
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
     """The share of the gold paragraphs that were found, in any order (IRCoT §4.1, Retrieval
-    Metric).
-
-    NaN for a question without gold paragraphs; pandas leaves NaN out of means.
+    Metric); NaN, which pandas leaves out of means, for a question without gold paragraphs.
     """
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
@@ -157,17 +148,14 @@ def _drop_spans(text: str) -> list[str]:
 
 
 def _drop_normalise(text: str) -> str:
-    """The words between spaces and hyphens: numbers by value, others in lower case without ASCII
-    punctuation and without a, an, the (DROP).
-    """
-    words = (_drop_word(word.lower()) for word in re.split("[ -]", text))
-    return " ".join(" ".join(re.sub(r"\b(a|an|the)\b", " ", word) for word in words).split())
-
-
-def _drop_word(word: str) -> str:
-    if not _is_number(word):
-        word = word.translate(str.maketrans("", "", string.punctuation))
-    return str(float(word)) if _is_number(word) else word
+    """The words between spaces and hyphens: numbers by value, others as in SQuAD (DROP)."""
+    normal = []
+    for word in re.split("[ -]", text.lower()):
+        if not _is_number(word):
+            word = word.translate(str.maketrans("", "", string.punctuation))
+        word = str(float(word)) if _is_number(word) else word
+        normal.append(re.sub(r"\b(a|an|the)\b", " ", word))
+    return " ".join(" ".join(normal).split())
 
 
 def _is_number(word: str) -> bool:
@@ -186,15 +174,6 @@ def _drop_span_f1(predicted: set[str], answer: set[str]) -> float:
         return float(predicted == answer)
     precision, recall = (len(predicted & answer) / len(words) for words in (predicted, answer))
     return 2 * precision * recall / (precision + recall) if precision else 0.0
-
-
-def _greatest_sum(scores: np.ndarray) -> float:
-    """The greatest sum of numbers of which no two share a row or a column."""
-    if 1 in scores.shape:
-        return scores.max()
-    from scipy.optimize import linear_sum_assignment  # takes a while to import
-
-    return scores[linear_sum_assignment(scores, maximize=True)].sum()
 
 
 def _check_answers(answers: Sequence[str]) -> None:

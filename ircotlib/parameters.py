@@ -7,7 +7,6 @@ import difflib
 import json
 import re
 import shlex
-from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
@@ -138,22 +137,22 @@ class Parameters(BaseModel):
             ("style", [self.style], STYLES),
         ):
             if unknown := [value for value in values if value not in known]:
-                expected = f"expected some of {', '.join(known)}"
-                raise ValueError(f"{name}: found {unknown[0]!r}, {expected}")
+                raise ValueError(
+                    f"{name}: found {unknown[0]!r}, expected some of {', '.join(known)}"
+                )
         return self
 
     @model_validator(mode="after")
     def _check_limits(self):
         written = STYLES[self.style].generation_tokens
         if self.context_tokens is not None and self.context_tokens <= written:
-            found = f"context_tokens: found {self.context_tokens}, expected more than {written}"
-            raise ValueError(f"{found}, which {self.style} keeps for what is written")
+            expected = f"expected more than {written}, which {self.style} keeps for what is written"
+            raise ValueError(f"context_tokens: found {self.context_tokens}, {expected}")
         if not self.server and (self.max_cost, self.max_requests) != (None, None):
             raise ValueError("found max_cost or max_requests and no server; set server, or neither")
         if self.max_cost is not None and find_price(self.model, self.prices) is None:
             found = f"max_cost: found {self.max_cost} and no price of {self.model!r}"
-            expected = "expected one: set prices=[USD for a million tokens read, written]"
-            raise ValueError(f"{found} in data/prices.csv, {expected}")
+            raise ValueError(f"{found}: set prices=[USD for a million tokens read, written]")
         return self
 
     def change(self, **changes) -> "Parameters":
@@ -179,10 +178,11 @@ class Parameters(BaseModel):
 
     def command_line(self) -> str:
         """The options of `ircotlib figures` that give these parameters."""
-        start = read_parameters(self.profile).model_dump()
-        changed = {n: v for n, v in self.model_dump().items() if v != start.get(n)}
-        sets = [shlex.quote(f"{name}={json.dumps(value)}") for name, value in changed.items()]
-        return " ".join([f"--profile {self.profile}", *(f"--set {one}" for one in sets)])
+        profile, options = read_parameters(self.profile).model_dump(), [f"--profile {self.profile}"]
+        for name, value in self.model_dump().items():
+            if value != profile.get(name):
+                options.append(f"--set {shlex.quote(f'{name}={json.dumps(value)}')}")
+        return " ".join(options)
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
         """The values to try for a parameter of a system's file; the paper's if none are set."""
@@ -210,23 +210,19 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     if not NAME.fullmatch(profile) or not path.is_file():
         known = sorted(path.stem for path in PROFILES.glob("*.yaml"))
         raise UserError(f"found the profile {profile!r}, expected one of {', '.join(known)}")
-    values, changes = {"profile": profile} | _read_profile(path), changes or {}
-    if changes.get("profile", profile) != profile:
-        expected = f"expected --profile {changes['profile']}, or `profile` in the notebook"
-        raise UserError(f"found the parameter 'profile' changed, {expected}")
-    served = SERVED | {"models": [changes.get("model", values["model"])]}
-    return _check(values | (served if changes.get("server") else {}) | changes)
-
-
-def _read_profile(path: Path) -> dict:
-    """The parameters in a profile's file. Raises UserError, in one line, if it is damaged."""
     try:
         values = yaml.load(path.read_text(encoding="utf-8"), YAML)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: found no YAML ({' '.join(str(error).split())})") from None
     if not isinstance(values, dict) or "model" not in values:
         raise UserError(f"{path}: found no profile, expected lines as in profiles/mini.yaml")
-    return values
+    changes = changes or {}
+    if changes.get("profile", profile) != profile:
+        expected = f"expected --profile {changes['profile']}, or `profile` in the notebook"
+        raise UserError(f"found the parameter 'profile' changed, {expected}")
+    served = SERVED | {"models": [changes.get("model", values["model"])]}
+    served = served if changes.get("server") else {}
+    return _check({"profile": profile} | values | served | changes)
 
 
 def _check(values: dict) -> Parameters:
@@ -237,7 +233,7 @@ def _check(values: dict) -> Parameters:
 
 
 def _describe(error: dict) -> str:
-    """An error that pydantic found in a parameter, in one line."""
+    """An error that pydantic found, in one line."""
     if not error["loc"]:
         return str(error["ctx"]["error"])
     name, message = error["loc"][0], error["msg"].removeprefix("Value error, ")

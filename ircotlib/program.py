@@ -35,8 +35,7 @@ Stop = str | tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Retrieve:
-    """Asks for the k best paragraphs for a query. The reply is a tuple of at most k Paragraphs,
-    best first.
+    """Asks for the k best paragraphs for a query. The reply is a tuple of at most k, best first.
 
     `titles`: only paragraphs with one of these titles; None: the whole corpus. `distinct`: of
     paragraphs whose texts are equal except for case, only the best is returned (IRCoT, released
@@ -51,9 +50,7 @@ class Retrieve:
 
 @dataclass(frozen=True, slots=True)
 class NearestTitle:
-    """Asks for the titles of the corpus nearest to a title (IRCoT App. B). The reply is a tuple of
-    at most n titles, nearest first.
-    """
+    """Asks for the at most n titles of the corpus nearest to a title, in order (IRCoT App. B)."""
 
     title: str
     n: int = field(default=1, metadata=IN_KEY)
@@ -61,9 +58,7 @@ class NearestTitle:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Asks for the answer to a query that a paragraph holds (SearChain §3.2). The reply is an
-    Extracted.
-    """
+    """Asks for a paragraph's answer to a query (SearChain §3.2). The reply is an Extracted."""
 
     query: str
     paragraph: Paragraph
@@ -101,10 +96,8 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Asks for n continuations of a prompt, sampled at a temperature. The reply is a tuple of n
-    Sampled.
-
-    `stop`, `max_tokens`: as in Generate.
+    """Asks for n continuations of a prompt, sampled at a temperature, stopped as in Generate. The
+    reply is a tuple of n Sampled.
     """
 
     prompt: str | tuple[Message, ...]
@@ -130,9 +123,8 @@ Program = Generator[Request, Reply, object]
 class Step:
     """One request of a program and its reply.
 
-    `cached`: the reply cost nothing, because it was in the cache or was computed for another
-    program. `prompt_tokens`, `tokens`: the tokens that the model read and wrote for it, cached or
-    not; 0 for requests other than Generate and Sample.
+    `cached`: the reply was in the cache, or computed for another program. `prompt_tokens`,
+    `tokens`: those that the model read and wrote for it, cached or not; 0 where no text is asked.
     """
 
     request: Request
@@ -152,9 +144,8 @@ class Outcome:
 
 
 def deepen(request: Request, depth: int) -> Request:
-    """The request that is answered and cached in place of this one: for a retrieval the same one
-    with `depth` paragraphs, which serves every smaller k because the best k come first; any other
-    request is returned unchanged.
+    """The request that is answered and cached in place of this one: a retrieval of `depth`
+    paragraphs serves every smaller k, because the best k come first.
     """
     shared = isinstance(request, Retrieve) and 1 <= request.k < depth
     return replace(request, k=depth) if shared else request
@@ -165,9 +156,7 @@ CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdi
 
 def key(request, fingerprint: str) -> str:
     """The cache key of a request: 32 hexadecimal digits over its kind, its backend's fingerprint
-    and its fields.
-
-    A field with its default value is left out, unless it is one of IN_KEY. So a field
+    and its fields, except those with their default value that are not marked IN_KEY. So a field
     that is added later does not change the keys of requests that do not use it.
     """
     kept = {

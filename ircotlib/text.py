@@ -22,7 +22,6 @@ QUESTION_WORDS = "who what when where why which how does is".split()
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
 WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
-SENTENCES = (SENTENCE, SENTENCE_OF_LINE)
 _STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]")
 _LIST_NUMBER = re.compile(r"\s*\d{1,2}")
@@ -38,16 +37,15 @@ _ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
 def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> int | None:
     """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known yet.
 
-    `stop`: SENTENCE: see `sentence_end`; LINE: before the first newline; SENTENCE_OF_LINE: like
-    SENTENCE, but nothing is kept of a text that begins with a newline; texts: before the first that
-    is complete; None: at the end. `complete`: no more text will follow; the result is then never
-    None. `by_word`: see `sentence_end`. An index that was returned is right for every continuation
-    of the text. Raises ValueError for another `stop`.
+    `stop`: SENTENCE, and `by_word`: see `sentence_end`; LINE: before the first newline;
+    SENTENCE_OF_LINE: like SENTENCE, but nothing is kept of a text that begins with a newline;
+    texts: before the first that is complete; None: at the end. `complete`: no more text will
+    follow; the result is then never None. Raises ValueError for another `stop`.
     """
     check_stop(stop)
     if stop == SENTENCE_OF_LINE and "\n" in text[: len(text) - len(text.lstrip())]:
         return 0
-    if stop in SENTENCES:
+    if stop in (SENTENCE, SENTENCE_OF_LINE):
         return sentence_end(text, complete, by_word)
     stops = ("\n",) if stop == LINE else stop or ()
     ends = [(at + len(mark), at) for mark in stops if (at := text.find(mark)) >= 0]
@@ -62,9 +60,7 @@ def cut(text: str, stop: Stop) -> str:
 def without_echo(text: str, prompt: str) -> str:
     """Remove from a chat model's reply what a continuation of the prompt would not have: a code
     fence or quotation marks around it, bold type, and a repeated end of the prompt, which is its
-    last line, such as "A: It is old.", or one of the two parts of that (ours).
-
-    All else is kept, so that the text can be cut like a continuation.
+    last line, such as "A: It is old.", or one of the two parts of that (ours). All else is kept.
     """
     text = _FENCE.sub("", text).replace("**", "").lstrip(" ")
     if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2:
@@ -106,11 +102,6 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
         if ends:
             return stop.end()
     return len(text.rstrip()) if complete else None
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of a finished text, stripped (IRCoT §3.1)."""
-    return cut(text, SENTENCE)
 
 
 def sentences(text: str) -> list[str]:
@@ -159,9 +150,7 @@ def remove_question_words(query: str) -> str:
 
 
 def last_sentence(thoughts: Sequence[str], question: str) -> str:
-    """The query of the retrieve step: the last sentence of the chain, else the question (IRCoT
-    §3.1).
-    """
+    """The query of the retrieve step: the chain's last sentence, else the question (IRCoT §3.1)."""
     return thoughts[-1] if thoughts else question
 
 
@@ -175,8 +164,8 @@ def query_from(thoughts: Sequence[str], question: str) -> str:
 
 
 def normalise_answer(text: str) -> str:
-    """Normalise a text to lower case, without ASCII punctuation, without a, an, the, with single
-    spaces (the official HotpotQA and SQuAD scorers).
+    """A text in lower case, without ASCII punctuation, without a, an, the, with single spaces (the
+    official HotpotQA and SQuAD scorers).
     """
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
@@ -198,8 +187,7 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
         if not complete and (word is None or not word[2]):
             return None
         return word is not None and word[1] in OPENERS
-    first = re.search(r"\w", following)
-    if first is None:
+    if (first := re.search(r"\w", following)) is None:
         return True if complete else None
     return not (first[0].islower() or (kind == "not before a number" and first[0].isdigit()))
 
@@ -223,10 +211,8 @@ def _stop_kind(before: str, marks: str) -> str:
 
 
 def majority(answers: Sequence[str]) -> str:
-    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2: plain
-    majority; answers are compared after normalisation, ours).
-
-    An answer that is empty once normalised wins only if all are; "" for no answers.
+    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2). Answers
+    are compared once normalised (ours); an empty one wins only if all are; "" for no answers.
     """
     votes = Counter(normalise_answer(answer) for answer in answers)
     del votes[""]
@@ -236,8 +222,8 @@ def majority(answers: Sequence[str]) -> str:
     return next(answer for answer in answers if normalise_answer(answer) == most)
 
 
-DOLLAR = "<span>$</span>"  # in an element of its own it does not begin a formula
-MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"} | {"$": DOLLAR})
+MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"})
+MARKS[ord("$")] = "<span>$</span>"  # in an element of its own it does not begin a formula
 
 
 def escape(text: str) -> str:

@@ -22,10 +22,8 @@ from ircotlib.metrics import (
 
 HOTPOT = ("hotpotqa", "2wikimultihopqa")
 ALL = (*HOTPOT, "musique")
-
 # rule, data sets, prediction, answers, exact match, F1
 PAIRS = [
-    ("equal texts", ALL, "Tierra del Fuego", ["Tierra del Fuego"], 1, 1),
     ("nothing in common", ALL, "Rome", ["Paris"], 0, 0),
     ("case does not count", ALL, "rome", ["Rome"], 1, 1),
     ("articles do not count", ALL, "the Tower of London", ["A Tower of London"], 1, 1),
@@ -56,7 +54,6 @@ PAIRS = [
 # DROP's metric: words are cut at spaces and hyphens, numbers become values, F1 is of sets of words
 # and has two decimals.
 DROP = [
-    ("equal texts", "Tierra del Fuego", ["Tierra del Fuego"], 1, 1),
     ("nothing in common", "Rome", ["Paris"], 0, 0),
     ("no case, article, punctuation, white space", "the  O'Brien\nHouse.", ["Obrien house"], 1, 1),
     ("a hyphen parts its words, unlike in SQuAD", "first party", ["first-party"], 1, 1),
@@ -74,7 +71,6 @@ DROP = [
     ("F1 has two decimals", "first party", ["first"], 0, 0.67),
     ("words are sets", "New New York", ["New York New New"], 0, 1),
     ("no rule for yes", "yes, both are", ["yes"], 0, 0.5),
-    ("yes", "Yes.", ["yes"], 1, 1),
     ("two empty texts are equal", "", ["the"], 1, 1),
     ("an empty prediction", "", ["Rome"], 0, 0),
     ("the best of the alternatives", "53 years", ["53", "53 years"], 1, 1),
@@ -82,7 +78,6 @@ DROP = [
     ("spans in any order", '["Lund", "Malmö, Sweden"]', ['["Malmö, Sweden", "Lund"]'], 1, 1),
     ("a list of one is its span", '["Lund"]', ["Lund"], 1, 1),
     ("no JSON is cut at its commas", "[Lund, Malmö", ['["Lund", "Malmö"]'], 1, 1),
-    ("one of two spans: (0 + 1) / 2", "Lund", ['["Malmö", "Lund"]'], 0, 0.5),
     ("a span too many: 2 / 3", '["Lund", "Rome", "Kiel"]', ['["Lund", "Rome"]'], 0, 0.67),
     ("without brackets, one span: ⅔ / 2", "Lund, Malmö", ['["Lund", "Malmö"]'], 0, 0.33),
     ("the greatest sum: (⅔ + 1) / 2", '["a1 b1", "b1"]', ['["b1 c1", "a1 b1"]'], 0, 0.83),

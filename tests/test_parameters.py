@@ -7,13 +7,11 @@ from ircotlib.retrieval import retriever_name
 from ircotlib.systems import all_systems
 
 WRONG = [
-    ({"test": -5}, "test: found -5, expected"),
     ({"test": True}, "test: found True, expected"),
     ({"dev": "x"}, "dev: found 'x', expected a whole number"),
     ({"timeout": "x"}, "timeout: found 'x', expected a number"),
     ({"chat": 2}, "chat: found 2, expected true or false"),
     ({"datasets": "hotpotqa"}, "datasets: found 'hotpotqa', expected a list"),
-    ({"datasets": []}, r"datasets: found \[\], expected"),
     ({"datasets": ["musique", "musique"]}, "datasets: found .*, expected each value once"),
     ({"datasets": ["x"]}, "datasets: found 'x', expected some of hotpotqa, "),
     ({"systems": ["x"]}, "systems: found 'x', expected some of NoR QA, OneR, "),
@@ -22,12 +20,9 @@ WRONG = [
     ({"style": "gpt"}, "style: found 'gpt', expected some of flan_t5, codex, agent"),
     ({"reader": "foo"}, "reader: found 'foo', expected 'cot' or 'direct'"),
     ({"retriever": "es"}, "retriever: found 'es', expected one of embedded, dense:FOLDER"),
-    ({"retriever": "dense:"}, "retriever: found 'dense:', expected .*dense:FOLDER"),
     ({"retrievers": ["embedded", "x:y"]}, "retrievers: found 'x:y', expected one of embedded"),
-    ({"retrievers": ["embedded", "embedded"]}, "retrievers: found .*, expected each value once"),
     ({"context_tokens": 50}, "context_tokens: found 50, expected more than 200"),
     ({"oner_k": 5}, "oner_k: found 5, expected a list"),
-    ({"ircot_k": "[2"}, "ircot_k: found '.2', expected a list"),
     ({"ircot_k": [2, 2]}, r"ircot_k: found \[2, 2\], expected each value once"),
     ({"ircot_k": [2, True]}, "ircot_k: found True, expected a whole number"),
     ({"ircott_k": [2]}, "found the parameter 'ircott_k', expected ircot_k$"),

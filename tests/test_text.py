@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
-from ircotlib.text import cut, first_sentence, sentence_end, sentences, stop_end
+from ircotlib.text import cut, sentence_end, sentences, stop_end
 
 # Texts with "|" at every place where a sentence ends and another begins.
 TEXTS = """
@@ -18,7 +18,6 @@ Of these Nosferatu was directed by F.W. Murnau.| So the answer is: The Phantom H
 It was inspired by films such as The Cabinet of Dr. Caligari.| Of these Nosferatu is older.
 Sponge Cola band was formed in 1998.| Hurricane No. 1 was formed in 1996.| \
 Thus, Hurricane No. 1 band formed the first.
-So the answer is: Hurricane No. 1.
 So the answer is: Hurricane No. 1.| The next line.
 Coolie No. 1 (1995 film) was directed by David Dhawan.| \
 The Sensational Trial was directed by Karl Freund.
@@ -32,7 +31,6 @@ It is located in the U.S.| So the answer is: U.S.
 The city has 3.5 million people.| Its area is 1,989 mi.| So the answer is: 1,989 mi.
 The debut album of the band "The Operation M.D." was "We Have an Emergency".| \
 So the answer is: The Operation M.D..
-So the answer is: The Operation M.D..| Thus, it ends.
 Dr. Hibbert fashioned his hair after Mr. T from The A-Team.| Mr T.'s birthname is Lawrence Tureaud.
 Laughter In Hell was directed by Edward L. Cahn.| Edward L. Cahn died on August 25, 1963.
 P.S. Jerusalem was directed by Danae Elon.| Danae Elon was born on December 23, 1970.
@@ -61,7 +59,6 @@ He lived with several artists, writers, etc. in Paris.| They met in 1920.
 Wait... what is it?| It is a film.
 He carried the .30 carbine.| It is a .30.| The other is a .45 pistol.
 """.strip().splitlines()
-
 TEXTS += [
     "Lost Gravity is a coaster|\nQ: Who made it?",
     "It was made by Mr.|\nIt was not.",
@@ -74,7 +71,7 @@ def test_sentences(marked):
     expected = [sentence.strip() for sentence in marked.split("|")]
     text = marked.replace("|", "")
     assert sentences(text) == expected
-    assert first_sentence(text) == expected[0]
+    assert cut(text, SENTENCE) == expected[0]
 
 
 def ends_while_written(text, by_word=False):
@@ -120,11 +117,9 @@ def test_what_is_written_without_a_space_after_a_full_stop_comes_too_late_by_wor
     [
         ("Mack Rides is a German company.", None),  # company.com?
         ("Mack Rides is a German company. ", "Mack Rides is a German company."),
-        ("Mack Rides is a German company.\n", "Mack Rides is a German company."),
         ("Mack Rides is a German company. So", "Mack Rides is a German company."),
         ("Mack Rides is a German company.com", None),
         ("He carried the .", None),  # .30?
-        ("He carried the .3", None),
         (".", None),
         ("It was founded in 1989.", None),  # 1989.5?
         ("It was founded in 1989. ", None),
@@ -140,10 +135,8 @@ def test_what_is_written_without_a_space_after_a_full_stop_comes_too_late_by_wor
         ('He starred in "Gone.', None),  # the quotation may be closed yet
         ('He starred in "Gone." The', 'He starred in "Gone."'),
         ('It was "We Have an Emergency".', None),
-        ('It was "We Have an Emergency". ', 'It was "We Have an Emergency".'),
         ("Yahoo!", None),
         ("", None),
-        (" \n ", None),
         ("\nRome\n", "\nRome"),
     ],
 )
@@ -212,7 +205,7 @@ def test_other_stops_are_errors(stop):
 def test_a_finished_text_always_has_a_first_sentence():
     texts = ("", "  ", "Rome", " Rome ", "Mr.", ". It", "So the")
     assert all(sentence_end(text, complete=True) is not None for text in texts)
-    assert list(map(first_sentence, texts)) == ["", "", "Rome", "Rome", "Mr.", ".", "So the"]
+    assert [cut(text, SENTENCE) for text in texts] == ["", "", "Rome", "Rome", "Mr.", ".", "So the"]
 
 
 def annotated_chains(folder):

@@ -20,7 +20,7 @@ from transformers import (
 
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
-from ircotlib.text import first_sentence, sentence_end
+from ircotlib.text import sentence_end
 
 SYLLABLES = ["ka", "lo", "mi", "ra", "ten", "su", "vor", "del", "in", "os"]
 LIMIT = 128  # tokens that a causal model reads and writes
@@ -177,7 +177,8 @@ def cut(text, stop):
     if isinstance(stop, tuple):
         return min((text.split(mark)[0] for mark in stop), key=len).strip()
     line = text.split("\n")[0]
-    cuts = {SENTENCE: first_sentence(text), SENTENCE_OF_LINE: first_sentence(line), LINE: line}
+    first, of_line = (t[: sentence_end(t, complete=True)].strip() for t in (text, line))
+    cuts = {SENTENCE: first, SENTENCE_OF_LINE: of_line, LINE: line}
     return cuts.get(stop, text).strip()
 
 

@@ -1,13 +1,10 @@
-"""Demonstrations: prompt files in the format of IRCoT's release, and the three sets of each data
-set (IRCoT §3.1, §4.1; prompts/README.md).
-"""
+"""Demonstrations: the authors' prompt files, and three sets of each data set (IRCoT §3.1, §4.1)."""
 
 import json
 import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph, excerpt, parse_json, read_text
@@ -30,33 +27,32 @@ def find_demonstrations(
     path = prompt_path(folder, dataset, stage, style, m)
     demonstrations = read_demonstrations(path)
     if path.name == ONE_FILE:
-        demonstrations = [_vary(one, demonstrations, stage, m) for one in demonstrations]
+        known = [paragraph for shown in demonstrations for paragraph in shown.paragraphs]
+        demonstrations = [_vary(shown, known, stage, m) for shown in demonstrations]
     return demonstration_sets(demonstrations, dataset, folder=path.parents[1])[demonstration_set]
 
 
 def _vary(
-    demonstration: Demonstration, others: Sequence[Demonstration], stage: str, m: int
+    demonstration: Demonstration, known: Sequence[Paragraph], stage: str, m: int
 ) -> Demonstration:
     """A demonstration with its own paragraphs and M of the others', shuffled (IRCoT §4.1), and with
     the form of answer that the stage needs. The draw depends only on the question.
     """
     draw, own = random.Random(demonstration.question), demonstration.paragraphs
-    titles = {paragraph.title for paragraph in own}
-    distractors = {p.title: p for one in others for p in one.paragraphs if p.title not in titles}
+    titles, chain = {paragraph.title for paragraph in own}, demonstration.answer
+    distractors = {p.title: p for p in known if p.title not in titles}
     paragraphs = [*own, *draw.sample(list(distractors.values()), m)] if m else []
     draw.shuffle(paragraphs)
-    chain = demonstration.answer
     answer = chain if stage == "cot" else answer_from_chain(chain)
     return replace(demonstration, paragraphs=tuple(paragraphs), answer=answer)
 
 
 def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int) -> Path:
-    """The prompt file of a stage ("cot", "direct" or "titles"), named as in IRCoT's release.
+    """The prompt file of a stage ("cot", "direct" or "titles"), named as in IRCoT's release, or the
+    data set's demonstrations.txt, which serves all stages except "titles".
 
     `folder`: absolute, or relative to the repository. `m`: the number of distractors; 0: no
-    paragraphs at all; ignored for the stage "titles" of IIRC. If the data set's folder has
-    demonstrations.txt, that file serves all stages except "titles". Raises FileNotFoundError if
-    there is no such file.
+    paragraphs at all; ignored for "titles". Raises FileNotFoundError if there is no such file.
     """
     context = f"gold_with_{m}_distractors_context" if m else "no_context"
     titles = f"no_context_open_llm_retrieval_{style}.txt"
@@ -65,19 +61,15 @@ def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int
     if (one_file := path.with_name(ONE_FILE)).is_file() and stage != "titles":
         return one_file
     if not path.is_file():
-        raise FileNotFoundError(
-            f"no prompt file {path}: set `demonstrations` to the folder that holds "
-            f"{dataset}/{path.name}, or `distractors` to an empty list for no demonstrations"
-        )
+        remedy = f"set `demonstrations` to the folder with {dataset}, or `distractors` to []"
+        raise FileNotFoundError(f"no prompt file {path}: {remedy} for no demonstrations")
     return path
 
 
 def read_demonstrations(path: Path) -> list[Demonstration]:
     """Read the demonstrations of a prompt file in the format of IRCoT's release
-    (prompts/README.md), in its order and without the instructions.
-
-    Raises ValueError with the file, the line where the demonstration starts, what was found and
-    what was expected.
+    (prompts/README.md), in its order and without the instructions. Raises ValueError with the file,
+    and the line where the demonstration starts.
     """
     text = read_text(path)
     heads = list(METADATA.finditer(text))
@@ -91,8 +83,7 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
         try:
             example = _read_one(head[1].strip(), text[head.end() : end].strip())
             if example.id in demonstrations:
-                found = f"found the id {example.id!r} a second time"
-                raise ValueError(f"{found}, expected each id once")
+                raise ValueError(f"found the id {example.id!r} a second time, expected it once")
         except ValueError as error:
             line = text.count("\n", 0, head.start()) + 1
             raise ValueError(f"{path}, line {line}: {error}") from None
@@ -108,12 +99,12 @@ def _read_one(metadata: str, body: str) -> Demonstration:
         found = f"found {excerpt(metadata)} after '# METADATA:'"
         raise ValueError(f'{found}, expected a JSON object with "qid" ({error})') from None
     if (marks := re.findall(r"^[QA]: ", body, re.MULTILINE)) != ["Q: ", "A: "]:
-        expected = "one line that starts with 'Q: ' and below it one that starts with 'A: '"
         found = f"found {marks or 'neither'} in demonstration {id!r}"
-        raise ValueError(f"{found}, expected {expected}")
+        raise ValueError(f"{found}, expected one line 'Q: ...' and below it one line 'A: ...'")
     context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
+    instructions = [i for style in STYLES.values() for i in (style.chain_of_thought, style.direct)]
     first, _, rest = question.partition("\n")
-    if rest and first in _instructions():
+    if rest and first in instructions:  # as in the authors' files (IRCoT App. G)
         question = rest
     if not question.strip() or not answer.strip():
         blank = "question" if answer.strip() else "answer"
@@ -121,24 +112,17 @@ def _read_one(metadata: str, body: str) -> Demonstration:
     if (context := context.strip()) and not context.startswith(TITLE):
         found = f"found {context[:60]!r} at the top of demonstration {id!r}"
         raise ValueError(f"{found}, expected {TITLE!r} or the question")
-    texts = re.split(rf"\n\n(?={TITLE})", context) if context else []
-    pairs = (text.removeprefix(TITLE).partition("\n")[::2] for text in texts)
-    paragraphs = (Paragraph(f"{id}/{n}", *pair) for n, pair in enumerate(pairs, start=1))
+    paragraphs = []
+    for n, text in enumerate(re.split(rf"(?:^|\n\n){TITLE}", context)[1:], start=1):
+        title, _, below = text.partition("\n")
+        paragraphs.append(Paragraph(f"{id}/{n}", title, below))
     return Demonstration(id, tuple(paragraphs), question, answer)
-
-
-@cache
-def _instructions() -> frozenset[str | None]:
-    """The lines above each question in the authors' files (IRCoT App. G)."""
-    return frozenset(i for style in STYLES.values() for i in (style.chain_of_thought, style.direct))
 
 
 def choose_demonstrations(
     demonstrations: Sequence[Demonstration], ids: Sequence[str]
 ) -> list[Demonstration]:
-    """The demonstrations with these ids, in the order of `ids`. Raises ValueError if one is
-    missing.
-    """
+    """The demonstrations with these ids, in their order. Raises ValueError if one is missing."""
     by_id = {demonstration.id: demonstration for demonstration in demonstrations}
     if missing := [id for id in ids if id not in by_id]:
         expected = f"expected ids among these {len(by_id)}: {', '.join(by_id)}"
@@ -147,11 +131,7 @@ def choose_demonstrations(
 
 
 def demonstration_sets(
-    demonstrations: Sequence[Demonstration],
-    dataset: str = "",
-    *,
-    folder: Path | None = None,
-    seed: int = 0,
+    demonstrations: Sequence[Demonstration], dataset: str = "", folder: Path | None = None, seed=0
 ) -> list[list[Demonstration]]:
     """Choose the three demonstration sets of a data set, in a fixed order each (IRCoT §4.1: 15 of
     20 annotated questions).
@@ -174,17 +154,14 @@ def demonstration_sets(
 
 
 def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
-    """The ids of a data set's fixed sets, None if it has none. Raises ValueError for a damaged
-    file.
-    """
+    """The ids of a data set's fixed sets, if any. Raises ValueError for a damaged file."""
     expected = "one JSON object with three lists of ids for each data set"
     fixed = parse_json(path.read_bytes(), str(path), expected)
     sets = fixed.get(dataset) if isinstance(fixed, dict) else fixed
+    if sets is None:
+        return None
     match sets:
-        case None:
-            return None
-        case [[str(), *_] as first, [str(), *_] as second, [str(), *_] as third]:
-            if all(isinstance(id, str) for id in first + second + third):
-                return sets
+        case [[_, *_], [_, *_], [_, *_]] if all(isinstance(id, str) for ids in sets for id in ids):
+            return sets
     found = f"found {excerpt(sets)}: get the file again, or mend it"
     raise ValueError(f"{path}, {dataset!r}: expected {expected}, {found}")

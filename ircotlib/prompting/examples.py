@@ -16,9 +16,7 @@ from ircotlib.prompting.templates import FIELD, WORDING, Template
 def find_examples(
     folder: str, system: str, stage: str, dataset: Dataset, template: Template
 ) -> tuple[str, ...]:
-    """The examples of a stage for a data set's family: those of `folder` if it has the file, else
-    of prompts/own; none if neither has it.
-    """
+    """The examples of a stage for a data set's family: from `folder`, else from prompts/own."""
     name = Path(system) / f"{stage}.{dataset.example_family}.txt"
     paths = [Path(resolve(folder)) / name, PROMPTS / "own" / name]
     path = next((path for path in paths if path.is_file()), None)
@@ -27,11 +25,9 @@ def find_examples(
 
 @cache
 def read_examples(path: Path, template: Template) -> tuple[str, ...]:
-    """The examples of a file, in its order. They are separated by two blank lines; a first line
-    that begins with "# " is a comment.
-
-    Raises ValueError, in one line, for an example that lacks the template's words around the
-    question, and for a file that is not text.
+    """The examples of a file, separated by two blank lines; a first line that begins with "# " is a
+    comment. Raises ValueError, in one line, for an example that lacks the template's words around
+    the question, and for a file that is not text.
     """
     head, _, below = read_text(path).strip("\n").partition("\n")
     text = below if head.startswith("# ") else f"{head}\n{below}"
@@ -40,6 +36,6 @@ def read_examples(path: Path, template: Template) -> tuple[str, ...]:
     form = re.compile("^" + ".+".join(map(re.escape, FIELD.split(words)[::2])), re.MULTILINE)
     for number, example in enumerate(examples, start=1):
         if not form.search(example):
-            found = f"found {example.strip()[:60]!r}, expected {words!r} in it"
-            raise ValueError(f"{path}, example {number}: {found}, as in the template of its stage")
+            found = f"found {example.strip()[:60]!r}, expected {words!r} in it, as in its template"
+            raise ValueError(f"{path}, example {number}: {found}")
     return tuple(example.strip("\n") for example in examples)

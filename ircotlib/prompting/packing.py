@@ -2,37 +2,32 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 JOIN = 4  # the most tokens that joining two texts can add, with a margin
 DEMONSTRATION, ABOVE, WRITTEN, BELOW = "demonstration", "above", "written", "below"
 
 
-class Part(NamedTuple):
+class Segment(NamedTuple):
     """A part of a prompt. `kind`: that of its CUTS; "": it always stays whole."""
 
     text: str
     kind: str = ""
 
 
-def after(separator: str) -> Callable[[str], list[str]]:
-    """A function that cuts a text after each separator."""
-
-    def cut(text: str) -> list[str]:
-        *pieces, last = text.split(separator)
-        return [*(piece + separator for piece in pieces), last]
-
-    return cut
+def cut_after(separator: str, text: str) -> list[str]:
+    """The pieces of a text, cut after each separator."""
+    *pieces, last = text.split(separator)
+    return [*(piece + separator for piece in pieces), last]
 
 
-# What is left out, in this order: pieces of the parts of a kind, from the front. The last piece of
-# the text written so far always stays.
+# What is left out, in this order: pieces of the segments of a kind, from the front. The last piece
+# of the text written so far always stays.
 CUTS = (
     (DEMONSTRATION, lambda text: [text]),  # whole (released program)
     (ABOVE, re.compile(r".+\n*|\n+").findall),  # lines (released program); all that follow are ours
-    (WRITTEN, after("\n\n")),
-    (WRITTEN, after("\n")),
-    (WRITTEN, after(" ")),
+    *((WRITTEN, partial(cut_after, separator)) for separator in ("\n\n", "\n", " ")),
     (BELOW, re.compile(r"\S+\s*|\s+").findall),  # words
 )
 
@@ -44,30 +39,32 @@ def surely_fits(text: str, limit: int) -> bool:
     return len(text) + JOIN <= limit and text.isascii()
 
 
-def fit(parts: Sequence[Part], limit: int, count_tokens: Callable[[str], int]) -> str | None:
-    """Join parts, after leaving out as much as needed, in the order of CUTS, for at most `limit`
+def fit(segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], int]) -> str | None:
+    """Join segments, after leaving out as much as needed, in the order of CUTS, for at most `limit`
     tokens; None if what always stays is too long (IRCoT §4.1).
     """
     for kind, cut in CUTS:
-        texts = [(cut(part.text) if part.kind == kind else [part.text]) for part in parts]
-        parts = [Part(t, part.kind) for part, pieces in zip(parts, texts) for t in pieces]
-        going = [part for part in parts if part.kind == kind]
+        pieces = []
+        for segment in segments:
+            texts = cut(segment.text) if segment.kind == kind else [segment.text]
+            pieces += [Segment(text, segment.kind) for text in texts]
+        segments, going = pieces, [piece for piece in pieces if piece.kind == kind]
         if kind == WRITTEN:
             going = going[:-1]
-        while (text := _join(parts, limit, count_tokens)) is None and going:
-            parts.remove(going.pop(0))
+        while (text := _join(pieces, limit, count_tokens)) is None and going:
+            pieces.remove(going.pop(0))
         if text is not None:
             return text
     return None
 
 
-def _join(parts: Sequence[Part], limit: int, count_tokens: Callable[[str], int]) -> str | None:
-    """The parts as one text; None if it is too long. Their tokens are added up, which is exact to a
-    token or two per join; only where that could matter is the joined text counted.
+def _join(segments: list[Segment], limit: int, count_tokens: Callable[[str], int]) -> str | None:
+    """The segments as one text; None if it is too long. Their tokens are added up, which is exact
+    to a token or two per join; only where that could matter is the joined text counted.
     """
-    total = sum(count_tokens(part.text) for part in parts)
+    total = sum(count_tokens(segment.text) for segment in segments)
     if total > limit:
         return None
-    text = "".join(part.text for part in parts)
-    sure = total + JOIN * (len(parts) - 1) <= limit
+    text = "".join(segment.text for segment in segments)
+    sure = total + JOIN * (len(segments) - 1) <= limit
     return text if sure or count_tokens(text) <= limit else None

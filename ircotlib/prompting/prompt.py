@@ -8,14 +8,14 @@ from functools import cached_property, lru_cache
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
-from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Part, fit, surely_fits
+from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, surely_fits
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
 BETWEEN_DEMONSTRATIONS = "\n\n\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Style:
     """How a family of models is prompted (IRCoT App. G), and its context window (IRCoT §4.1).
 
@@ -59,18 +59,12 @@ class Style:
         return [*others, *main] if self.passage_last else [*main, *others]
 
 
-FLAN_T5 = Style(name="flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
-GPT3 = Style(name="codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
+FLAN_T5 = Style("flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
+GPT3 = Style("codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
 # a small model that was trained on the formats of all systems and needs no demonstrations (ours);
 # its longest training texts are a sentence of 52 tokens and a chain of queries of 146
-AGENT = Style(
-    name="agent",
-    context_tokens=1024,
-    generation_tokens=80,
-    sentence=SENTENCE_OF_LINE,
-    demonstrated=False,
-    chain_tokens=160,
-)
+SHORT = {"context_tokens": 1024, "generation_tokens": 80, "chain_tokens": 160}
+AGENT = Style("agent", sentence=SENTENCE_OF_LINE, demonstrated=False, **SHORT)
 STYLES = {style.name: style for style in (FLAN_T5, GPT3, AGENT)}
 PLAIN = read_template("ircot", "cot")
 
@@ -97,9 +91,9 @@ def render(
     """Render paragraphs, question and the answer so far as one example of a prompt, right-stripped
     (IRCoT §3.1, App. G). `fields`: values of the template's other fields.
     """
-    shown = [Part(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
-    parts = template.fill(shown, wording, answer, **fields)
-    return "".join(part.text for part in parts).rstrip()
+    context = [Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
+    segments = template.fill(context, wording, answer, **fields)
+    return "".join(segment.text for segment in segments).rstrip()
 
 
 def render_demonstration(demonstration: Demonstration | str, template: Template = PLAIN) -> str:
@@ -108,8 +102,8 @@ def render_demonstration(demonstration: Demonstration | str, template: Template 
     """
     if isinstance(demonstration, str):
         return demonstration
-    shown = demonstration.paragraphs, demonstration.question, demonstration.answer
-    return render(*shown, template, None)
+    content = demonstration.paragraphs, demonstration.question, demonstration.answer
+    return render(*content, template, None)
 
 
 @dataclass(frozen=True)
@@ -141,25 +135,26 @@ class Prompt:
         **fields: object,
     ) -> str:
         """Write the prompt; the thoughts follow "A: ", joined by spaces."""
-        wording, so_far = self.template.ask(question.text, **fields), " ".join(thoughts)
+        so_far, limit = " ".join(thoughts), self.max_prompt_tokens
         main = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
-        shown = [
-            Part(render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE)
+        context = [
+            Segment(render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE)
             for p in ([*others, *main] if self.passage_last else [*main, *others])
         ]
-        parts, limit = self.template.fill(shown, wording, so_far, **fields), self.max_prompt_tokens
-        example = "".join(part.text for part in parts).rstrip()
+        wording = self.template.ask(question.text, **fields)
+        segments = self.template.fill(context, wording, so_far, **fields)
+        example = "".join(segment.text for segment in segments).rstrip()
         if not self.demonstrations and surely_fits(example, limit):
             return example
         if self._count(example) <= limit:
-            return fit([*self._shown, Part(example)], limit, self._count)
-        text = fit(parts, limit, self._count)
+            return fit([*self._demonstrated, Segment(example)], limit, self._count)
+        text = fit(segments, limit, self._count)
         if text is None:
-            kept = "".join(part.text for part in parts if not part.kind)
+            kept = "".join(segment.text for segment in segments if not segment.kind)
             tokens = self._count(kept + so_far.split(" ")[-1])
-            alone = "main passage, " if main else ""
-            found = f"found {tokens} tokens in {alone}question and words of the template alone"
+            words = "main passage, question" if main else "question"
+            found = f"found {tokens} tokens in {words} and words of the template alone"
             expected = f"expected at most {limit}; raise max_prompt_tokens"
             raise ValueError(f"question {question.id!r}: {found}, {expected}")
         return text.strip("\n").rstrip()
@@ -170,6 +165,6 @@ class Prompt:
         return lru_cache(maxsize=1000)(self.count_tokens)
 
     @cached_property
-    def _shown(self) -> list[Part]:
-        texts = (render_demonstration(one, self.template) for one in self.demonstrations)
-        return [Part(text + BETWEEN_DEMONSTRATIONS, DEMONSTRATION) for text in texts]
+    def _demonstrated(self) -> list[Segment]:
+        texts = (render_demonstration(shown, self.template) for shown in self.demonstrations)
+        return [Segment(text + BETWEEN_DEMONSTRATIONS, DEMONSTRATION) for text in texts]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from ircotlib.files.paths import PROMPTS
-from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Part
+from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Segment
 
 BETWEEN_PARAGRAPHS = "\n\n"
 FIELD = re.compile(r"\{(\w+)\}")
@@ -27,8 +27,8 @@ INSTRUCTION = re.compile(r"^Q: (.+)\n.*\{question\}", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Template:
-    """What a stage of a system shows the model. `text`: that of its file below {demonstrations};
-    it has one line with {question}. The blank line below {paragraphs} belongs to the paragraphs.
+    """`text`: that of a template's file below {demonstrations}, with one line with {question}. The
+    blank line below {paragraphs} belongs to the paragraphs.
     """
 
     text: str
@@ -50,31 +50,30 @@ class Template:
         return FIELD.sub(lambda field: str(values[field[1]]), self.wording)
 
     def fill(
-        self, paragraphs: Sequence[Part], wording: str, so_far: str = "", /, **fields: object
-    ) -> list[Part]:
-        """The parts of one example of a prompt: paragraphs, question and the answer so far.
-        `fields`: values of the template's other fields.
+        self, paragraphs: Sequence[Segment], wording: str, so_far: str = "", /, **fields: object
+    ) -> list[Segment]:
+        """The segments of one example of a prompt. `fields`: values of the template's other fields.
 
         If a prompt is too long, the template's own words and the question stay; the values of its
         fields may be cut. Each paragraph says whether it may.
         """
 
-        def filled(text: str, kind: str) -> list[Part]:
-            parts = []
+        def filled(text: str, kind: str) -> list[Segment]:
+            segments = []
             for number, piece in enumerate(FIELD.split(text)):
                 if number % 2 == 0:
-                    parts.append(Part(piece))
+                    segments.append(Segment(piece))
                 elif piece == "paragraphs":
-                    parts += paragraphs
+                    segments += paragraphs
                 elif piece == "so_far":
-                    parts.append(Part(so_far, WRITTEN))
+                    segments.append(Segment(so_far, WRITTEN))
                 else:
-                    parts.append(Part(str(fields[piece]), kind))
-            return parts
+                    segments.append(Segment(str(fields[piece]), kind))
+            return segments
 
         text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
         above, _, below = text.partition(self.wording)
-        return [*filled(above, ABOVE), Part(wording), *filled(below, BELOW)]
+        return [*filled(above, ABOVE), Segment(wording), *filled(below, BELOW)]
 
 
 @cache
@@ -82,11 +81,11 @@ def read_template(system: str, stage: str, style: str = "") -> Template:
     """Read the template of a stage of a system, that of the style if there is one (prompts/).
     Raises FileNotFoundError if there is no template, ValueError if it has no question.
     """
-    names = [f"{stage}.{style}.txt", f"{stage}.txt"]
-    paths = [PROMPTS / system / name for name in names]
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        raise FileNotFoundError(f"no template {paths[-1]}: expected the text of stage {stage!r}")
+    path, of_style = (PROMPTS / system / f"{stage}{end}.txt" for end in ("", f".{style}"))
+    if of_style.is_file():
+        path = of_style
+    elif not path.is_file():
+        raise FileNotFoundError(f"no template {path}: expected the text of stage {stage!r}")
     text = path.read_text(encoding="utf-8").strip("\n").removeprefix("{demonstrations}")
     if not WORDING.search(text):
         raise ValueError(f"{path}: found no line with {{question}}, expected one")

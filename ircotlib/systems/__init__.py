@@ -70,8 +70,8 @@ class System:
     def defaults(self) -> dict[str, object]:
         """The keywords of its program, and of its inner one, with their defaults."""
         programs = [program for program in (self.inner, self.program) if program]
-        arguments = [inspect.signature(program).parameters for program in programs]
-        return {name: one.default for taken in arguments for name, one in taken.items()}
+        signatures = [inspect.signature(program).parameters for program in programs]
+        return {name: p.default for parameters in signatures for name, p in parameters.items()}
 
     def takes(self, name: str) -> bool:
         """Whether its program gets a keyword."""
@@ -80,15 +80,11 @@ class System:
     @property
     def tokens(self) -> dict[str, int]:
         """The limits of its generations in tokens, by keyword."""
-        defaults = self.defaults
-        return {name: defaults[name] for name in self.limits if name in defaults}
+        return {name: self.defaults[name] for name in self.limits if self.takes(name)}
 
     def draw_at_most(self, most: int | None) -> dict[str, int]:
-        """The keywords that limit how many texts it samples at a time to `most`, if its paper
-        samples more; None: no limit.
-        """
-        defaults = self.defaults
-        return {name: most for name in self.draws if most and most < defaults[name]}
+        """Its `draws` that ask for more than `most` texts at a time, set to `most`; None: none."""
+        return {name: most for name in self.draws if most and most < self.defaults[name]}
 
     def count_examples(self, dataset: Dataset) -> int | None:
         """How many examples its prompts show on a data set; None: all."""
@@ -126,17 +122,15 @@ def all_systems() -> dict[str, System]:
     """The systems of this folder by name, in the order of tables and figures."""
     modules = import_modules(__name__, tuple(__path__))
     systems = [system for module in modules for system in getattr(module, "SYSTEMS", ())]
-    ordered = {system.name: system for system in sorted(systems, key=lambda s: (s.order, s.name))}
-    if len(ordered) < len(systems):
-        names = sorted(system.name for system in systems)
-        raise ValueError(f"found two systems of one name among {', '.join(names)}: rename one")
-    return ordered
+    systems.sort(key=lambda system: (system.order, system.name))
+    names = [system.name for system in systems]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"found two systems named {twice[0]!r}: rename one")
+    return dict(zip(names, systems, strict=True))
 
 
 def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System]:
-    """The systems of these names, or all of a study if none is given. Raises UserError for an
-    unknown name.
-    """
+    """The systems of these names, or all of a study. Raises UserError for an unknown name."""
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:
         raise UserError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")

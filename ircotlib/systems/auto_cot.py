@@ -21,8 +21,8 @@ def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) ->
     try:
         from sklearn.cluster import KMeans
     except ImportError as error:
-        found = f"found no scikit-learn ({error}), which Auto-CoT's clusters need"
-        raise ImportError(f"{found}: pip install -e '.[dense]'") from error
+        remedy = "which Auto-CoT's clusters need: pip install -e '.[dense]'"
+        raise ImportError(f"found no scikit-learn ({error}), {remedy}") from error
     means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)
     distances = means.fit_transform(embed(texts))
     clusters = [[] for _ in range(means.n_clusters)]
@@ -60,10 +60,9 @@ def auto_cot(
     for cluster in cluster_texts(texts, examples, embed, seed):
         candidates = [others[position] for position in cluster]
         written += yield from write_example(candidates, prompts["chain"], max_tokens=max_tokens)
+    prompt = prompts["chain"](question)
     if written:
         prompt = prompts["ask"](question, examples="\n\n\n".join(written))
-    else:
-        prompt = prompts["chain"](question)
     return read_answer((yield Generate(prompt, stop=NEXT, max_tokens=max_tokens)))
 
 
@@ -77,8 +76,7 @@ def write_example(
     answer_tokens: int = 32,
 ) -> Program:
     """Write an example for the first question that is short enough and gets a short, complete chain
-    and an answer; return a list of this example, or an empty list (Zhang 2023 §4, released
-    program).
+    and an answer; return a list of it, or an empty list (Zhang 2023 §4, released program).
     """
     for question in questions:
         if len(question.text.split()) > max_words:
@@ -94,8 +92,5 @@ def write_example(
     return []
 
 
-SYSTEMS = (
-    searchain_system(
-        "Auto-CoT", auto_cot, ("chain", "ask"), generations=3, color="#b7c9d3", order=110
-    ),
-)
+RECORD = {"generations": 3, "color": "#b7c9d3", "order": 110}
+SYSTEMS = (searchain_system("Auto-CoT", auto_cot, ("chain", "ask"), **RECORD),)

@@ -1,8 +1,4 @@
-"""CoT, a chain of thought (Wei 2022), and CoT-SC, the majority answer of several chains (Wang
-2023).
-"""
-
-from collections.abc import Sequence
+"""CoT, a chain of thought (Wei 2022), and CoT-SC, the majority of several (Wang 2023)."""
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Generate, Program, Sample
@@ -35,15 +31,11 @@ def cot_sc(
     temperature: float = 0.7,  # as for GPT-3 (§3.1)
     max_tokens: int = 256,
 ) -> Program:
-    """Sample n chains and take their majority answer (Wang 2023 §2)."""
-    drawn = yield Sample(prompts["cot"](question), n, temperature, NEXT, max_tokens)
-    return read_majority([sampled.text for sampled in drawn])
-
-
-def read_majority(chains: Sequence[str]) -> Prediction:
-    """The prediction of several chains: the majority answer, and the first chain that gives it.
+    """Sample n chains; take their majority answer and the first chain that gives it (Wang 2023 §2).
     Chains that give no answer have no vote (ours).
     """
+    drawn = yield Sample(prompts["cot"](question), n, temperature, NEXT, max_tokens)
+    chains = [sampled.text for sampled in drawn]
     answers = [answer_from_chain(chain) or "" for chain in chains]
     answer = majority(answers)
     chain, unread = chains[answers.index(answer)], answers.count("")
@@ -51,9 +43,8 @@ def read_majority(chains: Sequence[str]) -> Prediction:
     return Prediction(answer, thoughts=tuple(sentences(chain)), reading=chain, fault=fault)
 
 
+SAMPLED = {"generations": 40, "color": "#4f8fa8"}
 SYSTEMS = (
     searchain_system("CoT", cot, ("cot",), color="#8fb8c9", order=120),
-    searchain_system(
-        "CoT-SC", cot_sc, ("cot",), generations=40, draws=("n",), color="#4f8fa8", order=130
-    ),
+    searchain_system("CoT-SC", cot_sc, ("cot",), draws=("n",), order=130, **SAMPLED),
 )

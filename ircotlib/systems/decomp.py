@@ -1,13 +1,12 @@
 """DecomP: decomposes a question into calls of retrieval and reading (Khot et al. 2023, §4.3; the
-released program for open-domain questions); one of the systems that IRCoT is compared with (IRCoT
-Tables 1 and 3).
+released program for open-domain questions). IRCoT is compared with it (IRCoT Tables 1 and 3).
 """
 
 import json
 import re
 from dataclasses import replace
 
-from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import Prompts, searchain_system
 from ircotlib.text import answer_from_chain
@@ -46,23 +45,23 @@ def decomp(
         if not module:
             return Prediction("", tuple(seen), tuple(lines), fault=f"no call: {line[:60]!r}")
         if module == RETRIEVE:
-            paragraphs = yield Retrieve(text, k)
+            stage, paragraphs = "singlehop", (yield Retrieve(text, k))
             seen |= dict.fromkeys(paragraphs)
         else:
-            paragraphs = tuple(p for p in seen if p.title in titles)
-        stage = "singlehop" if module == RETRIEVE else "multihop"
+            stage, paragraphs = "multihop", tuple(p for p in seen if p.title in titles)
         sub_question = replace(question, text=text, passage=None)
         reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
         answer = answer_from_chain(reading) or reading
-        lines.append(f"A: {write_answer(module, paragraphs, answer)}")
+        value = [answer]
+        if module == RETRIEVE:
+            value = {"titles": list(dict.fromkeys(p.title for p in paragraphs)), "answer": [answer]}
+        lines.append(f"A: {json.dumps(value, ensure_ascii=False)}")
     fault = f"no [EOQ] in {max_calls} sub-questions"
     return Prediction(answer, tuple(seen), tuple(lines), reading, fault=fault)
 
 
 def read_call(line: str) -> tuple[str, str, list[str]]:
-    """The module called, the question it is asked, and the titles it is given; the module is "" if
-    the line is not a call.
-    """
+    """The module called, its question and the titles given to it; "", "" and [] for no call."""
     call = CALL.fullmatch(line)
     if call and call[1] == RETRIEVE:
         return RETRIEVE, call[2], []
@@ -71,13 +70,6 @@ def read_call(line: str) -> tuple[str, str, list[str]]:
         return (READ, given[2], json.loads(given[1])) if given else ("", "", [])
     except (ValueError, RecursionError):
         return "", "", []
-
-
-def write_answer(module: str, paragraphs: tuple[Paragraph, ...], answer: str) -> str:
-    """The answer of a module, as the prompt for the next sub-question shows it."""
-    titles = list(dict.fromkeys(paragraph.title for paragraph in paragraphs))
-    value = {"titles": titles, "answer": [answer]} if module == RETRIEVE else [answer]
-    return json.dumps(value, ensure_ascii=False)
 
 
 STAGES = ("decompose", "singlehop", "multihop")

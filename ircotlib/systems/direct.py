@@ -15,8 +15,5 @@ def direct_prompting(question: Question, *, prompts: Prompts, max_tokens: int = 
     return Prediction(reading, reading=reading, fault="" if reading else "no answer")
 
 
-SYSTEMS = (
-    searchain_system(
-        "Direct Prompting", direct_prompting, ("direct",), examples=NONE, color="#b5b0a6", order=100
-    ),
-)
+RECORD = {"examples": NONE, "color": "#b5b0a6", "order": 100}
+SYSTEMS = (searchain_system("Direct Prompting", direct_prompting, ("direct",), **RECORD),)

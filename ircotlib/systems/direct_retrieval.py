@@ -1,6 +1,4 @@
-"""Direct Retrieval: retrieves once with the question, and answers from the paragraphs without
-examples (SearChain §4.1, Table 11).
-"""
+"""Direct Retrieval: retrieves once with the question, and reads, zero-shot (SearChain §4.1)."""
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Generate, Program, Retrieve
@@ -14,18 +12,12 @@ def direct_retrieval(
     k: int = 5,  # paragraphs (ours: the paper does not say)
     max_tokens: int = 200,
 ) -> Program:
-    """Retrieve k paragraphs, and answer from them (SearChain §4.1).
-
-    The whole generation is the answer; k and the prompt are ours.
-    """
+    """Retrieve; the whole generation is the answer (SearChain §4.1). The prompt is ours."""
     paragraphs = yield Retrieve(question.text, k)
     reading = yield Generate(prompts["read"](question, paragraphs), max_tokens=max_tokens)
     fault = "" if reading else "no answer"
     return Prediction(reading, paragraphs, reading=reading, fault=fault)
 
 
-SYSTEMS = (
-    searchain_system(
-        "Direct Retrieval", direct_retrieval, ("read",), examples=NONE, color="#6b7785", order=200
-    ),
-)
+RECORD = {"examples": NONE, "color": "#6b7785", "order": 200}
+SYSTEMS = (searchain_system("Direct Retrieval", direct_retrieval, ("read",), **RECORD),)

@@ -1,5 +1,5 @@
 """InterAug: answers from each retrieved paragraph, and takes the most probable answer (Lazaridou et
-al. 2022); one of the systems that IRCoT is compared with (IRCoT Table 1).
+al. 2022). IRCoT is compared with it (IRCoT Table 1).
 """
 
 from functools import lru_cache
@@ -34,10 +34,9 @@ def interaug(
         prompt = prompts["read"](question, evidence=_shorten(paragraph.text, length))
         drawn += yield Sample(prompt, n, temperature, LINE, tokens)
     written = [sampled for sampled in drawn if sampled.text]
+    answer = majority([sampled.text for sampled in written])
     if written and all(sampled.log_probability is not None for sampled in written):
         answer = max(written, key=lambda sampled: sampled.log_probability).text
-    else:
-        answer = majority([sampled.text for sampled in written])
     fault = "" if answer else "no answer from any paragraph"
     return Prediction(answer, paragraphs, reading=answer, fault=fault)
 

@@ -70,20 +70,15 @@ def collect(
     paragraphs: Sequence[Paragraph], retrieved: Sequence[Paragraph], max_paragraphs: int
 ) -> tuple[Paragraph, ...]:
     """Append retrieved paragraphs to those collected, without re-ranking, up to `max_paragraphs`
-    (IRCoT §3.1).
-
-    Paragraphs of more than 600 words and near duplicates are left out (released program).
+    (IRCoT §3.1), except for near duplicates and those of more than 600 words (released program).
     """
     collected = list(paragraphs)
     for paragraph in retrieved:
-        full = len(collected) >= max_paragraphs
-        if not full and _is_short(paragraph) and not any(_is_near(paragraph, p) for p in collected):
+        if len(collected) >= max_paragraphs or len(paragraph.text.split(" ")) > 600:
+            continue
+        if not any(_is_near(paragraph, other) for other in collected):
             collected.append(paragraph)
     return tuple(collected)
-
-
-def _is_short(paragraph: Paragraph, max_words: int = 600) -> bool:
-    return len(paragraph.text.split(" ")) <= max_words
 
 
 def _is_near(a: Paragraph, b: Paragraph, ratio: float = 90) -> bool:

@@ -29,17 +29,10 @@ def least_to_most(
         prompt = prompts["solve"](first, thoughts=(text,))
         answers.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
     faults = ["" if parts else "no list of sub-questions", "" if answers[-1] else "no answer"]
-    return Prediction(
-        answers[-1].removesuffix("."),
-        thoughts=tuple(f"{q} {a}" for q, a in zip(parts, answers, strict=False)),
-        reading=answers[-1],
-        fault=", ".join(filter(None, faults)),
-    )
+    thoughts = tuple(f"{q} {a}" for q, a in zip(parts, answers, strict=False))
+    answer, fault = answers[-1].removesuffix("."), ", ".join(filter(None, faults))
+    return Prediction(answer, thoughts=thoughts, reading=answers[-1], fault=fault)
 
 
-STAGES = ("decompose", "solve")
-SYSTEMS = (
-    searchain_system(
-        "Least-to-Most", least_to_most, STAGES, generations=10, color="#c9a66b", order=160
-    ),
-)
+RECORD = {"generations": 10, "color": "#c9a66b", "order": 160}
+SYSTEMS = (searchain_system("Least-to-Most", least_to_most, ("decompose", "solve"), **RECORD),)

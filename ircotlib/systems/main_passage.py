@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Question
 from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
 from ircotlib.systems import WritePrompt
 
@@ -22,15 +22,18 @@ def with_main_passage(
     """Play any program on a question that has a main passage (IRCoT App. B).
 
     Before the program's first retrieval the model names pages, and all retrievals are within these.
-    The main passage comes first in every reply and counts towards `max_paragraphs`.
-    `ask_for_titles()`: makes the prompt writer; only called if the program retrieves.
+    The main passage comes first in every reply, counts towards `max_paragraphs`, and is among the
+    prediction's paragraphs even if nothing was retrieved. `ask_for_titles()`: makes the prompt
+    writer; only called if the program retrieves.
     """
     reply, titles = None, ()
     while True:
         try:
             request = program.send(reply)
         except StopIteration as end:
-            return _with_passage(question, end.value)
+            read = end.value.paragraphs
+            first = () if question.passage in read else (question.passage,)
+            return replace(end.value, paragraphs=(*first, *read))
         if not isinstance(request, Retrieve):
             reply = yield request
             continue
@@ -38,13 +41,6 @@ def with_main_passage(
             titles = yield from find_pages(question, ask_for_titles(), max_tokens=max_tokens)
         paragraphs = yield replace(request, titles=titles)
         reply = (question.passage, *paragraphs)[:max_paragraphs]
-
-
-def _with_passage(question: Question, prediction: Prediction) -> Prediction:
-    """The prediction with the main passage among its paragraphs, even if nothing was retrieved."""
-    if question.passage in prediction.paragraphs:
-        return prediction
-    return replace(prediction, paragraphs=(question.passage, *prediction.paragraphs))
 
 
 def find_pages(

@@ -14,11 +14,7 @@ SO = " Therefore, the answer is"  # released program
 
 
 def plan_and_solve(
-    question: Question,
-    *,
-    prompts: Prompts,
-    max_tokens: int = 256,
-    answer_tokens: int = 32,
+    question: Question, *, prompts: Prompts, max_tokens: int = 256, answer_tokens: int = 32
 ) -> Program:
     """Write a plan and its solution in one generation; if that has no answer, ask for it in a
     second one (Wang 2023 §2, released program).
@@ -56,9 +52,7 @@ def plan_and_solve_with_ir(
 
 
 def _conclude(question, text: str, prompt: WritePrompt, paragraphs, max_tokens: int) -> Program:
-    """The prediction of a plan and its solution, with their lines as thoughts; if they give no
-    answer, it is asked for.
-    """
+    """The prediction of plan and solution; if they give no answer, it is asked for."""
     if answer_from_chain(text) is None:
         text += SO
         answer = yield Generate(prompt(question, paragraphs, (text,)), LINE, max_tokens)

@@ -7,18 +7,14 @@ from ircotlib.program import LINE, Generate, Program
 from ircotlib.systems import WritePrompt
 from ircotlib.text import answer_from_chain
 
+Paragraphs = Sequence[Paragraph]
+
 
 def cot_reader(
-    question: Question,
-    paragraphs: Sequence[Paragraph],
-    *,
-    prompt: WritePrompt,
-    max_tokens: int = 200,
+    question: Question, paragraphs: Paragraphs, *, prompt: WritePrompt, max_tokens: int = 200
 ) -> Program:
-    """Write a chain of thought from scratch and take its answer (IRCoT §3.2); return the answer and
-    the generation.
-
-    Without "answer is" the whole generation is the answer.
+    """Write a chain of thought from scratch; return its answer, or the whole chain if it gives
+    none, and the chain (IRCoT §3.2).
     """
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
     answer = answer_from_chain(reading)
@@ -26,15 +22,9 @@ def cot_reader(
 
 
 def direct_reader(
-    question: Question,
-    paragraphs: Sequence[Paragraph],
-    *,
-    prompt: WritePrompt,
-    max_tokens: int = 200,
+    question: Question, paragraphs: Paragraphs, *, prompt: WritePrompt, max_tokens: int = 200
 ) -> Program:
-    """Write the answer directly (IRCoT §3.2); return the answer and the generation, which are
-    equal.
-    """
+    """Write the answer directly; return it twice, as answer and as generation (IRCoT §3.2)."""
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
     return reading, reading
 

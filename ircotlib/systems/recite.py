@@ -34,12 +34,10 @@ def recite_and_answer(
     answer = majority(answers)
     first, unread = answers.index(answer), answers.count("")
     fault = f"no answer from {unread} of {n} recitations" if unread else ""
-    thoughts = (recitations[first],)
-    return Prediction(answer, thoughts=thoughts, reading=readings[first], fault=fault)
+    return Prediction(answer, (), (recitations[first],), readings[first], fault=fault)
 
 
-RECORD = {"reported": ("Recite-and-answer", "RECITE"), "color": "#9b8fc0", "order": 140}
-RECORD |= {"generations": 40, "limits": ("recite_tokens", "max_tokens"), "draws": ("n",)}
-SYSTEMS = (
-    searchain_system("Recite-and-answer", recite_and_answer, ("recite", "answer"), **RECORD),
-)
+NAMES, STAGES = ("Recite-and-answer", "RECITE"), ("recite", "answer")
+RECORD = {"reported": NAMES, "generations": 40, "limits": ("recite_tokens", "max_tokens")}
+RECORD |= {"draws": ("n",), "color": "#9b8fc0", "order": 140}
+SYSTEMS = (searchain_system(NAMES[0], recite_and_answer, STAGES, **RECORD),)

@@ -1,6 +1,4 @@
-"""Self-Ask: the model asks itself follow-up questions, and answers them itself or by search (Press
-2023).
-"""
+"""Self-Ask: the model asks itself follow-up questions, and may search (Press 2023)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,9 +19,7 @@ def self_ask(
     begun: str = "",  # BEGUN: every question gets a follow-up question
     max_tokens: int = 256,
 ) -> Program:
-    """Write follow-up questions, their answers and the final answer in one generation (Press 2023
-    §3).
-    """
+    """Write follow-up questions, their answers and the final one in one go (Press 2023 §3)."""
     prompt = prompts["ask"](question, thoughts=(begun,))
     reply = yield Generate(prompt, stop=(NEXT,), max_tokens=max_tokens)
     return read_asking(_go_on(begun, reply))
@@ -61,10 +57,8 @@ def self_ask_with_search(
             answer = yield from answer_by_extracting(follow_up, passages)
         else:
             answer = yield from answer_by_reading(follow_up, passages, prompts)
-        text = f"{text}\n{ANSWERED}"
-        if answer:
-            text = f"{text} {answer}."
-        else:
+        text = f"{text}\n{ANSWERED}" + (f" {answer}." if answer else "")
+        if not answer:
             text = yield from write((f"\n{FOLLOW_UP}", f"\n{FINAL}", NEXT))
     if FINAL not in text:
         text = f"{text}\n{FINAL}"
@@ -75,8 +69,8 @@ def self_ask_with_search(
 def answer_by_reading(
     follow_up: Question, paragraphs: Sequence[Paragraph], prompts: Prompts
 ) -> Program:
-    """A short answer that the model reads from the paragraphs (ours: Press 2023 asks a
-    web search engine); "" if it says "unknown".
+    """A short answer that the model reads from the paragraphs (ours: Press 2023 asks a web search
+    engine); "" if it says "unknown".
     """
     if not paragraphs:
         return ""
@@ -101,12 +95,14 @@ def read_asking(text: str) -> Prediction:
     Differs from the program: a final answer may contain a colon.
     """
     text = text.strip()
-    lines = tuple(text.splitlines())
-    before, marker, answer = text.rpartition(FINAL)
-    answer = answer.strip().partition("\n")[0] if marker else text.rpartition("\n")[2]
-    answer = (answer if marker else answer.rpartition(":")[2]).strip().removesuffix(".")
+    _, marker, below = text.rpartition(FINAL)
+    if marker:
+        answer = below.strip().partition("\n")[0]
+    else:
+        answer = text.rpartition("\n")[2].rpartition(":")[2]
+    answer = answer.strip().removesuffix(".")
     fault = "" if marker and answer else "no final answer"
-    return Prediction(answer, thoughts=lines, reading=text, fault=fault)
+    return Prediction(answer, thoughts=tuple(text.splitlines()), reading=text, fault=fault)
 
 
 def _go_on(text: str, reply: str) -> str:

@@ -45,8 +45,5 @@ def toolformer(
     return Prediction(answer or chain, tuple(seen), (so_far,), so_far, fault=fault)
 
 
-SYSTEMS = (
-    searchain_system(
-        "ToolFormer", toolformer, ("write",), generations=2, color="#5a6fa8", order=210
-    ),
-)
+RECORD = {"generations": 2, "color": "#5a6fa8", "order": 210}
+SYSTEMS = (searchain_system("ToolFormer", toolformer, ("write",), **RECORD),)

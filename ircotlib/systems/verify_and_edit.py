@@ -5,12 +5,12 @@ retrieved evidence (Zhao et al. 2023).
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil, inf
+from math import ceil
 
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Prediction, Question
-from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
+from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
 from ircotlib.systems import TWO, Prompts, searchain_system
 from ircotlib.text import answer_from_chain, majority, normalise_answer, sentences
 
@@ -40,7 +40,9 @@ def verify_and_edit(
     answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
     agreed = majority(answers)
     same = [normalise_answer(answer) == normalise_answer(agreed) for answer in answers]
-    chain = most_probable([sampled for sampled, votes in zip(drawn, same, strict=True) if votes])
+    agreeing = [sampled for sampled, votes in zip(drawn, same, strict=True) if votes]
+    known = [sampled for sampled in agreeing if sampled.log_probability is not None]
+    chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text
     if agreed and sum(same) >= ceil(n / 2):
         return Prediction(agreed, thoughts=tuple(sentences(chain)), reading=chain)
     seen, edited = {}, []
@@ -58,11 +60,6 @@ def verify_and_edit(
     answer = answer_from_chain(reading)
     fault = "" if answer else 'no "The answer is" after the edited chain'
     return Prediction(answer or reading, tuple(seen), steps, reading, fault=fault)
-
-
-def most_probable(drawn: Sequence[Sampled]) -> str:
-    """The text with the highest mean log-probability; the first text if none is known."""
-    return max(drawn, key=lambda s: -inf if s.log_probability is None else s.log_probability).text
 
 
 def rationale(chain: str) -> list[str]:

@@ -19,7 +19,7 @@ from ircotlib.generation.draws import draws_of
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, Generate, Sample, key
 from ircotlib.prompting.prompt import FLAN_T5, GPT3
-from ircotlib.text import first_sentence
+from ircotlib.text import cut
 from training.t5.evaluate import draw_reading_test
 
 STOPS = [SENTENCE, LINE, ("was", "Q:"), None]
@@ -127,10 +127,10 @@ def test_samples_stop_as_generate_does(local, prompts):
         for reply in ask(local, [Sample(prompt, 3, 1.5, stop, 25) for prompt in prompts]):
             assert 3 <= json.loads(reply)["tokens"] <= 75
             texts[stop] += [sample.text for sample in local.decode(reply)]
-    assert all(first_sentence(text) == text == text.strip() for text in texts[SENTENCE])
+    assert all(cut(text, SENTENCE) == text == text.strip() for text in texts[SENTENCE])
     assert not any("\n" in text for text in texts[LINE])
     assert not any("was" in text or "Q:" in text for text in texts[STOPS[2]])
-    assert any(first_sentence(text) != text for text in texts[None])
+    assert any(cut(text, SENTENCE) != text for text in texts[None])
     assert any("was" in text for text in texts[None])
 
 

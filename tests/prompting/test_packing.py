@@ -31,8 +31,6 @@ PARAGRAPHS = [
     Paragraph("2", "Two", "e f\ng h"),
     Paragraph("3", "Three", "i j"),
 ]
-
-
 KEPT = {59: 5, 58: 4, 50: 4, 49: 3, 42: 3, 41: 2, 35: 2, 34: 1, 29: 1, 28: 0, 24: 0}
 
 

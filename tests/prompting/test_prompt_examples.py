@@ -99,8 +99,6 @@ def test_without_demonstrations_or_in_the_style_agent_none_are_shown(opened):
     assert agent.prompt("cot").demonstrations == []
 
 
-# A user's own, and damaged ones
-
 GOOD = "Q: Who wrote Emma?\nA: Jane Austen wrote it. The answer is Jane Austen."
 
 

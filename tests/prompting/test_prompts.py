@@ -250,8 +250,6 @@ def test_sets_depend_on_seed_and_ids_only():
         demonstration_sets([])
 
 
-# Files of one's own, and damaged ones
-
 GOOD = '# METADATA: {"qid": "x1"}\nWikipedia Title: A\ntext\n\nQ: who?\nA: he\n\n\n'
 GOOD += '# METADATA: {"qid": "x2"}\nQ: when?\nA: now'
 

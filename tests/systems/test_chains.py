@@ -13,7 +13,6 @@ from ircotlib.systems.searchain.chain import (
     conclude,
     read_chain,
     read_released_chain,
-    read_tracing,
 )
 
 TEXT = """[Query 1]: Who is the performer of Spirit if...?
@@ -202,14 +201,6 @@ def test_the_released_program_reads_lines():
     assert (chain.final, chain.fault) == ("e", "")
     assert read_released_chain("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
     assert read_released_chain("Query: a?\nNo.").nodes == ()
-
-
-def test_the_reply_to_tracing_is_marked_or_not():
-    for opening in ("[Final Content]: ", "", "Sure.\n[Final Content] "):
-        text = f"{opening}Toronto [1]."
-        assert read_tracing(text) == Chain((), "Toronto [1].", "")
-    for text in ("", "[Query 1]: a?\n[Answer 1]: b"):
-        assert read_tracing(text) == Chain((), "", "no final content")
 
 
 @pytest.mark.parametrize(

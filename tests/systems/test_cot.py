@@ -58,8 +58,6 @@ def test_cot_sc_takes_the_answer_of_most_chains():
     assert (result.answer, result.fault) == ("", "no answer in 1 of 1 chains")
 
 
-# Auto-CoT
-
 WRITERS = stages("chain", "ask")
 THEREFORE = "\nTherefore, the answer is"
 
@@ -124,8 +122,6 @@ def test_clusters_without_scikit_learn_say_what_to_install(monkeypatch):
     with pytest.raises(ImportError, match=r"^found no scikit-learn .*\[dense\]"):
         next(system)
 
-
-# RECITE
 
 SHOWN = "Grieg was Norwegian.\n\nAnswer 2: Oslo is the capital of Norway."
 

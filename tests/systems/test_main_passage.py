@@ -12,11 +12,10 @@ from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
 from ircotlib.systems.ircot import ircot, ircot_qa
 from ircotlib.systems.main_passage import find_pages, read_titles, with_main_passage
 from ircotlib.systems.nor import nor_qa
-from ircotlib.systems.oner import oner, oner_qa
-from ircotlib.systems.readers import cot_reader, direct_reader
+from ircotlib.systems.oner import oner
+from ircotlib.systems.readers import direct_reader
 
 PROMPTS = {"cot": write}
-read_by_chain = partial(cot_reader, prompt=write)
 read_directly = partial(direct_reader, prompt=write)
 
 
@@ -110,15 +109,6 @@ def test_oner_with_a_main_passage():
     requests, prediction = play(within_pages(IIRC, partial(oner, k=5)), [*NAMED, (LOST, PARK)])
     assert requests == [*NAMING, Retrieve(ASKED, 5, PAGES)]
     assert prediction.paragraphs == (RIDE, LOST, PARK)
-    system = partial(oner_qa, read=read_by_chain, k=5)
-    replies = [*NAMED, (LOST, PARK), "So the answer is: Germany."]
-    requests, prediction = play(within_pages(IIRC, system), replies)
-    assert requests == [
-        *NAMING,
-        Retrieve(ASKED, 5, PAGES),
-        Generate(f"{ASKED} | ride lost park | ", LINE, 200),
-    ]
-    assert (prediction.answer, prediction.paragraphs) == ("Germany", (RIDE, LOST, PARK))
 
 
 def test_the_main_passage_counts_towards_the_15_paragraphs():

@@ -5,6 +5,7 @@ from playing import own_demonstrations
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.prompting.prompt import Prompt, read_template, render
+from ircotlib.systems import FEW
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.self_ask import read_asking
 from ircotlib.text import list_items
@@ -13,8 +14,6 @@ ASKED = "What is the capital of the country of Edvard Grieg?"
 QUESTION = Question("q", ASKED, ("Oslo",), (), "test")
 GRIEG = Paragraph("grieg", "Edvard Grieg", "Edvard Grieg was born in Bergen, Norway.")
 OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")
-
-
 SHOWN = "Grieg was Norwegian.\n\nAnswer 2: Oslo is the capital of Norway."
 PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
 
@@ -30,8 +29,6 @@ TRIGGER = (
     "Then, let's carry out the plan to solve the problem step by step."
 )
 GIVEN = "Wikipedia Title: Oslo\nOslo is the capital of Norway.\n\n"
-
-
 STEPS = f"Q: {ASKED}\nA: Let's think step by step."
 NEEDED = f"Question: {ASKED}\nAre follow up questions needed here:"
 RENDERED = [  # a stage, what it is given, its prompt
@@ -61,9 +58,6 @@ def test_prompts_in_full(given, fields, expected):
     assert rendered(*given, **fields) == f"<shown>\n\n\n{expected}"
 
 
-FAMILIES = ("multihop", "strategyqa", "slotfilling", "fever", "eli5")
-
-
 def replies_of(system, stage, family):
     """The replies of a model that continues as the demonstrations do: each demonstration without
     its prompt, which is the template filled with its question.
@@ -77,7 +71,7 @@ def replies_of(system, stage, family):
         yield question, block.partition(example)[2].strip()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", FEW)
 def test_demonstrations_are_in_the_format_that_the_systems_read(family):
     """The answers are those of the data set, and the same in every system."""
     asked = dict(replies_of("least_to_most", "decompose", family))
@@ -96,7 +90,7 @@ def test_demonstrations_are_in_the_format_that_the_systems_read(family):
         assert text.count("Follow up:") == text.count("Intermediate answer:") >= 2
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", FEW)
 def test_demonstrations_that_read_show_paragraphs_and_what_is_not_there(family):
     for block in own_demonstrations("plan_and_solve", "read", family):
         assert block.count("Wikipedia Title: ") == 2 and TRIGGER in block

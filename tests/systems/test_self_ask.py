@@ -17,10 +17,7 @@ ASKED = "What is the capital of the country of Edvard Grieg?"
 QUESTION = Question("q", ASKED, ("Oslo",), (), "test")
 GRIEG = Paragraph("grieg", "Edvard Grieg", "Edvard Grieg was born in Bergen, Norway.")
 OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")
-
-
 # Self-Ask
-
 ASKING = [
     "Yes.",
     "Follow up: Where was Grieg born?",
@@ -122,8 +119,6 @@ def test_self_ask_with_search_that_asks_nothing():
     assert (result.answer, result.fault, result.paragraphs) == ("", "no final answer", ())
 
 
-# Least-to-Most
-
 BORN, CAPITAL = "Where was Grieg born?", "What is the capital of Norway?"
 
 
@@ -163,8 +158,6 @@ def test_least_to_most_without_a_list_asks_the_question_alone():
 def test_the_items_of_a_list(text, items):
     assert list_items(text) == items
 
-
-# Plan-and-Solve
 
 PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
 SOLVED = "1. It is Norway.\n2. It is Oslo.\nThe answer is Oslo."

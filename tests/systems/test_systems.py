@@ -25,6 +25,7 @@ from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import Prompt
 from ircotlib.prompting.templates import read_template
 from ircotlib.systems import ANSWER, RECALL, SEARCHAIN, all_systems, choose_systems
+from ircotlib.systems.searchain import WITHOUT
 
 
 def test_the_grids_are_the_papers():
@@ -76,14 +77,10 @@ def test_the_constants_of_the_papers(name):
     assert constants == CONSTANTS[name]
 
 
-def test_the_constants_of_every_system_are_tested():
-    assert {one.name for one in choose_systems(study=SEARCHAIN) if one.inner is None} < set(
-        CONSTANTS
-    )
-
-
 def test_every_record_is_whole_and_known_to_the_papers():
     systems, reported = all_systems(), set(pandas.read_csv(REPORTED)["system"])
+    study = choose_systems(study=SEARCHAIN)
+    assert {system.name for system in study if system.inner is None} < set(CONSTANTS)
     names = ["NoR QA", "OneR", "OneR QA", "IRCoT", "IRCoT QA w/o reader", "IRCoT QA"]
     assert [system.name for system in choose_systems()] == names
     for system in systems.values():
@@ -133,7 +130,7 @@ def test_a_file_in_the_folder_is_a_system(folder):
 
 def test_two_systems_of_one_name_are_refused(folder):
     (folder / "mine2.py").write_text(MINE.replace("Two steps", "OneR"))
-    with pytest.raises(ValueError, match="found two systems of one name among .*OneR, OneR, "):
+    with pytest.raises(ValueError, match="found two systems named 'OneR'"):
         all_systems()
 
 
@@ -150,10 +147,8 @@ def test_what_searchain_claims_is_in_its_table_1():
         assert all(lead.mean() > 0 for lead in leads)
         assert name != "SearChain" or all((lead > 0).all() for lead in leads)
     compared = {name for name, s in study.items() if 200 <= s.order < 300 and name != "ReAct"}
-    assert compared < set(claims["SearChain"])
+    assert compared | set(WITHOUT) <= set(claims["SearChain"])
 
-
-# What they cost
 
 LIST = "\n".join(f"{number}. Who is number {number}?" for number in range(1, 12))
 REPLIES = {  # replies that keep a system running as long as possible

@@ -4,6 +4,7 @@ from playing import own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve
+from ircotlib.systems import FEW
 from ircotlib.systems.toolformer import CALL, toolformer
 from ircotlib.text import answer_from_chain
 
@@ -51,6 +52,6 @@ def test_a_text_without_a_call_or_an_answer():
 
 
 def test_every_call_of_an_example_is_read():
-    for family in ("multihop", "strategyqa", "slotfilling", "fever", "eli5"):
+    for family in FEW:
         for example in own_demonstrations("toolformer", "write", family):
             assert CALL.search(example.partition("→")[0]) and answer_from_chain(example)

@@ -4,8 +4,7 @@ from playing import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Retrieve, Sample
-from ircotlib.systems.tree_of_thought import tree_of_thought
-from ircotlib.systems.tree_of_thought.states import BEST
+from ircotlib.systems.tree_of_thought import BEST, tree_of_thought
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("tree_of_thought", "propose", "vote")

@@ -7,7 +7,7 @@ from functools import partial
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program
 from ircotlib.systems import TWO, Prompts, searchain_system
-from ircotlib.systems.dsp.examples import Attempt, Examples, Stage, read_pairs, succeeds
+from ircotlib.systems.dsp.examples import Examples, Solution, Stage, read_pairs, succeeds
 from ircotlib.systems.dsp.primitives import Sampling, complete_field, retrieve_fused
 from ircotlib.text import majority, normalise_answer
 
@@ -40,40 +40,35 @@ def dsp(
     pairs = read_pairs(prompts["demonstrate"](question), question.text)
     examples = yield from demonstrate(question, pairs, annotated, prompts, sampling)
     searched = yield from search(question, examples, prompts, sampling)
-    attempt = yield from predict(question, searched, examples, prompts, sampling)
+    _, stages, last = yield from predict(question, searched, examples, prompts, sampling)
 
-    last = attempt.last
-    paragraphs = dict.fromkeys(p for stage in (*attempt.hops[1:], last) for p in stage.context)
-    thoughts = tuple(f"{hop.rationale}{QUERY} {hop.written}" for hop in attempt.hops)
+    paragraphs = dict.fromkeys(p for stage in (*stages[1:], last) for p in stage.context)
+    thoughts = tuple(f"{stage.rationale}{QUERY} {stage.written}" for stage in stages)
     fault = "" if last.written else "no answer"
     reading = f"{last.rationale}{ANSWER} {last.written}"
     return Prediction(last.written, tuple(paragraphs), thoughts, reading, fault=fault)
 
 
 def demonstrate(
-    question: Question,
-    pairs: Sequence[tuple[str, str]],
-    annotated: int,
-    prompts: Prompts,
-    sampling: Sampling,
+    question: Question, pairs: Sequence, annotated: int, prompts: Prompts, sampling: Sampling
 ) -> Program:
     """Annotate up to so many of the pairs, by searching and predicting with the others as examples;
     return all as Examples (DSP §2).
     """
-    greedy, attempts = sampling._replace(**GREEDY), []
+    greedy, solutions = sampling._replace(**GREEDY), []
     for text, gold in pairs:
-        if len(attempts) == annotated:
+        if len(solutions) == annotated:
             break
         example = replace(question, text=text, passage=None)
         others = Examples([pair for pair in pairs if pair[0] != text])
         searched = yield from search(example, others, prompts, greedy)
-        attempt = yield from predict(example, searched, others, prompts, greedy)
-        attempts += [attempt] if succeeds(attempt, gold) else []
-    return Examples(pairs, attempts)
+        solution = yield from predict(example, searched, others, prompts, greedy)
+        solutions += [solution] if succeeds(solution, gold) else []
+    return Examples(pairs, solutions)
 
 
 def search(question: Question, examples: Examples, prompts: Prompts, sampling: Sampling) -> Program:
-    """Retrieve in hops, each with sampled queries; return an Attempt whose last stage is shown the
+    """Retrieve in hops, each with sampled queries; return a Solution whose last stage is shown the
     paragraphs of the last hop, and has written nothing yet (DSP §2).
     """
     context, summary, hops = (), "", []
@@ -85,17 +80,13 @@ def search(question: Question, examples: Examples, prompts: Prompts, sampling: S
         queries = [query for _, query in drawn] + [question.text] * (sampling.queries > 1)
         context = yield from retrieve_fused(queries, sampling.depth, sampling.k)
         summary = drawn[0][0] if hop else ""
-    return Attempt(question.text, tuple(hops), Stage(context, summary))
+    return Solution(question.text, tuple(hops), Stage(context, summary))
 
 
 def predict(
-    question: Question,
-    searched: Attempt,
-    examples: Examples,
-    prompts: Prompts,
-    sampling: Sampling,
+    question: Question, searched: Solution, examples: Examples, prompts: Prompts, sampling: Sampling
 ) -> Program:
-    """Let sampled answers vote; return the attempt with the answer and its rationale (DSP §2)."""
+    """Let sampled answers vote; return the solution with the answer and its rationale (DSP §2)."""
     _, hops, last = searched
     fields = {"examples": examples.show(None, ANSWER)}
     fields |= {"summary": f"Summary: {last.summary}\n" if last.summary else ""}
@@ -103,7 +94,7 @@ def predict(
     drawn = yield from complete_field(write, ANSWER, sampling.n, sampling)
     answer = majority([answer for _, answer in drawn])
     rationale = next(r for r, given in drawn if normalise_answer(given) == normalise_answer(answer))
-    return Attempt(question.text, hops, last._replace(rationale=rationale, written=answer))
+    return Solution(question.text, hops, last._replace(rationale=rationale, written=answer))
 
 
 EXAMPLES = TWO | {"multihop": 8, "strategyqa": 8, "slotfilling": 8, "hotpotqa": 16}

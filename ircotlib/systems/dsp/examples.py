@@ -1,6 +1,4 @@
-"""DSP's examples: pairs of question and answer, some of which the program itself annotates (Khattab
-et al. 2022, §2.2).
-"""
+"""DSP's examples: pairs of question and answer, some annotated by the program (DSP §2.2)."""
 
 import re
 from collections.abc import Sequence
@@ -23,10 +21,8 @@ class Stage(NamedTuple):
     written: str = ""
 
 
-class Attempt(NamedTuple):
-    """One pass of search and predict: the stages of the hops, and the last stage, the
-    prediction.
-    """
+class Solution(NamedTuple):
+    """How a question was solved: the stages of the hops, and the last stage, the prediction."""
 
     question: str
     hops: tuple[Stage, ...]
@@ -34,20 +30,18 @@ class Attempt(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """Pairs of question and answer, and the attempts at some of them that were successful."""
+    """Pairs of question and answer, and the successful solutions of some of them."""
 
     pairs: Sequence[tuple[str, str]]
-    annotated: Sequence[Attempt] = ()
+    annotated: Sequence[Solution] = ()
 
     def show(self, hop: int | None, field: str) -> str:
-        """The examples of a hop, or of the prediction: pairs that are not annotated, then those
-        that are (program).
-        """
-        annotated = {attempt.question for attempt in self.annotated}
-        plain = [f"Question: {q}\nAnswer: {a}" for q, a in self.pairs if q not in annotated]
-        stages = [attempt.last if hop is None else attempt.hops[hop] for attempt in self.annotated]
-        whole = zip(self.annotated, stages, strict=True)
-        blocks = plain + [_show(attempt.question, stage, field) for attempt, stage in whole]
+        """The examples of a hop, or of the prediction: the annotated pairs come last (program)."""
+        annotated = {solution.question for solution in self.annotated}
+        blocks = [f"Question: {q}\nAnswer: {a}" for q, a in self.pairs if q not in annotated]
+        for solution in self.annotated:
+            stage = solution.last if hop is None else solution.hops[hop]
+            blocks.append(_show(solution.question, stage, field))
         return "".join(block + BETWEEN_DEMONSTRATIONS for block in blocks)
 
 
@@ -56,13 +50,13 @@ def read_pairs(prompt: str, question: str) -> list[tuple[str, str]]:
     return [pair for pair in PAIR.findall(prompt) if pair[0] != question]
 
 
-def succeeds(attempt: Attempt, gold: str) -> bool:
+def succeeds(solution: Solution, gold: str) -> bool:
     """Whether the last paragraphs contain the gold answer and the prediction equals it, so that the
     example may be shown annotated (program).
     """
-    texts = [normalise_answer(paragraph.text) for paragraph in attempt.last.context]
+    texts = [normalise_answer(paragraph.text) for paragraph in solution.last.context]
     held = any(normalise_answer(gold) in text for text in texts)
-    return held and exact_match(attempt.last.written, [gold]) == 1
+    return held and exact_match(solution.last.written, [gold]) == 1
 
 
 def _show(question: str, stage: Stage, field: str) -> str:

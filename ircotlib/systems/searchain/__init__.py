@@ -8,18 +8,9 @@ from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Generate, Program
 from ircotlib.systems import TWO, Prompts, searchain_system
-from ircotlib.systems.searchain.chain import conclude, read_chain, read_released_chain, read_tracing
-from ircotlib.systems.searchain.traverse import traverse
-from ircotlib.systems.searchain.tree import (
-    COMPLETION,
-    VERIFICATION,
-    ask_to_trace,
-    contains,
-    converse,
-    give_feedback,
-    link,
-    needed_feedback,
-)
+from ircotlib.systems.searchain.chain import Chain, conclude, read_chain, read_released_chain
+from ircotlib.systems.searchain.traverse import contains, needed_feedback, traverse
+from ircotlib.systems.searchain.tree import ask_to_trace, converse, give_feedback, link
 
 END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
 
@@ -48,13 +39,13 @@ def searchain(
     """
     read = read_released_chain if released else read_chain
 
-    def agrees(node: Node, passage: Paragraph) -> bool:
+    def agree(node: Node, passage: Paragraph) -> bool:
         if long_form:  # the paper does not say which ROUGE
             return rouge_l(node.answer, [passage.text]) > overlap
         return contains(node.answer, node.found, empty=released)
 
-    kinds = [VERIFICATION] * verify + [COMPLETION] * complete
-    check = partial(needed_feedback, confidence=confidence, agrees=agrees, kinds=kinds)
+    rules = {"confidence": confidence, "verify": verify, "complete": complete}
+    check = partial(needed_feedback, agree=agree, **rules)
     tree, passages, messages, chains = [], {}, [], []
     for round in range(1, max_rounds + 1):
         messages.append((yield Generate(converse(prompts, question, messages), END, max_tokens)))
@@ -67,7 +58,8 @@ def searchain(
     if not released and any(node.mark for node in nodes):
         messages.append(ask_to_trace(prompts, question, nodes))
         text = yield Generate(converse(prompts, question, messages), END, max_tokens)
-        chains.append(read_tracing(text))
+        final = read_chain(text).final
+        chains.append(Chain((), final, "" if final else "no final content"))
     answer, final, fault = conclude(chains, long_form)
     return Prediction(answer, tuple(passages.values()), thoughts, final, nodes, fault)
 

@@ -18,9 +18,7 @@ CITATION = re.compile(r"\[(\d+(?: ?, ?\d+)*)\]")
 
 
 class Chain(NamedTuple):
-    """A chain of query: its nodes in order, its final content, and in a few words which part of the
-    text could not be read.
-    """
+    """A chain of query: its nodes in order, its final content, and what could not be read."""
 
     nodes: tuple[Node, ...]
     final: str
@@ -137,12 +135,6 @@ def _nodes(queries: Iterable[tuple[str, str, bool]], round: int) -> tuple[Node, 
     return tuple(
         Node(query, answer, round, n, unsolved) for n, (query, answer, unsolved) in numbered
     )
-
-
-def read_tracing(text: str) -> Chain:
-    """Read the reply to the request for a final content, marked as one or not (SearChain §3.3)."""
-    final = read_chain(text).final
-    return Chain((), final, "" if final else "no final content")
 
 
 def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str, str]:

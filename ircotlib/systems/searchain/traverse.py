@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from ircotlib.data import Node, Paragraph
 from ircotlib.program import Duplicate, Extract, Program, Retrieve
-from ircotlib.systems.searchain.tree import queries
+from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
+from ircotlib.text import normalise_answer
 
 
 def traverse(
@@ -23,8 +24,9 @@ def traverse(
     query counts as processed before; an unsolved query never does (released program).
     """
     for number, node in enumerate(chain, start=1):
-        processed = () if node.unsolved else queries(tree)
-        if not (processed and (yield Duplicate(node.query, processed)) > same):
+        processed = tuple(dict.fromkeys(other.query for other in tree if other.passage))  # M
+        known = processed and not node.unsolved
+        if not (known and (yield Duplicate(node.query, processed)) > same):
             node = yield from compare_with_passage(node, passages, check)
         tree.append(node)
         if node.feedback:
@@ -46,3 +48,26 @@ def compare_with_passage(node: Node, passages: dict[str, Paragraph], check: Call
     text, confidence = yield Extract(node.query, passage)
     node = replace(node, passage=passage.id, found=text, confidence=confidence)
     return replace(node, feedback=check(node, passage))
+
+
+def needed_feedback(
+    node: Node, passage: Paragraph, agree: Callable, confidence: float, verify: bool, complete: bool
+) -> str:
+    """The feedback that a node needs after comparison with its passage; "" for "Pass" (SearChain
+    §3.3; Algorithm 1, IR).
+
+    An unsolved node needs completion. Any other needs verification if the reader's confidence is
+    above `confidence` and `agree(node, passage)` is false.
+    """
+    if node.unsolved:
+        return COMPLETION if complete else ""
+    doubted = node.confidence > confidence and not agree(node, passage)
+    return VERIFICATION if verify and doubted else ""
+
+
+def contains(answer: str, span: str, *, empty: bool = False) -> bool:
+    """Whether a span occurs in an answer, both normalised. `empty`: the result for a span that is
+    empty once normalised; True in the released program.
+    """
+    span = normalise_answer(span)
+    return span in normalise_answer(answer) if span else empty

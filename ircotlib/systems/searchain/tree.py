@@ -1,8 +1,6 @@
-"""SearChain's tree of reasoning, and the messages to the model about it: feedback and tracing
-(SearChain §3.3, Algorithm 1).
-"""
+"""SearChain's tree of reasoning, and the messages to the model (SearChain §3.3, Algorithm 1)."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ircotlib.data import Node, Paragraph, Question
@@ -11,40 +9,6 @@ from ircotlib.systems import Prompts
 from ircotlib.text import normalise_answer
 
 VERIFICATION, COMPLETION = "verification", "completion"  # kinds of feedback, and their prompts
-
-
-def needed_feedback(
-    node: Node,
-    passage: Paragraph,
-    *,
-    confidence: float,
-    agrees: Callable[[Node, Paragraph], bool],
-    kinds: Collection[str],
-) -> str:
-    """The feedback that a node needs after comparison with its passage, if it is one of `kinds`;
-    "" for "Pass" (SearChain §3.3; Algorithm 1, IR).
-
-    An unsolved node needs completion. Any other needs verification if the reader's confidence is
-    above `confidence` and the node's answer does not agree with the passage.
-    """
-    kind = COMPLETION if node.unsolved else VERIFICATION
-    if kind not in kinds:
-        return ""
-    doubted = node.confidence > confidence and not agrees(node, passage)
-    return kind if node.unsolved or doubted else ""
-
-
-def contains(answer: str, span: str, *, empty: bool = False) -> bool:
-    """Whether a span occurs in an answer, both normalised. `empty`: the result for a span that is
-    empty once normalised; True in the released program.
-    """
-    span = normalise_answer(span)
-    return span in normalise_answer(answer) if span else empty
-
-
-def queries(nodes: Sequence[Node]) -> tuple[str, ...]:
-    """The processed queries, each once (Algorithm 1, M)."""
-    return tuple(dict.fromkeys(node.query for node in nodes if node.passage))
 
 
 def recorded(node: Node) -> str:
@@ -90,9 +54,7 @@ def give_feedback(prompts: Prompts, question: Question, node: Node, passage: Par
 
 
 def ask_to_trace(prompts: Prompts, question: Question, nodes: Sequence[Node]) -> str:
-    """The message that asks the model to write the final content from the correct path (SearChain
-    §3.3, Tracing).
-    """
+    """The message that asks for a final content from the correct path (SearChain §3.3, Tracing)."""
     path = sorted((node for node in nodes if node.mark), key=lambda node: node.mark)
     pairs = (f"[Query {n.mark}]: {n.query}\n[Answer {n.mark}]: {recorded(n)}" for n in path)
     return prompts["tracing"](question, pairs="\n".join(pairs))

@@ -1,0 +1,138 @@
+"""ReAct: thoughts, actions and observations in turn (Yao et al. 2023, §3.1-3.2). Its pages are
+paragraphs of the corpus in place of Wikipedia's API.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
+from ircotlib.systems import FEW, Prompts, WritePrompt, searchain_system
+from ircotlib.systems.cot import cot_sc
+from ircotlib.text import sentences
+
+ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL)
+
+
+def react(
+    question: Question,
+    *,
+    prompts: Prompts,
+    max_actions: int = 7,  # §3.2 (FEVER: 5; 7 in the released program)
+    tokens: int = 100,  # of a thought and its action (released program)
+    by_title: bool = True,
+) -> Program:
+    """Think, act and observe until Finish (ReAct §3.1, released program).
+
+    `by_title`: Search finds a page by its title; False: it takes the best paragraph of the corpus
+    (ours). Without Finish the answer is "", with a fault. Differs from the paper: a page is one
+    paragraph of the corpus, not an article of Wikipedia.
+    """
+    page, lines, seen = OpenPage(()), [], {}
+    for step in range(1, max_actions + 1):
+        thought, action = yield from think_and_act(question, prompts["act"], lines, step, tokens)
+        lines += [f"Thought {step}: {thought}", f"Action {step}: {action}"]
+        verb, argument = read_action(action)
+        if verb == "finish":
+            fault = "" if argument else "Finish without an answer"
+            return Prediction(argument, tuple(seen), tuple(lines), lines[-1], fault=fault)
+        if verb == "search":
+            paragraphs, observed = yield from search_page(argument, by_title)
+            page = OpenPage(paragraphs) if paragraphs else page
+            seen |= dict.fromkeys(paragraphs)
+        elif verb == "lookup":
+            observed = page.look_up(argument)
+        else:
+            observed = f"Invalid action: {action}"
+        lines.append(f"Observation {step}: {observed}")
+    fault = f"no Finish in {max_actions} actions"
+    return Prediction("", tuple(seen), tuple(lines), fault=fault)
+
+
+def think_and_act(
+    question: Question, prompt: WritePrompt, lines: Sequence[str], step: int, tokens: int
+) -> Program:
+    """Generate the next thought and action; a second generation writes the action if the first one
+    lacks it (ReAct, released program). `step`: counts from 1.
+    """
+    so_far = "\n".join([*lines, f"Thought {step}:"])
+    stop = (f"\nObservation {step}:",)
+    written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
+    thought, mark, action = written.partition(f"\nAction {step}: ")
+    if mark:
+        return thought.strip(), action.strip()
+    thought = written.partition("\n")[0].strip()
+    so_far = f"{so_far} {thought}\nAction {step}:"
+    return thought, (yield Generate(prompt(question, thoughts=(so_far,)), LINE, tokens))
+
+
+def read_action(action: str) -> tuple[str, str]:
+    """The verb of an action, in lower case, and its argument; two empty texts for no action."""
+    match = ACTION.fullmatch(action)
+    return (match[1].lower(), match[2].strip()) if match else ("", "")
+
+
+def search_page(entity: str, by_title: bool, n: int = 5) -> Program:
+    """Search for an entity; return its paragraph and the first n sentences, or no paragraph and a
+    message with the n most similar titles (ReAct §3.1).
+
+    `by_title`: the entity must be a title; else the best paragraph of the corpus is taken.
+    """
+    titles = (yield NearestTitle(entity, n)) if by_title else ()
+    if by_title and (not titles or titles[0].casefold() != entity.casefold()):
+        return (), f"Could not find {entity}. Similar: {list(titles)}."
+    paragraphs = yield Retrieve(entity, 1, titles[:1] if by_title else None)
+    if not paragraphs:
+        return (), f"Could not find {entity}. Similar: {list(titles)}."
+    return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])
+
+
+@dataclass
+class OpenPage:
+    """The page found last; `text`: what was last looked up on it, `times`: how often in a row."""
+
+    paragraphs: tuple[Paragraph, ...]
+    text: str = ""
+    times: int = 0
+
+    def look_up(self, text: str) -> str:
+        """The next sentence that contains a text, in any case (ReAct §3.1: like Ctrl+F)."""
+        self.times = self.times + 1 if text == self.text else 1
+        self.text = text
+        lines = [line for p in self.paragraphs for line in sentences(p.text)]
+        hits = [line for line in lines if text.lower() in line.lower()]
+        if self.times > len(hits):
+            return "No more results."
+        return f"(Result {self.times} / {len(hits)}) {hits[self.times - 1]}"
+
+
+def react_cot_sc(
+    question: Question,
+    *,
+    prompts: Prompts,
+    n: int = 21,  # chains of CoT-SC (§3.2)
+    temperature: float = 0.7,  # of CoT-SC (§3.2)
+    max_tokens: int = 256,  # of a chain of CoT-SC
+    **setting,
+) -> Program:
+    """Take ReAct's answer, or CoT-SC's if ReAct gives none (ReAct §3.2). What ReAct retrieved and
+    wrote stays in the prediction, before the chain. `setting`: other keywords of `react`.
+    """
+    acted = yield from react(question, prompts=prompts, **setting)
+    if acted.answer:
+        return acted
+    drawing = {"n": n, "temperature": temperature, "max_tokens": max_tokens}
+    voted = yield from cot_sc(question, prompts=prompts, **drawing)
+    thoughts = acted.thoughts + voted.thoughts
+    return replace(voted, paragraphs=acted.paragraphs, thoughts=thoughts)
+
+
+EXAMPLES = FEW | {"hotpotqa": 6}
+ALONE = {"reported": ("React",), "generations": 14, "limits": ("tokens",), "order": 240}
+VOTING = {"reported": ("React → CoT-SC", "ReAct"), "inner": react, "generations": 35, "order": 241}
+VOTING |= {"limits": ("tokens", "max_tokens"), "draws": ("n",), "color": "#c0504d"}
+SYSTEMS = (
+    searchain_system("ReAct", react, ("act",), examples=EXAMPLES, color="#d98c8c", **ALONE),
+    searchain_system("ReAct -> CoT-SC", react_cot_sc, ("act", "cot"), examples=EXAMPLES, **VOTING),
+)

@@ -1,0 +1,118 @@
+"""Tree-of-Thought w/ IR: breadth-first search over thoughts that the model proposes and votes on
+(Yao et al. 2023, §3, Algorithm 1), with retrieval (SearChain §4.1).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.program import LINE, Program, Retrieve, Sample
+from ircotlib.systems import Prompts, WritePrompt, searchain_system
+from ircotlib.text import answer_from_chain
+
+BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)
+
+
+class State(NamedTuple):
+    """A node of the tree: the thoughts on the path to it, and the paragraphs retrieved there."""
+
+    thoughts: tuple[str, ...]
+    paragraphs: tuple[Paragraph, ...]
+
+    @property
+    def chain(self) -> str:
+        """The thoughts, one numbered line each."""
+        return "\n".join(f"Thought {i}: {text}" for i, text in enumerate(self.thoughts, start=1))
+
+    @property
+    def answer(self) -> str:
+        """The answer that the thoughts give; "" if they give none."""
+        return answer_from_chain(self.chain) or ""
+
+
+def tree_of_thought(
+    question: Question,
+    *,
+    prompts: Prompts,
+    n: int = 5,  # thoughts proposed per state (text tasks, §4.2)
+    votes: int = 5,  # per step (text tasks, §4.2)
+    b: int = 1,  # states kept (text tasks, §4.2)
+    temperature: float = 0.7,  # §4
+    depth: int = 4,  # thoughts of a chain (ours; not in the paper)
+    k: int = 3,  # paragraphs per retrieval (ours; not in the paper)
+    max_tokens: int = 200,
+) -> Program:
+    """Propose n thoughts for each state, vote, keep the b best states, and retrieve with them,
+    until the first state gives the answer (ToT Algorithm 1).
+
+    A thought is one line of a chain, and the queries are the question and each thought kept (ours:
+    neither paper says how retrieval was added).
+    """
+    draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
+    ask, ask_to_vote = (partial(prompts[stage], question) for stage in ("propose", "vote"))
+    states = [State((), (yield Retrieve(question.text, k)))]
+    seen, fault = dict.fromkeys(states[0].paragraphs), ""
+    for _ in range(depth):
+        grown = yield from propose(states, ask, partial(draw, n=n))
+        if not grown:
+            fault = "no thought proposed"
+            break
+        states = grown
+        if len(grown) > b:
+            states, counted = yield from vote(grown, b, ask_to_vote, partial(draw, n=votes))
+            fault = fault or ("" if counted else "no vote that names a choice")
+        if states[0].answer or len(states[0].thoughts) == depth:
+            break
+        states = yield from retrieve(states, k)
+        seen |= dict.fromkeys(p for state in states for p in state.paragraphs)
+    best = states[0]
+    last = best.thoughts[-1] if best.thoughts else ""
+    fault = fault or ("" if best.answer else f"no answer in {depth} thoughts")
+    return Prediction(best.answer or last, tuple(seen), best.thoughts, best.chain, fault=fault)
+
+
+def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]) -> Program:
+    """Extend each state without an answer by each distinct thought sampled for it."""
+    grown = []
+    for state in states:
+        if state.answer:
+            grown.append(state)
+            continue
+        so_far = f"{state.chain}\nThought {len(state.thoughts) + 1}:".strip()
+        drawn = yield draw(write(state.paragraphs, (so_far,)), stop=LINE)
+        texts = dict.fromkeys(thought.text for thought in drawn if thought.text)
+        grown += [state._replace(thoughts=(*state.thoughts, text)) for text in texts]
+    return grown
+
+
+def vote(
+    states: Sequence[State], b: int, write: WritePrompt, draw: Callable[..., Sample]
+) -> Program:
+    """The b states with the most votes, ties in their order, and the number of votes that could be
+    read; other votes are ignored (program).
+    """
+    choices = "\n\n".join(f"Choice {i}:\n{s.chain}" for i, s in enumerate(states, start=1))
+    paragraphs = tuple(dict.fromkeys(p for state in states for p in state.paragraphs))
+    drawn = yield draw(write(paragraphs, choices=choices))
+    named = [int(match[1]) - 1 for vote in drawn if (match := BEST.search(vote.text))]
+    counts = Counter(number for number in named if 0 <= number < len(states))
+    order = sorted(range(len(states)), key=lambda number: -counts[number])
+    return [states[number] for number in order[:b]], counts.total()
+
+
+def retrieve(states: Sequence[State], k: int) -> Program:
+    """Retrieve k paragraphs with each state's last thought, unless the state gives the answer."""
+    grown = []
+    for state in states:
+        retrieved = () if state.answer else (yield Retrieve(state.thoughts[-1], k))
+        paragraphs = tuple(dict.fromkeys((*state.paragraphs, *retrieved)))
+        grown.append(state._replace(paragraphs=paragraphs))
+    return grown
+
+
+NAME, STAGES = "Tree-of-Thought w/ IR", ("propose", "vote")
+RECORD = {"generations": 40, "draws": ("n", "votes"), "color": "#2f6f4f", "order": 260}
+SYSTEMS = (searchain_system(NAME, tree_of_thought, STAGES, **RECORD),)
