@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
 from ircotlib.generation.decode import decode
-from ircotlib.generation.draws import draws_of
+from ircotlib.generation.draws import Draws
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, Generate, Sample, key
 from ircotlib.prompting.prompt import FLAN_T5, GPT3
@@ -101,7 +101,7 @@ def test_draws_have_the_distribution_of_the_model(local, temperature):
 def test_log_probabilities_are_those_of_a_plain_pass_over_the_text(local, prompts):
     for request in [Sample(prompts[5], 4, 1.5, None, 12), Sample(prompts[1], 3, 0.6, None, 40)]:
         ids, ends = [local.tokens.encode(request.prompt)], local._ends([request] * request.n)
-        written = dict(decode(local.model, ids, ends, draws_of([request]), [0] * request.n))
+        written = dict(decode(local.model, ids, ends, Draws([request]), [0] * request.n))
         samples = local.decode(ask_one(local, request))
         assert len(samples) == request.n
         for row, sample in enumerate(samples):
