@@ -1,37 +1,21 @@
-"""Real servers on loopback for tests, each in a process of its own."""
+"""Servers on loopback for tests: a made-up one in this process, and `transformers serve`."""
 
 import json
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 
+from tiny import change, copy
 from werkzeug import Response
 
 from ircotlib.files.paths import MODELS
 
 COPIES = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
-
-
-@dataclass
-class Served:
-    """A server process, and its address."""
-
-    process: subprocess.Popen
-    url: str
-    model: str
-
-    def kill(self) -> None:
-        """A crash; nothing when it has ended."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
 
 
 class Fake:
@@ -41,7 +25,7 @@ class Fake:
 
     def __init__(self, httpserver):
         self.faults, self.asked, self.bodies, self.times = {}, [], [], []
-        self.url = httpserver.url_for("/")
+        self.log, self.url = httpserver.log, httpserver.url_for("/")
         for path in ("/v1/completions", "/v1/chat/completions"):
             httpserver.expect_request(path).respond_with_handler(self.reply)
 
@@ -72,76 +56,35 @@ def copy_model(folder: Path) -> Path:
     text; two more words, never read or written, because its stops need a line break and a test word
     in the vocabulary; and do_sample, without which it draws no samples.
     """
-    shutil.copytree(MODELS / "mini-causal", folder)
-    path = folder / "tokenizer.json"
-    tokenizer = json.loads(path.read_text())
-    words = tokenizer["model"]["vocab"]
-    words |= {"abcdef": len(words), "\n": len(words) + 1}
-    path.write_text(json.dumps(tokenizer))
+    folder = copy(MODELS / "mini-causal", folder)
+    model = json.loads((folder / "tokenizer.json").read_text())["model"]
+    model["vocab"] |= {"abcdef": len(model["vocab"]), "\n": len(model["vocab"]) + 1}
+    change(folder / "tokenizer.json", model=model)
+    change(folder / "generation_config.json", do_sample=True)
     (folder / "chat_template.jinja").write_text(COPIES)
-    about = json.loads((folder / "generation_config.json").read_text())
-    (folder / "generation_config.json").write_text(json.dumps(about | {"do_sample": True}))
     return folder
 
 
-def serve_model(folder: Path) -> Served:
-    """`transformers serve` of a folder; the model's name is its path."""
-    program = str(Path(sys.executable).with_name("transformers"))
-    options = ["--device", "cpu", "--dtype", "float32", "--host", "127.0.0.1"]
-    return _start([program, "serve", str(folder), *options, "--port"], str(folder))
-
-
-def serve_echo() -> Served:
-    """A server that completes every prompt with its last line, a little slowly."""
-    return _start([sys.executable, __file__], "echo")
-
-
-def _start(command: list[str], model: str) -> Served:
+@contextmanager
+def serve_model(folder: Path):
+    """The address of a `transformers serve` of a folder; the model's name is its path."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    options = f"--device cpu --dtype float32 --host 127.0.0.1 --port {port}".split()
+    program = str(Path(sys.executable).with_name("transformers"))
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     environment = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    process = subprocess.Popen(
-        [*command, str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        env=environment,
-    )
-    served = Served(process, f"http://127.0.0.1:{port}", model)
-    for _ in range(1200):
-        try:
-            urllib.request.urlopen(f"{served.url}/health", timeout=5).close()
-            return served
-        except OSError:
-            assert process.poll() is None, f"{command} ended with {process.returncode}"
-            time.sleep(0.1)
-    served.kill()
-    raise TimeoutError(f"{command} does not answer")
-
-
-def _echo(port: int) -> None:
-    import asyncio
-
-    import uvicorn
-    from fastapi import FastAPI, Request
-
-    app, answered = FastAPI(), []
-
-    @app.get("/health")
-    async def health():
-        return {"answered": len(answered)}
-
-    @app.post("/v1/completions")
-    async def complete(request: Request):
-        prompt = (await request.json())["prompt"]
-        await asyncio.sleep(0.05)
-        answered.append(prompt)
-        usage = {"prompt_tokens": len(prompt.split()), "completion_tokens": 1}
-        return {"choices": [{"text": prompt.split("\n")[-1], "index": 0}], "usage": usage}
-
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error")
-
-
-if __name__ == "__main__":
-    _echo(int(sys.argv[1]))
+    process = subprocess.Popen([program, "serve", str(folder), *options], **quiet, env=environment)
+    try:
+        for _ in range(1200):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+                break
+            except OSError:
+                assert process.poll() is None, f"transformers serve ended: {process.returncode}"
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()

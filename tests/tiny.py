@@ -8,15 +8,8 @@ from pathlib import Path
 import torch
 from asking import ask
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import (
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-    T5Config,
-    T5ForConditionalGeneration,
-)
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+from transformers import PreTrainedTokenizerFast as Fast
 
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
@@ -42,9 +35,6 @@ def prompts(count=16, longest=25):
     return [" ".join(rng.choices(words, k=rng.randint(1, longest))) for _ in range(count)]
 
 
-# Tokenizers
-
-
 def bert_vocabulary() -> list[str]:
     words = "who when did open ##ed the park in 19 ##75 ##76 it lies near brussels wal ##ibi eddy"
     letters = "abcdefghijklmnopqrstuvwxyz0123456789.?,'"
@@ -60,7 +50,7 @@ def word_tokenizer():
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     ended = {"single": "$A </s>", "special_tokens": [("</s>", 1)]}
     tokenizer.post_processor = processors.TemplateProcessing(**ended)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+    return Fast(tokenizer_object=tokenizer, **special)
 
 
 def byte_tokenizer():
@@ -71,71 +61,61 @@ def byte_tokenizer():
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(initial_alphabet=alphabet, **sizes)
     tokenizer.train_from_iterator([" ".join(made_up_words())], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
+    return Fast(tokenizer_object=tokenizer, eos_token="<end>")
 
 
-def sentencepiece_tokenizer(model, trainer):
-    """A tokenizer like those of T5 (unigrams) and of the first Llamas (byte pairs)."""
+def unigram_tokenizer():
+    """A tokenizer like those of T5."""
     metaspace = {"replacement": "▁", "prepend_scheme": "first"}
     options = {"special_tokens": ["</s>", "<unk>"], "show_progress": False, "vocab_size": 400}
-    options |= {"unk_token": "<unk>"} if isinstance(model, models.Unigram) else {}
-    tokenizer = Tokenizer(model)
+    tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(**metaspace, split=False)
     tokenizer.decoder = decoders.Metaspace(**metaspace)
     words = "Amazon.com was founded in 1994. It is his. He fired the .30 carbine. It is 'his...'"
-    tokenizer.train_from_iterator([words, " ".join(made_up_words())], trainer(**options))
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="</s>", unk_token="<unk>")
+    trainer = trainers.UnigramTrainer(unk_token="<unk>", **options)
+    tokenizer.train_from_iterator([words, " ".join(made_up_words())], trainer)
+    return Fast(tokenizer_object=tokenizer, eos_token="</s>", unk_token="<unk>")
 
 
-PARTS = {
-    "bytes": byte_tokenizer,
-    "unigrams": lambda: sentencepiece_tokenizer(models.Unigram(), trainers.UnigramTrainer),
-    "pairs": lambda: sentencepiece_tokenizer(models.BPE(), trainers.BpeTrainer),
-}
+PARTS = {"bytes": byte_tokenizer, "unigrams": unigram_tokenizer}
+ENDS = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 2}
+T5 |= {"initializer_factor": 4.0, "decoder_start_token_id": 0, "tie_word_embeddings": False}
+GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": LIMIT, "initializer_range": 0.5}
+LLAMA = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+LLAMA |= {"num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.3}
+LLAMA |= {"max_position_embeddings": LIMIT, "bos_token_id": 1, "eos_token_id": [1, 7]}
+# sizes, tokenizer, and how much likelier the end is made: some texts have one
+KINDS = {"t5": (T5, word_tokenizer, 3.0), "gpt2": (GPT2 | ENDS, byte_tokenizer, 1.5)}
+KINDS |= {"llama": (LLAMA, word_tokenizer, 1.5)}
 
 
-# Models
-
-
-def t5(vocabulary):
-    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_decoder_layers": 2}
-    sizes |= {"num_heads": 2, "initializer_factor": 4.0, "vocab_size": vocabulary}
-    ends = {"decoder_start_token_id": 0, "tie_word_embeddings": False}
-    model = T5ForConditionalGeneration(T5Config(**sizes, **ends))
-    for stack in (model.encoder, model.decoder):
-        bias = stack.block[0].layer[0].SelfAttention.relative_attention_bias
-        torch.nn.init.normal_(bias.weight, std=3)
-    return model
-
-
-def gpt2(vocabulary):
-    sizes = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": LIMIT}
-    sizes |= {"initializer_range": 0.5, "vocab_size": vocabulary}
-    ends = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
-    return GPT2LMHeadModel(GPT2Config(**sizes, **ends))
-
-
-def llama(vocabulary):
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
-    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.3}
-    sizes |= {"max_position_embeddings": LIMIT, "vocab_size": vocabulary}
-    return LlamaForCausalLM(LlamaConfig(bos_token_id=1, eos_token_id=[1, 7], **sizes))
-
-
-# how to make a model and its tokenizer, and how much likelier the end is made: some texts have one
-KINDS = {"t5": (t5, word_tokenizer, 3.0), "gpt2": (gpt2, byte_tokenizer, 1.5)}
-KINDS |= {"llama": (llama, word_tokenizer, 1.5)}
+def make(kind, vocabulary, **sizes):
+    config = AutoConfig.for_model(kind, vocab_size=vocabulary, **sizes)
+    return (AutoModelForSeq2SeqLM if kind == "t5" else AutoModelForCausalLM).from_config(config)
 
 
 def save(kind, folder):
-    make, make_tokenizer, ending = KINDS[kind]
+    sizes, make_tokenizer, ending = KINDS[kind]
     torch.manual_seed(3)
     tokenizer = make_tokenizer()
-    model = make(len(tokenizer))
+    model = make(kind, len(tokenizer), **sizes)
     with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "relative_attention_bias" in name:
+                torch.nn.init.normal_(weight, std=3)
         model.lm_head.weight[tokenizer.eos_token_id] *= ending
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+
+
+def note_shapes(model):
+    """A list to which each forward pass adds the shape of what it reads, padding included."""
+    shapes = []
+    model.register_forward_pre_hook(
+        lambda module, _, given: shapes.append(given["input_ids"].shape), with_kwargs=True
+    )
+    return shapes
 
 
 def copy(folder, target, leave_out=()) -> Path:
@@ -156,8 +136,7 @@ def spell(folder, tokenizer, text, prompt="Q"):
     """
     start, tokens = len(tokenizer(prompt).input_ids), [*tokenizer(text).input_ids, 0]
     sizes = {"n_embd": LIMIT, "n_positions": LIMIT, "n_head": 2, "n_layer": 1}
-    ends = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
-    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ends))
+    model = make("gpt2", len(tokenizer), **sizes, **ENDS)
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if ".attn." in name or ".mlp." in name or "wte" in name or "lm_head" in name:
@@ -168,9 +147,6 @@ def spell(folder, tokenizer, text, prompt="Q"):
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return LocalModel(folder)
-
-
-# What texts should be
 
 
 def cut(text, stop):

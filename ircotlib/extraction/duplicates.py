@@ -16,12 +16,11 @@ WEIGHTS = (*OLDER, *PARTS)
 
 class EqualTexts:
     """Answers Duplicate without a model: 1.0 if an earlier query is the same except for case,
-    punctuation and articles, else 0.0 (ours).
-
-    Nearly equal queries do not count: if two queries differ in one word, it is usually a name.
+    punctuation and articles, else 0.0 (ours): if queries differ in one word, it is usually a name.
     """
 
     answers = Duplicate
+    decode = staticmethod(json.loads)
     fingerprint = f"texts {VERSION}"
 
     def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
@@ -30,15 +29,12 @@ class EqualTexts:
             earlier = {normalise_answer(query) for query in request.earlier}
             yield index, json.dumps(float(normalise_answer(request.query) in earlier))
 
-    def decode(self, reply: str) -> float:
-        """The score."""
-        return json.loads(reply)
-
 
 class ScoredPairs:
     """Answers Duplicate with a cross-encoder on this machine; `open_duplicates` makes it."""
 
     answers = Duplicate
+    decode = staticmethod(json.loads)
 
     def __init__(self, name: str):
         self.name = name
@@ -57,8 +53,8 @@ class ScoredPairs:
 
     @cached_property
     def model(self):
-        """The cross-encoder in float32, read when first used. Raises ImportError without the extra
-        `dense`, and ValueError if it gives more than one score per pair.
+        """The cross-encoder in float32. Raises ImportError without the extra `dense`, and
+        ValueError if it gives more than one score per pair.
         """
         try:
             from sentence_transformers import CrossEncoder
@@ -72,25 +68,17 @@ class ScoredPairs:
         return model
 
     def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
-        """Yield the index of each request and the highest score of its pairs (earlier query,
-        query), rounded to 4 decimals; 0.0 without an earlier query.
-        """
+        """Yield the index of each request and the highest score of its pairs (earlier, query)."""
         pairs = [(earlier, request.query) for request in requests for earlier in request.earlier]
         scores = iter(self.model.predict(pairs).tolist() if pairs else ())
         for index, request in enumerate(requests):
             best = max((next(scores) for _ in request.earlier), default=0.0)
             yield index, json.dumps(round(best, 4))
 
-    def decode(self, reply: str) -> float:
-        """The score."""
-        return json.loads(reply)
-
 
 def open_duplicates(name_or_path: str | Path = "") -> EqualTexts | ScoredPairs:
     """Open a backend of Duplicate: a cross-encoder from a folder, or from the Hugging Face hub,
-    downloaded at the first request; "": a comparison of texts.
-
-    The paper names no model; the released program's is one for duplicate questions (Quora). Raises
-    FileNotFoundError if there is no such folder.
+    downloaded at the first request; "": a comparison of texts. The paper names no model; the
+    released program's is one for duplicate questions (Quora). Raises FileNotFoundError.
     """
     return ScoredPairs(str(name_or_path)) if name_or_path else EqualTexts()

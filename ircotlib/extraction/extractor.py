@@ -1,6 +1,5 @@
-"""The extractive reader: a DPR reader as a backend of Extract (SearChain §3.2).
-
-torch and transformers are imported only when a reply must be computed.
+"""The extractive reader: a DPR reader as a backend of Extract (SearChain §3.2). torch and
+transformers are imported only when a reply must be computed.
 """
 
 import json
@@ -10,24 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from ircotlib.files.models import (
-    CONFIG,
-    OLDER,
-    find_folder,
-    hash_files,
-    is_hub_name,
-    naming_file,
-    read_json,
-)
+from ircotlib.files import models
 from ircotlib.generation.batches import cut_batches
 from ircotlib.program import Extract, Extracted
 
+UNUSED = r"\.pooler\."  # BERT's pooler is in DPR's checkpoints, but no reader uses it
 VERSION = 1  # raised when a change here or in spans.py makes the same model reply differently
 
 
 class Encoded(NamedTuple):
-    """The input for a request, [CLS] query [SEP] title [SEP] text: its token ids, the index of the
-    first token of the text, and where each token of the text begins and ends, in characters.
+    """[CLS] query [SEP] title [SEP] text: the token ids, the index of the first token of the text,
+    and where each token of the text begins and ends, in characters.
     """
 
     ids: list[int]
@@ -43,11 +35,9 @@ class Extractor:
     Hugging Face hub, downloaded at the first request. `longest`: the most tokens of an answer (10
     in DPR's own program; SearChain does not say). `device`: None is the GPU if there is one.
     `batch_tokens`, `batch_rows`: the size of a batch, in tokens, padding included, and in
-    paragraphs. The last three are not part of the fingerprint. The weights, in float32, are read at
-    the first request that is not in the call cache. Raises FileNotFoundError if there is no such
-    folder, and ValueError for a `longest` below 1 or another kind of model.
-
-    The paper uses facebook/dpr-reader-multiset-base.
+    paragraphs. The last three are not part of the fingerprint. Raises FileNotFoundError if there is
+    no such folder, and ValueError for a `longest` below 1 or another kind of model. The paper uses
+    facebook/dpr-reader-multiset-base.
     """
 
     answers = Extract
@@ -61,16 +51,15 @@ class Extractor:
     def __post_init__(self):
         self.name, self._waiting = str(self.name), {}
         if self.longest < 1:
-            reason = f"found longest {self.longest}"
-            raise ValueError(f"{reason}, expected a number of tokens, at least 1")
-        if not is_hub_name(self.name):
+            raise ValueError(f"found longest {self.longest}, expected at least 1 token")
+        if not models.is_hub_name(self.name):
             self.folder  # noqa: B018  raises at once if the folder is missing
 
     @cached_property
     def folder(self) -> Path:
         """The folder of the model. Raises ValueError if it is of another kind."""
-        folder = find_folder(self.name, self.revision, weights=OLDER)
-        if (kind := read_json(folder, CONFIG).get("model_type")) != "dpr":
+        folder = models.find_folder(self.name, self.revision, weights=models.OLDER)
+        if (kind := models.read_json(folder, models.CONFIG).get("model_type")) != "dpr":
             expected = "expected a DPR reader, of model_type dpr; name one as extractor"
             raise ValueError(f"{folder}: found a model_type {kind!r}, {expected}")
         return folder
@@ -78,21 +67,24 @@ class Extractor:
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the model's files and with `longest`."""
-        return f"{hash_files(self.folder, VERSION, 'float32', OLDER)} {self.longest}"
+        return f"{models.hash_files(self.folder, VERSION, 'float32', models.OLDER)} {self.longest}"
 
     @cached_property
     def model(self):
-        """The model itself, read when first used. Raises ValueError if its weights do not fit."""
-        from ircotlib.extraction.spans import read_reader
+        """The model itself, in float32. Raises ValueError if its weights do not fit."""
+        import torch
+        from transformers import DPRReader
 
-        return read_reader(self.folder, self.device)
+        from ircotlib.generation.weights import read_whole
+
+        return read_whole(DPRReader, self.folder, self.device, torch.float32, UNUSED)
 
     @cached_property
     def tokenizer(self):
         """The tokenizer as transformers reads it."""
         from transformers import DPRReaderTokenizerFast
 
-        with naming_file(self.folder, "a tokenizer"):
+        with models.naming_file(self.folder, "a tokenizer"):
             tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)
             tokenizer("a")  # missing parts cause an error only now
         return tokenizer
@@ -100,7 +92,7 @@ class Extractor:
     @cached_property
     def limit(self) -> int:
         """The maximum number of tokens that the model reads; 512 unless config.json differs."""
-        return read_json(self.folder, CONFIG).get("max_position_embeddings", 512)
+        return models.read_json(self.folder, models.CONFIG).get("max_position_embeddings", 512)
 
     def take(self, requests: Sequence[Extract]) -> list[int]:
         """The indices of the next batch: those of the shortest inputs, at least one."""
@@ -118,9 +110,10 @@ class Extractor:
 
         Differs from the released program: that passes the paragraphs as titles, takes the most
         probable start and the most probable end anywhere, so that the answer may be empty or part
-        of the query, and decodes it from its tokens, in lower case. Differs from transformers'
-        decode_best_spans: that also takes spans of the title.
+        of the query, and decodes it from its tokens, in lower case.
         """
+        from ircotlib.extraction.spans import read_spans
+
         inputs, readable = [self._encode(request) for request in requests], []
         for request in requests:
             self._waiting.pop(request, None)
@@ -129,29 +122,21 @@ class Extractor:
                 readable.append(index)
                 continue
             reason = f"found a query and a title of {encoded.first} tokens"
-            expected = f"expected fewer than the {self.limit} that {self.name} reads"
-            yield index, ValueError(f"{reason}, {expected}")
+            yield index, ValueError(f"{reason}, expected fewer than {self.limit} for {self.name}")
         lengths = [len(inputs[index].ids) for index in readable]
         for batch in cut_batches(lengths, self.batch_rows, self.batch_tokens):
             indices = [readable[position] for position in batch]
-            texts = [requests[index].paragraph.text for index in indices]
-            replies = self._extract(texts, [inputs[index] for index in indices])
-            yield from zip(indices, replies, strict=True)
+            rows = [(inputs[index].ids, inputs[index].first) for index in indices]
+            spans = read_spans(self.model, rows, self.longest)
+            for index, (span, confidence) in zip(indices, spans, strict=True):
+                tokens = inputs[index].characters[span[0] : span[1] + 1] if span else [(0, 0)]
+                text = requests[index].paragraph.text[tokens[0][0] : tokens[-1][1]].strip()
+                reply = {"text": text, "confidence": round(confidence, 4)}
+                yield index, json.dumps(reply, ensure_ascii=False)
 
     def decode(self, reply: str) -> Extracted:
         """The answer and its confidence."""
         return Extracted(**json.loads(reply))
-
-    def _extract(self, texts: list[str], batch: list[Encoded]) -> Iterator[str]:
-        """The replies of one batch."""
-        from ircotlib.extraction.spans import read_spans
-
-        spans = read_spans(self.model, [(row.ids, row.first) for row in batch], self.longest)
-        for text, row, (span, confidence) in zip(texts, batch, spans, strict=True):
-            tokens = row.characters[span[0] : span[1] + 1] if span else [(0, 0)]
-            answer = text[tokens[0][0] : tokens[-1][1]].strip()
-            reply = {"text": answer, "confidence": round(confidence, 4)}
-            yield json.dumps(reply, ensure_ascii=False)
 
     def _encode(self, request: Extract) -> Encoded:
         """The input for a request; it is kept until the request is answered."""

@@ -1,20 +1,9 @@
 """Batches of a DPR reader (Karpukhin et al. 2020, §6.1): relevance logits and best spans."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import torch
 from transformers import DPRReader
-
-from ircotlib.generation.weights import read_whole
-
-# BERT's pooler, which is in DPR's checkpoints but which no reader uses
-UNUSED = r"\.pooler\."
-
-
-def read_reader(folder: Path, device: str | None) -> DPRReader:
-    """The DPR reader in a folder, in float32. Raises ValueError if its weights do not fit."""
-    return read_whole(DPRReader, folder, device, torch.float32, UNUSED)
 
 
 @torch.inference_mode()
@@ -22,11 +11,8 @@ def read_spans(
     model: DPRReader, batch: Sequence[tuple[list[int], int]], longest: int
 ) -> Iterator[tuple[tuple[int, int] | None, float]]:
     """Yield the best span and the relevance logit for each row of a batch. A row: its token ids and
-    the index of the first token of its text. A span: its first and last token, counted from there;
-    None if there is no text.
+    the index of the first token of its text. A span: its first and last token, counted from there.
     """
-    if not batch:
-        return
     rows = [torch.tensor(ids) for ids, _ in batch]
     inputs = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(model.device)  # B, T
     lengths = torch.tensor([len(ids) for ids, _ in batch], device=model.device)

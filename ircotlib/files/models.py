@@ -27,12 +27,7 @@ POINTER = b"version https://git-lfs"
 
 
 def find_folder(
-    name: str | Path,
-    revision: str | None = None,
-    *,
-    weights: Sequence[str] = WEIGHT_FILES,
-    texts: Sequence[str] = TEXT_FILES,
-    needed: Sequence[str] = (CONFIG,),
+    name: str | Path, revision=None, *, weights=WEIGHT_FILES, texts=TEXT_FILES, needed=(CONFIG,)
 ) -> Path:
     """The folder of this name, also relative to the repository, or the folder into which the model
     of this name is downloaded from the Hugging Face hub. `weights`, `texts`: patterns of the names
@@ -50,11 +45,9 @@ def find_folder(
     if "ByT5" not in str(read_json(folder, TOKENIZER).get("tokenizer_class")):
         expected["a vocabulary (tokenizer.json, *.model or vocab*)"] = VOCABULARIES
     if not all(any(list_files(folder, *patterns)) for patterns in expected.values()):
-        raise FileNotFoundError(
-            f"{folder}: found {[path.name for path in list_files(folder, '*')][:20]}, expected "
-            f"{', '.join(expected)}; write the folder with save_pretrained, of the model and of "
-            "the tokenizer"
-        )
+        reason = f"{folder}: found {[path.name for path in list_files(folder, '*')][:20]}"
+        remedy = "write the folder with save_pretrained, of the model and of the tokenizer"
+        raise FileNotFoundError(f"{reason}, expected {', '.join(expected)}; {remedy}")
     for name in OBJECTS:
         read_json(folder, name)
     for path in list_files(folder, "*.safetensors"):
@@ -70,16 +63,14 @@ def is_hub_name(name: str) -> bool:
 def _download(name: str, revision: str | None, patterns: Sequence[str]) -> Path:
     from huggingface_hub import snapshot_download
 
-    ignored = [f"{folder}/*" for folder in OTHER_PROGRAMS]
-    wanted = {"allow_patterns": patterns, "ignore_patterns": ignored}
+    wanted = {"ignore_patterns": [f"{folder}/*" for folder in OTHER_PROGRAMS]}
+    wanted |= {"allow_patterns": patterns, "revision": revision}
     try:
-        return Path(snapshot_download(name, revision=revision, **wanted))
+        return Path(snapshot_download(name, **wanted))
     except (OSError, ValueError) as error:
-        raise FileNotFoundError(
-            f"found no folder {name!r}, and the Hugging Face hub gave no model of that name "
-            f"({_one_line(error)}); expected a folder written by save_pretrained, or a name on the "
-            "hub with a network connection for the first use"
-        ) from error
+        reason = f"found no folder {name!r} and no such model on the hub ({_one_line(error)})"
+        expected = "expected a folder written by save_pretrained, or a name on the hub"
+        raise FileNotFoundError(f"{reason}, {expected} and a network for the first use") from error
 
 
 def list_files(folder: Path, *patterns: str) -> list[Path]:
@@ -87,12 +78,8 @@ def list_files(folder: Path, *patterns: str) -> list[Path]:
     return sorted({path for pattern in patterns for path in folder.glob(pattern)})
 
 
-def hash_files(
-    folder: Path, version: int, dtype: str, weights: Sequence[str] = WEIGHT_FILES
-) -> str:
-    """A hash of all files that affect what the model writes, of the decoder's version and of the
-    dtype.
-    """
+def hash_files(folder: Path, version: int, dtype: str, weights=WEIGHT_FILES) -> str:
+    """A hash of all files that affect what the model writes, the decoder's version and dtype."""
     content = hashlib.blake2b(f"{version} {dtype}".encode(), digest_size=16)
     for path in list_files(folder, *TEXT_FILES, *weights):
         content.update(f"\n{path.name} {hash_file(path)}".encode())
@@ -100,9 +87,7 @@ def hash_files(
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of a file. A file from the hub has it as its name, which saves reading
-    gigabytes.
-    """
+    """The SHA-256 of a file. One from the hub has it as its name, which saves reading gigabytes."""
     blob = path.resolve()
     if blob.parent.name == "blobs" and len(blob.name) == 64:
         return blob.name
@@ -111,9 +96,7 @@ def hash_file(path: Path) -> str:
 
 
 def read_json(folder: Path, name: str) -> dict:
-    """The object in a JSON file of the folder; {} if there is no such file. Raises ValueError, in
-    one line, if it is damaged.
-    """
+    """The object in a JSON file of the folder; {} without the file. Raises ValueError."""
     if not (path := folder / name).is_file():
         return {}
     try:
@@ -127,9 +110,7 @@ def read_json(folder: Path, name: str) -> dict:
 
 
 def read_shapes(path: Path) -> dict[str, list[int]]:
-    """The shapes of the tensors in a safetensors file, by name. Raises ValueError, in one line, if
-    the file is cut off or damaged.
-    """
+    """The shapes of the tensors in a safetensors file, by name. Raises ValueError."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -144,9 +125,8 @@ def read_shapes(path: Path) -> dict[str, list[int]]:
 
 @contextmanager
 def naming_file(path: Path, content: str) -> Iterator[None]:
-    """Raise errors of transformers, or of a library that it uses, as a ValueError of one line that
-    names the file and what was read from it: they may have any class and many lines, and do not
-    name it. Lack of memory is raised as it is.
+    """Raise errors of transformers and its libraries, which have any class and many lines, as a
+    ValueError of one line that names the file. Lack of memory is raised as it is.
     """
     try:
         yield

@@ -6,19 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Event
 
-ENDED = object()  # an iterator has no more items
-
 
 def cut_batches(
-    lengths: Sequence[int],
-    rows: int,
-    tokens: int,
-    counts: Sequence[int] | None = None,
-    order: Iterable[int] | None = None,
+    lengths: Sequence[int], rows: int, tokens: int, counts: Sequence | None = None, order=None
 ) -> list[list[int]]:
     """The indices of all lengths, in batches: as many in each as `rows` and `tokens`, padding
     included, allow, and at least one. `counts`: the rows that each takes; None: one each.
-    `order`: the order of the indices; None: the shortest first.
+    `order`: of the indices; None: the shortest first.
     """
     batches, filled, longest = [], 0, 0
     for index in sorted(range(len(lengths)), key=lengths.__getitem__) if order is None else order:
@@ -32,9 +26,7 @@ def cut_batches(
 
 
 def close_up(goes_on: Sequence[bool]) -> list[int]:
-    """The indices of the rows that go on, in a new order: those at the end take the places of rows
-    that have ended, so that few rows move.
-    """
+    """The indices of the rows that go on; the last take the places of those that have ended."""
     kept = sum(goes_on)
     last = [row for row in range(kept, len(goes_on)) if goes_on[row]]
     return [row if goes_on[row] else last.pop() for row in range(kept)]
@@ -47,32 +39,31 @@ def count_cores() -> int:
 
 def side_by_side(works: Iterable[Iterator], threads: int) -> Iterator:
     """Run iterators in parallel, at most `threads` at once, and yield their items as they come.
-
-    After an error in one of them, and when the caller stops early, the others stop after their
-    current item; then the error is raised here.
+    After an error, which is then raised here, and when the caller stops early, the others stop
+    after their current item.
     """
     works = list(works)
     if threads == 1 or len(works) < 2:
         for work in works:
             yield from work
         return
-    items, stopped = SimpleQueue(), Event()
+    items, stopped, ended = SimpleQueue(), Event(), object()
 
     def play(work: Iterator) -> None:
         try:
-            while not stopped.is_set() and (item := next(work, ENDED)) is not ENDED:
+            while not stopped.is_set() and (item := next(work, ended)) is not ended:
                 items.put(item)
         except BaseException:
             stopped.set()
             raise
         finally:
-            items.put(ENDED)
+            items.put(ended)
 
     with ThreadPoolExecutor(threads, "batch") as pool:
         jobs = [pool.submit(play, work) for work in works]
         try:
             for _ in jobs:
-                yield from iter(items.get, ENDED)  # until one of them has ended
+                yield from iter(items.get, ended)  # until one of them has ended
         finally:
             stopped.set()
         for job in jobs:

@@ -2,12 +2,11 @@
 
 import csv
 from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Condition
 from typing import NamedTuple
 
 from ircotlib.files.paths import PRICES
-
-MILLION = 1_000_000
 
 
 class Price(NamedTuple):
@@ -19,21 +18,17 @@ class Price(NamedTuple):
 
     def of(self, prompt_tokens: int, tokens: int) -> float:
         """The cost in USD of these tokens, read and written."""
-        return (self.input * prompt_tokens + self.output * tokens) / MILLION
+        return (self.input * prompt_tokens + self.output * tokens) / 1e6
 
 
 def find_price(model: str, prices: Sequence[float] | None = None) -> Price | None:
-    """The price of a model: `prices` (USD per million tokens read and written) if given, else from
-    data/prices.csv; None if it is not known.
-    """
+    """The price of a model: `prices` (as in Price), else from data/prices.csv; None: unknown."""
     if prices is not None:
         return Price(*prices, "as set")
     with PRICES.open(encoding="utf-8", newline="") as file:
-        rows = {row["model"]: row for row in csv.DictReader(file)}
-    if model not in rows:
-        return None
-    row = rows[model]
-    return Price(float(row["input"]), float(row["output"]), f"{row['source']}, {row['date']}")
+        row = {row["model"]: row for row in csv.DictReader(file)}.get(model)
+    about = row and f"{row['source']}, {row['date']}"
+    return row and Price(float(row["input"]), float(row["output"]), about)
 
 
 def in_dollars(cost: float | None) -> str:
@@ -46,29 +41,27 @@ class BudgetSpent(Exception):
 
 
 class Usage(NamedTuple):
-    """Tokens read and written; for a request that is not yet answered, upper bounds."""
+    """Tokens read and written; of a request in flight, at most."""
 
     prompt_tokens: int
     tokens: int
 
 
+@dataclass(eq=False)
 class Budget:
     """Counts requests, tokens and cost over all threads; shared by all runs of a process.
 
-    `max_cost`: in USD. `max_requests`: requests sent, where every attempt counts. None: no limit.
-    A request is sent only if it stays within the limits even when it and all requests in flight
-    cost as much as they can.
+    `max_cost`: in USD. `max_requests`: every attempt counts. None: no limit. A request is sent only
+    if it stays within the limits even when it and all in flight cost as much as they can.
     """
 
-    def __init__(
-        self,
-        price: Price | None = None,
-        max_cost: float | None = None,
-        max_requests: int | None = None,
-    ):
-        if max_cost is not None and price is None:
+    price: Price | None = None
+    max_cost: float | None = None
+    max_requests: int | None = None
+
+    def __post_init__(self):
+        if self.max_cost is not None and self.price is None:
             raise ValueError("found max_cost but no price, expected one: set prices")
-        self.price, self.max_cost, self.max_requests = price, max_cost, max_requests
         self.requests, self.spent, self.used = 0, 0.0, Usage(0, 0)
         self._in_flight, self._changed = 0.0, Condition()
 
@@ -82,7 +75,12 @@ class Budget:
                 lambda: not self._allows(cost) or self._allows(cost + self._in_flight)
             )
             if not self._allows(cost):
-                raise BudgetSpent(self._describe())
+                spent, (read, written) = in_dollars(self.spent if self.price else None), self.used
+                tokens = f"{read} tokens read, {written} written"
+                used = f"spent {spent} with {self.requests} requests ({tokens})"
+                limits = f"max_cost {self.max_cost} or max_requests {self.max_requests}"
+                remedy = "all replies are kept: run the same command again for a new budget"
+                raise BudgetSpent(f"{used}; the next might exceed {limits}; {remedy}")
             self.requests += 1
             self._in_flight += cost
         return cost
@@ -101,14 +99,3 @@ class Budget:
     def _allows(self, cost: float) -> bool:
         enough = self.max_requests is None or self.requests < self.max_requests
         return enough and (self.max_cost is None or self.spent + cost <= self.max_cost)
-
-    def _describe(self) -> str:
-        limits = [] if self.max_cost is None else [f"max_cost {self.max_cost} USD"]
-        limits += [] if self.max_requests is None else [f"max_requests {self.max_requests}"]
-        spent = in_dollars(self.spent if self.price else None)
-        return (
-            f"spent {spent} with {self.requests} requests, {self.used.prompt_tokens} tokens read "
-            f"and {self.used.tokens} written; the next might exceed {' or '.join(limits)}. All "
-            "replies are kept: run the same command again for a new budget of this size, or raise "
-            "it"
-        )

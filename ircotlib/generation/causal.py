@@ -1,8 +1,8 @@
 """Reading prompts with a causal model, without computing a shared prefix twice, and decoding.
 
 Shapes are in comments: B rows of a batch (prompts; in `_write_rows`, texts), T columns of the cache
-(tokens, padding included), S texts, H key-value heads, D the width of a head, V the vocabulary. The
-cache has keys and values of each layer, (B, H, T, D) both.
+(tokens, padding included), S texts, H key-value heads, D the width of a head, V the vocabulary.
+Keys and values of each layer are (B, H, T, D).
 """
 
 from collections.abc import Generator, Sequence
@@ -25,10 +25,8 @@ Prompts = Sequence[Sequence[int]]
 
 def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
     """Yield the logits after every prompt, (B, V), then after every text, (S, V); after each, be
-    sent which of its rows to continue, in this order, and their next tokens. At first, a row may be
-    sent several times: for each of its texts.
-
-    `prefixes`: the prefix cache, which this reads and extends; its limit must be 0 unless the model
+    sent which of its rows to continue, in this order, and their next tokens; at first a row as
+    often as it has texts. `prefixes` is read and extended; its limit must be 0 unless the model
     `can_reuse` it.
     """
     logits, cache = _read(model, prompts, prefixes)
@@ -41,8 +39,8 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
 
 
 def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
-    """Read prompts, except for beginnings that were read before. Return the logits after each
-    prompt, (B, V), and the cache.
+    """Read prompts, except for beginnings that were read before: the logits after each prompt,
+    (B, V), and the cache.
     """
     # 1. What several prompts share is read first, and is then in the prefix cache.
     if shared := prefixes.shared(prompts):
@@ -60,19 +58,16 @@ def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Ca
 
 
 def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Token ids, mask (1 for a token, 0 for padding) and positions, each (B, T); the padding is on
-    the left.
-    """
+    """Token ids, mask (1: a token) and positions, each (B, T); the padding is on the left."""
     rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
     ids = pad_sequence(rows, batch_first=True, padding_side="left").to(model.device)
-    mask = pad_sequence([torch.ones_like(row) for row in rows], True, padding_side="left")
-    mask = mask.to(model.device)
+    mask = pad_sequence([torch.ones_like(row) for row in rows], True, padding_side="left").to(ids)
     return ids, mask, (mask.cumsum(-1) - 1).clamp(min=0)
 
 
 def _remembered(prompts: Prompts, prefixes: Prefixes) -> Cache | None:
-    """The cache for the beginnings of prompts, padded on the left. All prompts keep the same number
-    of tokens to read: that of the prompt with the most. None if this saves nothing.
+    """The cache for the beginnings of prompts, padded on the left. All keep as many tokens to read
+    as the prompt with the most. None if this saves nothing.
     """
     unread = max(len(prompt) - prefixes.known(prompt) for prompt in prompts)
     if unread >= max(map(len, prompts)):
@@ -155,9 +150,7 @@ def _write_branches(model, cache: Cache, mask, positions, logits) -> Decoder:
 
 
 class GrowingLayer(DynamicLayer):
-    """Keys and values (B, H, T, D) with spare room, so that a token is added without copying the
-    others.
-    """
+    """Keys and values with spare room, so that a token is added without copying the others."""
 
     def __init__(self, layer: DynamicLayer):
         super().__init__()
@@ -166,39 +159,29 @@ class GrowingLayer(DynamicLayer):
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next columns, as DynamicLayer does."""
-        columns = self.keys.shape[2]
-        added = key_states.shape[2]
+        columns, added = self.keys.shape[2], key_states.shape[2]
         if columns + added > self._all[0].shape[2]:
-            self._hold(self.keys, self.values, room=max(ROOM, added))
+            self._hold(self.keys, self.values, max(ROOM, added))
         self._use_columns(columns + added)
         self.keys[:, :, columns:], self.values[:, :, columns:] = key_states, value_states
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
-        """Keep only these rows, as DynamicLayer does. If they only move up to places that become
+        """Keep only these rows, as DynamicLayer does; if they only move up to places that become
         free (`close_up`), the others are not copied.
         """
         targets = torch.arange(len(indices), device=indices.device)
         moved = indices != targets
         if len(indices) > len(self.keys) or (indices[moved] < len(indices)).any():
-            return self._hold(self.keys, self.values, indices)
+            return self._hold(self.keys[indices], self.values[indices])
         for states in (self.keys, self.values):
             states[targets[moved]] = states[indices[moved]]
         self._all = [states[: len(indices)] for states in self._all]
         self._use_columns(self.keys.shape[2])
 
-    def _hold(self, keys: torch.Tensor, values: torch.Tensor, rows=None, room=ROOM) -> None:
-        """Copy these rows (None: all), with room for more columns."""
-        self._all = []
-        for states in (keys, values):
-            count, heads, columns, width = states.shape
-            count = count if rows is None else len(rows)
-            larger = states.new_empty(count, heads, columns + room, width)
-            if rows is None:
-                larger[:, :, :columns] = states
-            else:
-                torch.index_select(states, 0, rows, out=larger[:, :, :columns])
-            self._all.append(larger)
+    def _hold(self, keys: torch.Tensor, values: torch.Tensor, room: int = ROOM) -> None:
+        """Copy keys and values, with room for more columns."""
+        self._all = [pad(states, (0, 0, 0, room)) for states in (keys, values)]
         self._use_columns(keys.shape[2])
 
     def _use_columns(self, columns: int) -> None:
@@ -212,14 +195,11 @@ def can_reuse(model) -> bool:
     if model.config.is_encoder_decoder or model._is_stateful:
         return False
     positions = str(getattr(model.config.get_text_config(), "rope_parameters", ""))
-    layers = DynamicCache(config=model.config).layers
-    plain = all(type(layer) is DynamicLayer for layer in layers)
+    plain = all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
     return plain and "dynamic" not in positions and "longrope" not in positions
 
 
 def can_branch(model) -> bool:
-    """Whether a row of the model's cache can hold several texts: it `can_reuse` states, and takes
-    any mask and any positions.
-    """
+    """Whether a row of the cache can hold several texts: any mask and positions are possible."""
     rotary = getattr(model.config.get_text_config(), "rope_parameters", None)
     return can_reuse(model) and bool(rotary) and model.config._attn_implementation == "sdpa"

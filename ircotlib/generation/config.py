@@ -1,6 +1,4 @@
-"""What is known about a model without its weights and torch: from config.json, and from the headers
-of the weight files.
-"""
+"""What config.json and the headers of the weight files say about a model, without torch."""
 
 import re
 from math import prod

@@ -1,11 +1,10 @@
 """Batched decoding with transformers models, greedy or by sampling: a prompt is read once for all
-its texts, and a text that has ended costs no more computation.
-
-`model.generate` reads a prompt once for each of its texts, and computes every row until the last
-row has ended; here a row leaves the batch and the cache after its last token.
+its texts, and a row leaves the batch and the cache after its last token. `model.generate` reads a
+prompt once for each of its texts, and computes every row until the last has ended.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -39,9 +38,8 @@ def decode(
 
     `prompts`: token ids. `sources`: the prompt of each row; None: one row per prompt.
     `choose(rows, logits)`: the next token of each row; logits: (rows, vocabulary). `prefixes`: the
-    prefix cache, for causal models that `can_reuse` it; it is extended. The other prompts in a
-    batch change a text only where two tokens are so nearly equally probable that rounding decides:
-    rarely in float32, more often in bfloat16.
+    prefix cache, for causal models that `can_reuse` it. The other prompts in a batch change a text
+    only where rounding decides between two tokens: rarely in float32, more often in bfloat16.
     """
     if model.config.is_encoder_decoder:
         decoder = _seq2seq(model, prompts)
@@ -101,23 +99,6 @@ def _encoded(model, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return states
 
 
-def keep_bias(encoder) -> None:
-    """Make a T5's encoder compute its position bias only once: it depends only on distances, so the
-    bias of a shorter text is a corner of that of a longer one (1.03 times as fast).
-    """
-    attention = encoder.block[0].layer[0].SelfAttention
-    make, kept = attention.compute_bias, []
-
-    def corner(queries: int, keys: int, **options) -> torch.Tensor:
-        bias = kept[0] if kept else None  # another thread may replace it at any time
-        if bias is None or bias.shape[-1] < keys:
-            bias = make(keys, keys, **options).contiguous()
-            kept[:] = [bias]
-        return bias[:, :, :queries, :keys]
-
-    attention.compute_bias = corner
-
-
 def row_by_row_attention(
     module, query, key, value, lengths, *, scaling=None, position_bias=None, **_
 ) -> tuple[torch.Tensor, None]:
@@ -128,29 +109,25 @@ def row_by_row_attention(
     in a small model on a CPU, that takes more time than everything else. The bias alone is one
     matrix (1, H, T, T) for all rows. `lengths`: tokens in each row; None: no padding.
     """
+    attend = partial(scaled_dot_product_attention, scale=scaling)
     if position_bias.stride(-1) != 1:  # otherwise attention takes twice as long
         position_bias = position_bias.contiguous()
     if lengths is None:
-        states = scaled_dot_product_attention(
-            query, key, value, attn_mask=position_bias, scale=scaling
-        )
+        states = attend(query, key, value, attn_mask=position_bias)
         return states.transpose(1, 2).contiguous(), None
     states = query.new_zeros(query.transpose(1, 2).shape)
     for row, length in enumerate(lengths.tolist()):
         own = slice(row, row + 1), slice(None), slice(length)
         bias = position_bias[:, :, :length, :length]
-        attended = scaled_dot_product_attention(
-            query[own], key[own], value[own], attn_mask=bias, scale=scaling
-        )
+        attended = attend(query[own], key[own], value[own], attn_mask=bias)
         states[row, :length] = attended[0].transpose(0, 1)
     return states, None
 
 
 def row_lengths(*, attention_mask: torch.Tensor | None = None, **_) -> torch.Tensor | None:
     """The tokens of each row, from a mask that is 1 for a token; None: no padding."""
-    if attention_mask is None or attention_mask.all():
-        return None
-    return attention_mask.sum(-1)
+    padded = attention_mask is not None and not attention_mask.all()
+    return attention_mask.sum(-1) if padded else None
 
 
 AttentionInterface.register("row_by_row", row_by_row_attention)

@@ -9,21 +9,24 @@ from ircotlib.program import Sample, key
 
 
 class Draws:
-    """Samples from softmax(logits / temperature); given to `decode` as `choose`.
+    """Samples from softmax(logits / temperature), as `decode` chooses, in n rows of each request.
 
-    `seeds`, `temperatures`: one for each row. Each row has its own random numbers, made on the CPU:
-    a draw does not depend on the other rows, nor on the device, except for the rounding of logits.
-    Rounding rarely changes a draw: each token's logit gets its own random number (the Gumbel-max
-    trick), and the token with the largest sum is chosen. `log_probabilities`: for each row, the sum
-    over the tokens drawn so far, at temperature 1.
+    Each row has its own random numbers, made on the CPU from its request and its number: a draw
+    does not depend on the other rows, nor on the device, except for the rounding of logits. That
+    rarely changes a draw: each token's logit gets its own random number (the Gumbel-max trick), and
+    the token with the largest sum is chosen. `log_probabilities`: for each row, the sum over the
+    tokens drawn so far, at temperature 1.
     """
 
-    def __init__(self, seeds: Sequence[str], temperatures: Sequence[float]):
-        self.temperatures = temperatures
-        self.log_probabilities = [0.0] * len(seeds)
-        digests = [hashlib.blake2b(seed.encode(), digest_size=4).digest() for seed in seeds]
-        numbers = [int.from_bytes(digest, "little") for digest in digests]
-        self._random = [torch.Generator().manual_seed(number) for number in numbers]
+    def __init__(self, requests: Sequence[Sample]):
+        self.temperatures, self._random = [], []
+        for request in requests:
+            for number in range(request.n):
+                name = f"{key(request, '')} {number}"
+                seed = hashlib.blake2b(name.encode(), digest_size=4).digest()
+                self._random.append(torch.Generator().manual_seed(int.from_bytes(seed, "little")))
+                self.temperatures.append(request.temperature)
+        self.log_probabilities = [0.0] * len(self._random)
 
     def __call__(self, rows: Sequence[int], logits: torch.Tensor) -> list[int]:
         """The next token of each row; logits: rows x vocabulary."""
@@ -38,10 +41,3 @@ class Draws:
         for row, log in zip(rows, logs.gather(-1, tokens)[:, 0].tolist(), strict=True):
             self.log_probabilities[row] += log
         return tokens[:, 0].tolist()
-
-
-def draws_of(requests: Sequence[Sample]) -> Draws:
-    """The Draws for n rows of each request in turn; a row's seed is its request and its number."""
-    rows = [(request, number) for request in requests for number in range(request.n)]
-    seeds = [f"{key(request, '')} {number}" for request, number in rows]
-    return Draws(seeds, [request.temperature for request, _ in rows])

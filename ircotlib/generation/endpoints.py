@@ -1,11 +1,11 @@
 """The addresses at which a model is served: requests are shared among them, and repeated while a
-server is busy or unavailable. The client is `openai`, with its own retries switched off: it would
-repeat requests that the budget does not count.
+server is busy or unavailable: not by the client, `openai`, as the budget would not count it.
 """
 
 import email.utils
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -14,24 +14,20 @@ from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import urlsplit
 
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from ircotlib.files.urls import IN_CLEAR, is_here, may_have_key, read_urls
 from ircotlib.generation.budget import Budget, Usage
 from ircotlib.generation.protocol import RequestRefused, read_usage
 
 KEY = "OPENAI_API_KEY"
-BUSY = (408, 409, 429)  # with these, and 500 or above, the same request may be answered later
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait for a server, in seconds.
-
-    `attempts`: how often a request is sent at most. The pause after an attempt begins at
-    `first_pause` and doubles each time, up to `longest_pause`. A pause that the server asks for
-    (Retry-After) is used instead; one above `longest_wait` ends the attempts. `timeout`: how long a
-    server may be silent.
+    """How long to wait for a server, in seconds: at most `timeout` for an answer, then a pause, at
+    first `first_pause`, doubled each time up to `longest_pause`. At most `attempts`. A pause that a
+    server asks for (Retry-After) is used instead; one above `longest_wait` ends the attempts.
     """
 
     timeout: float = 300.0
@@ -44,10 +40,8 @@ class Patience:
 class TemporaryFailure(Exception):
     """No answer now, but perhaps later. `wait`: the seconds that the server asks to wait; `lost`:
     the connection failed; `billed`: the server may have written a text, and charge for it; `alone`:
-    perhaps only this request fails; `url`: whose failure it is.
+    perhaps only this request fails.
     """
-
-    url = ""
 
     def __init__(self, reason: str, wait=0.0, lost=False, billed=False, alone=False):
         super().__init__(reason)
@@ -60,31 +54,32 @@ class Endpoint:
     """
 
     def __init__(self, url: str, timeout: float):
-        openai, key = _openai(), os.environ.get(KEY, "")
-        self.url, self.timeout = url, timeout
+        try:
+            import openai
+        except ModuleNotFoundError as error:
+            missing = "the client of model servers is not installed: pip install -e '.[server]'"
+            raise ModuleNotFoundError(missing) from error
+        self.url, self.timeout, key = url, timeout, os.environ.get(KEY, "")
         self.in_flight, self.free_at, self.lost = 0, 0.0, False
         self.without_key = bool(key) and not may_have_key(url)
         # a proxy must not see requests to this machine
         http = openai.DefaultHttpxClient(follow_redirects=False, trust_env=not is_here(url))
+        options = {"max_retries": 0, "timeout": timeout, "http_client": http}
         sent = (not self.without_key and key) or "none"
-        self.client = openai.OpenAI(
-            base_url=url, api_key=sent, max_retries=0, timeout=timeout, http_client=http
-        )
+        self.client = openai.OpenAI(base_url=url, api_key=sent, **options)
 
     def post(self, path: str, body: Mapping) -> dict:
-        """The reply to a request that is sent once. Raises TemporaryFailure, and RequestRefused,
-        LookupError or PermissionError as Endpoints.ask does.
-        """
+        """The reply to a request, sent once. Raises TemporaryFailure, or as Endpoints.ask."""
         import httpx2
+        import openai
 
-        openai = _openai()
         try:
             text = self.client.post(path, cast_to=httpx2.Response, body=dict(body)).text
         except openai.APITimeoutError as error:
-            reason = f"no answer in {self.timeout:g} s"
+            reason = f"{self.url}: no answer in {self.timeout:g} s"
             raise TemporaryFailure(reason, lost=True, billed=True) from error
         except openai.APIConnectionError as error:
-            reason = f"no connection: {error.__cause__ or error}"
+            reason = f"{self.url}: no connection: {error.__cause__ or error}"
             raise TemporaryFailure(reason, lost=True) from error
         except openai.APIStatusError as error:
             raise self._read_error(error) from error
@@ -93,7 +88,7 @@ class Endpoint:
         except ValueError:
             reply = None
         if not isinstance(reply, dict):
-            reason = f"a reply that is not a JSON object: {text[:80]!r}"
+            reason = f"{self.url}: a reply that is not a JSON object: {text[:80]!r}"
             raise TemporaryFailure(reason, billed=True, alone=True)
         return reply
 
@@ -102,13 +97,12 @@ class Endpoint:
         message = str(content.get("message") or content.get("detail") or error)[:300]
         reason = f"{self.url}: status {error.status_code}, {' '.join(message.split())}"
         if error.status_code in (401, 402, 403) or error.code == "insufficient_quota":
-            if self.without_key:
-                reason = f"{KEY} was not sent: the address is not https; {reason}"
-                return PermissionError(f"{reason}; to send it in clear text, set {IN_CLEAR}=1")
-            return PermissionError(f"{reason}; see {KEY}")
+            unsent = f"not https, so {KEY} was not sent; to send it in clear text, set {IN_CLEAR}=1"
+            return PermissionError(f"{reason}; {unsent if self.without_key else f'see {KEY}'}")
         if error.status_code == 404:
             return LookupError(f"{reason}; correct model, server or chat")
-        if error.status_code in BUSY or error.status_code >= 500:
+        # the same request may be answered later
+        if error.status_code in (408, 409, 429) or error.status_code >= 500:
             wait, alone = _read_wait(error.response.headers), error.status_code in (500, 502)
             return TemporaryFailure(reason, wait, alone=alone)
         return RequestRefused(reason, error.code, error.param)
@@ -124,22 +118,18 @@ class Endpoints:
     def ask(self, path: str, body: Mapping, most: Usage) -> dict:
         """The reply to a request, parsed from JSON. `most`: the tokens that it may cost.
 
-        The request is repeated while the server is busy or unavailable (see Patience). An address
-        whose connection fails is not used again while another works. After the last attempt this
-        raises ConnectionError, or RuntimeError if perhaps only this request fails. Also raises
+        An address whose connection fails is not used again while another works. Raises
+        ConnectionError after the last attempt, or RuntimeError if perhaps only this request fails;
         PermissionError for a key or an account, LookupError for an unknown model or endpoint,
         RequestRefused, and BudgetSpent.
         """
-        patience = self.patience
-        pause = wait_exponential(patience.first_pause, patience.longest_pause)
-
-        def gives_up(state: RetryCallState) -> bool:
-            too_long = state.outcome.exception().wait > patience.longest_wait
-            return too_long or state.attempt_number >= patience.attempts
-
+        longest, attempts = self.patience.longest_wait, self.patience.attempts
+        pause = wait_exponential(self.patience.first_pause, self.patience.longest_pause)
         again = Retrying(
-            retry=retry_if_exception_type(TemporaryFailure),
-            stop=gives_up,
+            retry=retry_if_exception(
+                lambda e: isinstance(e, TemporaryFailure) and e.wait <= longest
+            ),
+            stop=stop_after_attempt(attempts),
             # what the server asks for is waited for in _least_busy, if no other address is free
             wait=lambda state: 0 if state.outcome.exception().wait else pause(state),
             reraise=True,
@@ -147,26 +137,30 @@ class Endpoints:
         try:
             return again(self._send, path, body, most)
         except TemporaryFailure as failure:
-            end = f"did not answer, asked {patience.attempts} times"
-            if failure.wait > patience.longest_wait:
-                end = f"asks to wait for {failure.wait:.0f} s"
+            asks = f"asks to wait for {failure.wait:.0f} s"
+            end = asks if failure.wait > longest else f"was asked {attempts} times"
             remedy = "all replies are kept: run the same command again later, and it goes on"
             kind = RuntimeError if failure.alone else ConnectionError
-            raise kind(f"{failure.url} {end} ({failure}); {remedy}") from failure
+            raise kind(f"{failure}; it {end}; {remedy}") from failure
 
     def _send(self, path: str, body: Mapping, most: Usage) -> dict:
-        """Send a request once; where the connection fails, to the other addresses in turn."""
+        """Send a request, in turn to all addresses whose connections fail, and count its cost."""
         while True:
             with self._least_busy() as endpoint:
+                reserved, used = self.budget.reserve(most), Usage(0, 0)
                 try:
-                    return self._send_to(endpoint, path, body, most)
+                    reply = endpoint.post(path, body)
+                    used = read_usage(reply)
+                    return reply
                 except TemporaryFailure as failure:
-                    failure.url = endpoint.url
+                    used = None if failure.billed else used
                     if failure.lost and self._others_take_over(endpoint, failure):
                         continue
                     if failure.wait <= self.patience.longest_wait:
                         endpoint.free_at = max(endpoint.free_at, time.monotonic() + failure.wait)
                     raise
+                finally:
+                    self.budget.settle(reserved, used)
 
     @contextmanager
     def _least_busy(self) -> Iterator[Endpoint]:
@@ -183,59 +177,30 @@ class Endpoints:
             with self._lock:
                 endpoint.in_flight -= 1
 
-    def _send_to(self, endpoint: Endpoint, path: str, body: Mapping, most: Usage) -> dict:
-        """Send a request, and count in the budget what it costs."""
-        reserved, used = self.budget.reserve(most), Usage(0, 0)
-        try:
-            reply = endpoint.post(path, body)
-            used = read_usage(reply)
-            return reply
-        except TemporaryFailure as failure:
-            used = None if failure.billed else used
-            raise
-        finally:
-            self.budget.settle(reserved, used)
-
     def _others_take_over(self, endpoint: Endpoint, failure: TemporaryFailure) -> bool:
         """Whether there are others, so that this one is not used again; prints this once."""
         with self._lock:
-            left = [other for other in self.all if not other.lost and other is not endpoint]
-            if not left:
-                return False
-            first, endpoint.lost = not endpoint.lost, True
-        if first:
-            others = ", ".join(other.url for other in left)
-            text = f"{endpoint.url} does not answer ({failure}): its requests go to {others}"
-            print(text, file=sys.stderr, flush=True)
-        return True
+            left = [other.url for other in self.all if not other.lost and other is not endpoint]
+            if left and not endpoint.lost:
+                endpoint.lost = True
+                print(f"{failure}: its requests go to {', '.join(left)}", file=sys.stderr)
+        return bool(left)
 
 
 def read_addresses(server: str) -> tuple[str, ...]:
     """The addresses in a text, separated by commas; one without a path gets "/v1".
-
-    Raises ValueError for one that is not an address or contains a password.
+    Raises ValueError for one that is no address or contains a password.
     """
     urls = read_urls(server, "http://127.0.0.1:8000 or https://host/v1", KEY)
     return tuple(url if urlsplit(url).path else f"{url}/v1" for url in urls)
-
-
-def _openai():
-    try:
-        import openai
-    except ModuleNotFoundError as error:
-        missing = "the client of model servers is not installed: pip install -e '.[server]'"
-        raise ModuleNotFoundError(missing) from error
-    return openai
 
 
 def _read_wait(headers: Mapping[str, str]) -> float:
     """The seconds to wait according to Retry-After, which has a number or a date; 0 without it."""
     value = headers.get("retry-after", "")
     try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
+        if re.fullmatch(r"[\d.]+", value):
+            return float(value)
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
     except ValueError:
         return 0.0

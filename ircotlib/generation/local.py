@@ -1,5 +1,4 @@
 """Local transformers models as a backend of Generate, by greedy decoding (IRCoT §4.1), and Sample.
-
 torch and transformers are imported only when a reply must be computed.
 """
 
@@ -10,19 +9,13 @@ from functools import cached_property
 from math import inf
 
 from ircotlib.files.models import CONFIG, TOKENIZER, find_folder, hash_files, read_json
+from ircotlib.generation import replies
 from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
 from ircotlib.generation.config import count_parameters, is_encoder_decoder, read_config
 from ircotlib.generation.prefixes import Prefixes
-from ircotlib.generation.replies import (
-    Request,
-    Written,
-    check,
-    count_rows,
-    read_reply,
-    write_reply,
-)
+from ircotlib.generation.replies import Request, count_rows
 from ircotlib.generation.tokens import Tokens
-from ircotlib.program import Generate, Sample, Sampled
+from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, stop_end
 
 # raised when a change here, in decode.py, in draws.py or of sentence_end makes the same model reply
@@ -36,20 +29,20 @@ class LocalModel:
     """A T5 or a causal model on this machine, a backend of Generate and Sample.
 
     `name`: a folder written by save_pretrained (also relative to the repository), or a name on the
-    Hugging Face hub (downloaded once). `revision`: branch, tag or commit there. `dtype`: float32,
-    bfloat16 or float16. `device`: None is the GPU if there is one. `batch_tokens`, `batch_rows`:
-    the size of a batch, in prompt tokens, padding included, and in prompts; a longer prompt is read
-    alone. The defaults suit small models on a CPU. On a GPU, raise both until it is busy, and lower
-    `batch_tokens` if its memory runs out. With a small T5 on a CPU, each core answers its own
-    batch. `kept_tokens`: the size of a causal model's prefix cache; it takes as much memory as a
-    batch of that many tokens. The fingerprint depends on the files and the dtype only.
+    Hugging Face hub (downloaded once). `revision`: branch, tag or commit there. `dtype`: one of
+    DTYPES. `device`: None is the GPU if there is one. `batch_tokens`, `batch_rows`: the size of a
+    batch, in prompt tokens, padding included, and in prompts; a longer prompt is read alone. The
+    defaults suit small models on a CPU. On a GPU, raise both until it is busy, and lower
+    `batch_tokens` if its memory runs out. `kept_tokens`: the size of a causal model's prefix cache;
+    it takes as much memory as a batch of that many tokens.
 
-    The weights are read at the first request that is not in the call cache. Raises
-    FileNotFoundError if there is no such model, and ValueError for an unknown dtype or damaged
-    files.
+    The fingerprint depends on the files and the dtype only. The weights are read at the first
+    request that is not in the call cache. Raises FileNotFoundError if there is no such model, and
+    ValueError for an unknown dtype or damaged files.
     """
 
     answers = Generate, Sample
+    decode = staticmethod(replies.read_reply)
     name: str = field(kw_only=False)
     device: str | None = None
     dtype: str = "float32"
@@ -105,9 +98,7 @@ class LocalModel:
         return self.tokens.tokenizer
 
     def count_tokens(self, text: str) -> int:
-        """The length of a text in tokens, without the special tokens that the tokenizer adds to a
-        prompt.
-        """
+        """The length of a text in tokens, without special tokens."""
         content = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
         if content not in self._lengths:
             self._lengths[content] = len(self.tokens.encode(text, special=False))
@@ -116,16 +107,14 @@ class LocalModel:
     @cached_property
     def threads(self) -> int:
         """How many batches are answered in parallel: one per core for a small T5 on a CPU, where a
-        single batch gains nothing from a second core and batches share no prefix cache.
+        second core speeds up no single batch, and no prefix cache is shared.
         """
         from ircotlib.generation.weights import is_small
 
         return count_cores() if self.is_encoder_decoder and is_small(self.model) else 1
 
     def take(self, requests: Sequence[Request]) -> list[int]:
-        """The indices of the next batches, one batch per thread: the prompts with the fewest tokens
-        to read.
-        """
+        """The indices of the next batches, one per thread, of the prompts with least to read."""
         return [index for batch in self._cut(requests)[: self.threads] for index in batch]
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | ValueError]]:
@@ -133,10 +122,10 @@ class LocalModel:
         are of one class.
 
         A reply is JSON (`write_reply`). A sample depends only on its request and its number; its
-        log-probabilities are those at temperature 1, of all tokens computed for it. More requests
-        than fit into a batch are answered batch by batch. A request that cannot be answered gets a
-        ValueError instead of a reply: its prompt is too long for the model, or consists of messages
-        and there is no chat template, or its stop, max_tokens, n or temperature makes no sense.
+        log-probability is that at temperature 1, of all tokens computed for it. A request that
+        cannot be answered gets a ValueError instead: its prompt is too long, or consists of
+        messages and there is no chat template, or its stop, max_tokens, n or temperature makes no
+        sense.
         """
         self.limit  # noqa: B018  an unreadable configuration is raised, as it is no request's fault
         faults = {index: self._fault(request) for index, request in enumerate(requests)}
@@ -147,10 +136,6 @@ class LocalModel:
             batches = [{waiting[at]: requests[waiting[at]] for at in batch} for batch in batches]
             yield from side_by_side(map(self._answer_batch, batches), self.threads)
             waiting = [index for index in waiting if not any(index in batch for batch in batches)]
-
-    def decode(self, reply: str) -> str | tuple[Sampled, ...]:
-        """The text of a reply, stripped; for a Sample, its samples in order."""
-        return read_reply(reply)
 
     def _cut(self, requests: Sequence[Request]) -> list[list[int]]:
         """The indices of requests in batches, those with the fewest tokens to read first. A prompt
@@ -172,7 +157,7 @@ class LocalModel:
     def _answer_batch(self, batch: dict[int, Request]) -> Iterator[tuple[int, str]]:
         """Yield the index and the reply of each request in a batch."""
         from ircotlib.generation.decode import decode, most_probable
-        from ircotlib.generation.draws import draws_of
+        from ircotlib.generation.draws import Draws
 
         indices, requests = list(batch), list(batch.values())
         prompts = [self._encode(request) for request in requests]
@@ -180,18 +165,18 @@ class LocalModel:
             self._prompts.pop(request.prompt, None)
         # of each row, one for every text: the position of its request
         sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
-        draws = draws_of(requests) if isinstance(requests[0], Sample) else None
+        draws = Draws(requests) if isinstance(requests[0], Sample) else None
         ends = self._ends([requests[at] for at in sources])
         texts = decode(self.model, prompts, ends, draws or most_probable, sources, self.prefixes)
-        written: list[dict[int, Written]] = [{} for _ in requests]  # by row
+        written: list[dict[int, tuple]] = [{} for _ in requests]  # by row
         for row, tokens in texts:
             at = sources[row]
             text = cut(self.tokens.decode(tokens), requests[at].stop)
             mean = draws and draws.log_probabilities[row] / len(tokens)
-            written[at][row] = Written(text, mean, len(tokens))
+            written[at][row] = text, mean, len(tokens)
             if len(written[at]) == count_rows(requests[at]):
                 rows = [text for _, text in sorted(written[at].items())]
-                yield indices[at], write_reply(requests[at], len(prompts[at]), rows)
+                yield indices[at], replies.write_reply(requests[at], len(prompts[at]), rows)
 
     def _ends(self, requests: Sequence[Request]) -> Callable[[int, list[int]], bool]:
         """Whether a row has ended, asked once after each of its tokens."""
@@ -219,26 +204,19 @@ class LocalModel:
     def _fault(self, request: Request) -> ValueError | None:
         """The reason why this request cannot be answered; None if it can."""
         try:
-            check(request)
-            self._check_prompt(request)
+            replies.check(request)
+            tokens, written = self._encode(request), request.max_tokens
+            if not tokens:
+                raise ValueError("found a prompt without a token, expected at least one")
+            if (largest := max(tokens)) >= self.vocabulary:
+                reason = f"{self.name}: found the token {largest}, expected one below"
+                raise ValueError(f"{reason} {self.vocabulary}: is the tokenizer of another model?")
+            most = (self.limit or inf) - (0 if self.is_encoder_decoder else written)
+            if len(tokens) > most:
+                reason = f"found a prompt of {len(tokens)} tokens with max_tokens {written}"
+                expected = f"expected at most {most} tokens, which {self.name} reads before a reply"
+                end = f"pack fewer; the prompt ends: {str(request.prompt)[-200:]!r}"
+                raise ValueError(f"{reason}, {expected}; {end}")
         except ValueError as fault:
             self._prompts.pop(request.prompt, None)
             return fault
-
-    def _check_prompt(self, request: Request) -> None:
-        """Raise ValueError for a prompt without a token, with a token outside the vocabulary, or
-        with more tokens than the model can read before it writes.
-        """
-        tokens, limit, written = self._encode(request), self.limit, request.max_tokens
-        if not tokens:
-            raise ValueError("found a prompt without a token, expected at least one")
-        if (largest := max(tokens)) >= self.vocabulary:
-            reason = f"found the token {largest} in a prompt, expected one below {self.vocabulary}"
-            raise ValueError(f"{self.name}: {reason}: is the tokenizer from another model?")
-        most = None if limit is None else limit - (0 if self.is_encoder_decoder else written)
-        if most is not None and len(tokens) > most:
-            raise ValueError(
-                f"{self.name} reads at most {most} tokens before its reply, found a prompt of "
-                f"{len(tokens)} and max_tokens {written}; pack the prompt into fewer tokens or "
-                f"take another model. The prompt ends: {str(request.prompt)[-200:]!r}"
-            )

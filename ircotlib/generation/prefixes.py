@@ -15,8 +15,8 @@ class Prefixes:
     """The prefix cache: for each block of 16 tokens, identified by its tokens and all before them,
     the model's states, a tensor (tokens x features). Prompts that begin alike share blocks.
 
-    `limit`: how many tokens are kept at most, on the model's device. The least recently used blocks
-    are dropped first, the last blocks of a prompt before its first ones.
+    `limit`: in tokens, on the model's device. The least recently used blocks are dropped first, the
+    last blocks of a prompt before its first ones.
     """
 
     def __init__(self, limit: int):
@@ -29,23 +29,19 @@ class Prefixes:
         return BLOCK * len(self._blocks)
 
     def known(self, prompt: Sequence[int]) -> int:
-        """How many tokens at the beginning of a prompt are in the cache; never all, since the last
-        one must be read to get the logits after it.
+        """How many of a prompt's first tokens are in the cache; never all, since the last one must
+        be read to get the logits after it.
         """
         return min(BLOCK * self._count_known(_names(prompt)), max(0, len(prompt) - 1))
 
     def find(self, prompt: Sequence[int], tokens: int) -> list:
-        """The blocks with the first tokens of a prompt, which must all be known; the last block may
-        hold more.
-        """
+        """The blocks with the first tokens of a prompt, all known; the last may hold more."""
         names = _names(prompt)[: -(-tokens // BLOCK)]
         self._use(names)
         return [self._blocks[name] for name in names]
 
     def keep(self, prompt: Sequence[int], states: Callable[[int, int], object]) -> None:
-        """Keep the states of a prompt. `states(first, last)`: those of tokens `first` to
-        `last` - 1.
-        """
+        """Keep the states of a prompt; `states(first, last)`: those of tokens up to `last` - 1."""
         names = _names(prompt)
         known = self._count_known(names)
         if known == len(names) or not self.limit:
@@ -66,9 +62,10 @@ class Prefixes:
         for prompt, row in zip(prompts, names, strict=True):
             length = BLOCK * sum(uses[name] > 1 for name in row)
             if length > (known := self.known(prompt)):
-                heads.append(prompt[:length])
+                heads.append((row[: length // BLOCK], prompt[:length]))
                 saved += length - known
-        heads = _longest(heads)
+        inner = {name for row, _ in heads for name in row[:-1]}  # beginnings of longer ones
+        heads = list({row[-1]: head for row, head in heads if row[-1] not in inner}.values())
         pays = PASS + sum(len(head) - self.known(head) for head in heads) < saved
         return heads if pays and sum(map(len, heads)) <= self.limit else []
 
@@ -89,10 +86,3 @@ def _names(tokens: Sequence[int]) -> list[bytes]:
         content.update(words[end - BLOCK : end].tobytes())
         names.append(content.digest())
     return names
-
-
-def _longest(heads: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    """The texts, each once, that are not the beginning of another one."""
-    named = {names[-1]: head for head in heads if (names := _names(head))}
-    inner = {name for head in named.values() for name in _names(head)[:-1]}
-    return [head for name, head in named.items() if name not in inner]

@@ -20,8 +20,8 @@ PromptText = str | tuple[Message, ...]
 
 
 class RequestRefused(ValueError):
-    """A request that the server does not accept. `code`, `field`: what the server calls the error
-    and the field at fault.
+    """A request that the server does not accept. `code`, `field`: the error and the field at fault,
+    as it names them.
     """
 
     def __init__(self, reason: str, code: object = None, field: object = None):
@@ -33,9 +33,7 @@ class RequestRefused(ValueError):
         return "context_length" in str(self.code) or bool(TOO_LONG.search(str(self).lower()))
 
     def unsupported(self, options: Mapping) -> str | None:
-        """The optional field of a body that the server says it does not accept; None: no such
-        field. Servers say so in words only.
-        """
+        """The optional field that the server says, in words only, it does not accept, if any."""
         text = f"{self} {self.code}".lower()
         if UNSUPPORTED.search(text):
             for name in sorted(OPTIONAL, key=lambda name: name != self.field):
@@ -45,17 +43,13 @@ class RequestRefused(ValueError):
 
 
 class Completion(NamedTuple):
-    """One text as the server wrote it. `tokens`: its tokens with their log-probabilities, if the
-    server returned them.
-    """
+    """One text as the server wrote it; its tokens with their log-probabilities, if it has them."""
 
     text: str
     tokens: tuple[tuple[str, float], ...] = ()
 
     def mean_log_probability(self, kept: str) -> float | None:
-        """The mean log-probability of the tokens up to the end of the kept part of the text; None
-        if the server returned none.
-        """
+        """That of the tokens up to the end of the kept part of the text, if they have any."""
         end, offset, values = max(1, self.text.find(kept) + len(kept)), 0, []
         for token, value in self.tokens:
             if offset < end:
@@ -65,8 +59,8 @@ class Completion(NamedTuple):
 
 
 def write_prompt(prompt: PromptText, chat: bool) -> tuple[str, dict]:
-    """The endpoint's path, and the prompt in its format; in a chat, a prompt that is a text becomes
-    the only message. Raises ValueError for messages without a chat.
+    """The endpoint's path, and the prompt in its format; in a chat, a text is the only message.
+    Raises ValueError for messages without a chat.
     """
     if chat:
         messages = (Message("user", prompt),) if isinstance(prompt, str) else prompt
@@ -84,16 +78,9 @@ def write_stop(stop: Stop) -> dict:
     return {"stop": ["\n"]} if stop in (LINE, SENTENCE_OF_LINE) else {}
 
 
-def leave_out(options: Mapping, names: frozenset[str]) -> dict:
-    """Options without some fields, except that `max_tokens` only gets its newer name."""
-    kept = {name: value for name, value in options.items() if name not in names}
-    newer = {"max_completion_tokens": options["max_tokens"]} if "max_tokens" in names else {}
-    return kept | newer
-
-
 def drop_demonstrations(prompt: PromptText) -> tuple[PromptText, int]:
-    """A prompt without some of its first demonstrations, and how many were dropped: as few as make
-    it at most half as long, or all. A chat, or a prompt without demonstrations, stays as it is.
+    """A prompt without its first demonstrations, and how many were dropped: as few as make it at
+    most half as long, or all. A chat stays as it is.
     """
     pieces = prompt.split(BETWEEN_DEMONSTRATIONS) if isinstance(prompt, str) else [prompt]
     shorter, dropped = prompt, 0
@@ -104,11 +91,9 @@ def drop_demonstrations(prompt: PromptText) -> tuple[PromptText, int]:
 
 
 def read_texts(reply: Mapping) -> list[Completion]:
-    """The texts of a reply to a completion or a chat, in their order.
-
-    A text that was cut off at the length limit counts, as with a local model, unless it is empty.
-    Raises ValueError, naming the fault, for a reply without a text, a refusal, or a text withheld
-    by a filter.
+    """The texts of a reply to a completion or a chat, in their order; one that was cut off at the
+    length limit counts, as with a local model, unless it is empty. Raises ValueError for a reply
+    without a text, a refusal, or a text withheld by a filter.
     """
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices:
@@ -123,8 +108,8 @@ def _read_choice(choice: Mapping) -> Completion:
         reason = message.get("refusal") or "withheld by a filter"
         raise ValueError(f"found a refusal ({reason!r}), expected a text; ask another model")
     if end == "length" and not text:
-        reason = "found a reply cut by length before a text began, expected a text"
-        raise ValueError(f"{reason}; use a model that does not hide its reasoning")
+        remedy = "use a model that does not hide its reasoning"
+        raise ValueError(f"found a reply cut by length before any text, expected a text; {remedy}")
     if not isinstance(text, str):
         raise ValueError(f"found an empty choice, expected a text: {str(choice)[:200]}")
     logprobs = choice.get("logprobs") or {}
@@ -138,6 +123,6 @@ def _read_choice(choice: Mapping) -> Completion:
 
 def read_usage(reply: Mapping) -> Usage | None:
     """The tokens as the server counts them; None if it does not."""
-    usage = reply.get("usage")
-    counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
+    usage = reply.get("usage") or {}
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     return Usage(*counts) if all(isinstance(count, int) for count in counts) else None

@@ -3,22 +3,11 @@
 import json
 from collections.abc import Sequence
 from math import inf
-from typing import NamedTuple
 
 from ircotlib.program import Generate, Sample, Sampled
 from ircotlib.text import check_stop
 
 Request = Generate | Sample
-
-
-class Written(NamedTuple):
-    """One text, cut and stripped; the mean log-probability of its tokens, None if it was decoded
-    greedily; and the number of tokens computed for it.
-    """
-
-    text: str
-    log_probability: float | None
-    tokens: int
 
 
 def count_rows(request: Request) -> int:
@@ -35,20 +24,22 @@ def check(request: Request) -> None:
     check_stop(request.stop)
     if request.max_tokens < 1:
         raise ValueError(f"found max_tokens {request.max_tokens}, expected at least 1")
-    if isinstance(request, Sample) and request.n < 1:
+    if count_rows(request) < 1:
         raise ValueError(f"found n {request.n}, expected at least 1 sample")
     if isinstance(request, Sample) and not 0 < request.temperature < inf:
-        reason = f"found temperature {request.temperature}, expected a number above 0"
-        raise ValueError(f"{reason}; for the most probable text use Generate")
+        raise ValueError(
+            f"found temperature {request.temperature}, expected one above 0 (or Generate)"
+        )
 
 
-def write_reply(request: Request, prompt_tokens: int, rows: Sequence[Written]) -> str:
+def write_reply(request: Request, prompt_tokens: int, texts: Sequence[tuple]) -> str:
     """The reply as JSON: "text" (for a Sample, "samples": pairs of text and mean log-probability),
-    "prompt_tokens", and "tokens", the number computed for all texts, ends included.
+    "prompt_tokens", and "tokens", the number computed for all texts, ends included. `texts`: each
+    with its mean log-probability and that number.
     """
-    samples = [(row.text, row.log_probability) for row in rows]
-    content = {"samples": samples} if isinstance(request, Sample) else {"text": rows[0].text}
-    content |= {"prompt_tokens": prompt_tokens, "tokens": sum(row.tokens for row in rows)}
+    samples = [(text, mean) for text, mean, _ in texts]
+    content = {"samples": samples} if isinstance(request, Sample) else {"text": texts[0][0]}
+    content |= {"prompt_tokens": prompt_tokens, "tokens": sum(tokens for *_, tokens in texts)}
     return json.dumps(content, ensure_ascii=False)
 
 

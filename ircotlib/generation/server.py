@@ -1,7 +1,5 @@
-"""Models behind any OpenAI-compatible server as a backend of Generate and Sample.
-
-The client is imported, and the server asked, only at the first request that is not in the call
-cache.
+"""Models behind any OpenAI-compatible server as a backend of Generate and Sample. The client is
+imported, and the server asked, only at the first request that is not in the call cache.
 """
 
 import hashlib
@@ -14,21 +12,12 @@ from functools import cached_property
 from math import nan
 from threading import Event
 
+from ircotlib.generation import protocol
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
 from ircotlib.generation.endpoints import Endpoints, Patience, read_addresses
-from ircotlib.generation.protocol import (
-    Completion,
-    PromptText,
-    RequestRefused,
-    drop_demonstrations,
-    leave_out,
-    read_texts,
-    read_usage,
-    write_prompt,
-    write_stop,
-)
+from ircotlib.generation.protocol import Completion, PromptText, RequestRefused
 from ircotlib.generation.replies import Request, check, read_reply
-from ircotlib.program import Generate, Sample, Sampled
+from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, without_echo
 
 VERSION = 1  # raised when a change here or in text.py makes the same server reply differently
@@ -41,13 +30,13 @@ class ServerModel:
     """A model behind a server, or behind several, whose addresses are separated by commas.
 
     `chat`: prompts are sent as chats, a text as the only message; otherwise they are completed.
-    `in_flight`: requests at a time, over all addresses. The key is read from the environment:
+    `in_flight`: requests at a time, over all addresses. The key is in the environment, as
     OPENAI_API_KEY. The fingerprint depends on the model's name and `chat`, not on the addresses, so
-    two models need two names. Greedy decoding is temperature 0. Raises ValueError for an invalid
-    address.
+    two models need two names. Raises ValueError for an invalid address.
     """
 
     answers = Generate, Sample
+    decode = staticmethod(read_reply)
     is_encoder_decoder = False
     parameters = nan  # unknown
     name: str = field(kw_only=False)
@@ -77,18 +66,16 @@ class ServerModel:
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | Exception]]:
         """Yield the index of each request and its reply as soon as it comes.
 
-        A reply is JSON as of a local model, with tokens as counted by the server, or `estimated` if
-        it does not count; `dropped`: how many demonstrations were left out because the server found
-        the prompt too long. A request that cannot be answered gets a ValueError, or a RuntimeError
-        if the server fails only with it, instead of a reply. After BudgetSpent, ConnectionError,
-        PermissionError or LookupError no more requests are sent; the replies in flight are yielded,
-        then the error is raised.
+        A reply is JSON as of a local model, with tokens as counted by the server, or `estimated`;
+        `dropped`: how many demonstrations were left out because the server found the prompt too
+        long. A request that cannot be answered gets a ValueError, or a RuntimeError if the server
+        fails only with it. After BudgetSpent, ConnectionError, PermissionError or LookupError no
+        more requests are sent; the replies in flight are yielded, then the error is raised.
         """
         self.endpoints  # noqa: B018  made once, before the threads
         stopped = Event()
 
         def work(request: Request) -> str | None:
-            """The reply; None if requests are no longer sent."""
             try:
                 return None if stopped.is_set() else self._answer(request)
             except ENDING:
@@ -106,10 +93,6 @@ class ServerModel:
             finally:
                 stopped.set()
 
-    def decode(self, reply: str) -> str | tuple[Sampled, ...]:
-        """The text of a reply; for a Sample, its samples in order."""
-        return read_reply(reply)
-
     def _answer(self, request: Request) -> str:
         check(request)
         reply = self._sample(request) if isinstance(request, Sample) else self._generate(request)
@@ -119,7 +102,7 @@ class ServerModel:
 
     def _generate(self, request: Generate) -> dict:
         options = {"max_tokens": request.max_tokens, "temperature": 0}
-        stop = write_stop(request.stop)
+        stop = protocol.write_stop(request.stop)
         [written, *_], counts = self._complete(request.prompt, options | stop)
         text = self._keep(written, request)
         if stop and not text and self.chat and not written.text.startswith("\n") and written.text:
@@ -131,7 +114,7 @@ class ServerModel:
     def _sample(self, request: Sample) -> dict:
         """n texts, requested one by one from a server that ignores n."""
         options = {"max_tokens": request.max_tokens, "temperature": request.temperature}
-        options |= {"logprobs": True if self.chat else 1} | write_stop(request.stop)
+        options |= {"logprobs": True if self.chat else 1} | protocol.write_stop(request.stop)
         samples, counts = [], {}
         while (missing := request.n - len(samples)) > 0:
             n = 1 if self._one_by_one else missing
@@ -151,38 +134,37 @@ class ServerModel:
         return cut(text, request.stop)
 
     def _complete(self, prompt: PromptText, options: Mapping) -> tuple[list[Completion], dict]:
-        """The texts of one reply, and its counts of tokens. If the server finds the prompt too
-        long, it is asked once more with about half of it.
+        """The texts of one reply, and its counts of tokens. A prompt that the server finds too long
+        is asked once more, with about half of it.
         """
         try:
-            return self._complete_whole(prompt, options)
+            return self._ask(prompt, options)
         except RequestRefused as refusal:
             if not refusal.is_too_long():
                 raise
-            shorter, dropped = drop_demonstrations(prompt)
+            shorter, dropped = protocol.drop_demonstrations(prompt)
             advice = f"set context_tokens to less than {self.count_tokens(_text(prompt))}"
             if not dropped:
                 raise ValueError(f"{refusal}; no demonstration to drop: {advice}") from refusal
             self._report_once("length", f"{refusal}; asked with fewer demonstrations: {advice}")
         try:
-            texts, counts = self._complete_whole(shorter, options)
+            texts, counts = self._ask(shorter, options)
         except RequestRefused as refusal:
             raise ValueError(f"{refusal}, without {dropped} demonstrations: {advice}") from refusal
         return texts, counts | {"dropped": dropped}
 
-    def _complete_whole(
-        self, prompt: PromptText, options: Mapping
-    ) -> tuple[list[Completion], dict]:
-        """As _complete, but with the whole prompt; fields that the server does not accept are left
-        out.
-        """
-        path, body = write_prompt(prompt, self.chat)
+    def _ask(self, prompt: PromptText, options: Mapping) -> tuple[list[Completion], dict]:
+        """As _complete, but with the whole prompt; without fields that the server refuses."""
+        path, body = protocol.write_prompt(prompt, self.chat)
         body |= {"model": self.name}
         most = Usage(self.count_tokens(_text(prompt)), options.get("n", 1) * options["max_tokens"])
         while True:
             left_out = self._left_out
+            fields = {name: value for name, value in options.items() if name not in left_out}
+            if "max_tokens" in left_out:
+                fields["max_completion_tokens"] = options["max_tokens"]  # its newer name
             try:
-                reply = self.endpoints.ask(path, body | leave_out(options, left_out), most)
+                reply = self.endpoints.ask(path, body | fields, most)
                 break
             except RequestRefused as refusal:
                 field = refusal.unsupported(options)
@@ -190,7 +172,7 @@ class ServerModel:
                     raise
                 self._left_out |= {field}
                 self._report_once(field, f"{self.name} is asked without {field}, because {refusal}")
-        texts, used = read_texts(reply), read_usage(reply)
+        texts, used = protocol.read_texts(reply), protocol.read_usage(reply)
         if used is not None:
             return texts, used._asdict()
         written = sum(self.count_tokens(text.text) for text in texts)
@@ -203,9 +185,7 @@ class ServerModel:
 
 
 def _as_they_come(jobs: Mapping[Future, int]) -> Iterator[tuple[int, str | Exception]]:
-    """Yield the replies to all requests that were sent; at the end, raise the error that stopped
-    the others, if any.
-    """
+    """Yield the replies to all requests that were sent, then raise the error that ended all."""
     ending = None
     for job in as_completed(jobs):
         error = job.exception()
@@ -213,7 +193,7 @@ def _as_they_come(jobs: Mapping[Future, int]) -> Iterator[tuple[int, str | Excep
             ending = ending or error
         elif error or job.result() is not None:
             yield jobs[job], error or job.result()
-    if ending is not None:
+    if ending:
         raise ending
 
 

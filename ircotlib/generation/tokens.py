@@ -46,16 +46,13 @@ class Tokens:
 
     def encode_prompt(self, prompt: str | tuple[Message, ...]) -> list[int]:
         """The token ids of a prompt; messages are written with the tokenizer's chat template.
-
-        Raises ValueError for messages if there is no template, or it refuses them.
+        Raises ValueError for messages if there is none, or it refuses them.
         """
         if isinstance(prompt, str):
             return self.encode(prompt)
         if self.tokenizer.chat_template is None:
-            raise ValueError(
-                f"{self.folder.name}: found a prompt of {len(prompt)} messages, but the tokenizer "
-                "has no chat template; give the prompt as one text, or take a chat model"
-            )
+            reason = f"{self.folder.name}: found {len(prompt)} messages and no chat template"
+            raise ValueError(f"{reason}, expected one text as the prompt, or another model")
         from jinja2 import TemplateError
 
         chat = [{"role": message.role, "content": message.text} for message in prompt]
@@ -64,10 +61,8 @@ class Tokens:
             text = self.tokenizer.apply_chat_template(chat, **options)
         except TemplateError as error:
             roles = ", ".join(message.role for message in prompt)
-            raise ValueError(
-                f"{self.folder.name}: found messages of {roles}, which the chat template refuses "
-                f"({error}); give messages that it accepts"
-            ) from error
+            reason = f"{self.folder.name}: found messages of {roles} ({error})"
+            raise ValueError(f"{reason}, expected some that the chat template accepts") from error
         return self.encode(text, special=False)
 
     def decode(self, tokens: Sequence[int]) -> str:

@@ -8,9 +8,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging
 
 from ircotlib.files.models import REMEDY, naming_file
-
-# this import also registers the encoder's attention, "row_by_row"
-from ircotlib.generation.decode import keep_bias
+from ircotlib.generation import decode  # noqa: F401  registers the attention "row_by_row"
 
 # parameters; in smaller models, a second core makes a batch a fifth faster on an idle machine, and
 # halves its speed on a busy one
@@ -18,35 +16,35 @@ SMALL = 10_000_000
 
 
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
-    """The model in a folder, ready to use. `device` None: the GPU if there is one.
-
-    Raises ValueError if weights are missing, superfluous, of another shape, infinite or NaN.
-    """
+    """The model in a folder, ready to use, as read_whole reads it."""
     kind = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
     model = read_whole(kind, folder, device, getattr(torch, dtype))
     if model.config.model_type == "t5":
         model.get_encoder().set_attn_implementation("row_by_row")
-        if is_small(model):
-            keep_bias(model.get_encoder())
     return model
 
 
-def read_whole(
-    kind: type, folder: Path, device: str | None, dtype: torch.dtype, unused: str = "$^"
-):
+def read_whole(kind: type, folder: Path, device: str | None, dtype: torch.dtype, unused="$^"):
     """Read a model of a transformers class onto its device (None: the GPU if there is one). A small
     model on the CPU limits torch to one thread.
 
     Raises ValueError if weights are missing, superfluous, of another shape, infinite or NaN.
     Superfluous weights whose names match the pattern `unused` are ignored.
     """
-    model, info = _read(kind, folder, dtype)
-    misfits = _list_misfits(info, unused)
-    if misfits:
-        raise ValueError(
-            f"{folder}: found weights that do not fit config.json ({'; '.join(misfits[:3])}; "
-            f"{len(misfits)} in all), expected exactly those of the model; {REMEDY}"
-        )
+    options = {"dtype": dtype, "use_safetensors": any(folder.glob("*.safetensors"))}
+    options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
+    verbosity = logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # what is wrong with the weights is said below
+    try:
+        with naming_file(folder, "a model"):
+            model, info = kind.from_pretrained(folder, **options)
+    finally:
+        logging.set_verbosity(verbosity)
+    if misfits := _list_misfits(info, unused):
+        reason = f"{'; '.join(misfits[:3])}; {len(misfits)} in all"
+        expected = "expected exactly the weights of config.json"
+        raise ValueError(f"{folder}: found {reason}, {expected}; {REMEDY}")
     # with such weights, a model replies "" to every prompt
     wrong = [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
     if wrong:
@@ -63,22 +61,8 @@ def is_small(model) -> bool:
     return model.device.type == "cpu" and model.num_parameters() < SMALL
 
 
-def _read(kind: type, folder: Path, dtype: torch.dtype) -> tuple:
-    """The model, and transformers' report on the weights in its files."""
-    options = {"dtype": dtype, "use_safetensors": any(folder.glob("*.safetensors"))}
-    options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
-    verbosity = logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()  # read_whole says what is wrong with the weights
-    try:
-        with naming_file(folder, "a model"):
-            return kind.from_pretrained(folder, **options)
-    finally:
-        logging.set_verbosity(verbosity)
-
-
 def _list_misfits(info: dict, unused: str) -> list[str]:
-    """Weights that do not fit; tied weights may be stored only once."""
+    """Weights that do not fit, from transformers' report."""
     misfits = [f"missing: {name}" for name in sorted(info["missing_keys"])]
     superfluous = [name for name in sorted(info["unexpected_keys"]) if not re.search(unused, name)]
     misfits += [f"unexpected: {name}" for name in superfluous]

@@ -1,6 +1,4 @@
-"""A sentence-transformers model as a retriever uses it: its fingerprint, computed without loading
-the model, and the vectors it makes.
-"""
+"""A sentence-transformers model as a retriever uses it: its fingerprint and its vectors."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,14 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ircotlib.data import Paragraph
-from ircotlib.files.models import (
-    CONFIG,
-    OTHER_PROGRAMS,
-    find_folder,
-    hash_file,
-    naming_file,
-    read_json,
-)
+from ircotlib.files import models
 
 TOKENS = 256  # read of a query or paragraph, at most (dense only: ColBERT has its own limit)
 BATCH = 32  # texts in a batch
@@ -28,7 +19,6 @@ KEPT = 4096  # queries whose vectors are kept
 VERSION = 1  # raised when other texts are embedded, or in another way
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 TEXTS = ("*.json", "*.txt", "*.model", "artifact.metadata")
-INSTALL = "pip install -e '.[dense]'"
 
 
 class Encoder:
@@ -42,11 +32,15 @@ class Encoder:
 
     def __init__(self, name: str, late: bool = False):
         if not find_spec("sentence_transformers"):
-            missing = "found no sentence-transformers, expected the extra of dense retrieval"
-            raise ModuleNotFoundError(f"{missing}: {INSTALL}")
-        self.folder = find_folder(name, weights=WEIGHTS, texts=TEXTS)
+            expected = "expected the extra of dense retrieval: pip install -e '.[dense]'"
+            raise ModuleNotFoundError(f"found no sentence-transformers, {expected}")
+        self.folder = models.find_folder(name, weights=WEIGHTS, texts=TEXTS)
         self.late, self._kept = late, {}
-        if is_late(self.folder) != late:
+        # sentence-transformers', PyLate's and Stanford's; as such, others would get random weights
+        classes = models.read_json(self.folder, models.CONFIG).get("architectures") or []
+        kind = models.read_json(self.folder, "config_sentence_transformers.json").get("model_type")
+        is_late = kind in ("MultiVectorEncoder", "ColBERT") or "HF_ColBERT" in classes
+        if is_late != late:
             kinds = ("one vector per text, for dense:", "one vector per token, for colbert:")
             found, expected = (kinds[kind] for kind in (not late, late))
             raise ValueError(f"{name}: found a model with {found}, expected one with {expected}")
@@ -60,9 +54,7 @@ class Encoder:
         return self._embed(self._model.encode_document, texts)
 
     def embed_queries(self, queries: Sequence[str]) -> list[np.ndarray]:
-        """The vectors of each query: arrays (vectors, width). Those of recent queries are kept,
-        because the same query comes again with another K.
-        """
+        """The vectors of each query, as above, and kept: it comes again with another K."""
         if new := [query for query in dict.fromkeys(queries) if query not in self._kept]:
             self._kept |= zip(new, self._embed(self._model.encode_query, new), strict=True)
         vectors = [self._kept[query] for query in queries]
@@ -83,7 +75,7 @@ class Encoder:
 
         logging.disable_progress_bar()
         kind = MultiVectorEncoder if self.late else SentenceTransformer
-        with naming_file(self.folder, "a model of sentence-transformers"):
+        with models.naming_file(self.folder, "a model of sentence-transformers"):
             model = kind(str(self.folder), local_files_only=True)
         if self.late:
             return model
@@ -94,22 +86,12 @@ class Encoder:
         return model
 
 
-def is_late(folder: Path) -> bool:
-    """Whether a model makes one vector per token: those of sentence-transformers, PyLate, and
-    Stanford's ColBERT do. Loaded as such, any other model would get random weights from
-    sentence-transformers.
-    """
-    classes = read_json(folder, CONFIG).get("architectures") or []
-    kind = read_json(folder, "config_sentence_transformers.json").get("model_type")
-    return kind in ("MultiVectorEncoder", "ColBERT") or "HF_ColBERT" in classes
-
-
 def hash_model(folder: Path) -> str:
     """A hash of all files that affect the vectors of a model, also those in its folders."""
     paths = {path for pattern in WEIGHTS + TEXTS for path in folder.rglob(pattern)}
     content = sha256()
     for path in sorted(paths):
         name = path.relative_to(folder)
-        if name.parts[0] not in OTHER_PROGRAMS:
-            content.update(f"{name.as_posix()} {hash_file(path)}\n".encode())
+        if name.parts[0] not in models.OTHER_PROGRAMS:
+            content.update(f"{name.as_posix()} {models.hash_file(path)}\n".encode())
     return content.hexdigest()

@@ -1,7 +1,5 @@
 """The detection of duplicate queries, with a real cross-encoder, small and untrained."""
 
-import shutil
-
 import numpy as np
 import pytest
 
@@ -25,25 +23,24 @@ def test_equal_texts_are_duplicates():
     assert score(texts, "Who directed Ring?") == 0.0
 
 
-@pytest.fixture(scope="module")
-def cross_encoder(tmp_path_factory):
-    """A small untrained cross-encoder, in the layout that sentence-transformers loads."""
-    pytest.importorskip("sentence_transformers", reason="needs the extra: pip install '.[dense]'")
+def save(folder, scores: int):
+    """Save a small untrained cross-encoder, in the layout that sentence-transformers loads."""
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
-    made, words = tmp_path_factory.mktemp("pairs"), bert_vocabulary()
+    words = bert_vocabulary()
     torch.manual_seed(0)
     shape = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     shape |= {"vocab_size": len(words), "hidden_size": 32, "initializer_range": 0.3}
-    BertForSequenceClassification(BertConfig(num_labels=1, **shape)).save_pretrained(made)
-    BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(made)
-    return made
+    config = BertConfig(num_labels=scores, **shape)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(folder)
+    return folder
 
 
-def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(cross_encoder):
-    from sentence_transformers import CrossEncoder
-
-    pairs, plain = open_duplicates(cross_encoder), CrossEncoder(str(cross_encoder))
+def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(tmp_path):
+    library = pytest.importorskip("sentence_transformers", reason="needs the extra [dense]")
+    save(tmp_path, 1)
+    pairs, plain = open_duplicates(tmp_path), library.CrossEncoder(str(tmp_path))
     earlier = ("who opened it", "when did the park open", "it lies near brussels")
     each = plain.predict([(query, "who opened the park") for query in earlier]).tolist()
     assert len(set(np.round(each, 3))) == 3 and 0 < min(each) < max(each) < 1
@@ -53,16 +50,12 @@ def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(cross_encoder):
     assert scores == pytest.approx([0.0, each[0], max(each), max(each[:2])], abs=1e-3)
 
 
-def test_a_cross_encoder_of_several_scores_is_refused(cross_encoder, tmp_path):
-    from transformers import BertConfig, BertForSequenceClassification
-
-    shutil.copytree(cross_encoder, tmp_path, dirs_exist_ok=True)
-    config = BertConfig.from_pretrained(cross_encoder, num_labels=3)
-    BertForSequenceClassification(config).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="3 scores per pair") as error:
-        score(open_duplicates(tmp_path), "a", "b")
-    assert "\n" not in str(error.value)
-    assert open_duplicates(tmp_path).fingerprint != open_duplicates(cross_encoder).fingerprint
+def test_a_cross_encoder_of_several_scores_is_refused(tmp_path):
+    pytest.importorskip("sentence_transformers", reason="needs the extra [dense]")
+    single, several = (open_duplicates(save(tmp_path / str(n), n)) for n in (1, 3))
+    with pytest.raises(ValueError, match="3 scores per pair"):
+        score(several, "a", "b")
+    assert single.fingerprint != several.fingerprint
     with pytest.raises(FileNotFoundError, match="/nowhere/pairs"):
         open_duplicates("/nowhere/pairs")
 

@@ -3,10 +3,7 @@ tests/training/test_training_reader.py.
 """
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -14,26 +11,24 @@ torch = pytest.importorskip("torch")
 
 from asking import ask, ask_one
 from safetensors.torch import load_file, save_file
-from tiny import bert_vocabulary
+from tiny import bert_vocabulary, copy
 from transformers import DPRConfig, DPRReader, DPRReaderTokenizer, DPRReaderTokenizerFast
 
 from ircotlib.data import Paragraph, Prediction
+from ircotlib.extraction.duplicates import open_duplicates
 from ircotlib.extraction.extractor import Extractor
 from ircotlib.extraction.spans import best_span
-from ircotlib.files.paths import ROOT
 from ircotlib.generation.batches import cut_batches
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Duplicate, Extract, Extracted, Outcome, Step
+from ircotlib.running.cache import Calls
 from ircotlib.running.predictions import row_of
+from ircotlib.running.scheduler import run
 from ircotlib.running.setup import open_bench
 
 PARK = Paragraph("p", "Walibi Park", "Eddy Meeùs opened the PARK in 1975. It lies near Brussels.")
-TEXTS = (
-    "It opened.",
-    PARK.text,
-    "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3,
-    "",
-)
+LONG = "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3
+TEXTS = ("It opened.", PARK.text, LONG, "")
 
 
 def small_reader(words: int, seed: int = 0) -> DPRReader:
@@ -78,10 +73,10 @@ def extract(reader: Extractor, requests: list[Extract]) -> list[Extracted]:
     return [reader.decode(reply) for reply in ask(reader, requests)]
 
 
-def near(spans: list[Extracted], expected: list[Extracted]) -> bool:
-    pairs = list(zip(spans, expected, strict=True))
-    same = all(a.text == b.text for a, b in pairs)
-    return same and all(abs(a.confidence - b.confidence) < 2e-3 for a, b in pairs)
+def check_near(spans: list[Extracted], expected: list[Extracted]) -> None:
+    assert [span.text for span in spans] == [span.text for span in expected]
+    logits = [span.confidence for span in expected]
+    assert [span.confidence for span in spans] == pytest.approx(logits, abs=2e-3)
 
 
 @pytest.mark.parametrize("longest", [1, 3, 10])
@@ -93,16 +88,13 @@ def test_it_reads_as_transformers_does_one_by_one(kind, longest, request):
     path = request.getfixturevalue(kind)
     tokenizer = DPRReaderTokenizer.from_pretrained(path)
     model = small_reader(len(bert_vocabulary()))
-    spans = extract(Extractor(path, longest=longest), requests())
-    for asked, span in zip(requests(), spans, strict=True):
+    rows = [asked for asked in requests() if asked.paragraph.text]
+    for asked, span in zip(rows, extract(Extractor(path, longest=longest), rows), strict=True):
         texts = {"titles": asked.paragraph.title, "texts": asked.paragraph.text}
         inputs = tokenizer(asked.query, **texts, return_tensors="pt")
         with torch.no_grad():
             out = model(**inputs)
         assert span.confidence == pytest.approx(out.relevance_logits.item(), abs=2e-3)
-        if not asked.paragraph.text:
-            assert span.text == ""
-            continue
         ids = inputs["input_ids"][0].tolist()
         first = 1 + max(at for at, token in enumerate(ids) if token == tokenizer.sep_token_id)
         logits = out.start_logits[0, first:].tolist(), out.end_logits[0, first:].tolist()
@@ -112,18 +104,11 @@ def test_it_reads_as_transformers_does_one_by_one(kind, longest, request):
         assert plain.replace("##", "").replace(" ", "") == expected.replace(" ", "")
 
 
-def test_an_answer_is_part_of_the_text_as_it_is_written(folder):
-    spans = extract(Extractor(folder), requests())
-    assert all(span.text in asked.paragraph.text for span, asked in zip(spans, requests()))
-    [span] = extract(Extractor(folder, longest=1), [Extract("who?", Paragraph("p", "t", "PARK"))])
-    assert span.text == "PARK"
-
-
-def test_an_answer_is_never_of_the_query_or_the_title(folder):
+def test_an_answer_is_of_the_text_as_it_is_written_never_of_the_query_or_the_title(folder):
     """Not even if they contain the token that separates them from the text."""
-    for query, title in (("park [SEP] 1975", "Eddy"), ("[SEP] [SEP]", "[SEP]"), ("", "")):
-        [span] = extract(Extractor(folder), [Extract(query, Paragraph("p", title, "near it"))])
-        assert span.text in ("near", "it", "near it")
+    asked = (("park [SEP] 1975", "Eddy"), ("[SEP] [SEP]", "[SEP]"), ("", ""))
+    rows = [Extract(query, Paragraph("p", title, "NEAR it")) for query, title in asked]
+    assert {span.text for span in extract(Extractor(folder), rows)} <= {"NEAR", "it", "NEAR it"}
 
 
 def test_without_text_there_is_no_answer_and_a_confidence(folder):
@@ -146,12 +131,11 @@ def test_batches_read_as_one_by_one_do(folder):
     one_by_one = [extract(Extractor(folder), [asked])[0] for asked in requests()]
     for rows, tokens in ((64, 16_384), (3, 16_384), (64, 50)):
         reader = Extractor(folder, batch_rows=rows, batch_tokens=tokens)
-        assert near(extract(reader, requests()), one_by_one)
+        check_near(extract(reader, requests()), one_by_one)
 
 
 def test_a_batch_is_of_the_shortest_that_fit(folder):
-    reader = Extractor(folder, batch_rows=3)
-    assert reader.take(requests()) == [7, 3, 4]
+    assert Extractor(folder, batch_rows=3).take(requests()) == [7, 3, 4]
     assert cut_batches([9, 4, 5, 1], 4, 12) == [[3, 1], [2], [0]]
     assert cut_batches([90], 4, 12) == [[0]]
 
@@ -162,7 +146,8 @@ def test_a_paragraph_that_is_too_long_is_cut_at_its_end(folder):
     texts = ["it " * room, "it " * room + "park " * 300, "it " * (room - 1)]
     paragraphs = [Paragraph("p", "Walibi Park", text) for text in texts]
     whole, cut, shorter = extract(reader, [Extract("who?", each) for each in paragraphs])
-    assert near([whole], [cut]) and cut.confidence != shorter.confidence
+    check_near([whole], [cut])
+    assert cut.confidence != shorter.confidence
 
 
 def test_a_query_that_is_too_long_costs_its_request_only(folder):
@@ -176,21 +161,19 @@ def test_the_fingerprint_is_that_of_the_files_and_of_the_length(folder, older_fo
     prints = {Extractor(path).fingerprint for path in (folder, older_folder)}
     prints |= {Extractor(folder, longest=5).fingerprint}
     assert len(prints) == 3 and Extractor(folder, batch_rows=1).fingerprint in prints
-    shutil.copytree(older_folder, tmp_path, dirs_exist_ok=True)
-    assert Extractor(tmp_path).fingerprint == Extractor(older_folder).fingerprint
-    with (tmp_path / "pytorch_model.bin").open("ab") as file:
-        file.write(b" ")
-    assert Extractor(tmp_path).fingerprint not in prints
+    copied = copy(older_folder, tmp_path)
+    assert Extractor(copied).fingerprint in prints
+    (copied / "pytorch_model.bin").write_bytes(b" ")
+    assert Extractor(copied).fingerprint not in prints
 
 
 def test_weights_that_do_not_fit_are_refused_in_a_line(folder, tmp_path):
-    """Unlike those of BERT's pooler; tests/generation/test_damaged_models.py has more of them."""
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    """Unlike those of BERT's pooler; tests/generation/test_folders.py has more of them."""
+    copied = copy(folder, tmp_path)
     weights = load_file(folder / "model.safetensors") | {"more": torch.ones(1)}
-    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ValueError, match="unexpected: more; 1 in all") as error:
-        ask_one(Extractor(tmp_path), Extract("who?", PARK))
-    assert "\n" not in str(error.value)
+    save_file(weights, copied / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ValueError, match="unexpected: more; 1 in all"):
+        ask_one(Extractor(copied), Extract("who?", PARK))
 
 
 def test_what_is_no_reader_is_refused(tmp_path, folder):
@@ -206,11 +189,6 @@ def test_what_is_no_reader_is_refused(tmp_path, folder):
         Extractor(folder, longest=0)
 
 
-def test_the_papers_checkpoint_is_opened_by_name_and_downloaded_when_first_asked():
-    reader = Extractor(read_parameters("paper").extractor)
-    assert reader.name == "facebook/dpr-reader-multiset-base" and "folder" not in vars(reader)
-
-
 def test_a_kept_line_says_what_was_extracted_and_compared():
     asked = Duplicate("who opened it", ("who opened the park",))
     steps = Step(Extract("who?", PARK), Extracted("Eddy", 1.5), False), Step(asked, 0.25, True)
@@ -221,6 +199,8 @@ def test_a_kept_line_says_what_was_extracted_and_compared():
 
 
 def test_a_bench_has_what_its_parameters_name_and_reads_it_when_asked(folder):
+    # the paper's checkpoint is downloaded when first asked
+    assert "folder" not in vars(Extractor(read_parameters("paper").extractor))
     plain = read_parameters("mini")
     assert plain.extractor == "data/models/mini-reader" and plain.duplicates == ""
     bench = open_bench(plain.change(extractor=str(folder)), "hotpotqa", "try")
@@ -231,33 +211,18 @@ def test_a_bench_has_what_its_parameters_name_and_reads_it_when_asked(folder):
     assert open_bench(plain, "hotpotqa", "try", with_model=False).duplicates is None
 
 
-REPLAY = """
-import sys
-from ircotlib.running.cache import Calls
-from ircotlib.data import Paragraph
-from ircotlib.program import Duplicate, Extract
-from ircotlib.extraction.duplicates import open_duplicates
-from ircotlib.extraction.extractor import Extractor
-from ircotlib.running.scheduler import run
-def program():
-    span = yield Extract("Who opened the park?", Paragraph("p", "Park", "Eddy opened it."))
-    seen = yield Duplicate("Who opened a park?", ("Who opened the park?",))
-    return span, seen, (yield Duplicate("When?", ("Who opened the park?",)))
-with Calls(sys.argv[1]) as calls:
-    backends = [Extractor(sys.argv[2]), open_duplicates()]
-    outcomes, counts = run({"q": program()}, backends, calls)
-print(*outcomes["q"].result)
-print(counts["Extract"]["computed"], counts["Duplicate"]["computed"])
-print([name for name in ("torch", "transformers") if name in sys.modules])
-"""
+def test_all_replies_are_remembered_and_replayed_without_the_model(folder, tmp_path):
+    def program():
+        span = yield Extract("Who opened the park?", PARK)
+        again = yield Duplicate("Who opened a park?", ("Who opened the park?",))
+        return span, again, (yield Duplicate("When?", ("Who opened the park?",)))
 
-
-def test_all_replies_are_remembered_and_replayed_without_torch(folder, tmp_path):
-    command = [sys.executable, "-c", REPLAY, str(tmp_path / "calls.sqlite"), str(folder)]
-    env, replies = os.environ | {"PYTHONPATH": str(ROOT)}, set()
-    for expected in (["1 2", "['torch', 'transformers']"], ["0 0", "[]"]):
-        done = subprocess.run(command, env=env, capture_output=True, text=True)
-        reply, *others = done.stdout.splitlines()
-        assert others == expected, done.stderr
-        replies.add(reply)
-    assert len(replies) == 1 and reply.endswith(" 1.0 0.0")
+    results = []
+    for computed in ((1, 2), (0, 0)):
+        reader = Extractor(folder)
+        with Calls(tmp_path / "calls.sqlite") as calls:
+            outcomes, counts = run({"q": program()}, [reader, open_duplicates()], calls)
+        assert (counts["Extract"]["computed"], counts["Duplicate"]["computed"]) == computed
+        assert ("model" in vars(reader)) == ("tokenizer" in vars(reader)) == (computed == (1, 2))
+        results.append(outcomes["q"].result)
+    assert results[0] == results[1] and results[0][1:] == (1.0, 0.0)

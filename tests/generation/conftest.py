@@ -3,6 +3,8 @@ import tiny
 from pytest_httpserver import HTTPServer
 from serving import Fake
 
+from ircot_laboratory.make import make_laboratory
+
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
@@ -13,17 +15,18 @@ def folders(tmp_path_factory):
     return made
 
 
+@pytest.fixture(scope="session")
+def laboratory(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("laboratory") / "small"
+    return make_laboratory(folder, seed=5, size=600, questions=40)
+
+
 @pytest.fixture(params=tiny.KINDS)
 def folder(request, folders):
     return folders[request.param]
 
 
 @pytest.fixture
-def httpserver():
+def fake():
     with HTTPServer(threaded=True) as server:
-        yield server
-
-
-@pytest.fixture
-def fake(httpserver) -> Fake:
-    return Fake(httpserver)
+        yield Fake(server)

@@ -1,15 +1,18 @@
 """Every system of SearChain's study, run from a bench with a model that was never taught its
-format, on every data set of the laboratory, and with a window so small that prompts are cut.
+format, on every data set of the laboratory, and with a window so small that prompts are cut; and
+with random replies: whatever a model writes, it ends with a prediction.
 """
 
+import random
 from dataclasses import replace
 
 import pytest
+from playing import writers
 
 from bench.parse_rates import CUT
-from ircot_laboratory.make import make_laboratory
+from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.parameters import read_parameters
-from ircotlib.program import Generate, Sample
+from ircotlib.program import Generate, NearestTitle, Retrieve, Sample, Sampled
 from ircotlib.running import setup as bench
 from ircotlib.running.experiment import program_of
 from ircotlib.running.scheduler import run
@@ -24,19 +27,6 @@ def short(monkeypatch):
     """Limit generations: a model that does not know the formats writes up to the limit."""
     for name, style in bench.STYLES.items():
         monkeypatch.setitem(bench.STYLES, name, replace(style, chain_tokens=16))
-
-
-@pytest.fixture(scope="module")
-def laboratory(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("laboratory") / "small"
-    return make_laboratory(folder, seed=5, size=600, questions=20)
-
-
-def open_small(laboratory, dataset: str, **changes):
-    changes = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": [dataset]} | changes
-    changes = {"samples": 2} | changes
-    p = read_parameters("mini", {"model": "data/models/mini-causal", "style": "codex"} | changes)
-    return open_bench(p, dataset, "try")
 
 
 def play_all(opened) -> None:
@@ -63,4 +53,56 @@ SMALL_WINDOWS = [("musique", {"style": style, "context_tokens": 320}) for style 
 @pytest.mark.parametrize(("dataset", "changes"), [*((d, {}) for d in DATASETS), *SMALL_WINDOWS])
 def test_every_system_runs(tmp_path, monkeypatch, laboratory, dataset, changes):
     monkeypatch.setattr(bench, "DATA", tmp_path)
-    play_all(open_small(laboratory, dataset, **changes))
+    small = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": [dataset], "samples": 2}
+    small |= {"model": "data/models/mini-causal", "style": "codex"} | changes
+    play_all(open_bench(read_parameters("mini", small), dataset, "try"))
+
+
+QUESTION = Question("q", "Where is Oslo {n}?", ("Norway",), (), "test")
+CORPUS = [Paragraph(str(i), f"Page {i}", f"Page {i} [is] {{one}}. It is old.") for i in range(9)]
+PIECES = ["", "Oslo", "\n", "The answer is", "The answer is Oslo.", " answer is: ", "→", "[EOQ]"]
+PIECES += ["Action 1: ", "\nAction 2: ", "Search[Page 1]", "Lookup[old]", "Finish[]", "Finish[a]"]
+PIECES += ["[WikiSearch(Page 2)", "]", "The best choice is 2", "best choice is 99", "First, "]
+PIECES += ["\nSearch Query: a", "\nAnswer: b", "(select) [retrieve_odqa] a", "{question}", "..."]
+PIECES += ['(select) [multihop_titleqa] Titles: ["Page 1", 2]. Question: c', "(select) [x] y"]
+MODULES = ("direct_retrieval", "react", "dsp", "verify_and_edit", "toolformer")
+MODULES += ("tree_of_thought", "interaug", "decomp")
+SYSTEMS = [s for s in choose_systems(study=SEARCHAIN) if s.module in MODULES]
+
+
+def write(chance):
+    return "".join(chance.choices(PIECES, k=chance.choice((0, 1, 1, 2, 5)))).strip()
+
+
+def answer(request, chance):
+    match request:
+        case Retrieve():
+            return tuple(chance.sample(CORPUS, chance.randint(0, min(request.k, 4))))
+        case NearestTitle():
+            titles = [request.title] if chance.random() < 0.5 else []
+            return tuple(titles + ["Page 3"] * (request.n > 1))
+        case Generate():
+            return write(chance)
+        case Sample():
+            score = chance.choice((None, -1.0))
+            return tuple(Sampled(write(chance), score) for _ in range(request.n))
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_a_system_ends_with_a_prediction(system):
+    prompts = writers(system.module, *system.stages)
+    setting = {name: values[0] for name, values in system.grid.items() if name != "m"}
+    for seed in range(60):
+        chance, requests = random.Random(seed), 0
+        program = system.program(QUESTION, prompts=prompts, **setting)
+        try:
+            request = next(program)
+            while requests < 1000:
+                requests += 1
+                request = program.send(answer(request, chance))
+        except StopIteration as end:
+            prediction = end.value
+        assert isinstance(prediction, Prediction) and requests < 1000
+        assert isinstance(prediction.answer, str) and isinstance(prediction.fault, str)
+        assert prediction.answer or prediction.fault, f"silent with seed {seed}"
+        assert len(set(prediction.paragraphs)) == len(prediction.paragraphs)

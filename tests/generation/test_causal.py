@@ -7,15 +7,18 @@ from collections import Counter
 import pytest
 import torch
 from asking import ask
+from tiny import note_shapes
 from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.cache_utils import DynamicLayer
 
 from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
 from ircotlib.generation import causal
-from ircotlib.generation.causal import can_branch, can_reuse
+from ircotlib.generation.batches import close_up
+from ircotlib.generation.causal import GrowingLayer, can_branch, can_reuse
 from ircotlib.generation.decode import decode, most_probable
 from ircotlib.generation.local import LocalModel
-from ircotlib.generation.prefixes import Prefixes
+from ircotlib.generation.prefixes import BLOCK, PASS, Prefixes
 from ircotlib.program import SENTENCE, Generate, Sample
 from ircotlib.prompting.prompt import GPT3
 from training.t5.evaluate import draw_reading_test
@@ -30,15 +33,6 @@ def prompts():
     tests = draw_reading_test(world, "hotpotqa", 0, 106, 1, GPT3)
     shown = [f"{example.prompt} {riddle.chain}\n\n\n" for riddle, example in tests[:2]]
     return ["".join([*shown, example.prompt]) for _, example in tests[2:]]
-
-
-def note_shapes(model):
-    """A list to which each forward pass adds the shape of what it reads, padding included."""
-    shapes = []
-    model.register_forward_pre_hook(
-        lambda module, _, given: shapes.append(given["input_ids"].shape), with_kwargs=True
-    )
-    return shapes
 
 
 def count_read(shapes):
@@ -56,10 +50,8 @@ def test_texts_are_those_of_prompts_read_whole(prompts):
     assert count_read(shapes) < 0.6 * count_read(shapes_whole)
     assert len(whole.prefixes) == 0 < len(small.prefixes) <= 500 < len(kept.prefixes) <= 32_768
     # a step on, the prompt grown at its end by what was written and found
-    grown = [
-        Generate(f"{prompt} {whole.decode(reply)} {prompt[-150:]}", SENTENCE, 12)
-        for prompt, reply in zip(prompts[:20], expected)
-    ]
+    written = zip(prompts[:20], map(whole.decode, expected))
+    grown = [Generate(f"{old} {text} {old[-150:]}", SENTENCE, 12) for old, text in written]
     shapes.clear()
     replies = ask(kept, grown)
     assert replies == ask(whole, grown)
@@ -76,15 +68,11 @@ def test_samples_are_those_of_prompts_read_whole(prompts):
             assert texts == others and logs == pytest.approx(other_logs, rel=1e-4, abs=1e-5)
 
 
-SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 99}
-ROTARY = SMALL | {"intermediate_size": 64}
+SMALL = {"hidden_size": 32, "vocab_size": 99}
+ROTARY = SMALL | {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
 FEW_HEADS = ROTARY | {"num_key_value_heads": 2}
-SIZES = {
-    "gpt_neox": ROTARY,
-    "llama": FEW_HEADS,
-    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99},
-    "bloom": {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99},
-}
+SIZES = {"gpt_neox": ROTARY, "llama": FEW_HEADS, "bloom": SMALL | {"n_layer": 2, "n_head": 4}}
+SIZES |= {"gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99}}
 ROTARY_KINDS = "gpt_neox", "llama"
 
 
@@ -168,8 +156,7 @@ def test_a_model_that_cannot_reuse_keeps_nothing(tmp_path):
     make("mistral", **sizes).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     local = LocalModel(tmp_path)
-    requests = [Generate("Q: Who is the director of the film?\nA:" * n, None, 5) for n in (1, 9)]
-    assert all(json.loads(reply)["tokens"] <= 5 for reply in ask(local, requests))
+    assert json.loads(ask(local, [Generate("Q: Who is it?\nA:" * 9, None, 5)])[0])["tokens"] <= 5
     assert len(local.prefixes) == 0
 
 
@@ -178,3 +165,82 @@ def test_the_next_batch_is_of_the_prompts_with_the_least_to_read(prompts):
     requests = [Generate(prompt, SENTENCE, 2) for prompt in prompts[:4]]
     ask(local, requests[2:3])
     assert local.take(requests)[0] == 2
+
+
+def numbers(prompt):
+    """States whose numbers are their positions and tokens."""
+    rows = torch.tensor(list(enumerate(prompt)))
+    return lambda first, last: rows[first:last]
+
+
+def test_blocks_are_found_by_all_that_stands_before_them():
+    prefixes, text = Prefixes(1_000), list(range(50))
+    prefixes.keep(text, numbers(text))
+    assert len(prefixes) == 48
+    known = [prefixes.known(text[:n]) for n in (0, 1, 15, 16, 17, 32, 33, 50)]
+    assert known == [0, 0, 0, 15, 16, 31, 32, 48]
+    assert prefixes.known(text[:20] + [99] + text[21:]) == 16
+    assert prefixes.known([99] + text[1:]) == 0
+    assert torch.cat(prefixes.find(text, 40)).tolist() == [[at, at] for at in range(48)]
+    assert prefixes.find(text, 0) == []
+    longer = text + list(range(20))
+    prefixes.keep(longer, numbers(longer))
+    assert len(prefixes) == 64 and prefixes.known(longer) == 64
+
+
+def test_what_was_not_used_for_longest_goes_first_and_ends_before_beginnings():
+    prefixes = Prefixes(5 * BLOCK)
+    old, new = [1] * 3 * BLOCK, [2] * 2 * BLOCK
+    prefixes.keep(old, numbers(old))
+    prefixes.keep(new, numbers(new))
+    prefixes.find(old, len(old))
+    third = [3] * BLOCK
+    prefixes.keep(third, numbers(third))
+    assert len(prefixes) == 5 * BLOCK
+    assert [prefixes.known(text + [0]) for text in (old, new, third)] == [48, 16, 16]
+    large = [4] * 8 * BLOCK
+    prefixes.keep(large, numbers(large))
+    assert prefixes.known(large) == 5 * BLOCK == len(prefixes)
+
+
+def test_what_prompts_share_is_read_first_where_it_pays():
+    start, prefixes = [1] * 30 * BLOCK, Prefixes(10_000)
+    inner = start + [2] * 10 * BLOCK
+    rows = [start + [n] for n in range(5, 9)] + [inner + [n] for n in range(5, 8)]
+    assert prefixes.shared(rows) == [inner]  # it begins with the other one
+    short = [1] * 15 * BLOCK  # too short to be worth a pass
+    assert prefixes.shared([[*short, 5], [*short, 6]]) == []
+    assert prefixes.shared([[n] * 500 for n in range(9)]) == []
+    assert Prefixes(0).shared(rows) == Prefixes(600).shared(rows) == []
+    prefixes.keep(inner, numbers(inner))
+    assert prefixes.shared(rows) == []
+    twice = [7] * 2 * PASS
+    assert prefixes.shared([twice] * 3) == [twice[: 2 * PASS - BLOCK]]
+
+
+def test_rows_that_end_leave_their_places_to_the_last_ones():
+    assert close_up([True, False, True, False, True]) == [0, 4, 2]
+    drawn = random.Random(3)
+    for _ in range(200):
+        goes_on = [drawn.random() < 0.7 for _ in range(drawn.randrange(12))]
+        rows = close_up(goes_on)
+        assert sorted(rows) == [row for row, on in enumerate(goes_on) if on]
+        assert all(row in (at, *range(len(rows), 12)) for at, row in enumerate(rows))
+
+
+def test_a_cache_with_room_keeps_the_rows_that_a_plain_one_keeps():
+    states, drawn = torch.rand(2, 9, 2, 70, 4), random.Random(0)
+    plain = DynamicLayer()
+    plain.update(states[0], states[1])
+    growing = GrowingLayer(plain)
+    for step in range(80):
+        rows = len(plain.keys)
+        new = torch.rand(2, rows, 2, 1, 4)
+        for layer in (plain, growing):
+            layer.update(new[0], new[1])
+        assert torch.equal(growing.keys, plain.keys) and torch.equal(growing.values, plain.values)
+        if step % 10 == 3:  # some rows end; or, as for samples, rows are drawn anew
+            kept = close_up([drawn.random() < 0.8 for _ in range(rows)]) or [0]
+            chosen = torch.tensor(kept if step != 43 else drawn.choices(range(rows), k=9))
+            plain.batch_select_indices(chosen)
+            growing.batch_select_indices(chosen)

@@ -1,4 +1,4 @@
-"""The folders of models: where they are found, and what they say without their weights."""
+"""The folders of models: found, hashed, read without their weights, and damaged."""
 
 import hashlib
 import json
@@ -6,10 +6,12 @@ import shutil
 
 import huggingface_hub.constants
 import pytest
-from asking import ask_one
-from tiny import change, copy, prompts
+import torch
+from asking import ask, ask_one
+from safetensors.torch import load_file, save_file
+from tiny import KINDS, change, copy, prompts
 from tokenizers import Tokenizer
-from transformers import AutoTokenizer
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from ircotlib.files.models import hash_files
 from ircotlib.files.paths import MODELS
@@ -31,30 +33,26 @@ TEXTS = [
 def test_the_fingerprint_is_the_content(folders, tmp_path):
     other = copy(folders["t5"], tmp_path)
     (other / "README.md").write_text("notes")
-    (other / "losses.json").write_text("[3.5]")
     fingerprint = LocalModel(folders["t5"]).fingerprint
     assert LocalModel(other, batch_tokens=10, batch_rows=2).fingerprint == fingerprint
     different = {fingerprint, LocalModel(other, dtype="bfloat16").fingerprint}
-    for name in ("model.safetensors", "config.json", "tokenizer.json", "generation_config.json"):
+    for name in ("config.json", "tokenizer.json", "generation_config.json", "model.safetensors"):
         content = (other / name).read_bytes()
-        changed = content[:-1] + bytes([content[-1] ^ 1])
-        changed = content.rstrip() + b"\n\n" if name.endswith("json") else changed
-        (other / name).write_bytes(changed)
+        json_or_weights = b"\n" + content if name.endswith("json") else content[:-1] + b"1"
+        (other / name).write_bytes(json_or_weights)
         different.add(LocalModel(other).fingerprint)
-        (other / name).write_bytes(content)
     assert len(different) == 6
-    assert LocalModel(other).fingerprint == fingerprint
 
 
 def test_a_name_on_the_hub_that_was_downloaded_before(folders, tmp_path, monkeypatch):
     """The layout of the hub's cache: weights under their SHA-256, linked into a snapshot of the
     commit.
     """
-    commit, base = "c" * 40, tmp_path / "models--lab--tiny-t5"
-    snapshot, blobs = base / "snapshots" / commit, base / "blobs"
+    base = tmp_path / "models--lab--tiny-t5"
+    snapshot, blobs = base / "snapshots" / ("c" * 40), base / "blobs"
     for path in (snapshot, blobs, base / "refs"):
         path.mkdir(parents=True)
-    (base / "refs" / "main").write_text(commit)
+    (base / "refs" / "main").write_text("c" * 40)
     for path in folders["t5"].iterdir():
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         blob = blobs / (digest if path.suffix == ".safetensors" else digest[:40])
@@ -77,24 +75,14 @@ def test_a_model_that_is_not_there(folders, tmp_path, monkeypatch):
         LocalModel(folders["t5"], dtype="int8")
 
 
-@pytest.mark.parametrize(
-    "absent",
-    ["*.safetensors", "config.json", "tokenizer*", "tokenizer.json", "tokenizer_config.json"],
-)
+NEEDED = "*.safetensors", "config.json", "tokenizer*", "tokenizer.json", "tokenizer_config.json"
+
+
+@pytest.mark.parametrize("absent", NEEDED)
 def test_a_folder_that_lacks_something(folders, tmp_path, absent):
     expected = r"config.json, tokenizer_config.json, \*.safetensors, a vocabulary"
     with pytest.raises(FileNotFoundError, match=rf"found \[.*\], expected {expected}"):
         LocalModel(copy(folders["t5"], tmp_path, [absent]))
-
-
-# What a folder says without its weights
-
-
-def check_as_transformers_says(local):
-    assert local.tokens._plain is not None
-    check_tokens(local.tokens, AutoTokenizer.from_pretrained(local.folder))
-    assert local.parameters == local.model.num_parameters()
-    assert local.is_encoder_decoder == local.model.config.is_encoder_decoder
 
 
 def check_tokens(tokens, theirs):
@@ -105,18 +93,15 @@ def check_tokens(tokens, theirs):
         assert tokens.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
 
 
-@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
-def test_shipped_models_say_what_transformers_says(folder):
+@pytest.mark.parametrize("name", [*(path.name for path in SHIPPED), *KINDS])
+def test_a_folder_says_what_transformers_says(folders, name):
+    folder, by_word = folders.get(name, MODELS / name), name != "gpt2"
     local = LocalModel(folder)
-    check_as_transformers_says(local)
+    assert local.tokens._plain is not None and local.tokens.by_word == by_word
+    check_tokens(local.tokens, AutoTokenizer.from_pretrained(folder))
+    assert local.parameters == local.model.num_parameters()
+    assert local.is_encoder_decoder == local.model.config.is_encoder_decoder
     # so that what was computed once stays valid
-    assert local.tokens.by_word and local.fingerprint == hash_files(folder, 1, "float32")
-
-
-def test_other_models_say_what_transformers_says(folder):
-    local, by_word = LocalModel(folder), not folder.name.startswith("gpt2")
-    check_as_transformers_says(local)
-    assert local.tokens.by_word == by_word
     assert local.fingerprint == hash_files(folder, 1 if by_word else 2, "float32")
 
 
@@ -151,15 +136,106 @@ def test_truncation_and_padding_kept_in_tokenizer_json_change_nothing(folders, t
 
 
 @pytest.mark.parametrize(
-    ("config", "reads"),
+    ("kind", "reads"), [("t5", True), ("llama", False), ("bart", True), ("opt", False)]
+)
+def test_which_models_read_with_an_encoder(tmp_path, kind, reads):
+    for set_in_file, expected in (({}, reads), ({"is_encoder_decoder": not reads}, not reads)):
+        content = json.dumps({"model_type": kind} | set_in_file)
+        (tmp_path / "config.json").write_text(content)
+        assert is_encoder_decoder(tmp_path) == expected
+
+
+REQUEST = Generate("Q: Who?\nA:", SENTENCE, 5)
+
+
+def with_weights(target, **changes):
+    """A shipped model with tensors replaced, added, or left out (None)."""
+    folder = copy(MODELS / "mini-base", target)
+    tensors = load_file(folder / "model.safetensors") | changes
+    tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    return LocalModel(folder)
+
+
+NORM, LAST = "encoder.final_layer_norm.weight", "decoder.final_layer_norm.weight"
+SEVERAL = {NORM: None, LAST: torch.ones(7), "b": torch.ones(1), "a": torch.ones(1)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
     [
-        ({"model_type": "t5"}, True),
-        ({"model_type": "llama"}, False),
-        ({"model_type": "bart"}, True),
-        ({"model_type": "opt"}, False),
-        ({"model_type": "t5", "is_encoder_decoder": False}, False),
+        ({NORM: None}, f"missing: {NORM}; 1 in all"),
+        ({"shared.weight": None}, "missing: .*; . in all"),
+        ({NORM: torch.ones(7)}, rf"{NORM} \[7\], not \[48\]; 1 in all"),
+        ({"extra": torch.ones(7)}, "unexpected: extra; 1 in all"),
+        (SEVERAL, f"missing: {NORM}; unexpected: a; unexpected: b; 4 in all"),
+        ({NORM: torch.full((48,), float("nan"))}, rf"NaN \({NORM}; 1 in all"),
     ],
 )
-def test_which_models_read_with_an_encoder(tmp_path, config, reads):
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    assert is_encoder_decoder(tmp_path) == reads
+def test_weights_that_do_not_fit_are_refused(tmp_path, changes, named):
+    with pytest.raises(ValueError, match=named):
+        ask_one(with_weights(tmp_path, **changes), REQUEST)
+
+
+def test_tied_weights_that_are_written_twice_or_not_at_all_fit(tmp_path):
+    shared = load_file(MODELS / "mini-base" / "model.safetensors")["shared.weight"]
+    tied = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+    other = with_weights(tmp_path, **{name: shared.clone() for name in tied})
+    shipped = LocalModel(MODELS / "mini-base")
+    assert ask_one(other, REQUEST) == ask_one(shipped, REQUEST)
+    whole = AutoModelForSeq2SeqLM.from_pretrained(MODELS / "mini-base").num_parameters()
+    assert other.parameters == shipped.parameters == whole
+
+
+def test_a_token_that_the_model_does_not_know_costs_only_its_request(folders, tmp_path):
+    other = copy(folders["llama"], tmp_path)
+    words = json.loads((other / "tokenizer.json").read_text())["model"]
+    words["vocab"]["another"] = 99_999
+    change(other / "tokenizer.json", model=words)
+    known, unknown = Generate("ka lo", None, 3), Generate("ka another", None, 3)
+    reply, fault = ask(LocalModel(other), [known, unknown])
+    assert reply == ask_one(LocalModel(folders["llama"]), known)
+    assert isinstance(fault, ValueError) and "99999" in str(fault)
+
+
+def empty_vocabulary(path):
+    change(path, model=json.loads(path.read_text())["model"] | {"vocab": {}})
+
+
+def halve(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n"
+DAMAGE = [  # the damaged file, what it has instead, what the error names (None: only the folder)
+    *(("tokenizer.json", content, "") for content in (b"", b"{}", b"\xff", b"[" * 9999)),
+    ("tokenizer.json", halve, ""),
+    ("tokenizer.json", empty_vocabulary, ""),
+    ("tokenizer_config.json", {"tokenizer_class": "T5Tokenizer"}, None),
+    ("tokenizer_config.json", halve, ""),
+    ("tokenizer_config.json", b"[]", "found []"),
+    ("config.json", halve, "JSON"),
+    ("config.json", b'{"\xe9": 1}', "line 1, byte 2: 0xe9"),
+    ("config.json", {"model_type": "nosuch"}, "a configuration"),
+    ("config.json", {"model_type": None}, "a configuration"),
+    ("config.json", {"num_layers": "x", "num_hidden_layers": "x"}, "a configuration"),
+    *(("model.safetensors", content, "safetensors") for content in (b"", halve, b"x" * 99)),
+    ("model.safetensors", POINTER, "a pointer of git-lfs"),
+]
+
+
+@pytest.mark.parametrize("model", ["mini-base", "mini-causal"])
+@pytest.mark.parametrize(("name", "damage", "named"), DAMAGE)
+def test_a_file_that_is_damaged_is_named_in_one_line(tmp_path, name, damage, named, model):
+    folder = copy(MODELS / model, tmp_path)
+    if isinstance(damage, bytes):
+        (folder / name).write_bytes(damage)
+    elif isinstance(damage, dict):
+        change(folder / name, **damage)
+    else:
+        damage(folder / name)
+    with pytest.raises(ValueError) as error:
+        ask_one(LocalModel(folder), REQUEST)
+    message, path = str(error.value), folder if named is None else folder / name
+    assert message.startswith(str(path)) and (named or "") in message
+    assert "\n" not in message and len(message) < 600

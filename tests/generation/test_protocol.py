@@ -18,15 +18,6 @@ def model(fake, **options) -> ServerModel:
     return ServerModel("m", fake.url, in_flight=1, **options)
 
 
-def test_a_text_cut_by_length_is_a_text_as_any_other(fake):
-    fake.faults = {"red": [completion("He was", finish_reason="length")]}
-    backend = model(fake)
-    assert backend.decode(ask_one(backend, Generate("red", LINE, 2))) == "He was"
-
-
-# Prompts that are too long
-
-
 def too_long(limit: int):
     def check(body):
         if len(body["prompt"]) <= limit:
@@ -37,33 +28,23 @@ def too_long(limit: int):
     return [check, check]
 
 
-PROMPT = "\n\n\n".join(["Q: one\nA: 1", "Q: two\nA: 2", "Q: three\nA: 3", "Q: four\nA:"])
-
-
-def test_a_prompt_that_is_too_long_loses_demonstrations_once(fake, capsys):
-    fake.faults = {"all": too_long(40)}
-    reply = json.loads(ask_one(model(fake), Generate(PROMPT, LINE, 9)))
-    assert (reply["text"], reply["dropped"]) == ("short", 2)
-    assert fake.asked == [PROMPT, "Q: three\nA: 3\n\n\nQ: four\nA:"]
+@pytest.mark.parametrize(("count", "dropped"), [(4, 2), (10, 5)])
+def test_a_prompt_that_is_too_long_is_halved_once(fake, capsys, count, dropped):
+    shown = [f"Q: {number}\nA: {number}" for number in range(count)]
+    prompt = "\n\n\n".join(shown)
+    fake.faults = {"all": too_long(len(prompt) - 1)}
+    reply = json.loads(ask_one(model(fake), Generate(prompt, LINE, 9)))
+    assert (reply["text"], reply["dropped"]) == ("short", dropped)
+    assert fake.asked == [prompt, "\n\n\n".join(shown[dropped:])]
     assert "set context_tokens to less than" in capsys.readouterr().err
 
 
-def test_half_a_prompt_is_kept_where_it_has_so_many_demonstrations(fake):
-    long = "\n\n\n".join(f"Q: {number}\nA: {number}" for number in range(10))
-    fake.faults = {"all": too_long(60)}
-    reply = json.loads(ask_one(model(fake), Generate(long, LINE, 9)))
-    assert reply["dropped"] == 5 and len(fake.asked[1]) <= len(long) / 2
-
-
-@pytest.mark.parametrize(("prompt", "times"), [(PROMPT, 2), ("Q: a long question\nA:", 1)])
+@pytest.mark.parametrize(("prompt", "times"), [("Q: a\n\n\nQ: b", 2), ("Q: long\nA:", 1)])
 def test_a_prompt_that_stays_too_long_is_an_error_that_says_what_to_set(fake, prompt, times):
     fake.faults = {"all": too_long(3)}
     error = ask_one(model(fake), Generate(prompt, LINE, 9))
     assert isinstance(error, ValueError) and "set context_tokens to less than" in str(error)
     assert len(fake.asked) == times
-
-
-# Fields that a server does not take
 
 
 @pytest.mark.parametrize("field", ["max_tokens", "temperature", "stop"])
@@ -87,18 +68,12 @@ def test_a_server_that_gives_fewer_samples_at_a_time_is_asked_for_one_after_the_
     assert capsys.readouterr().err.count("asked without n") == 1
 
 
-# Samples
-
-
-def drawn(*texts: str) -> dict:
-    """Samples with log-probabilities -1, -2, … of single letters, as completions have them."""
-    known = [{"tokens": [*t], "token_logprobs": [-1 - at for at, _ in enumerate(t)]} for t in texts]
-    choices = [{"text": t, "logprobs": tokens} for t, tokens in zip(texts, known, strict=True)]
-    return {"choices": choices, "usage": {"prompt_tokens": 5, "completion_tokens": 6}}
-
-
 def test_samples_have_the_mean_log_probability_of_what_is_kept(fake):
-    fake.faults = {"red": [drawn("ab", "a\nbc")]}
+    """With log-probabilities -1, -2, … of single letters, as completions have them."""
+    logs = [{"tokens": [*t], "token_logprobs": [-1, -2, -3, -4][: len(t)]} for t in ("ab", "a\nbc")]
+    choices = [{"text": "".join(each["tokens"]), "logprobs": each} for each in logs]
+    usage = {"prompt_tokens": 5, "completion_tokens": 6}
+    fake.faults = {"red": [{"choices": choices, "usage": usage}]}
     backend = model(fake)
     reply = ask_one(backend, Sample("red", 2, 0.5, LINE, 9))
     assert backend.decode(reply) == (Sampled("ab", -1.5), Sampled("a", -1.0))
@@ -113,9 +88,6 @@ def test_a_server_that_ignores_n_is_asked_n_times(fake):
     assert json.loads(reply)["prompt_tokens"] == 21
     ask_one(backend, Sample("blue", 2))
     assert [body.get("n") for body in fake.bodies] == [3, None, None, None, None]
-
-
-# Chats
 
 
 @pytest.mark.parametrize(
@@ -148,16 +120,12 @@ def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, written, kept):
     assert len(fake.asked) == (2 if written.startswith(("```\n", "A:\n")) else 1)
 
 
-# Keys and addresses
-
-
 @pytest.mark.parametrize(
     ("url", "in_clear", "sent"),
     [
-        *((f"http://{host}:8000", "0", True) for host in ("127.0.0.1", "localhost", "[::1]")),
+        ("http://127.0.0.1:8000", "0", True),
         ("https://example.org/v1", "0", True),
         ("http://example.org", "0", False),
-        ("http://10.0.0.5:8000", "0", False),
         ("http://10.0.0.5:8000", "1", True),
     ],
 )
@@ -167,23 +135,14 @@ def test_a_key_goes_in_clear_only_to_this_machine_or_where_asked(monkeypatch, ur
     assert ServerModel("m", url).endpoints.all[0].client.api_key == ("secret" if sent else "none")
 
 
-def test_a_key_is_sent_and_a_missing_one_is_named(fake, httpserver, monkeypatch):
+def test_a_key_is_sent_and_a_missing_one_is_named(fake, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     ask(model(fake), [Generate("red")])
-    request, _ = httpserver.log[0]
+    request, _ = fake.log[0]
     assert request.headers["Authorization"] == "Bearer secret"
     fake.faults = {"all": [status(401, "who are you")]}
     with pytest.raises(PermissionError, match="who are you; see OPENAI_API_KEY"):
         list(model(fake).answer([Generate("blue")]))
-
-
-@pytest.mark.parametrize(
-    "server", ["ftp://a", "http://", "a:80", "http://me:word@a", "http://a?k=1"]
-)
-def test_wrong_addresses_are_refused_and_passwords_not_shown(server):
-    with pytest.raises(ValueError) as error:
-        ServerModel("m", server)
-    assert "word" not in str(error.value).replace("password", "")
 
 
 def test_a_proxy_never_gets_what_is_meant_for_this_machine(fake, monkeypatch):

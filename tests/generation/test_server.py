@@ -5,22 +5,22 @@ with the same model loaded directly; the costs of runs; parameters.
 import json
 import math
 from dataclasses import replace
+from functools import partial
+from itertools import product
 
 import pytest
-from asking import ask_one
+from asking import ask, ask_one
 from serving import copy_model, serve_model
 from tiny import read
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
 
-from ircot_laboratory.make import make_laboratory
-from ircotlib.files.paths import PRICES
 from ircotlib.generation.budget import find_price
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.server import ServerModel
 from ircotlib.parameters import read_parameters
-from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message
 from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.prompt import GPT3, render_demonstration
 from ircotlib.results.runs import read_costs
@@ -36,28 +36,21 @@ STOPS = (SENTENCE, SENTENCE_OF_LINE, LINE, (" was", " in"), None)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    server = serve_model(copy_model(tmp_path_factory.mktemp("models") / "copy"))
-    yield server
-    server.kill()
+def local(tmp_path_factory):
+    return LocalModel(copy_model(tmp_path_factory.mktemp("models")))
 
 
 @pytest.fixture(scope="module")
-def local(served):
-    return LocalModel(served.model)
-
-
-@pytest.fixture(scope="module")
-def laboratory(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("laboratory") / "small"
-    return make_laboratory(folder, seed=5, size=600, questions=40)
+def url(local):
+    with serve_model(local.folder) as url:
+        yield url
 
 
 @pytest.fixture
-def parameters(tmp_path, monkeypatch, laboratory, served):
+def parameters(tmp_path, monkeypatch, laboratory, local, url):
     monkeypatch.setattr(bench, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": ["hotpotqa"]}
-    changes |= {"model": served.model, "server": served.url, "context_tokens": 1050}
+    changes |= {"model": local.name, "server": url, "context_tokens": 1050}
     return read_parameters("mini", changes | {"ircot_k": [2], "max_steps": 5})
 
 
@@ -68,70 +61,52 @@ def prompt() -> str:
     return "\n\n\n".join([examples[0], examples[1].rpartition("\nA: ")[0] + "\nA:"])
 
 
-def test_completions_are_those_of_the_same_model_on_this_machine(served, local, prompt):
+def test_completions_are_those_of_the_same_model_on_this_machine(local, url, prompt):
     requests = [Generate(prompt, stop, 25) for stop in STOPS]
-    backend = ServerModel(served.model, served.url)
-    for ours, theirs in zip(read(local, requests), read(backend, requests), strict=True):
-        assert ours["text"] == theirs["text"] and ours["prompt_tokens"] == theirs["prompt_tokens"]
-        assert ours["tokens"] <= theirs["tokens"] <= 25
-    texts = {reply["text"] for reply in read(local, requests)}
-    assert len(texts) > 2
+    ours, theirs = read(local, requests), read(ServerModel(local.name, url), requests)
+    for reply, other in zip(ours, theirs, strict=True):
+        assert reply["text"] == other["text"] and reply["prompt_tokens"] == other["prompt_tokens"]
+        assert reply["tokens"] <= other["tokens"] <= 25
+    assert len({reply["text"] for reply in ours}) > 2
 
 
-def test_chats_are_those_of_the_same_model_on_this_machine(served, local, prompt):
+def test_chats_are_those_of_the_same_model_on_this_machine(local, url, prompt):
     messages = (Message("system", prompt[:-40]), Message("user", prompt[-40:]))
-    backend = ServerModel(served.model, served.url, chat=True)
-    request, as_text = Generate(messages, LINE, 25), Generate(prompt, LINE, 25)
-    text = backend.decode(ask_one(backend, request))
-    assert text == local.decode(ask_one(local, request)) == local.decode(ask_one(local, as_text))
-    assert text == backend.decode(ask_one(backend, as_text)) != ""
-    error = ask_one(ServerModel(served.model, served.url), request)
-    assert "2 messages; set chat=true" in str(error)
+    requests = Generate(messages, LINE, 25), Generate(prompt, LINE, 25)
+    texts = set()
+    for backend in (local, ServerModel(local.name, url, chat=True)):
+        texts |= {backend.decode(reply) for reply in ask(backend, requests)}
+    assert len(texts) == 1 and texts != {""}
+    assert isinstance(ask_one(ServerModel(local.name, url), requests[0]), ValueError)
 
 
-def test_a_server_that_ignores_n_and_log_probabilities_still_draws(served, prompt):
-    backend = ServerModel(served.model, served.url)
-    first, second = backend.decode(ask_one(backend, Sample(prompt, 2, 100.0, LINE, 8)))
-    assert first.log_probability is second.log_probability is None and first.text != second.text
-
-
-def test_a_wrong_name_of_a_model_says_what_the_server_says(served):
-    error = ask_one(ServerModel("other", served.url), Generate("Q: Who?\nA:"))
-    assert "status 400, Server is pinned to" in str(error)
-
-
-def test_a_whole_run_is_that_of_the_same_model_on_this_machine(parameters, served, capsys):
+def test_a_whole_run_is_that_of_the_same_model_on_this_machine(parameters, local, capsys):
     opened = open_bench(parameters.change(prices=[1.0, 10.0]), "hotpotqa", "04_ircot")
     system, setting = S["IRCoT QA"], {"k": 2, "m": 1, "demonstration_set": 0}
     run_system(opened, system, **setting)
+    assert f"2 questions: at most 12 generations of {local.name}" in capsys.readouterr().err
     folder = run_folder(opened, system, "test", setting)
-    theirs, printed = _read(folder), capsys.readouterr().err
-    answers = [outcome.result.answer for outcome in replay(folder).values()]
-    assert answers == [row["answer"] for row in theirs]
-    local = LocalModel(served.model)
-    local.count_tokens = opened.model.count_tokens  # so that prompts are cut in the same way
-    about = json.loads((folder / "run.json").read_text())
-    run_system(replace(opened, model=local), system, **setting)
-    assert [_without_counts(row) for row in _read(folder)] == [_without_counts(r) for r in theirs]
+    theirs, about = _read(folder), json.loads((folder / "run.json").read_text())
+    assert [row["answer"] for row in theirs] == [o.result.answer for o in replay(folder).values()]
     assert all(len(row["trace"]) >= 5 and row["answer"] for row in theirs)
+    same = LocalModel(local.name)
+    same.count_tokens = opened.model.count_tokens  # so that prompts are cut in the same way
+    run_system(replace(opened, model=same), system, **setting)
+    assert _read(folder) == theirs
     counts, cost = about["counts"]["Generate"], about["cost"]
     usd = (counts["prompt_tokens"] + 10 * counts["tokens"]) / 1e6
     assert cost["usd"] == cost["paid"] == pytest.approx(usd)
     assert cost["per_question"] == pytest.approx(usd / 2) and usd > 0
-    assert f"2 questions: at most 12 generations of {served.model}" in printed
 
 
 def _read(folder) -> list[dict]:
-    return [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
-
-
-def _without_counts(row: dict) -> dict:
-    """A prediction without token counts: a local model stops at once, but a server writes on."""
-    trace = [{n: v for n, v in step.items() if "tokens" not in n} for step in row["trace"]]
-    return row | {"trace": trace}
-
-
-# What runs cost
+    """The predictions without token counts: a local model stops at once, but a server writes on."""
+    rows = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["trace"] = [
+            {n: v for n, v in step.items() if "tokens" not in n} for step in row["trace"]
+        ]
+    return rows
 
 
 def test_costs_are_in_the_table_and_an_unknown_one_is_not_zero(parameters):
@@ -150,41 +125,32 @@ def test_the_most_generations_are_those_of_the_longest_chain(parameters):
     opened = open_bench(parameters, "hotpotqa", "04_ircot")
     ours = {name: system for name, system in S.items() if system.study == IRCOT}
     most = {name: most_generations(opened, system) for name, system in ours.items()}
-    expected = {"NoR QA": 1, "OneR": 0, "OneR QA": 1}
-    assert most == expected | {"IRCoT": 5, "IRCoT QA w/o reader": 5, "IRCoT QA": 6}
+    expected = {"NoR QA": 1, "OneR": 0, "OneR QA": 1, "IRCoT": 5, "IRCoT QA": 6}
+    assert most == expected | {"IRCoT QA w/o reader": 5}
 
 
 def test_prices_are_dated_and_may_be_set():
-    header, *rows = PRICES.read_text().splitlines()
-    assert header == "model,input,output,date,source" and len(rows) > 5
     price = find_price("gpt-4o-mini")
     assert price.of(1_000_000, 500_000) == pytest.approx(price.input + price.output / 2)
-    assert min(price[:2]) > 0
+    assert min(price[:2]) > 0 and "20" in price.about
     assert find_price("gpt-4o-mini", [0, 0]).of(10, 10) == 0
     assert find_price("no such model") is None
-
-
-# Parameters
 
 
 def test_with_a_server_the_profile_sample_needs_nothing_else():
     p = read_parameters("sample", {"model": "m", "server": "http://127.0.0.1:1"})
     assert (p.style, p.reader, p.context_tokens, p.models) == (GPT3.name, "cot", None, ["m"])
     assert p.server == "http://127.0.0.1:1/v1" and p.demonstrations == "prompts/own"
-    p = read_parameters("sample", {"model": "m", "server": p.server, "style": "flan_t5"})
-    assert p.style == "flan_t5"
 
 
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
         ({"server": "127.0.0.1:8000"}, "server: .*expected http://127.0.0.1:8000"),
-        ({"server": "http://me:word@a"}, "expected one without user and password"),
         ({"server": "http://a", "max_cost": 1}, "max_cost: found 1.0 and no price of .*set prices"),
         ({"max_cost": 1}, "max_cost or max_requests and no server"),
         ({"server": "http://a", "prices": [1]}, "prices"),
         ({"server": "http://a", "in_flight": 0}, "in_flight"),
-        ({"server": "http://a", "timeout": 0}, "timeout"),
     ],
 )
 def test_wrong_parameters_of_a_server_fail_before_any_work(changes, named):
@@ -193,18 +159,15 @@ def test_wrong_parameters_of_a_server_fail_before_any_work(changes, named):
 
 
 @pytest.mark.parametrize("dataset", ["hotpotqa", "2wikimultihopqa", "musique"])
-@pytest.mark.parametrize("style", ["codex", "flan_t5"])
-def test_own_demonstrations_have_all_that_the_grid_asks_for(dataset, style):
-    for number in range(3):
-        where = "prompts/own", dataset
-        chains = find_demonstrations(*where, "cot", style, 0, number)
-        answers = find_demonstrations(*where, "direct", style, 0, number)
+def test_own_demonstrations_have_all_that_the_grid_asks_for(dataset):
+    for style, number in product(("codex", "flan_t5"), range(3)):
+        find = partial(find_demonstrations, "prompts/own", dataset)
+        answers, chains = find("direct", style, 0, number), find("cot", style, 0, number)
         assert len(chains) >= 5 and not any(chain.paragraphs for chain in chains)
         for chain, answer in zip(chains, answers, strict=True):
             assert chain.answer.endswith(f"So the answer is: {answer.answer}.")
-        bare = find_demonstrations(*where, "cot", style, 1, number)
         for m in (2, 3):
-            more = find_demonstrations(*where, "cot", style, m, number)
+            more, bare = find("cot", style, m, number), find("cot", style, 1, number)
             assert [chain.id for chain in more] == [chain.id for chain in chains]
             for chain, less in zip(more, bare, strict=True):
                 assert len(chain.paragraphs) == len(less.paragraphs) + m - 1
