@@ -3,7 +3,7 @@ wordings, but no world and no answers.
 """
 
 import re
-from functools import cache
+from functools import cache, partial
 
 from ircot_laboratory.world.names import LISTS
 from ircot_laboratory.world.relations import RELATIONS
@@ -13,31 +13,24 @@ ALL = [relation for relations in RELATIONS.values() for relation in relations]
 EVENTS = {"born": "birth", "came out": "release", "was founded": "opening"}
 DATES = {"date of birth": "birth", "release date": "release", "opening date": "opening"}
 ROLES = {"grandfather": ("father", "father"), "father-in-law": ("spouse", "father")}
+SHORT = {"musique": "the {{x}} {}", "iirc": "{{x}}'s {}"}  # of "the mentor of {x}"
+MENTIONS = {
+    "S": "(?:TITLE|He|She|It|The [a-z]+)",
+    "s": "(?:TITLE|him|her|it|the [a-z]+)",
+    "P": "(?:TITLE's|His|Her|Its|The [a-z]+'s)",
+}
 
 
-def _patterns():
-    """A pattern for every wording of every relation; TITLE stands for the subject's name."""
-    mentions = {
-        "S": "(?:TITLE|He|She|It|The [a-z]+)",
-        "s": "(?:TITLE|him|her|it|the [a-z]+)",
-        "P": "(?:TITLE's|His|Her|Its|The [a-z]+'s)",
-    }
-    for relation in ALL:
-        value = (
-            r"\d{4}"
-            if relation.value == "year"
-            else "[A-Za-z]+"
-            if relation.value in LISTS
-            else NAME
-        )
-        for wording in relation.wordings:
-            yield (
-                relation.name,
-                re.compile(wording.replace(".", r"\.").format(o=f"({value})", **mentions)),
-            )
+def value_pattern(relation) -> str:
+    return {"year": r"\d{4}"}.get(relation.value, "[A-Za-z]+" if relation.value in LISTS else NAME)
 
 
-PATTERNS = list(_patterns())
+# every wording of every relation; TITLE stands for the subject's name
+PATTERNS = [
+    (r.name, re.compile(w.replace(".", r"\.").format(o=f"({value_pattern(r)})", **MENTIONS)))
+    for r in ALL
+    for w in r.wordings
+]
 
 
 def read_facts(paragraphs) -> dict[tuple[str, str], str]:
@@ -53,19 +46,13 @@ def read_facts(paragraphs) -> dict[tuple[str, str], str]:
 
 @cache
 def _read_paragraph(title: str, text: str) -> list[tuple[str, str]]:
-    stated = []
-    for sentence in re.findall(
-        r"[^.]+\.", re.sub(re.escape(title), "TITLE", text, flags=re.IGNORECASE)
-    ):
-        found = {
-            (relation, match[1])
-            for relation, pattern in PATTERNS
-            if (match := pattern.fullmatch(sentence.strip()))
-        }
-        assert len(found) == 1 or (
-            not found and sentence.startswith(("TITLE is a", "TITLE was a"))
-        ), (sentence, found)
-        stated += found
+    stated, text = [], re.sub(re.escape(title), "TITLE", text, flags=re.IGNORECASE)
+    for sentence in re.findall(r"[^.]+\.", text):
+        matches = [(name, pattern.fullmatch(sentence.strip())) for name, pattern in PATTERNS]
+        facts = {(name, match[1]) for name, match in matches if match}
+        is_first = sentence.startswith(("TITLE is a", "TITLE was a"))
+        assert len(facts) == 1 or (not facts and is_first), (sentence, facts)
+        stated += facts
     return stated
 
 
@@ -73,111 +60,85 @@ def answer(dataset: str, question: str, paragraphs) -> str | None:
     """The answer to a question of a data set that the paragraphs give, or None; fails if they give
     two.
     """
-    facts, answers = read_facts(paragraphs), set()
-    for read in (_comparison, _bridge_comparison, _same_country, _inference, _age, _count, _chain):
-        try:
-            answers |= set(read(dataset, question, facts))
-        except KeyError:  # a fact is not in the paragraphs
-            continue
+    facts = read_facts(paragraphs)
+    answers = {attempt(get, facts, name, *way) for name, way in _readings(dataset, question)}
+    for pattern, read in READ.items():
+        if match := re.fullmatch(pattern, question):
+            answers.add(attempt(read, facts, *match.groups()))
+    answers -= {None}
     assert len(answers) <= 1, (question, answers)
     return answers.pop() if answers else None
 
 
-def _get(facts, name: str, *relations: str) -> str:
+def attempt(read, *arguments) -> str | None:
+    """What a function reads; None if a fact is not in the paragraphs."""
+    try:
+        return read(*arguments)
+    except KeyError:
+        return None
+
+
+def get(facts, name: str, *relations: str) -> str:
     for relation in relations:
         name = facts[name.lower(), relation]
     return name
 
 
-def _earlier_or_later(when: str, a: str, b: str, year_a: str, year_b: str) -> str:
-    assert year_a != year_b
-    return a if (int(year_a) < int(year_b)) == (when in ("first", "earlier")) else b
+# Questions that compare, count or subtract
 
 
-def _comparison(dataset, question, facts):
-    events = "|".join(EVENTS)
-    pattern = rf"(?:Who|Which \w+) (?:was )?({events}) (first|last), ({NAME}) or ({NAME})\?"
-    other = rf"Which \w+ has the (earlier|later) ({'|'.join(DATES)}), ({NAME}) or ({NAME})\?"
-    if found := re.fullmatch(pattern, question):
-        (relation, when), (a, b) = (EVENTS[found[1]], found[2]), found.group(3, 4)
-    elif found := re.fullmatch(other, question):
-        (when, relation), (a, b) = (found[1], DATES[found[2]]), found.group(3, 4)
-    else:
-        return []
-    return [_earlier_or_later(when, a, b, _get(facts, a, relation), _get(facts, b, relation))]
+def _compare(relations, facts, when, a, b):
+    years = [int(get(facts, name, *relations)) for name in (a, b)]
+    assert years[0] != years[1]
+    return a if (years[0] < years[1]) == (when in ("first", "earlier")) else b
 
 
-def _bridge_comparison(dataset, question, facts):
-    found = re.fullmatch(
-        rf"Which \w+ has the (\w+) who was born (earlier|later), ({NAME}) or ({NAME})\?", question
-    )
-    if not found:
-        return []
-    role, when, a, b = found.groups()
-    return [
-        _earlier_or_later(when, a, b, _get(facts, a, role, "birth"), _get(facts, b, role, "birth"))
-    ]
+def _same_country(facts, a, b):
+    return "yes" if get(facts, a, "country") == get(facts, b, "country") else "no"
 
 
-def _same_country(dataset, question, facts):
-    found = re.fullmatch(rf"Are ({NAME}) and ({NAME}) in the same country\?", question)
-    return (
-        ["yes" if _get(facts, found[1], "country") == _get(facts, found[2], "country") else "no"]
-        if found
-        else []
-    )
+def _inference(facts, role, name):
+    return get(facts, name, *ROLES[role])
 
 
-def _inference(dataset, question, facts):
-    found = re.fullmatch(rf"Who is the ({'|'.join(ROLES)}) of ({NAME})\?", question)
-    return [_get(facts, found[2], *ROLES[found[1]])] if found else []
+def _age(facts, phrase, name, event):
+    [(start, relations)] = read_phrase("iirc", phrase)
+    assert start == name
+    return str(int(get(facts, name, EVENTS[event])) - int(get(facts, name, *relations, "birth")))
 
 
-def _age(dataset, question, facts):
-    found = re.fullmatch(rf"How old was (.+) when ({NAME}) (came out|was founded)\?", question)
-    if not found:
-        return []
-    [(name, relations)] = read_phrase(dataset, found[1])
-    assert name == found[2]
-    return [
-        str(int(_get(facts, name, EVENTS[found[3]])) - int(_get(facts, name, *relations, "birth")))
-    ]
+def _count(facts, band, city):
+    members = [get(facts, band, role) for role in ("singer", "drummer", "pianist")]
+    return str([get(facts, member, "birthplace") for member in members].count(city))
 
 
-def _count(dataset, question, facts):
-    found = re.fullmatch(
-        rf"How many of the three members of ({NAME}) were born in ({NAME})\?", question
-    )
-    if not found:
-        return []
-    members = [_get(facts, found[1], role) for role in ("singer", "drummer", "pianist")]
-    return [str([_get(facts, member, "birthplace") for member in members].count(found[2]))]
+def _comparisons():
+    for words, relation in EVENTS.items():
+        yield rf"(?:Who|Which \w+) (?:was )?{words} (first|last)", [relation]
+    for words, relation in DATES.items():
+        yield rf"Which \w+ has the (earlier|later) {words}", [relation]
+    for role in {relation.name for relation in ALL}:
+        yield rf"Which \w+ has the {role} who was born (earlier|later)", [role, "birth"]
 
 
-def _chain(dataset, question, facts):
-    """Every way to read the question as relations of relations of a name."""
-    answers = []
-    for name, relations in _readings(dataset, question):
-        try:
-            answers.append(_get(facts, name, *relations))
-        except KeyError:
-            continue
-    return answers
+READ = {
+    rf"Are ({NAME}) and ({NAME}) in the same country\?": _same_country,
+    rf"Who is the ({'|'.join(ROLES)}) of ({NAME})\?": _inference,
+    rf"How old was (.+) when ({NAME}) (came out|was founded)\?": _age,
+    rf"How many of the three members of ({NAME}) were born in ({NAME})\?": _count,
+} | {rf"{start}, ({NAME}) or ({NAME})\?": partial(_compare, way) for start, way in _comparisons()}
+
+
+# Questions that walk from fact to fact
 
 
 @cache
 def _readings(dataset: str, question: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Every way to read a question as relations of relations of a name."""
     if dataset == "2wikimultihopqa":
         return read_phrase(dataset, re.sub(r"^(Who|What) is (.+)\?$", r"\2", question))
-    readings = []
-    for form, relation in {
-        (relation.questions[dataset == "musique"], relation.name) for relation in ALL
-    }:
-        if found := _match(form, question):
-            readings += [
-                (name, (*before, relation)) for name, before in read_phrase(dataset, found)
-            ]
-    return readings
+    forms = {(relation.questions[dataset == "musique"], relation.name) for relation in ALL}
+    return [way for form in forms for way in _ways(dataset, question, *form)]
 
 
 @cache
@@ -185,27 +146,19 @@ def read_phrase(dataset: str, phrase: str) -> list[tuple[str, tuple[str, ...]]]:
     """Every way to read a noun phrase: the name it starts from, and the relations that lead on from
     it.
     """
-    if found := re.fullmatch(rf"(?:(?:the )?(?:film|novel|album) )?({NAME})", phrase):
-        return [(found[1], ())]
-    readings = []
-    for form, relation in {(relation.phrase, relation.name) for relation in ALL}:
-        noun = re.fullmatch(r"the (\S+) of \{x\}", form)
-        short = (
-            f"the {{x}} {noun[1]}"
-            if noun and dataset == "musique"
-            else f"{{x}}'s {noun[1]}"
-            if noun and dataset == "iirc"
-            else form
-        )
-        for inner in {_match(form, phrase), _match(short, phrase)} - {None}:
-            readings += [
-                (name, (*before, relation)) for name, before in read_phrase(dataset, inner)
-            ]
-    return list(dict.fromkeys(readings))
+    if match := re.fullmatch(rf"(?:(?:the )?(?:film|novel|album) )?({NAME})", phrase):
+        return [(match[1], ())]
+    forms = {(relation.phrase, relation.name) for relation in ALL}
+    for form, relation in [*forms] if dataset in SHORT else ():
+        if noun := re.fullmatch(r"the (\S+) of \{x\}", form):
+            forms.add((SHORT[dataset].format(noun[1]), relation))
+    return list(dict.fromkeys(way for form in forms for way in _ways(dataset, phrase, *form)))
 
 
-def _match(form: str, text: str) -> str | None:
-    """The part of a text that is at {x} in this form."""
+def _ways(dataset, text, form, relation):
+    """The ways to read a text of a form, which ask for a relation of what is at {x}."""
     before, after = form.split("{x}")
     inner = text[len(before) : len(text) - len(after)]
-    return inner if inner and text == f"{before}{inner}{after}" else None
+    if inner and text == f"{before}{inner}{after}":
+        for name, way in read_phrase(dataset, inner):
+            yield name, (*way, relation)

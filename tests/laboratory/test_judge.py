@@ -34,11 +34,6 @@ COUNT = "How many of the three members of Loud Owls were born in Aldton?"
 
 SAID = [
     ("true", "", "Ada Holm was born in Aldton."),
-    ("true", "", "Aldton was the birthplace of Ada Holm."),
-    ("true", "", "Ada Holm's native city was Aldton."),
-    ("true", "", "The birthplace of Ada Holm is Aldton."),
-    ("true", "", "Ada Holm was born in the year 1920."),
-    ("true", "", "The Isk flows through Aldton."),
     ("true", "", "Leo Ash was married to Ada Holm."),  # her page states it, his does not
     ("false", "", "Ada Holm was born in Burton."),
     ("false", "", "Aldton was born in Ada Holm."),
@@ -52,7 +47,6 @@ SAID = [
     ("true", FIRST, "Thus, Blue Moon came out first."),
     ("false", FIRST, "Thus, Red Moon came out first."),
     ("true", FIRST, "Thus, Red Moon came out last."),
-    ("false", FIRST, "Thus, Ada Holm came out first."),
     ("unsure", AGE, "Thus, Red Moon came out first."),
     ("true", BRIDGE, "Thus, Red Moon has the director who was born later."),
     ("false", BRIDGE, "Thus, Blue Moon has the director who was born later."),
@@ -67,7 +61,6 @@ SAID = [
     ("false", AGE, "Thus, Eva Holm was 30 years old."),
     ("false", "", "Is 1961 founded Red Moon."),
     ("unsure", "", "Ada Holm lies on Burton and Aldton lies on the Isk."),
-    ("unsure", FIRST, "Thus, Ada Holm was 30 years old."),
     ("true", COUNT, "Thus, Ada Holm and Leo Ash were born in Aldton."),
     ("false", COUNT, "Thus, Ada Holm, Leo Ash and Max Ash were born in Aldton."),
     ("true", COUNT, "Thus, Max Ash was born in Burton."),

@@ -28,36 +28,6 @@ from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.running import setup
 from ircotlib.running.setup import open_dataset
 
-PINNED = {  # the last question's id, text and answers
-    "strategyqa": [
-        "ba5c53bd9b3eb8bfce25",
-        "Do people in West Falria understand Irvic? (Yes or No)",
-        ("Yes",),
-    ],
-    "zsre": [
-        "45e0c1b79e7b07a7d0cf5edc",
-        "What is the studio of Silent Castle?",
-        ("Marsen Features",),
-    ],
-    "trex": [
-        "3e6aa8c8ebd7bfcb5a38d44b",
-        "What is the country of Torner Cinema?",
-        ("Montria Union", "Union of Montria"),
-    ],
-    "fever": [
-        "09f0554a3d4fd7b888bf782f",
-        "Is it true that The school of Anka Velman was founded in 1994 (SUPPORTS or REFUTES)?",
-        ("SUPPORTS",),
-    ],
-    "eli5": [
-        "8d3c756d72ce888713a396c2",
-        "How did the album Stubborn Wharf come about?",
-        (
-            "Stubborn Wharf was recorded by Tomas Wexby. Tomas Wexby was trained by Ida Torby."
-            " Stubborn Wharf was released by Garsen Audio.",
-        ),
-    ],
-}
 KINDS = {
     "strategyqa": {"time": 240, "same": 180, "place": 180},
     "zsre": {"slot": 300, "country_slot": 300},
@@ -66,7 +36,6 @@ KINDS = {
     "eli5": {"why": 150, "origin": 300, "meeting": 150},
 }
 RIGHT = {"strategyqa": "accuracy", "zsre": "em", "trex": "em", "fever": "accuracy"}
-NAME = r"[A-Z]\w+ [A-Z]\w+"
 WORDS = "|".join(word for words in LISTS.values() for word in words)
 each_dataset = pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
 
@@ -85,8 +54,6 @@ def loaded(folder):
 @each_dataset
 def test_loaders_give_back_questions_answers_and_corpus(loaded, dataset):
     (questions, corpus), (world, riddles) = loaded[dataset], make_dataset(dataset)
-    last = questions[-1]
-    assert [last.id, last.text, last.answers] == PINNED[dataset]
     assert len(questions) == len({question.text for question in questions}) == 600
     for question, riddle in zip(questions, riddles, strict=True):
         assert question.text == riddle.text
@@ -148,7 +115,7 @@ def test_nothing_in_the_whole_corpus_gives_another_answer(loaded, dataset):
 
 def wording(riddle):
     """A question without its names, years, and words from lists."""
-    text = re.sub(r"\d{4}", "Y", re.sub(NAME, "N", riddle.text))
+    text = re.sub(r"\d{4}", "Y", re.sub(solver.NAME, "N", riddle.text))
     return re.sub(rf"\b({WORDS})\b", "V", text)
 
 
@@ -179,18 +146,14 @@ def test_the_question_of_strategyqa_does_not_lead_to_what_it_does_not_name(loade
 def test_decompositions_of_strategyqa_name_earlier_answers(folder):
     path = folder / "strategyqa/strategyqa_train.json"
     records = json.loads(path.read_text(encoding="utf-8"))
+    assert all(len(r["decomposition"]) == len(r["evidence"][0]) for r in records)
     record = next(record for record in records if "alive when" in record["question"])
-    assert record["decomposition"] == [
-        "Who is the founder of Kelgate Records?",
-        "When was #1 born?",
-        "When did Iron Island come out?",
-        "Is #2 before #3?",
-    ]
+    asked = "Who is the founder of Kelgate Records?", "When was #1 born?"
+    asked += "When did Iron Island come out?", "Is #2 before #3?"
+    assert record["decomposition"] == list(asked)
     named = [[[f"{title}-1"]] for title in ("Kelgate Records", "Berta Linsen", "Iron Island")]
     assert record["evidence"] == [[*named, ["operation"]]]
     assert (record["term"], record["description"]) == ("Kelgate Records", "record label")
-    for record in records:
-        assert len(record["decomposition"]) == len(record["evidence"][0])
 
 
 def test_provenance_of_kilt_is_where_it_says(folder):

@@ -6,8 +6,7 @@ import pytest
 
 from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.questions import ALL_DATASETS
-from ircot_laboratory.questions.worked import WorkedExample, WorkedStep, refer_back, work_out
-from ircot_laboratory.world.records import Fact
+from ircot_laboratory.questions.worked import refer_back, work_out
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
@@ -19,30 +18,50 @@ def worked(dataset):
     return [(world, riddle, work_out(world, riddle)) for riddle in riddles]
 
 
-def test_a_bridge_comparison_is_worked_out_in_four_steps():
-    world, riddles = make_dataset("2wikimultihopqa")
-    riddle = next(riddle for riddle in riddles if riddle.kind == "bridge_comparison")
-    asked = "Which album has the performer who was born earlier, Jealous Piano or Borrowed Orchard?"
-    hugo, fritz = "Hugo Wexnick", "Fritz Velwood"
-    answers = {"Jealous Piano": (hugo, "1916"), "Borrowed Orchard": (fritz, "1942")}
-    steps = []
-    for album, (performer, year) in answers.items():
-        question, sentence = (
-            f"Who is the performer of {album}?",
-            f"{album} was recorded by {performer}.",
-        )
-        steps.append(WorkedStep(question, performer, Fact(album, "performer"), sentence, ()))
-        question = f"When was {performer} born?"
-        sentence = f"{performer} was born in the year {year}."
-        after = (len(steps) - 1,)
-        steps.append(WorkedStep(question, year, Fact(performer, "birth"), sentence, after))
-    conclusion = ("Thus, Jealous Piano has the performer who was born earlier.",)
-    final = "So the answer is: Jealous Piano."
-    expected = WorkedExample(asked, "Jealous Piano", tuple(steps), conclusion, final)
-    assert work_out(world, riddle) == expected
-    assert refer_back(steps[1]) == "When was #1 born?" != refer_back(steps[3])
-    worded = work_out(world, riddle, "2wikimultihopqa").steps
-    assert worded[0].sentence == "The performer of Jealous Piano is Hugo Wexnick."
+WORKED = [  # the kind, the question, its steps, and how it ends
+    (
+        "2wikimultihopqa bridge_comparison",
+        "Which album has the performer who was born earlier, Jealous Piano or Borrowed Orchard?",
+        [
+            ("Who is the performer of Jealous Piano?", "Hugo Wexnick", ()),
+            ("When was Hugo Wexnick born?", "1916", (0,)),
+            ("Who is the performer of Borrowed Orchard?", "Fritz Velwood", ()),
+            ("When was Fritz Velwood born?", "1942", (2,)),
+        ],
+        "Thus, Jealous Piano has the performer who was born earlier."
+        " So the answer is: Jealous Piano.",
+    ),
+    (
+        "fever bridge_claim",
+        "Is it true that The founder of Torder Cinema was trained by Tilda Branby"
+        " (SUPPORTS or REFUTES)?",
+        [
+            ("Who is the founder of Torder Cinema?", "Rhea Wexby", ()),
+            ("Who was the mentor of Rhea Wexby?", "Walter Branman", (0,)),
+        ],
+        "Thus, it is Walter Branman, not Tilda Branby. So the answer is: REFUTES.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "question", "steps", "end"), WORKED)
+def test_questions_are_worked_out_in_steps(kind, question, steps, end):
+    dataset, kind = kind.split()
+    world, riddles = make_dataset(dataset)
+    riddle = next(riddle for riddle in riddles if riddle.kind == kind)
+    one = work_out(world, riddle)
+    assert one.question == question
+    assert [(step.question, step.answer, step.after) for step in one.steps] == steps
+    assert " ".join([*one.conclusion, one.final]) == end
+
+
+def test_sentences_are_in_a_dialect_and_later_steps_refer_back():
+    _, riddle, one = next(one for one in worked("2wikimultihopqa") if len(one[2].steps) == 4)
+    world = make_dataset("2wikimultihopqa").world
+    assert one.steps[0].sentence == "Jealous Piano was recorded by Hugo Wexnick."
+    worded = work_out(world, riddle, "2wikimultihopqa").steps[0].sentence
+    assert worded == "The performer of Jealous Piano is Hugo Wexnick."
+    assert refer_back(one.steps[1]) == "When was #1 born?" != refer_back(one.steps[3])
 
 
 def test_members_of_a_band_are_steps_though_the_main_passage_gives_them():
@@ -63,19 +82,6 @@ def test_a_long_answer_is_its_own_final_content():
     assert stated[0] == f"{city} is a city in {country}."
     assert one.conclusion[0].startswith(f"So people in {city} ")
     assert one.final == one.answer == riddle.answer == " ".join([*stated, *one.conclusion])
-
-
-def test_a_claim_is_worked_out_as_the_facts_that_decide_it():
-    world, riddles = make_dataset("fever")
-    one = work_out(world, riddles[0])
-    asked = "Is it true that The founder of Torder Cinema was trained by Tilda Branby"
-    assert one.question == f"{asked} (SUPPORTS or REFUTES)?"
-    assert [(step.question, step.answer, step.after) for step in one.steps] == [
-        ("Who is the founder of Torder Cinema?", "Rhea Wexby", ()),
-        ("Who was the mentor of Rhea Wexby?", "Walter Branman", (0,)),
-    ]
-    assert one.conclusion == ("Thus, it is Walter Branman, not Tilda Branby.",)
-    assert one.final == "So the answer is: REFUTES."
 
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
