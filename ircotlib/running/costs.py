@@ -44,10 +44,8 @@ def announce_plan(
     """
     for bench in benches:
         if bench.parameters.server:
-            planned = [
-                (system, _planned_generations(bench, system, demonstration_sets))
-                for system in systems
-            ]
+            counts = [_planned_generations(bench, s, demonstration_sets) for s in systems]
+            planned = list(zip(systems, counts, strict=True))
             _announce(bench, f"{bench.dataset}, {len(systems)} systems in all", planned)
 
 
@@ -63,15 +61,13 @@ def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
     price = find_price(p.model, p.prices)
     steps = [step for outcome in outcomes.values() for step in outcome.trace]
     now = [step for step in steps if not step.cached]
-    usd, paid = (
-        price and sum(price.of(step.prompt_tokens, step.tokens) for step in of)
-        for of in (steps, now)
-    )
+    usd = price and sum(price.of(step.prompt_tokens, step.tokens) for step in steps)
+    paid = price and sum(price.of(step.prompt_tokens, step.tokens) for step in now)
     each = None if usd is None else usd / max(1, len(outcomes))
-    said = f"{bench.dataset}: {in_dollars(usd)}"
+    report = f"{bench.dataset}: {in_dollars(usd)}"
     if usd is not None:
-        said += f", {in_dollars(each)} a question, paid this time: {in_dollars(paid)}"
-    print(said, file=sys.stderr, flush=True)
+        report += f", {in_dollars(each)} a question, paid this time: {in_dollars(paid)}"
+    print(report, file=sys.stderr, flush=True)
     about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
     return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
 

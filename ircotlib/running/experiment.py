@@ -50,7 +50,7 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
         programs = {q.id: build(q) for q in questions}
         outcomes, counts = run(programs, bench.backends, bench.calls, progress)
     shutil.rmtree(folder, ignore_errors=True)
-    write_jsonl(folder / "predictions.jsonl", (row_of(id, one) for id, one in outcomes.items()))
+    write_jsonl(folder / "predictions.jsonl", (row_of(*item) for item in outcomes.items()))
     scored = [score(q, outcomes[q.id].result, bench.parameters.released) for q in questions]
     rows = [{"id": q.id, "kind": q.kind, **s} for q, s in zip(questions, scored, strict=True)]
     scores = pd.DataFrame(rows)
@@ -94,8 +94,8 @@ def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
     if len(settings) == 1:
         return settings[0], pd.DataFrame(columns=columns)
     if not bench.dev:
-        found = f"{len(settings)} settings of {system.name} and no dev question of {bench.dataset}"
-        raise ValueError(f"found {found}, expected dev questions: set dev, or a grid of one value")
+        lack = f"{len(settings)} settings of {system.name} and no dev question of {bench.dataset}"
+        raise ValueError(f"found {lack}, expected dev questions: set dev, or a grid of one value")
     means = [run_system(bench, system, "dev", **s).mean(numeric_only=True) for s in settings]
     table = pd.DataFrame([{**mean, **s} for s, mean in zip(settings, means, strict=True)])
     table["metric"], table["value"] = metric, 100 * table[metric]
@@ -150,10 +150,9 @@ def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcom
     these questions.
     """
     about = read_about(folder)
-    how = {name: about[name] for name in ("shown", "grid_of")}
-    bench = open_bench(
-        Parameters(**about["parameters"]), about["dataset"], about["experiment"], **how
-    )
+    p = Parameters(**about["parameters"])
+    options = {name: about[name] for name in ("shown", "grid_of")}
+    bench = open_bench(p, about["dataset"], about["experiment"], **options)
     [system] = choose_systems([about["system"]])
     build = program_of(bench, system, **about["setting"])
     questions = {q.id: q for q in {"dev": bench.dev, "test": bench.test}[about["part"]]}

@@ -32,13 +32,13 @@ def about_run(bench: Bench, system: System, part: str, setting: dict, counts: di
     """The part of run.json that describes a run: enough to find it, to distinguish it from others
     and to replay it. `counts`: the costs by class of request (`scheduler.run`).
     """
-    named = {"experiment": bench.experiment, "dataset": bench.dataset, "part": part}
-    named |= {"system": system.name, "setting": setting}
-    named |= {"metric": system.measure(find_dataset(bench.dataset))}
-    named |= {"shown": bench.shown, "grid_of": bench.grid_of}
-    named |= {"parameters": bench.parameters.model_dump(mode="json")}
-    named |= {"questions_hash": _hash(repr((bench.dev, bench.test)))}
-    return named | _versions(bench, counts)
+    about = {"experiment": bench.experiment, "dataset": bench.dataset, "part": part}
+    about |= {"system": system.name, "setting": setting}
+    about |= {"metric": system.measure(find_dataset(bench.dataset))}
+    about |= {"shown": bench.shown, "grid_of": bench.grid_of}
+    about |= {"parameters": bench.parameters.model_dump(mode="json")}
+    about |= {"questions_hash": _hash(repr((bench.dev, bench.test)))}
+    return about | _versions(bench, counts)
 
 
 def columns_of(about: dict) -> dict:

@@ -6,19 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from ircotlib import program
 from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.program import (
-    Duplicate,
-    Extract,
-    Generate,
-    NearestTitle,
-    Outcome,
-    Retrieve,
-    Sample,
-    Step,
-    unknown,
-)
+from ircotlib.program import Outcome, Step, unknown
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import AGAIN, columns_of, read_about
 from ircotlib.running.setup import open_dataset
@@ -126,19 +117,19 @@ def _line(step: Step) -> dict:
     """One step of a trace, without its prompt; `runs.replay` restores prompts."""
     tokens = {"prompt_tokens": step.prompt_tokens, "tokens": step.tokens}
     match step.request:
-        case Retrieve(query, k, titles):
+        case program.Retrieve(query, k, titles):
             within = {} if titles is None else {"titles": titles}
             ids = [paragraph.id for paragraph in step.reply]
             return {"retrieve": query, "k": k, **within, "found": ids}
-        case NearestTitle(title):
+        case program.NearestTitle(title):
             return {"nearest title": title, "found": step.reply}
-        case Extract(query, paragraph):
+        case program.Extract(query, paragraph):
             return {"extract": query, "from": paragraph.id, **step.reply._asdict()}
-        case Duplicate(query, earlier):
+        case program.Duplicate(query, earlier):
             return {"duplicate": query, "of": earlier, "score": step.reply}
-        case Generate(stop=stop):
+        case program.Generate(stop=stop):
             return {"generate": step.reply, "stop": stop, **tokens}
-        case Sample(stop=stop, temperature=temperature):
+        case program.Sample(stop=stop, temperature=temperature):
             drawn = [text._asdict() for text in step.reply]
             return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
     raise unknown(step.request)
