@@ -128,8 +128,8 @@ def read_jsonl(path: Path, kind: type = dict) -> Iterator:
     """
     for row, where in read_lines(path):
         try:
-            record = {name: _freeze(value) for name, value in row.items()}
-            yield row if kind is dict else kind(**record)
+            fields = row.items()
+            yield row if kind is dict else kind(**{name: _freeze(x) for name, x in fields})
         except (TypeError, AttributeError) as error:
             expected = f"expected one {kind.__name__} as a JSON object, found {excerpt(row)}"
             raise ValueError(f"{where}: {expected} ({error})") from error

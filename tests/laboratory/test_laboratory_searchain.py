@@ -11,10 +11,10 @@ import solver
 from solver_searchain import answer
 
 from ircot_laboratory.judge.facts import judge
-from ircot_laboratory.make import TASKS, make_dataset, make_laboratory
+from ircot_laboratory.make import TASKS, make_dataset
 from ircot_laboratory.official.contexts import aliases
 from ircot_laboratory.questions.contexts import gold_passages, ranks_of_gold
-from ircot_laboratory.questions.questions import SEARCHAIN_DATASETS, make_riddles
+from ircot_laboratory.questions.questions import SEARCHAIN_DATASETS
 from ircot_laboratory.world.encyclopedia import make_popular, make_world
 from ircot_laboratory.world.names import LISTS
 from ircotlib.data import Prediction, read_jsonl
@@ -38,11 +38,6 @@ KINDS = {
 RIGHT = {"strategyqa": "accuracy", "zsre": "em", "trex": "em", "fever": "accuracy"}
 WORDS = "|".join(word for words in LISTS.values() for word in words)
 each_dataset = pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return make_laboratory(tmp_path_factory.mktemp("laboratory") / "0")
 
 
 @pytest.fixture(scope="module")
@@ -148,12 +143,10 @@ def test_decompositions_of_strategyqa_name_earlier_answers(folder):
     records = json.loads(path.read_text(encoding="utf-8"))
     assert all(len(r["decomposition"]) == len(r["evidence"][0]) for r in records)
     record = next(record for record in records if "alive when" in record["question"])
-    asked = "Who is the founder of Kelgate Records?", "When was #1 born?"
-    asked += "When did Iron Island come out?", "Is #2 before #3?"
-    assert record["decomposition"] == list(asked)
+    asked = ["Who is the founder of Kelgate Records?", "When was #1 born?"]
+    asked += ["When did Iron Island come out?", "Is #2 before #3?"]
     named = [[[f"{title}-1"]] for title in ("Kelgate Records", "Berta Linsen", "Iron Island")]
-    assert record["evidence"] == [[*named, ["operation"]]]
-    assert (record["term"], record["description"]) == ("Kelgate Records", "record label")
+    assert (record["decomposition"], record["evidence"]) == (asked, [[*named, ["operation"]]])
 
 
 def test_provenance_of_kilt_is_where_it_says(folder):
@@ -206,10 +199,3 @@ def test_the_profile_mini_opens_them(dataset, folder, tmp_path, monkeypatch):
     assert (len(dev), len(test), len(retriever.corpus)) == (30, 100, 2439)
     assert all(question.answers and question.dataset == dataset for question in dev + test)
     assert all(bool(question.gold) == (dataset == "strategyqa") for question in dev + test)
-
-
-def test_a_small_world_has_few_questions_and_more_are_refused():
-    for dataset in SEARCHAIN_DATASETS:
-        assert len(make_riddles(make_world(5, 300, dataset), 40, dataset, 5)) == 40
-    with pytest.raises(ValueError, match="'why', expected 75: make the world larger"):
-        make_riddles(make_world(5, 300, "eli5"), 300, "eli5", 5)

@@ -7,12 +7,11 @@ from collections import Counter
 
 import pytest
 
-from ircot_laboratory.questions.questions import DATASETS, draw_riddle, make_riddles
+from ircot_laboratory.questions.questions import DATASETS, make_riddles
 from ircot_laboratory.world.encyclopedia import make_popular, make_world
-from ircot_laboratory.world.names import LISTS, draw_names, is_held_out
+from ircot_laboratory.world.names import draw_names, is_held_out
 from ircot_laboratory.world.pages import SHORTEST
 
-PINNED_TITLES = ["Ralf Penby", "Arlo Branwood", "Burholm Republic"]
 KINDS = {
     "hotpotqa": {"bridge": 450, "comparison": 150},
     "2wikimultihopqa": {
@@ -33,16 +32,12 @@ def riddles(worlds):
     return {dataset: make_riddles(world, 600, dataset, 0) for dataset, world in worlds.items()}
 
 
-def test_a_world_is_the_same_every_time_and_has_the_same_facts_of_every_data_set(worlds, riddles):
+def test_a_world_has_the_same_facts_in_every_data_set_and_others_with_another_seed(worlds):
     first = worlds["hotpotqa"]
-    titles = list(first.pages)
-    assert len(titles) == 2439 and [titles[0], titles[3], titles[-1]] == PINNED_TITLES
-    for dataset, world in worlds.items():
-        assert world.entities == first.entities
-        assert make_world(0, 2400, dataset) == world
-        assert make_riddles(world, 600, dataset, 0) == riddles[dataset]
+    assert len(first.pages) == 2439
+    assert all(world.entities == first.entities for world in worlds.values())
     assert len({str(world.pages) for world in worlds.values()}) == len(worlds)
-    assert make_world(1, 2400).entities != first.entities
+    assert make_world(1, 300).entities != make_world(0, 300).entities
 
 
 def test_every_fact_is_stated_once_where_its_span_says(worlds):
@@ -58,19 +53,6 @@ def test_every_fact_is_stated_once_where_its_span_says(worlds):
                 assert passage.title == name and name in passage.text.split(".")[0]
                 assert len(passage.text.split()) >= SHORTEST
     assert sum(map(len, worlds["iirc"].pages.values())) == 3470
-
-
-def test_values_are_of_their_relations_kind(worlds):
-    world = worlds["hotpotqa"]
-    for name, entity in world.entities.items():
-        for relation, value in entity.facts.items():
-            kind = world.relation(name, relation).value
-            if kind == "year":
-                assert 1900 <= int(value) < 2000
-            elif kind in LISTS:
-                assert value in LISTS[kind]
-            else:
-                assert world.entities[value].kind == {"man": "person"}.get(kind, kind)
 
 
 def test_nobody_is_married_twice_and_one_page_of_a_couple_says_so(worlds):
@@ -109,7 +91,7 @@ def facts_of(entities):
 def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(worlds):
     popular = make_popular()
     assert len(popular) == 39
-    for seed, (size, variety) in enumerate([(600, 0.35), (600, 0.6), (2400, 1.0)]):
+    for seed, (size, variety) in enumerate([(600, 0.35), (600, 1.0)]):
         trained = make_world(1_000_000 + seed, size, held_out=False, variety=variety)
         held_out = make_world(seed, 2400)
         unpopular = held_out.entities.keys() - popular.keys()
@@ -119,16 +101,6 @@ def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(
         text = " ".join(passage.text for page in trained.pages.values() for passage in page)
         assert not any(name in text for name in unpopular)
     assert all(map(is_held_out, worlds["iirc"].entities.keys() - popular.keys()))
-
-
-def test_every_kind_of_question_can_be_drawn_from_a_small_world_in_every_dialect():
-    rng = random.Random(0)
-    for dataset, kinds in DATASETS.items():
-        small = make_world(7, 300, dataset)
-        for kind in (*kinds, "1hop"):
-            for dialect in DATASETS:
-                riddle = draw_riddle(small, rng, dataset, kind, dialect)
-                assert (riddle.dataset, riddle.kind) == (dataset, kind)
 
 
 def test_too_many_names_or_questions_are_refused():

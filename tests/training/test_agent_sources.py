@@ -8,13 +8,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ircot_laboratory.questions.questions import draw_riddle
-from ircot_laboratory.teachers.conclusions import named_subjects
 from ircot_laboratory.teachers.mind import Mind
 from training.agent.draws import make_library, play_turns, taught_systems
-from training.agent.encode import encode_transcript
 from training.agent.sources import locate_sources
 from training.agent.transcripts import Transcript, join_turns
-from training.agent.words import make_agent_tokenizer
 from training.tables import DIFFERENT, EARLIER, LATER, SAME
 
 KINDS = {  # kinds of comparisons, and the words just before which one must know how it comes out
@@ -77,38 +74,3 @@ def test_an_answer_without_a_conclusion_looks_back_too_but_not_one_after_it(libr
         [concluded] = transcript.concluded
         assert transcript.text[concluded.at :].startswith(words)
         assert ("Thus" in transcript.text) == (system == "CoT")
-
-
-def test_a_corrected_value_is_compared_anew(library):
-    for seed in range(40):
-        mind, [transcript] = play(library, "SearChain w/o Completion", ("strategyqa", "same"), seed)
-        pairs = {conclusion.values for conclusion in mind.conclusions}
-        if len(pairs) > 1:
-            break
-    compared = transcript.compared
-    assert len({pair.at for pair in compared}) == len(compared) >= len(pairs)
-    sources = [concluded.source for concluded in sorted(transcript.concluded)]
-    assert sources == sorted(sources)
-
-
-def test_a_year_is_looked_at_in_its_last_token(library):
-    _, [transcript] = play(library, "CoT", ("strategyqa", "time"), 2)
-    encoded = encode_transcript(transcript)
-    words = make_agent_tokenizer().convert_ids_to_tokens(encoded.tokens)
-    [(at, source)] = encoded.tables["concluded"]
-    assert words[at + 1] in ("before", "after")
-    assert re.fullmatch(r"\d\d", words[source].removeprefix("##"))
-    assert re.fullmatch(r"\d\d", words[source - 1]) and words[source + 1] == "."
-
-
-def test_where_a_comparison_is_decided_the_agent_names_the_winner(library):
-    rng = random.Random(4)
-    drawn = (draw_riddle(library.world, rng, "hotpotqa", "comparison") for _ in range(99))
-    riddle = next(riddle for riddle in drawn if riddle.answer in named_subjects(riddle))
-    mind = Mind(riddle, library, {}.get, random.Random(5))
-    [transcript] = join_turns(play_turns(taught_systems()["CoT"], mind))
-    locate_sources(transcript, mind)
-    conclusion, winner = mind.conclude()
-    at = transcript.text.index(winner, transcript.text.index(conclusion))
-    assert at in [decided.at for decided in transcript.decided if decided.fact.subject == winner]
-    assert at in [concluded.at for concluded in transcript.concluded]

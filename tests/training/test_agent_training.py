@@ -28,10 +28,10 @@ from training.agent.learn import (
     train_agent,
 )
 from training.agent.model import ADDED, SHARED, make_agent_model, shallow
-from training.agent.stages import draw_plays, judge_plays, share_right
+from training.agent.stages import draw_plays
 from training.agent.words import MARKS, make_agent_tokenizer
 from training.causal import writing_loss
-from training.muon import Muon, orthogonalise
+from training.muon import Muon
 
 FILES = "config.json generation_config.json model.safetensors tokenizer.json".split()
 FILES += "tokenizer_config.json training.json training.jsonl".split()
@@ -49,13 +49,6 @@ def small(monkeypatch):
 @pytest.fixture(scope="module")
 def plays():
     return draw_plays(26)
-
-
-def test_updates_are_orthogonal_whatever_the_shape():
-    torch.manual_seed(0)
-    for shape in ((3, 16, 48), (2, 48, 16), (1, 16, 16)):
-        singular = torch.linalg.svdvals(orthogonalise(torch.randn(shape)))
-        assert singular.min() > 0.4 and singular.max() < 1.3
 
 
 def test_muon_steps_as_that_of_torch_does():
@@ -81,13 +74,6 @@ def test_the_rate_rises_stays_and_falls():
     assert rates == sorted(rates[:101]) + rates[101:450] + sorted(rates[450:], reverse=True)
 
 
-def test_the_same_number_draws_the_same_chunk():
-    first, again, other = (draw_chunk(n, AgentRecipe(1000, 0, 0.01)) for n in (4, 4, 5))
-    pairs = zip(first, again, strict=True)
-    assert all(torch.equal(a["input_ids"], b["input_ids"]) for a, b in pairs)
-    assert not torch.equal(first[0]["input_ids"], other[0]["input_ids"])
-
-
 def test_rows_of_like_length_are_together_and_no_batch_is_too_large(plays):
     encoded = [encode_transcript(play.transcript) for play in plays]
     batches = cut_rows([row for row in encoded if len(row.tokens) <= 200])
@@ -101,19 +87,14 @@ def test_the_losses_fall_and_made_up_tokens_weigh_less():
     recipe = AgentRecipe(100, 0, 0.01)
     training, [batch, *_] = start_agent(recipe), draw_chunk(3, recipe)
     parts = [learn_agent(training, batch, 0.005) for _ in range(30)]
+    # another value means that the model, its transcripts or its losses have changed
+    assert sum(parts[0].values()) == pytest.approx(25.098, rel=1e-2)
     assert parts[-1]["writing"] < 0.5 * parts[0]["writing"]
     assert parts[-1]["looking"] < parts[0]["looking"]
     assert set(parts[0]) - PARTS == {"writing", "looking"}
     logits, token = torch.tensor([[4.0, 0.0], [4.0, 0.0]]), torch.tensor([0, 1])
     light = writing_loss(logits, token, torch.tensor([1.0, MADE_UP]))
     assert light < writing_loss(logits, token, None)
-
-
-def test_judging_asks_whether_every_token_is_the_most_probable(plays):
-    judged = judge_plays(make_agent_model(make_agent_tokenizer(), 0), plays)
-    assert sum(turn.tokens for turn in judged) > 500
-    assert max(share_right(judged).values()) < 0.5
-    assert {turn.system for turn in judged} > {"SearChain", "lesson"}
 
 
 def test_a_training_goes_on_where_ctrl_c_stopped_it(tmp_path, monkeypatch):
@@ -140,9 +121,8 @@ def test_a_training_goes_on_where_ctrl_c_stopped_it(tmp_path, monkeypatch):
     assert about["steps"] == 5 and about["parameters"] == 1_300_480
     [curve] = (tmp_path / "parted" / "training.jsonl").read_text().splitlines()
     assert json.loads(curve)["step"] == 5
-    assert type(AutoModelForCausalLM.from_pretrained(tmp_path / "whole")).__name__ == (
-        "LlamaForCausalLM"
-    )
+    kind = type(AutoModelForCausalLM.from_pretrained(tmp_path / "whole"))
+    assert kind.__name__ == "LlamaForCausalLM"
     model = LocalModel(tmp_path / "whole")
     assert can_reuse(model.model)
     [(_, reply)] = model.answer([Generate("Direct\nQ: Who?\nA:", max_tokens=3)])

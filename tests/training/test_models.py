@@ -27,7 +27,7 @@ from ircotlib.data import Paragraph
 from ircotlib.files.paths import MODELS
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, Generate
-from ircotlib.prompting.prompt import FLAN_T5, GPT3, Style, render
+from ircotlib.prompting.prompt import FLAN_T5, GPT3, render
 from ircotlib.text import answer_from_chain
 from training.t5.evaluate import reading_accuracy
 from training.t5.model import make_tokenizer
@@ -43,6 +43,7 @@ BOUNDS = {
 }
 MOST_BYTES = 20_000_000  # of all models together
 FOLDERS = sorted(path.parent for path in MODELS.glob("mini-*/training.json"))
+STYLES = GPT3, FLAN_T5  # how the others and the T5s are prompted
 T5S = [folder for folder in FOLDERS if AutoConfig.from_pretrained(folder).is_encoder_decoder]
 
 
@@ -52,11 +53,6 @@ each_model = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folde
 def open_plain(folder: Path) -> PreTrainedModel:
     kind = AutoModelForSeq2SeqLM if folder in T5S else AutoModelForCausalLM
     return kind.from_pretrained(folder)
-
-
-def style_of(folder: Path) -> Style:
-    """How a model is prompted."""
-    return FLAN_T5 if folder in T5S else GPT3
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +103,7 @@ def test_the_tokenizer_is_that_of_the_encyclopedia_and_gives_every_chain_back(fo
 
 @each_model
 def test_answers_about_a_world_never_seen(folder, writers):
-    accuracy = reading_accuracy(writers[folder], 10, 40, seed=11, style=style_of(folder))
+    accuracy = reading_accuracy(writers[folder], 10, 40, seed=11, style=STYLES[folder in T5S])
     assert accuracy["answer"] >= BOUNDS[folder.name]["answer"], accuracy
 
 
@@ -138,11 +134,10 @@ def walk(world: World, riddle: Riddle) -> list[str]:
 
 @each_model
 def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
-    """With the same questions and paragraphs whose facts were redrawn, the answers follow the text:
-    none is known by heart.
-    """
+    """Where the facts in the paragraphs are redrawn, answers follow: none is known by heart."""
     world, rng, popular = make_world(12, 600), random.Random(12), make_popular()
     changed, prompts, old, new = redraw(world, 1), [], [], []
+    template = STYLES[folder in T5S].template("cot")
     while len(prompts) < 60:
         riddle = draw_riddle(world, rng, "hotpotqa", rng.choice(("1hop", "bridge")))
         *way, end = walk(changed, riddle)
@@ -150,7 +145,7 @@ def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
         if is_whole and riddle.facts[0].subject not in popular:
             titles = dict.fromkeys([*rng.sample(list(changed.entities), 6), *way])
             paragraphs = [Paragraph(title, title, changed.pages[title][0].text) for title in titles]
-            prompts.append(render(paragraphs, riddle.text, "", style_of(folder).template("cot")))
+            prompts.append(render(paragraphs, riddle.text, "", template))
             old.append(riddle.answer)
             new.append(end)
     answers = [answer_from_chain(text) for text in writers[folder](prompts)]

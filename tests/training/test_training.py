@@ -3,10 +3,7 @@ a kill, and the files that it writes.
 """
 
 import json
-import os
 import random
-import signal
-import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -16,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from transformers import T5ForConditionalGeneration
+from transformers import AutoTokenizer, GPTNeoXForCausalLM, T5ForConditionalGeneration
 
 from ircot_laboratory.questions.questions import DATASETS
 from ircot_laboratory.world.encyclopedia import make_world
@@ -25,12 +22,13 @@ from ircotlib.files.paths import MODELS
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import Generate
 from ircotlib.prompting.prompt import FLAN_T5, GPT3
+from training import loop
 from training.loop import Training
 from training.t5 import __main__ as command
 from training.t5 import draws, recipe
 from training.t5 import learn as learning
 from training.t5.causal_model import make_causal_model
-from training.t5.draws import Plan, draw_batch, draw_conclusion, draw_prompt_example
+from training.t5.draws import Plan, draw_conclusion, draw_prompt_example
 from training.t5.encode import encode
 from training.t5.evaluate import draw_reading_test, reading_accuracy, writer
 from training.t5.grow import grow
@@ -104,16 +102,6 @@ def test_a_training_step_is_that_of_the_usual_attention(batch):
     assert all(error(gradients[name], usual[name]) < 0.1 for name in attention)
 
 
-def test_attention_for_training_also_evaluates_in_single_precision(batch):
-    model = start().model
-    assert not batch["attention_mask"].all()
-    with torch.inference_mode():
-        found = model(**inputs(batch)).logits
-        model.encoder.set_attn_implementation("eager")
-        expected = model(**inputs(batch)).logits
-    assert found.dtype == torch.float32 and error(found, expected) < 0.05
-
-
 # Growing
 
 
@@ -169,19 +157,18 @@ def test_from_scratch_few_paragraphs_come_first_and_demonstrations_last():
     shares = recipe.EASY, recipe.ONE_DATASET, recipe.LATE
     easy, one_dataset, late = (round(1000 * share) for share in shares)
     steps = (easy - 1, easy, one_dataset - 1, one_dataset, late)
-    plans = {step: [scratch.plan(step, rng) for _ in range(100)] for step in steps}
-    assert {plan.paragraphs for plan in plans[easy - 1]} == {2, 3}
-    shown = [{plan.demonstrations for plan in drawn} for drawn in plans.values()]
-    assert shown == [{0}, {0}, {0}, {0, 1}, {0, 1, 2, 3}]
-    most = [max(plan.paragraphs for plan in drawn) for drawn in plans.values()]
+    plans = [[scratch.plan(step, rng) for _ in range(100)] for step in steps]
+    assert {plan.paragraphs for plan in plans[0]} == {2, 3}
+    demonstrations = [{plan.demonstrations for plan in drawn} for drawn in plans]
+    assert demonstrations == [{0}, {0}, {0}, {0, 1}, {0, 1, 2, 3}]
+    most = [max(plan.paragraphs for plan in drawn) for drawn in plans]
     assert most == sorted(most) and most[-1] == 14
-    assert (plans[one_dataset][0].begun, plans[late][0].begun) == (0.37, 0.7)
+    assert (plans[3][0].begun, plans[4][0].begun) == (0.37, 0.7)
     assert scratch.datasets(one_dataset - 1) == ["hotpotqa"]
-    assert scratch.datasets(one_dataset) == [*DATASETS, "musique"]
     grown = replace(scratch, grown=True)
+    assert scratch.datasets(one_dataset) == grown.datasets(0) == [*DATASETS, "musique"]
     plans = [grown.plan(0, rng) for _ in range(200)]
-    assert grown.datasets(0) == [*DATASETS, "musique"] and {p.begun for p in plans} == {0.7}
-    assert {p.demonstrations for p in plans} == {0, 1, 2, 3}
+    assert {(plan.demonstrations, plan.begun) for plan in plans} == {(n, 0.7) for n in range(4)}
 
 
 def test_the_rate_rises_stays_and_falls_and_conclusions_become_more_frequent():
@@ -203,15 +190,6 @@ def test_training_worlds_are_drawn_again_as_they_were_and_hold_no_held_out_name(
     assert draw_worlds(step + 299, 0)["iirc"] == worlds["iirc"]
     assert draw_worlds(step + 300, 0)["iirc"].entities != first.entities
     assert not any(map(is_held_out, first.entities))
-
-
-def test_the_examples_of_a_step_are_the_same_every_time():
-    worlds, scratch = draw_worlds(0, 0), T5Recipe(1000, 0, 1e-3)
-    for step in (0, 3, 700):
-        examples = draw_batch(step, scratch, worlds)
-        assert examples == draw_batch(step, scratch, worlds)
-        assert all(example.target for example in examples)
-        assert examples != draw_batch(step, replace(scratch, seed=1), worlds)
 
 
 # Training
@@ -242,28 +220,6 @@ def test_muon_moves_the_matrices_of_the_layers_and_adamw_all_the_rest():
     assert sorted(muon + adamw) == sorted(map(id, training.weights))
 
 
-SMALLER = """
-import os, signal, torch
-from functools import partial
-from training import loop
-from training.t5 import __main__ as command, draws, learn
-loop.SECONDS, learn.EVALUATE_EVERY, draws.PROMPT_TOKENS = -1, 4, 300
-learn.writer = partial(learn.writer, longest=9)
-measure, few = learn.reading_accuracy, dict(paragraphs=2, questions=5, seed=1, size=300)
-learn.reading_accuracy = lambda write, style, **_: measure(write, **few, style=style)
-save, saved = torch.save, []
-
-def save_and_die(state, path):
-    save(state, path)
-    saved.append(path)
-    if len(saved) == 5:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-torch.save = save_and_die
-command.main()
-"""
-
-
 def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> list:
     """Run the command with small batches and evaluations; return the styles of the evaluations."""
     styles = []
@@ -288,11 +244,18 @@ def trained(tmp_path_factory):
     the same without interruption; `causal`. Their folder, what the kill left, and the styles of
     the last one's evaluations.
     """
-    folder = tmp_path_factory.mktemp("trained")
-    line = [sys.executable, "-c", SMALLER, "--out", str(folder / "killed"), *WRITE]
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    killed = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    folder, save, saved = tmp_path_factory.mktemp("trained"), torch.save, []
+
+    def save_and_die(state, path):
+        save(state, path)
+        saved.append(path)
+        if len(saved) == 5:
+            raise RuntimeError("killed")
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(RuntimeError, match="killed"):
+        patch.setattr(loop, "SECONDS", -1)
+        patch.setattr(torch, "save", save_and_die)
+        train_few(patch, folder / "killed")
     left = sorted(path.name for path in (folder / "killed").iterdir())
     reached = torch.load(folder / "killed" / "checkpoint.pt", weights_only=True)["step"]
     with pytest.MonkeyPatch.context() as patch:
@@ -320,10 +283,9 @@ def test_a_training_tells_how_it_was_made_and_how_it_went(trained, name):
     expected |= {"parameters": causal if is_causal else 236_240, "torch": torch.__version__}
     assert about | expected == about and about["seconds"] > 0
     rows = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in rows] == [4, 6]
     kinds = {kind for kinds in DATASETS.values() for kind in kinds}
     fields = {"seconds", "writing", "looking", "first", "answer", "whole", *kinds}
-    assert all(fields <= set(row) and 0 <= row["answer"] <= 1 for row in rows)
+    assert [row["step"] for row in rows] == [4, 6] and all(fields <= set(row) for row in rows)
 
 
 def test_a_causal_model_is_measured_on_prompts_of_its_style(trained):
@@ -335,41 +297,27 @@ def test_a_causal_model_is_measured_on_prompts_of_its_style(trained):
         assert prompt == causal.prompt != usual.prompt
 
 
-LOAD = """
-import json, sys
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
-prompt, rows = sys.argv[1], []
-for kind, folder in zip((AutoModelForSeq2SeqLM, AutoModelForCausalLM), sys.argv[2:]):
+@pytest.mark.parametrize(
+    ("name", "kind"), [("whole", T5ForConditionalGeneration), ("causal", GPTNeoXForCausalLM)]
+)
+def test_what_is_written_are_plain_models_in_half_precision_that_answer(trained, name, kind):
+    folder, is_causal = trained[0] / name, name == "causal"
+    assert sorted(path.name for path in folder.iterdir()) == FILES
     model, tokenizer = kind.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    dtype, ids = str(model.dtype), tokenizer(prompt, return_tensors="pt")
-    written = model.float().generate(**ids, max_new_tokens=9, do_sample=False)
-    start = 1 if model.config.is_encoder_decoder else ids.input_ids.shape[1]
-    text = tokenizer.decode(written[0, start:], skip_special_tokens=True).strip()
-    words = len(tokenizer) == model.config.vocab_size
-    rows.append([type(model).__name__, dtype, model.config._attn_implementation, words, text])
-assert not [name for name in sys.modules if name.startswith(("ircotlib", "training"))]
-print(json.dumps(rows))
-"""
-
-
-def test_what_is_written_are_plain_models_in_half_precision_that_answer(trained):
-    folders = [trained[0] / "whole", trained[0] / "causal"]
+    assert (model.dtype, model.config._attn_implementation) == (torch.float16, "sdpa")
+    assert model.config.architectures == [kind.__name__]
+    assert len(tokenizer) == model.config.vocab_size
     asked = "Q: Who directed Silent Harbor?\nA: Silent Harbor was directed by"
-    line = [sys.executable, "-c", LOAD, asked, *map(str, folders)]
-    done = subprocess.run(line, capture_output=True, text=True, check=True, cwd=folders[0])
-    kinds = ["T5ForConditionalGeneration", "GPTNeoXForCausalLM"]
-    for folder, kind, row in zip(folders, kinds, json.loads(done.stdout), strict=True):
-        *plain, text = row
-        assert plain == [kind, "torch.float16", "sdpa", True]
-        assert sorted(path.name for path in folder.iterdir()) == FILES
-        model = LocalModel(folder, device="cpu")
-        prompts = ["Q: Who?\nA:", asked, "Q: Who is the director of Silent Harbor?\nA:"]
-        requests = [Generate(prompt, max_tokens=9) for prompt in prompts]
-        replies = [model.decode(reply) for _, reply in sorted(model.answer(requests))]
-        assert replies[1] == text and (text or folder == folders[0])
-        # what a causal model continues does not end
-        ends = model.tokenizer(prompts[0]).input_ids[-1] == model.tokenizer.eos_token_id
-        assert ends == (folder == folders[0])
+    ids = tokenizer(asked, return_tensors="pt")
+    written = model.float().generate(**ids, max_new_tokens=9, do_sample=False)[0]
+    written = written[ids.input_ids.shape[1] if is_causal else 1 :]
+    text = tokenizer.decode(written, skip_special_tokens=True).strip()
+    requests = [Generate(prompt, max_tokens=9) for prompt in ("Q: Who?\nA:", asked)]
+    local = LocalModel(folder, device="cpu")
+    replies = [local.decode(reply) for _, reply in sorted(local.answer(requests))]
+    assert replies[1] == text and (text or not is_causal)
+    # what a causal model continues does not end
+    assert (tokenizer(asked).input_ids[-1] == tokenizer.eos_token_id) != is_causal
 
 
 # The command
@@ -410,9 +358,9 @@ def test_the_reading_test_tells_right_from_wrong():
     assert set(perfect.values()) == {1.0}
     assert {"first", "answer", "whole", "bridge", "count", "4hop1"} <= set(perfect)
     hasty = measure(lambda riddle: f"So the answer is: {riddle.answer}.")
-    assert (hasty["first"], hasty["answer"], hasty["whole"]) == (0.0, 1.0, 0.0)
     silent = measure(lambda riddle: "")
-    assert (silent["first"], silent["answer"], silent["whole"]) == (0.0, 0.0, 0.0)
+    for measured, expected in ((hasty, [0, 1, 0]), (silent, [0, 0, 0])):
+        assert [measured[name] for name in ("first", "answer", "whole")] == expected
     for _, example in tests:
         assert example.prompt.count("Wikipedia Title: ") == 6 and example.prompt.endswith("\nA:")
 

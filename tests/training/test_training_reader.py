@@ -4,6 +4,7 @@ the benchmark measures.
 
 import json
 import random
+import re
 
 import numpy as np
 import pytest
@@ -21,7 +22,6 @@ from training.reader.draws import GOLD, OTHERS, draw_other, draw_reader_example
 from training.reader.evaluate import auc, best_threshold, draw_reader_tests, f1_at, open_books
 from training.reader.learn import ReaderRecipe, calibrate, start_reader, train_reader
 from training.reader.model import (
-    NOWHERE,
     encode_reader_examples,
     make_reader_tokenizer,
     read_reader_examples,
@@ -64,34 +64,11 @@ def test_a_gold_paragraph_states_the_answer_where_the_span_says_and_no_other_doe
 
 def test_queries_are_worded_as_the_systems_ask_them(examples):
     queries = [one.query for one in examples]
-    for start in ("Who ", "When ", "Where ", "What is the ", "the ", "In which "):
-        assert any(query.startswith(start) for query in queries), start
-    assert any(query.endswith(".") for query in queries)
-    assert any(" the film " in query for query in queries)
+    forms = r"^Who |^When |^Where |^What is the |^the |^In which |\.$| the film ".split("|")
+    assert all(any(re.search(form, query) for query in queries) for form in forms)
     unknown = TOKENIZER.unk_token_id
     texts = [*queries, *(one.passage.text for one in examples)]
     assert not any(unknown in ids for ids in TOKENIZER(texts)["input_ids"])
-
-
-def test_tensors_hold_the_answer_and_where_to_look(examples):
-    batch = encode_reader_examples(examples, TOKENIZER)
-    for row, one in enumerate(examples):
-        ids, start, end = (batch[name][row] for name in ("input_ids", "start", "end"))
-        if one.span is None:
-            assert start == end == NOWHERE
-        else:
-            value = one.passage.text[one.span.start : one.span.end].lower()
-            assert TOKENIZER.decode(ids[start : end + 1]) == value
-    tokens = [TOKENIZER.convert_ids_to_tokens(ids) for ids in batch["input_ids"]]
-    layers = batch["looks"][:, 0].tolist()
-    assert set(layers) == {1, 2}
-    for _, row, head, place, at in batch["looks"][batch["looks"][:, 0] == 1].tolist():
-        looked_at = tokens[row][at]
-        if head == 0:  # of a title's word at the query's
-            assert looked_at in (tokens[row][place], "[SEP]")
-        else:  # of values and [CLS] at the word that asks
-            before = examples[row].query[: examples[row].telling].lower()
-            assert before.endswith(looked_at.removeprefix("##"))
 
 
 def test_every_part_of_the_loss_teaches(examples):
@@ -100,6 +77,8 @@ def test_every_part_of_the_loss_teaches(examples):
     losses = reader_losses(training.model, training.teacher, batch)
     assert set(losses) == {"span", "relevance", "stated", "asked", "looking", "about"}
     before = sum(losses.values())
+    # another value means that the model, its examples or its losses have changed
+    assert before.item() == pytest.approx(19.296, rel=1e-2)
     before.backward()
     weights = dict(training.model.named_parameters()) | dict(training.teacher.named_parameters())
     still = {n for n, w in weights.items() if w.grad is None or not w.grad.any()}
@@ -109,22 +88,15 @@ def test_every_part_of_the_loss_teaches(examples):
     assert after < before.item()
 
 
-class Killed(Exception):
-    pass
-
-
 @pytest.fixture
 def few(monkeypatch):
     """Make worlds small and measure on few facts."""
-
-    def draw(books, facts, seed):
-        return draw_reader_tests(books, 24, seed)
-
-    def open_small(seed, size, held_out=True):
-        return open_books(seed, 200, held_out)
-
-    monkeypatch.setattr(reader_learn, "draw_reader_tests", draw)
-    monkeypatch.setattr(reader_learn, "open_books", open_small)
+    changes = {
+        "draw_reader_tests": lambda books, facts, seed: draw_reader_tests(books, 24, seed),
+        "open_books": lambda seed, size, held_out=True: open_books(seed, 200, held_out),
+    }
+    for name, smaller in changes.items():
+        monkeypatch.setattr(reader_learn, name, smaller)
 
 
 def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatch, few):
@@ -137,11 +109,11 @@ def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatc
     def fail_at_three(*arguments):
         steps.append(1)
         if len(steps) == 3:
-            raise Killed
+            raise RuntimeError("killed")
         return learn(*arguments)
 
     monkeypatch.setattr(reader_learn, "learn_reader", fail_at_three)
-    with pytest.raises(Killed):
+    with pytest.raises(RuntimeError, match="killed"):
         train_reader(tmp_path / "killed", recipe)
     assert (tmp_path / "killed" / "checkpoint.pt").exists()
     train_reader(tmp_path / "killed", recipe)
@@ -168,8 +140,7 @@ def test_calibration_puts_the_best_threshold_at_the_papers(few):
 def test_measures_are_those_of_a_hand_count():
     confidence, gold = np.array([3.0, 1.0, 2.0, 1.0]), np.array([True, True, False, False])
     assert auc(confidence, gold) == (1 + 1 + 0 + 0.5) / 4
-    assert f1_at(1.5, confidence, gold) == 2 * 1 / (2 + 2)
-    assert f1_at(9.0, confidence, gold) == 0.0
+    assert [f1_at(limit, confidence, gold) for limit in (1.5, 9.0)] == [2 * 1 / (2 + 2), 0]
     assert reading.share_above("x", confidence)[3:] == (0.5, 4)
     rows = {(name, at): value for _, name, at, value, _ in reading.judge("x", confidence, gold)}
     assert rows["precision", 0.0] == 0.5 and rows["recall", 0.0] == 1.0

@@ -3,16 +3,10 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from ircotlib.results.figures.panels import (
-    INTERVAL,
-    colors_of,
-    draw_panels,
-    with_ends,
-    with_titles,
-)
+from ircotlib.results.figures import panels
 
 CAUSES = ("#9aa5b1", "#a63d57", "#e08e45", "#c9b458", "#5a6fa8", "#7fb08a", "#c9a6c9")
-OUTLINES = {"saturation": 1, "err_kws": {"linewidth": 1, "color": "black"}, **INTERVAL}
+OUTLINES = {"saturation": 1, "err_kws": {"linewidth": 1, "color": "black"}, **panels.INTERVAL}
 
 
 def draw_bars(
@@ -25,29 +19,27 @@ def draw_bars(
     def draw(rows, axis):
         import seaborn
 
-        look = {"palette": colors_of(rows["system"]), "gap": 0.05, "capsize": 0.2, **OUTLINES}
-        seaborn.barplot(with_ends(rows), x=x, y="value", hue="system", ax=axis, **look)
+        look = {"palette": panels.colors_of(rows["system"]), "gap": 0.05, "capsize": 0.2} | OUTLINES
+        seaborn.barplot(panels.with_ends(rows), x=x, y="value", hue="system", ax=axis, **look)
         ends = rows["high"].fillna(rows["mean"]).groupby(rows["system"], sort=False)
         for bars, (_, tops) in zip(axis.containers, ends, strict=True):
             for bar, top in zip(bars, tops, strict=True):
                 text, position = f"{bar.get_height():.1f}", (bar.get_x() + bar.get_width() / 2, top)
-                above = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center"}
-                axis.annotate(text, position, fontsize="x-small", **above)
+                above = {"textcoords": "offset points", "ha": "center", "fontsize": "x-small"}
+                axis.annotate(text, position, (0, 3), **above)
         axis.margins(y=0.15)
         axis.set(**{"xlabel": ""} | labels)
 
-    return draw_panels(table, by, draw, title, width)
+    return panels.draw_panels(table, by, draw, title, width)
 
 
 def draw_with_reported(
     table: pd.DataFrame, title: str, label: str, reported_label: str | None = None
 ) -> plt.Figure:
     """Our means with their intervals, and beside them the paper's numbers in the same order (IRCoT
-    Figures 3 and 4).
-
-    `table`: the columns of `results.reported.COLUMNS`, in percent; rows of the profile "paper" are
-    the paper's. `reported_label`: of their axis if they measure something else; None: they share
-    ours, 0 to 105.
+    Figures 3 and 4). `table`: columns `results.reported.COLUMNS`, in percent; rows of the profile
+    "paper" are the paper's. `reported_label`: of their axis if they measure something else; None:
+    they share ours, 0 to 105.
     """
     ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
     for column in ("system", "dataset"):
@@ -66,29 +58,26 @@ def draw_with_reported(
 
 def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     """Means with intervals, one panel per evaluated data set, one group of bars per data set whose
-    demonstrations are shown (IRCoT Figures 5 and 6).
-
-    `table`: columns dataset, demonstrations, system, and mean, low, high in percent.
+    demonstrations are shown (IRCoT Figures 5 and 6). `table`: columns dataset, demonstrations,
+    system, and mean, low, high in percent.
     """
-    table = table.assign(panel="questions of " + with_titles(table)["dataset"])
+    table = table.assign(panel="questions of " + panels.with_titles(table)["dataset"])
     labels = {"xlabel": "demonstrations of", "ylabel": label, "ylim": (0, 110)}
     return draw_bars(table, "panel", title, "demonstrations", **labels)
 
 
 def draw_factual_errors(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     """Shares with intervals, one panel per annotator, with the number of chains (IRCoT Figure 7).
-
     `table`: columns judged_by, dataset, system, n, and mean, low, high in percent; it may be empty.
     """
     chains = table.groupby("judged_by")["n"].agg(lambda n: " to ".join(map(str, sorted({*n}))))
     panel = "judged by: " + table["judged_by"] + ", " + table["judged_by"].map(chains)
-    table = table.assign(panel=panel + " chains a bar")
-    return draw_bars(table, "panel", title, width=6.5, ylabel=label, ylim=(0, 110))
+    labels = {"width": 6.5, "ylabel": label, "ylim": (0, 110)}
+    return draw_bars(table.assign(panel=panel + " chains a bar"), "panel", title, **labels)
 
 
 def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:
     """The shares of wrong answers by cause, one panel per data set, one stacked bar per system.
-
     `table`: columns dataset, system, cause, n, answers; causes are stacked in their order.
     """
     systems = list(dict.fromkeys(table["system"]))
@@ -101,26 +90,25 @@ def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:
         axis.grid(False, axis="y")
 
     width, height = 9 if table["dataset"].nunique() == 1 else 3, 1.4 + 0.24 * len(systems)
-    return draw_panels(table, "dataset", draw, title, width, height, sharey=True)
+    return panels.draw_panels(table, "dataset", draw, title, width, height, sharey=True)
 
 
 def draw_by_dataset(table: pd.DataFrame, title: str) -> plt.Figure:
     """All systems, one panel per data set: the mean with its interval, and the paper's value, if
-    there is one, as a circle.
-
-    `table`: rows of `head_to_head.compare_all` with one measure per data set.
+    there is one, as a circle. `table`: of `head_to_head.compare_all`, one measure per data set.
     """
-    systems = colors_of(dict.fromkeys(table["system"]))
+    systems = panels.colors_of(dict.fromkeys(table["system"]))
 
     def draw(rows, axis):
         import seaborn
 
         look = {"order": systems, "hue": "system", "palette": systems, "width": 0.75, **OUTLINES}
-        seaborn.barplot(with_ends(rows), x="value", y="system", ax=axis, legend=False, **look)
+        look |= {"legend": False, "ax": axis}
+        seaborn.barplot(panels.with_ends(rows), x="value", y="system", **look)
         circles = {"s": 14, "facecolor": "none", "edgecolor": "black", "zorder": 3}
         axis.scatter(rows["reported"], rows["system"], **circles)
         axis.set(xlim=(0, 102), xlabel=rows["metric"].iloc[0], ylabel="")
         axis.set_ylim(len(systems) - 0.4, -0.6)
 
     title, height = f"{title}; circles: the papers'", 1.2 + 0.22 * len(systems)
-    return draw_panels(table, "dataset", draw, title, 2, height, sharey=True)
+    return panels.draw_panels(table, "dataset", draw, title, 2, height, sharey=True)

@@ -1,6 +1,6 @@
 """What all figures share: their style, one panel per group of rows, and how they are saved."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,7 +10,6 @@ from ircotlib.datasets import all_datasets
 from ircotlib.files.paths import FIGURES
 from ircotlib.systems import all_systems
 
-STYLE = {"font.sans-serif": ["DejaVu Sans"], "text.parse_math": False}  # "$" is no formula
 INTERVAL = {"estimator": "median", "errorbar": ("pi", 100)}  # of what `with_ends` returns
 
 
@@ -18,31 +17,24 @@ def subplots(*shape: int, **settings):
     """A figure and its axes in the style of all figures."""
     import seaborn  # takes a second
 
-    seaborn.set_theme("paper", "whitegrid", rc=STYLE)
+    style = {"font.sans-serif": ["DejaVu Sans"], "text.parse_math": False}  # "$" is no formula
+    seaborn.set_theme("paper", "whitegrid", rc=style)
     return plt.subplots(*shape, layout="constrained", **settings)
 
 
 def draw_panels(
-    table: pd.DataFrame,
-    by: str,
-    draw: Callable[[pd.DataFrame, plt.Axes], None],
-    title: str,
-    width: float | Sequence[float] = 3,
-    height: float = 3.4,
-    across: int = 20,
-    sharey: bool = False,
+    table: pd.DataFrame, by: str, draw: Callable, title: str, width=3, height=3.4, across=20, **look
 ) -> plt.Figure:
     """One panel per value of the column `by`, at most `across` side by side, with the value above
-    it; `draw` draws its rows, with the names of data sets as the papers print them.
-
-    `width`, `height`: of a panel; a sequence has the width of each.
+    it; `draw(rows, axis)` draws its rows, with the names of data sets as the papers print them.
+    `width`, `height`: of a panel; a sequence has the width of each. `look`: as of `plt.subplots`.
     """
     table = with_titles(table)
     names = list(dict.fromkeys(table[by])) or ["nothing yet"]
     widths = np.broadcast_to(width, min(across, len(names)))
     down = -(-len(names) // len(widths))
-    shape = {"figsize": (1 + sum(widths), height * down), "width_ratios": widths}
-    figure, axes = subplots(down, len(widths), squeeze=False, sharey=sharey, **shape)
+    shape = {"figsize": (1 + sum(widths), height * down), "width_ratios": widths, **look}
+    figure, axes = subplots(down, len(widths), squeeze=False, **shape)
     for axis, name in zip(axes.flat, names, strict=False):
         rows = table[table[by] == name]
         axis.set_title(name, fontsize="medium")
@@ -60,8 +52,7 @@ def finish(figure: plt.Figure, title: str, loc: str = "lower center", ncols: int
     """Put a title above all panels, and one legend instead of those of the panels."""
     handles = {}
     for legend in filter(None, [axis.get_legend() for axis in figure.axes]):
-        labels = [text.get_text() for text in legend.get_texts()]
-        handles |= dict(zip(labels, legend.legend_handles, strict=True))
+        handles |= {t.get_text(): h for t, h in zip(legend.get_texts(), legend.legend_handles)}
         legend.remove()
     ncols = 4 if len(handles) > ncols > 4 else ncols
     figure.legend(handles.values(), handles, loc=f"outside {loc}", ncols=ncols, frameon=False)
@@ -80,7 +71,7 @@ def with_ends(table: pd.DataFrame) -> pd.DataFrame:
     the mean as their median, so that seaborn draws them with INTERVAL.
     """
     ends = ["mean", "low", "high"]
-    return table.melt([column for column in table if column not in ends], ends)
+    return table.melt(table.columns.drop(ends), ends)
 
 
 def colors_of(systems: Iterable[str]) -> dict[str, str]:
@@ -89,9 +80,7 @@ def colors_of(systems: Iterable[str]) -> dict[str, str]:
     return {name: records[name].color if name in records else "black" for name in systems}
 
 
-def save_figure(
-    figure: plt.Figure | None, table: pd.DataFrame, name: str, profile: str = "mini"
-) -> None:
+def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str, profile="mini") -> None:
     """Write figures/NAME.csv and, if there is a figure, figures/NAME.png; equal numbers give equal
     bytes. For profiles other than mini the name is NAME_PROFILE.
     """
@@ -99,5 +88,5 @@ def save_figure(
     name = name if profile == "mini" else f"{name}_{profile}"
     table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
     if figure is not None:
-        settings = {"dpi": 160, "bbox_inches": "tight", "metadata": {"Software": None}}
-        figure.savefig(FIGURES / f"{name}.png", **settings)
+        path, metadata = FIGURES / f"{name}.png", {"Software": None}
+        figure.savefig(path, dpi=160, bbox_inches="tight", metadata=metadata)

@@ -6,24 +6,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.ticker import EngFormatter
 
-from ircotlib.results.figures.panels import (
-    INTERVAL,
-    colors_of,
-    draw_panels,
-    finish,
-    subplots,
-    with_ends,
-    with_titles,
-)
+from ircotlib.results.figures import panels
 
 BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
-SCALE = {
-    "build, CPU": "seconds",
-    "build, peak memory": "MB",
-    "index on disk": "MB",
-    "batches of 64, CPU": "queries a CPU-second",
-}
-BESIDE = ((8, 7), (8, -7), (-8, 7), (-8, -7))  # where the number of a point can be
+SCALE = {"build, CPU": "seconds", "build, peak memory": "MB", "index on disk": "MB"}
+SCALE["batches of 64, CPU"] = "queries a CPU-second"
 
 
 def draw_lines(
@@ -41,18 +28,15 @@ def draw_lines(
         seaborn.lineplot(rows, x=x, y=y, hue=line, ax=axis, **drawn)
         axis.set(**look)
 
-    return draw_panels(table, by, draw, title, width)
+    return panels.draw_panels(table, by, draw, title, width)
 
 
 def draw_recall(table: pd.DataFrame, line: str, title: str) -> plt.Figure:
     """Recall in percent against K, one panel per data set, one line per value of the column `line`.
-
     `table`: columns dataset, k, recall, n, paragraphs.
     """
-    about = [
-        f"{row.dataset} (n = {row.n:,}; {row.paragraphs:,} paragraphs)"
-        for row in with_titles(table).itertuples()
-    ]
+    about = "{0.dataset} (n = {0.n:,}; {0.paragraphs:,} paragraphs)"
+    about = [about.format(row) for row in panels.with_titles(table).itertuples()]
     labels = {"xlabel": "K, paragraphs retrieved", "ylabel": "recall of gold paragraphs, %"}
     labels |= {"ylim": (0, 100), "xticks": sorted(table["k"].unique())}
     return draw_lines(table.assign(panel=about), "panel", "k", "recall", line, title, **labels)
@@ -70,11 +54,10 @@ def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
 def draw_forms(table: pd.DataFrame, title: str) -> plt.Figure:
     """Accuracy against how many of the last steps the model must know by heart, one line per number
     of hops (SearChain Figure 10). In the prompt, the other steps are (a) answered, (b) only asked.
-
     `table`: columns panel, hops, i, accuracy (0 to 1).
     """
-    panels = {"a": "(a) others answered in the prompt", "b": "(b) others asked, not answered"}
-    table = table.sort_values(["panel", "hops"], kind="stable").replace({"panel": panels})
+    names = {"a": "(a) others answered in the prompt", "b": "(b) others asked, not answered"}
+    table = table.sort_values(["panel", "hops"], kind="stable").replace({"panel": names})
     table["hops"] = table["hops"].map("{} hops".format)
     labels = {"xlabel": "i, steps known by heart", "xticks": sorted(set(table["i"]))}
     labels |= {"ylim": (-0.02, 1.02), "width": 4}
@@ -83,9 +66,7 @@ def draw_forms(table: pd.DataFrame, title: str) -> plt.Figure:
 
 def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
     """The costs of building and searching an index against the size of the corpus, one panel per
-    measure of SCALE, one line per backend.
-
-    `table`: columns backend, paragraphs, measure, value.
+    measure of SCALE, one line per backend. `table`: columns backend, paragraphs, measure, value.
     """
     table = pd.concat([table[table["measure"] == measure] for measure in SCALE])
     table["measure"] = table["measure"].map(lambda measure: f"{measure}, {SCALE[measure]}")
@@ -100,10 +81,8 @@ def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
 
 def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     """Means with intervals by model, one panel per data set, one line per system through all models
-    of the same style (IRCoT Figures 8 and 9).
-
-    `table`: columns dataset, model, parameters (millions), style, system, and mean, low, high in
-    percent; models are drawn in the order of the rows.
+    of the same style (IRCoT Figures 8 and 9). `table`: columns dataset, model, parameters
+    (millions), style, system, and mean, low, high in percent; models are drawn in its order.
     """
     names = table["model"].map(lambda model: Path(model).name.removeprefix("mini-"))
     table = table.assign(size=names + table["parameters"].map("\n{:.2g} M".format))
@@ -112,26 +91,25 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     def draw(rows, axis):
         import seaborn
 
-        look = {"hue": "system", "palette": colors_of(rows["system"]), "order": sizes, "ax": axis}
+        look = {"hue": "system", "palette": panels.colors_of(rows["system"]), "order": sizes}
         look |= {"capsize": 0.08, "linewidth": 1.5, "err_kws": {"linewidth": 1}, "dodge": 0.15}
-        for _, line in with_ends(rows).groupby("style", sort=False):
-            seaborn.pointplot(line, x="size", y="value", **INTERVAL, **look)
+        for _, line in panels.with_ends(rows).groupby("style", sort=False):
+            seaborn.pointplot(line, x="size", y="value", ax=axis, **panels.INTERVAL, **look)
         axis.set(xlabel="", ylabel=label, ylim=(0, 102))
 
-    return draw_panels(table, "dataset", draw, title, 0.9 * len(sizes), sharey=True)
+    return panels.draw_panels(table, "dataset", draw, title, 0.9 * len(sizes), sharey=True)
 
 
 def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
     """Each system's mean against the tokens it takes, with the Pareto front, and against its mean
     in the paper; one row per retriever. The legend explains the numbers of the points.
-
     `means`: from `head_to_head.average`.
     """
-    colors, retrievers = colors_of(dict.fromkeys(means["system"])), means["retriever"].unique()
+    colors, retrievers = panels.colors_of(means["system"]), means["retriever"].unique()
     names = {name: f"{number} {name}" for number, name in enumerate(colors, start=1)}
     palette = {names[name]: color for name, color in colors.items()}
     shape = {"figsize": (13, 0.6 + 5.2 * len(retrievers)), "squeeze": False}
-    figure, axes = subplots(len(retrievers), 2, **shape)
+    figure, axes = panels.subplots(len(retrievers), 2, **shape)
     for (left, right), retriever in zip(axes, retrievers, strict=True):
         points = means[means["retriever"] == retriever].replace({"system": names})
         front = points[points["on_front"]].sort_values("tokens")
@@ -139,12 +117,12 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
         left.set(title="quality against cost, with the Pareto front", xscale="log")
         left.xaxis.set_major_formatter("{x:,.0f}")
         _scatter(left, points, "tokens", palette)
-        left.set(xlabel="tokens read and written a question")
         _scatter(right, points.dropna(subset="reported"), "reported", palette)
-        right.set(title="beside the paper (SearChain Table 1)", ylabel="")
-        right.set(xlabel="mean in the paper, gpt-3.5-turbo, %")
-        left.set(ylabel=f"mean over data sets, %: {retriever}")
-    return finish(figure, title, "right", 1)
+        right.set(xlabel="mean in the paper, gpt-3.5-turbo, %", ylabel="")
+        right.set_title("beside the paper (SearChain Table 1)")
+        label = f"mean over data sets, %: {retriever}"
+        left.set(xlabel="tokens read and written a question", ylabel=label)
+    return panels.finish(figure, title, "right", 1)
 
 
 def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str, palette: dict[str, str]) -> None:
@@ -156,9 +134,9 @@ def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str, palette: dict[str, st
     axis.margins(0.08)
     axis.figure.draw_without_rendering()
     positions = axis.transData.transform(points[[x, "mean"]]) * 72 / axis.figure.dpi
-    taken = [*positions]
+    taken, shifts = [*positions], ((8, 7), (8, -7), (-8, 7), (-8, -7))
     for name, point, position in zip(points["system"], points[[x, "mean"]].values, positions):
-        beside = [position + shift for shift in BESIDE]
+        beside = [position + shift for shift in shifts]
         free = [spot for spot in beside if (abs(spot - taken) > (11, 6)).any(axis=1).all()]
         taken += (free or beside)[:1]
         text = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": "small"}
@@ -169,17 +147,15 @@ def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = N
     """The mean of each setting on the dev questions, one panel per data set and system, with K to
     the right and M upwards, on one scale of colours. A frame marks the best setting, the first of
     equals (IRCoT §4.1). If further parameters were tuned, a cell has the best of their values.
-
     `table`: columns dataset, system, k, m, and value in percent; m is empty if it is not tuned.
     `chosen`: from `analysis.name_edges`; panels whose best value is on an edge say so.
     """
-    across, keys, edges = table["dataset"].nunique(), ["dataset", "system"], {}
+    across, keys = table["dataset"].nunique(), ["dataset", "system"]
+    panel = table["system"] + ", " + panels.with_titles(table)["dataset"]
     if chosen is not None:
-        edges = chosen[chosen["edge"] != ""].set_index(keys)["edge"].to_dict()
-    notes = [edges.get(pair) for pair in zip(table["dataset"], table["system"], strict=True)]
-    notes = [f"\nbest at the edge: {edge.upper()}" if edge else "" for edge in notes]
-    table = table.assign(panel=table["system"] + ", " + with_titles(table)["dataset"] + notes)
-    table = table.fillna({"k": 0, "m": 0})
+        edges = table[keys].merge(chosen, "left", keys)["edge"].fillna("").str.upper()
+        panel += [f"\nbest at the edge: {edge}" if edge else "" for edge in edges]
+    table = table.assign(panel=panel).fillna({"k": 0, "m": 0})
 
     def draw(rows, axis):
         import seaborn
@@ -196,7 +172,7 @@ def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = N
         axis.set(xlabel="", ylabel="")
         axis.tick_params(rotation=0)
 
-    figure = draw_panels(table, "panel", draw, title, 2.5, 1.25, across)
+    figure = panels.draw_panels(table, "panel", draw, title, 2.5, 1.25, across)
     figure.supxlabel("K, paragraphs of a retrieval", fontsize="medium")
     figure.supylabel("M, distractors in demonstrations", fontsize="medium")
     return figure

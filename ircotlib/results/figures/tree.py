@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from textwrap import fill
 
 import matplotlib.pyplot as plt
-from matplotlib.patches import FancyBboxPatch
 
 from ircotlib.data import Node
 from ircotlib.results.figures.panels import subplots
@@ -18,11 +17,10 @@ FEEDBACK = {  # kind of feedback -> color of a node that got it, and its text in
 
 
 def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
-    """The tree of reasoning of one question (SearChain Figure 1).
-
-    Each chain is a row, in the order of rounds, and begins to the right of and below the node whose
-    feedback it follows. Nodes on the correct path have a green frame and their number; nodes that
-    were not compared with a passage have a dotted frame.
+    """The tree of reasoning of one question (SearChain Figure 1). Each chain is a row, in the order
+    of rounds, and begins to the right of and below the node whose feedback it follows. Nodes on the
+    correct path have a green frame and their number; nodes that were not compared with a passage
+    have a dotted frame.
     """
     rounds, positions = sorted({node.round for node in nodes}), []
     for node in nodes:
@@ -30,16 +28,22 @@ def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
         positions.append((column, -rounds.index(node.round)))
     wide, high = max((x for x, _ in positions), default=0) + 1, max(1, len(rounds))
     figure, axis = subplots(figsize=(0.3 + 2.1 * wide, 0.8 + 1.0 * high))
-    boxes = [
-        _draw_node(axis, node, position) for node, position in zip(nodes, positions, strict=True)
-    ]
-    for node, position, box in zip(nodes, positions, boxes, strict=True):
+    boxes = []
+    for node, position in zip(nodes, positions, strict=True):
+        mark = f"[{node.mark}] " if node.mark else ""
+        extracted = f" (found: {node.found or 'nothing'})" if node.feedback else ""
+        lines = mark + node.query, f"→ {node.answer or '?'}{extracted}"
+        text = "\n".join(fill(line, 30, max_lines=2) for line in lines)
+        frame = {"boxstyle": "round", "facecolor": FEEDBACK[node.feedback][0]}
+        frame |= {"edgecolor": "#2f7d4f" if node.mark else "#9aa5b1"}
+        frame |= {"linewidth": 2 if node.mark else 1, "linestyle": "-" if node.passage else ":"}
+        look = {"ha": "center", "va": "center", "fontsize": "small"}
+        boxes.append(axis.text(*position, text, bbox=frame, **look).get_bbox_patch())
         if node.after is not None:
             arrow = {"arrowstyle": "-|>", "color": "#6b7785", "shrinkA": 0, "shrinkB": 0}
-            arrow |= {"patchA": boxes[node.after], "patchB": box}
+            arrow |= {"patchA": boxes[node.after], "patchB": boxes[-1]}
             axis.annotate("", position, positions[node.after], arrowprops=arrow)
-    for feedback in dict.fromkeys(node.feedback for node in nodes):
-        color, label = FEEDBACK[feedback]
+    for color, label in dict.fromkeys(FEEDBACK[node.feedback] for node in nodes):
         axis.scatter([], [], color=color, marker="s", label=label)
     axis.set(xlim=(-0.6, wide - 0.4), ylim=(0.6 - high, 0.6))
     axis.set_axis_off()
@@ -49,16 +53,3 @@ def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
         axis.text(0, 0, "no query could be read", ha="center")
     axis.set_title(title, fontsize="medium")
     return figure
-
-
-def _draw_node(axis: plt.Axes, node: Node, position: tuple[float, float]) -> FancyBboxPatch:
-    """Write a node and return its frame."""
-    mark = f"[{node.mark}] " if node.mark else ""
-    extracted = f" (found: {node.found or 'nothing'})" if node.feedback else ""
-    lines = mark + node.query, f"→ {node.answer or '?'}{extracted}"
-    text = "\n".join(fill(line, 30, max_lines=2) for line in lines)
-    frame = {"boxstyle": "round", "facecolor": FEEDBACK[node.feedback][0]}
-    frame |= {"edgecolor": "#2f7d4f" if node.mark else "#9aa5b1"}
-    frame |= {"linewidth": 2 if node.mark else 1, "linestyle": "-" if node.passage else ":"}
-    look = {"ha": "center", "va": "center", "fontsize": "small"}
-    return axis.text(*position, text, bbox=frame, **look).get_bbox_patch()
