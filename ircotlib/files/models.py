@@ -68,8 +68,8 @@ def _download(name: str, revision: str | None, patterns: Sequence[str]) -> Path:
     try:
         return Path(snapshot_download(name, **wanted))
     except (OSError, ValueError) as error:
-        reason = f"found no folder {name!r} and no such model on the hub ({_one_line(error)})"
-        expected = "expected a folder written by save_pretrained, or a name on the hub"
+        reason = f"found no folder, and the Hugging Face hub gave no model ({_one_line(error)})"
+        expected = f"expected one in {name!r}, written by save_pretrained, or a name on the hub"
         raise FileNotFoundError(f"{reason}, {expected} and a network for the first use") from error
 
 
