@@ -35,6 +35,7 @@ from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import write_jsonl
 from ircotlib.datasets.kilt import PAGES
+from ircotlib.errors import UserError
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.options import new_parser, read_count, read_folder, refusing
 from ircotlib.files.paths import PROMPTS, hold_lock, write_folder
@@ -68,14 +69,14 @@ def make_laboratory(
 
     If the folder already holds this laboratory, it is left as it is, unless a file is damaged or
     missing: then stderr says which, and everything is made again. Of several processes, one writes
-    and the others wait. Raises ValueError if the world is too small for so many questions, or if
+    and the others wait. Raises UserError if the world is too small for so many questions, or if
     the folder holds something else.
     """
     if questions < 1:
-        raise ValueError(f"found {questions} questions per data set, expected at least 1")
+        raise UserError(f"found {questions} questions per data set, expected at least 1")
     if questions > 2 * size:  # no world has so many different ones of every kind
         reason = f"found {questions} questions per data set for {size} pages"
-        raise ValueError(f"{reason}, expected at most {2 * size}: make the world larger")
+        raise UserError(f"{reason}, expected at most {2 * size}: make the world larger")
     folder = Path(folder)
     about = {"seed": seed, "size": size, "questions": questions, "generator": _hash_generator()}
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ircotlib.errors import DataError
+
 EXPECTED = {  # by pydantic's type of error
     "missing": "one more entry",
     "model_type": "a JSON object",
@@ -132,12 +134,12 @@ def read_jsonl(path: Path, kind: type = dict) -> Iterator:
             yield row if kind is dict else kind(**{name: _freeze(x) for name, x in fields})
         except (TypeError, AttributeError) as error:
             expected = f"expected one {kind.__name__} as a JSON object, found {excerpt(row)}"
-            raise ValueError(f"{where}: {expected} ({error})") from error
+            raise DataError(f"{where}: {expected} ({error})") from error
 
 
 def read_lines(path: Path) -> Iterator[tuple[object, str]]:
     """Yield the values of a file of JSON lines, plain or bz2, each with its place ("file, line 1").
-    Blank lines are skipped. Raises ValueError, in one line, if the file is damaged.
+    Blank lines are skipped. Raises DataError, in one line, if the file is damaged.
     """
     path, number = Path(path), 0
     with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:
@@ -148,11 +150,11 @@ def read_lines(path: Path) -> Iterator[tuple[object, str]]:
                     yield parse_json(line, where, "one JSON object"), where
         except (EOFError, OSError) as error:
             found = f"found it cut off or damaged after line {number} ({error})"
-            raise ValueError(f"{path}: {found}: get the file again") from error
+            raise DataError(f"{path}: {found}: get the file again") from error
 
 
 def parse_json(content: bytes, where: str, expected: str) -> object:
-    """The value of a JSON text in UTF-8, with or without a byte order mark. Raises ValueError, in
+    """The value of a JSON text in UTF-8, with or without a byte order mark. Raises DataError, in
     one line that begins with `where`.
     """
     try:
@@ -161,29 +163,29 @@ def parse_json(content: bytes, where: str, expected: str) -> object:
         start = excerpt(content[:60].decode("utf-8", "replace"))
         found = f"{len(content)} bytes that start with {start} and cannot be read ({error})"
     remedy = "the file is cut off, damaged (get it again) or of another kind"
-    raise ValueError(f"{where}: expected {expected}, found {found}: {remedy}")
+    raise DataError(f"{where}: expected {expected}, found {found}: {remedy}")
 
 
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8, with or without a byte order mark, with all line ends as line
-    feeds. Raises ValueError, in one line, for another encoding.
+    feeds. Raises DataError, in one line, for another encoding.
     """
     try:
         text = decode_text(Path(path).read_bytes())
     except ValueError as error:
         found = f"{path}: found text that cannot be read ({error})"
-        raise ValueError(f"{found}, expected UTF-8; save it in UTF-8, or get it again") from None
+        raise DataError(f"{found}, expected UTF-8; save it in UTF-8, or get it again") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def decode_text(content: bytes) -> str:
-    """Decode UTF-8, without its byte order mark. Raises ValueError for another encoding."""
+    """Decode UTF-8, without its byte order mark. Raises DataError for another encoding."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"line {line}, byte {error.start}: 0x{content[error.start]:02x}"
-        raise ValueError(f"{byte} is not UTF-8") from None
+        raise DataError(f"{byte} is not UTF-8") from None
 
 
 def excerpt(value: object) -> str:

@@ -32,7 +32,7 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
 
 def _once(values: list) -> list:
     if len(set(map(str, values))) < len(values):
-        raise ValueError("expected each value once")
+        raise UserError("expected each value once")
     return values
 
 
@@ -125,7 +125,7 @@ class Parameters(BaseModel):
         known = [*cls.model_fields, *grid_names()]
         if unknown := [name for name in values if name not in known]:
             expected = difflib.get_close_matches(unknown[0], known, 1) or parameter_names()
-            raise ValueError(f"found the parameter {unknown[0]!r}, expected {', '.join(expected)}")
+            raise UserError(f"found the parameter {unknown[0]!r}, expected {', '.join(expected)}")
         return values
 
     @model_validator(mode="after")
@@ -137,7 +137,7 @@ class Parameters(BaseModel):
             ("style", [self.style], STYLES),
         ):
             if unknown := [value for value in values if value not in known]:
-                raise ValueError(
+                raise UserError(
                     f"{name}: found {unknown[0]!r}, expected some of {', '.join(known)}"
                 )
         return self
@@ -147,12 +147,12 @@ class Parameters(BaseModel):
         written = STYLES[self.style].generation_tokens
         if self.context_tokens is not None and self.context_tokens <= written:
             expected = f"expected more than {written}, which {self.style} keeps for what is written"
-            raise ValueError(f"context_tokens: found {self.context_tokens}, {expected}")
+            raise UserError(f"context_tokens: found {self.context_tokens}, {expected}")
         if not self.server and (self.max_cost, self.max_requests) != (None, None):
-            raise ValueError("found max_cost or max_requests and no server; set server, or neither")
+            raise UserError("found max_cost or max_requests and no server; set server, or neither")
         if self.max_cost is not None and find_price(self.model, self.prices) is None:
             found = f"max_cost: found {self.max_cost} and no price of {self.model!r}"
-            raise ValueError(f"{found}: set prices=[USD for a million tokens read, written]")
+            raise UserError(f"{found}: set prices=[USD for a million tokens read, written]")
         return self
 
     def change(self, **changes) -> "Parameters":

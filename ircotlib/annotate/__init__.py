@@ -1,4 +1,4 @@
 """Annotation: judgements of chains of thought by people, and how far they agree (IRCoT §5).
 
-Imports: data, files, parameters, results.
+Imports: data, errors, files, parameters, results.
 """

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ircotlib.data import Question
+from ircotlib.errors import DataError
 from ircotlib.files.paths import DATA
 from ircotlib.results.factuality import Item
 
@@ -53,7 +54,7 @@ def judge_sentence(
 
 def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS) -> list:
     """Append judgements to the files of their annotators, dated now, and return them. Each line is
-    one write, so that lines of several windows never mix. Raises ValueError for an unknown verdict,
+    one write, so that lines of several windows never mix. Raises DataError for an unknown verdict,
     OSError if the disk is full.
     """
     now, lines = datetime.now(UTC).isoformat(timespec="seconds"), {}
@@ -61,7 +62,7 @@ def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS
     for judgement in dated:
         if judgement.verdict not in (*VERDICTS, None):
             expected = f"{', '.join(VERDICTS)}, or None to take one back"
-            raise ValueError(f"found the verdict {judgement.verdict!r}, expected {expected}")
+            raise DataError(f"found the verdict {judgement.verdict!r}, expected {expected}")
         path = file_of(judgement.annotator, folder)
         lines.setdefault(path, []).append(json.dumps(asdict(judgement)))
     for path in lines:
@@ -89,7 +90,7 @@ def file_of(annotator: str, folder: Path = ANNOTATIONS) -> Path:
     """The file of an annotator; raises ValueError for a name that cannot be a file name."""
     if not NAME.fullmatch(annotator):
         expected = "letters, digits, - and _, such as ada"
-        raise ValueError(f"found the annotator's name {annotator!r}, expected {expected}")
+        raise DataError(f"found the annotator's name {annotator!r}, expected {expected}")
     return Path(folder) / f"{annotator}.jsonl"
 
 

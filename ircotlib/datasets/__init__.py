@@ -3,7 +3,7 @@
 To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`; test_datasets.py
 in tests/datasets shows one of 25 lines.
 
-Imports: data, files, metrics, retrieval.
+Imports: data, errors, files, metrics, retrieval.
 """
 
 from collections import Counter
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question
+from ircotlib.errors import DataError
 from ircotlib.files.modules import import_modules
 
 QuestionContext = tuple[Question, Sequence[Paragraph]]  # a question and its paragraphs
@@ -71,12 +72,12 @@ class Dataset:
 
 
 def all_datasets() -> dict[str, Dataset]:
-    """The data sets by name, sorted by `order`. Raises ValueError if two have the same name."""
+    """The data sets by name, sorted by `order`. Raises DataError if two have the same name."""
     modules = import_modules(__name__, tuple(__path__))
     records = [module.DATASET for module in modules if hasattr(module, "DATASET")]
     for name, count in Counter(record.name for record in records).items():
         if count > 1:
-            raise ValueError(f"found {count} data sets named {name!r}, expected one: rename one")
+            raise DataError(f"found {count} data sets named {name!r}, expected one: rename one")
     records.sort(key=lambda record: (record.order, record.name))
     return {record.name: record for record in records}
 
@@ -89,5 +90,5 @@ def find_dataset(name: str, released: bool = False) -> Dataset:
     if name not in known:
         another = "for another, add a file to ircotlib/datasets that ends in DATASET = Dataset(...)"
         expected = f"expected one of {', '.join(known)}"
-        raise ValueError(f"unknown data set {name!r}; {expected}: {another}")
+        raise DataError(f"unknown data set {name!r}; {expected}: {another}")
     return (known[name].as_released or known[name]) if released else known[name]

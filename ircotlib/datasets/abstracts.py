@@ -12,6 +12,7 @@ from ircotlib.datasets import FullCorpus
 from ircotlib.datasets.downloads import Progress, find_each
 from ircotlib.datasets.fields import Record, String, check
 from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.errors import DataError
 from ircotlib.files.progress import show_progress
 
 # folders AA, AB, ... of wiki_00.bz2 to wiki_99.bz2
@@ -48,7 +49,7 @@ def read_abstracts(path: Path) -> Iterator[Paragraph]:
 
 
 def _list_shards(folder: Path) -> list[list[Path]]:
-    """As find_shards. Raises ValueError if a shard before the last is missing, or all are."""
+    """As find_shards. Raises DataError if a shard before the last is missing, or all are."""
     shards = sorted(folder.glob("[A-Z][A-Z]/wiki_[0-9][0-9].bz2"))
     for number, shard in enumerate(shards or [folder]):
         letters = chr(65 + number // 2600) + chr(65 + number // 100 % 26)
@@ -57,7 +58,7 @@ def _list_shards(folder: Path) -> list[list[Path]]:
             instead = shard.relative_to(folder) if shards else "no shards"
             wrong = f"expected {expected} after {number} shards, found {instead}"
             again = f"delete the folder and unpack {ARCHIVE} again, from {ABSTRACTS.source}"
-            raise ValueError(f"{folder}: {wrong}: it was not unpacked completely; {again}")
+            raise DataError(f"{folder}: {wrong}: it was not unpacked completely; {again}")
     return [list(group) for _, group in groupby(shards, key=lambda shard: shard.parent)]
 
 
@@ -65,7 +66,7 @@ def unpack(archive: Path, progress: Progress = show_progress) -> Path:
     """Unpack HotpotQA's archive next to it, completely or not at all, and return the new folder.
     After a kill, the next call keeps the shards that are complete.
 
-    The archive is not read directly, because its shards are not sorted. Raises ValueError, naming
+    The archive is not read directly, because its shards are not sorted. Raises DataError, naming
     archive and last complete member, if it is damaged or another one.
     """
     folder, last, size = archive.with_name(FOLDER), "none", archive.stat().st_size
@@ -89,7 +90,7 @@ def unpack(archive: Path, progress: Progress = show_progress) -> Path:
                 raise
             wrong = f"cut off, damaged or another archive ({error})"
             again = f"get it again: {ABSTRACTS.source}"
-            raise ValueError(f"{archive}, after member {last}: {wrong}; {again}") from error
+            raise DataError(f"{archive}, after member {last}: {wrong}; {again}") from error
     partial.rename(folder)
     return folder
 

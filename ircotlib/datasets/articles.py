@@ -9,6 +9,7 @@ from pathlib import Path
 from ircotlib.data import Paragraph, excerpt
 from ircotlib.datasets.downloads import Damaged, read_events
 from ircotlib.datasets.pooled import digest, make_id
+from ircotlib.errors import DataError
 
 # needs no parser: everything between these tags is text
 SIMPLE_TAG = re.compile(r"""</?(?:a|b|br|i|li|ol|p|ul)(?: [a-z]+="[^"<>]*")*>""")
@@ -43,7 +44,7 @@ def read_pages(
         seen.add(title)
     if not seen:
         expected = "expected one JSON object {title: HTML} (context_articles.json)"
-        raise ValueError(f"{path}: {expected}, found something else or no page")
+        raise DataError(f"{path}: {expected}, found something else or no page")
 
 
 def page_paragraph(title: str, text: str) -> Paragraph:
@@ -85,7 +86,7 @@ def _read_texts(path: Path) -> Iterator[tuple[str, str]]:
                 elif name is not None and event != "end_map":
                     kind = {"start_array": "a list", "start_map": "an object"}
                     wrong = f"expected a text of HTML, found {kind.get(event, repr(value))}"
-                    raise ValueError(f"{path}, page {excerpt(name)}: {wrong}: get the file again")
+                    raise DataError(f"{path}, page {excerpt(name)}: {wrong}: get the file again")
         except Damaged as error:
             cut = f"this JSON cannot be read to its end ({error}): the file is cut off or damaged"
-            raise ValueError(f"{path}: {cut}; get it again") from error
+            raise DataError(f"{path}: {cut}; get it again") from error

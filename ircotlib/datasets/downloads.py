@@ -11,6 +11,7 @@ from ijson.common import ObjectBuilder
 
 from ircotlib.data import excerpt
 from ircotlib.datasets import FullCorpus
+from ircotlib.errors import DataError
 from ircotlib.files.progress import show_progress
 
 DEEPEST = 100  # levels of nested lists and objects; official records have 5
@@ -59,7 +60,7 @@ def stream_list(path: Path) -> Iterator[tuple[object, str]]:
     with path.open("rb") as file:
         if not (beginning := file.peek(60)[:60]).removeprefix(BOM).lstrip().startswith(b"["):
             wrong = f"expected one JSON list of questions, found {excerpt(beginning)}"
-            raise ValueError(f"{path}: {wrong}: get the file again")
+            raise DataError(f"{path}: {wrong}: get the file again")
         try:
             for event, value in read_events(file):
                 builder.event(event, value)
@@ -70,7 +71,7 @@ def stream_list(path: Path) -> Iterator[tuple[object, str]]:
                     yield builder.value.pop(), f"{path}, record {number}"
         except Damaged as error:
             damage = f"cut off or damaged after record {number} ({error})"
-            raise ValueError(f"{path}: {damage}: get the file again") from error
+            raise DataError(f"{path}: {damage}: get the file again") from error
 
 
 def read_events(file: BufferedReader) -> Iterator[tuple[str, object]]:

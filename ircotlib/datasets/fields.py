@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from ircotlib.data import excerpt, expected_by, parse_json, read_lines
+from ircotlib.errors import DataError
 
 # the pattern is a constraint: without one, pydantic accepts halves of surrogate pairs
 String = Annotated[str, Field(pattern="^")]
@@ -26,7 +27,7 @@ R = TypeVar("R", bound=Record)
 
 
 def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
-    """A value from JSON as a record. Raises ValueError, naming `where` and the field at fault."""
+    """A value from JSON as a record. Raises DataError, naming `where` and the field at fault."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:
@@ -37,7 +38,7 @@ def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
     if wrong["type"] == "missing" and isinstance(wrong["input"], dict):
         expected, found = "this field", f"only {excerpt(', '.join(wrong['input']))}"
     hint = ANOTHER if wrong["type"] in ("missing", "literal_error") and hint == AGAIN else hint
-    raise ValueError(f"{at}: expected {expected}, found {found}: {hint}")
+    raise DataError(f"{at}: expected {expected}, found {found}: {hint}")
 
 
 def read_list(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
@@ -45,7 +46,7 @@ def read_list(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
     expected = "one JSON list of questions"
     records = parse_json(Path(path).read_bytes(), str(path), expected)
     if not isinstance(records, list):
-        raise ValueError(f"{path}: expected {expected}, found {excerpt(records)}: {ANOTHER}")
+        raise DataError(f"{path}: expected {expected}, found {excerpt(records)}: {ANOTHER}")
     for number, record in enumerate(records, start=1):
         where = f"{path}, record {number}"
         yield check(record, kind, where), where

@@ -9,6 +9,7 @@ from ircotlib.datasets import Dataset, QuestionContext, find_dataset
 from ircotlib.datasets.fields import AGAIN
 from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.pooled import pool
+from ircotlib.errors import DataError
 from ircotlib.files.paths import DATA, ROOT
 
 
@@ -22,16 +23,16 @@ def read_dataset(
     such as IIRC's pages, all of it is the "pooled" corpus, an iterator. A full corpus is made in
     data/corpora if it is missing (make_full_corpus). `released`: as IRCoT's released program reads.
 
-    Raises ValueError for an unknown data set, a corpus that it does not have, a damaged file or a
+    Raises DataError for an unknown data set, a corpus that it does not have, a damaged file or a
     repeated id, and FileNotFoundError for a missing file. Differs from the paper, unless "full":
     its corpora are pooled from all splits, and HotpotQA's has all of Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
     if corpus not in ("pooled", "full"):
-        raise ValueError(f"found corpus {corpus!r}, expected pooled or full")
+        raise DataError(f"found corpus {corpus!r}, expected pooled or full")
     if corpus == "full" and dataset.full_corpus is None:
         expected = "expected one in its record: open it with corpus pooled"
-        raise ValueError(f"found no full corpus of {name}, {expected}")
+        raise DataError(f"found no full corpus of {name}, {expected}")
     path = find_questions(dataset, ROOT / data_dir)
     if corpus == "full":
         folder = DATA / "corpora" / f"{dataset.full_corpus.name}-full"
@@ -45,7 +46,7 @@ def read_dataset(
     if pooled := pool(context for _, context in examples):
         return questions, pooled
     wrong = f"expected contexts to pool a corpus from, found {len(examples)} questions without any"
-    raise ValueError(f"{path}: {wrong}: open it with corpus full")
+    raise DataError(f"{path}: {wrong}: open it with corpus full")
 
 
 def find_questions(dataset: Dataset, data_dir: Path) -> Path:
@@ -62,21 +63,21 @@ def find_questions(dataset: Dataset, data_dir: Path) -> Path:
 
 
 def questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Question]:
-    """The questions read from a file. Raises ValueError if there are none, one cannot be asked or
+    """The questions read from a file. Raises DataError if there are none, one cannot be asked or
     scored, or two have the same id.
     """
     questions = [question for question, _ in examples]
     if not questions:
-        raise ValueError(f"{path}: found no questions, expected at least one: {AGAIN}")
+        raise DataError(f"{path}: found no questions, expected at least one: {AGAIN}")
     for number, question in enumerate(questions, start=1):
         texts = {"id": question.id, "text": question.text}
         texts |= {f"answers[{n}]": answer for n, answer in enumerate(question.answers)}
         for name, text in (texts if question.answers else {"answers": ""}).items():
             if not isinstance(text, str) or not text.strip():
                 blank = f"expected a text that is not blank, found {excerpt(text)}"
-                raise ValueError(f"{path}, question {number}, {name}: {blank}: {AGAIN}")
+                raise DataError(f"{path}, question {number}, {name}: {blank}: {AGAIN}")
     for id, count in Counter(question.id for question in questions).items():
         if count > 1:
             repeated = f"found {count} questions with the id {id!r}"
-            raise ValueError(f"{path}: expected every question once, {repeated}")
+            raise DataError(f"{path}: expected every question once, {repeated}")
     return questions

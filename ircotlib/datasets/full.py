@@ -13,6 +13,7 @@ from pathlib import Path
 from ircotlib.data import Paragraph, read_jsonl, write_jsonl
 from ircotlib.datasets import FullCorpus
 from ircotlib.datasets.downloads import Progress, find_files
+from ircotlib.errors import DataError
 from ircotlib.files.paths import ROOT, hold_lock
 from ircotlib.files.progress import show_progress
 from ircotlib.retrieval.corpus import DESCRIPTION, Corpus, write_corpus
@@ -148,7 +149,7 @@ class _Counter:
 
 
 def _is_made(corpus: FullCorpus, folder: Path) -> bool:
-    """Whether this full corpus is in the folder. Raises ValueError if another corpus is there."""
+    """Whether this full corpus is in the folder. Raises DataError if another corpus is there."""
     if not (folder / DESCRIPTION).is_file():
         return False
     try:
@@ -157,7 +158,7 @@ def _is_made(corpus: FullCorpus, folder: Path) -> bool:
         made = f"no whole {MADE}"
     if made != {"dataset": corpus.name}:
         expected = f"expected the full corpus of {corpus.name} or no corpus, found {made}"
-        raise ValueError(f"{folder}: {expected}; choose another folder or delete this one")
+        raise DataError(f"{folder}: {expected}; choose another folder or delete this one")
     return True
 
 
@@ -168,6 +169,6 @@ def _check_count(corpus: FullCorpus, count: int, expected: int | None, parts: Pa
     if abs(count - expected) > 0.01 * expected:
         accept = f"To accept the files, call make_full_corpus with expected={count}"
         cut = f"is a file cut off, or of another version? {accept}; what was read is in {parts}"
-        raise ValueError(f"{corpus.name}: {counts}: {cut}")
+        raise DataError(f"{corpus.name}: {counts}: {cut}")
     difference = f"{corpus.name}: {counts}: the downloads differ a little from the paper's"
     warnings.warn(difference, stacklevel=3)

@@ -12,6 +12,7 @@ from ircotlib.datasets.abstracts import ABSTRACTS
 from ircotlib.datasets.fields import List, Record, String, Text, read_list
 from ircotlib.datasets.full import find_ids
 from ircotlib.datasets.pooled import digest, make_paragraph
+from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
 
@@ -44,7 +45,7 @@ def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> li
 
     `corpus_ids`: the corpus's ids by title, of which gold ids are then taken: for the full corpus
     and the fullwiki setting, whose contexts lack gold paragraphs. None: those of the context. A
-    question whose `_id` is null gets an id made from its text. Raises ValueError, naming file,
+    question whose `_id` is null gets an id made from its text. Raises DataError, naming file,
     record and field, if the file is not in the official format or a gold title is not found.
     """
     records = read_list(path, _Asking)
@@ -72,7 +73,7 @@ def read_asked(
     if missing := [title for title in titles if title not in corpus_ids]:
         expected = "expected titles of paragraphs in the context (fullwiki: in corpus_ids)"
         wrong = f"{expected}, found {missing[0]!r}: is it a fullwiki file? Then pass corpus_ids"
-        raise ValueError(f"{where}, field 'supporting_facts': {wrong}")
+        raise DataError(f"{where}, field 'supporting_facts': {wrong}")
     gold = tuple(dict.fromkeys(corpus_ids[title] for title in titles))
     id = record.id or f"{dataset}-{digest(record.question, 16)}"
     answers = (record.answer,)

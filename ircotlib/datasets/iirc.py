@@ -15,6 +15,7 @@ from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, Score
 from ircotlib.datasets.articles import page_paragraph, read_articles, read_pages
 from ircotlib.datasets.fields import Record, String, Text, check, read_list
 from ircotlib.datasets.pooled import digest
+from ircotlib.errors import DataError
 from ircotlib.metrics import drop_exact_match, drop_f1
 
 ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
@@ -74,7 +75,7 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     contains it, otherwise the most similar one; for a page without paragraphs, one that is in no
     corpus. The main passage is given and so not gold (released program), unless nothing else is.
     `released`: answers as in IRCoT's released program, values without units and all texts corrected
-    by ftfy. Raises ValueError, naming file, record and field, if a file is not in the official
+    by ftfy. Raises DataError, naming file, record and field, if a file is not in the official
     format or a page is missing, and FileNotFoundError without the pages. Differs from the released
     program: there, recall is 0 if only the main passage is gold.
     """
@@ -92,7 +93,7 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     pages = dict(read_pages(articles, wanted))
     if missing := sorted(wanted - pages.keys()):
         expected = f"expected a page {missing[0]!r} ({len(missing)} are missing)"
-        raise ValueError(f"{articles}: {expected}, which {path} refers to")
+        raise DataError(f"{articles}: {expected}, which {path} refers to")
     questions = []
     for passage, record, answers in answerable:
         pairs = ((context.page, context.text) for context in record.context if context.page != MAIN)
@@ -130,7 +131,7 @@ def _read_answers(kind: str, answer: dict, where: str, released: bool) -> tuple[
         texts = [span.text.strip() for span in check(answer, _Spans, where).answer_spans]
         if not any(texts):
             expected = "expected at least one span with a text"
-            raise ValueError(f"{where}, field 'answer_spans': {expected}, found {texts}")
+            raise DataError(f"{where}, field 'answer_spans': {expected}, found {texts}")
         spans = [mend(text) for text in texts if text]
         return (spans[0] if len(spans) == 1 else json.dumps(spans, ensure_ascii=False),)
     record = check(answer, _Value, where)

@@ -9,6 +9,7 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import FullCorpus, QuestionContext
 from ircotlib.datasets.downloads import find_each
 from ircotlib.datasets.fields import AGAIN, Record, String, Text, read_rows
+from ircotlib.errors import DataError
 
 SOURCE = "https://github.com/facebookresearch/KILT"
 PAGES = "kilt_knowledgesource.json"  # 35 GB
@@ -35,24 +36,24 @@ def read_kilt(
     path: Path, dataset: str, ask: Callable[[str], str] = str, kind: str = ""
 ) -> Iterator[QuestionContext]:
     """The questions of a task, in order, without contexts and gold: KILT's evidence is a place on a
-    page. `ask` words an input as a question. Raises ValueError, naming file, line and field.
+    page. `ask` words an input as a question. Raises DataError, naming file, line and field.
     """
     for record, where in read_rows(path, _Asking):
         texts = (output.answer.strip() for output in record.output)
         answers = tuple(dict.fromkeys(filter(None, texts)))
         if not answers:
             none = "found no output with an answer"
-            raise ValueError(f"{where}, field 'output': {none}, expected one: is it a test set?")
+            raise DataError(f"{where}, field 'output': {none}, expected one: is it a test set?")
         try:
             text = ask(record.input.strip())
         except ValueError as error:
-            raise ValueError(f"{where}, field 'input': {error}") from None
+            raise DataError(f"{where}, field 'input': {error}") from None
         yield Question(record.id, text, answers, (), dataset, kind), ()
 
 
 def read_pages(path: Path) -> Iterator[Paragraph]:
     """The pages of KILT's knowledge source as passages of at most 100 words, without headings and
-    bullet marks, read as a stream. Raises ValueError if there is no page.
+    bullet marks, read as a stream. Raises DataError if there is no page.
 
     Differs from KILT's own passages: those are whole sentences of at most 100 tokens.
     """
@@ -64,7 +65,7 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
             text = " ".join(words[first : first + WORDS])
             yield Paragraph(f"{page.id}-{number}", page.wikipedia_title, text)
     if page is None:
-        raise ValueError(f"{path}: found no pages, expected at least one: {AGAIN}")
+        raise DataError(f"{path}: found no pages, expected at least one: {AGAIN}")
 
 
 def read_beside(path: Path) -> Iterator[Paragraph]:

@@ -10,6 +10,7 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
 from ircotlib.datasets.fields import Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
 
 
@@ -43,7 +44,7 @@ def read_musique(path: Path) -> list[QuestionContext]:
     """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
     Blank aliases are left out. `kind` is the shape of the question, from its id: "2hop", "3hop1",
-    ... Raises ValueError, naming file, line and field, if the file is not in the official format.
+    ... Raises DataError, naming file, line and field, if the file is not in the official format.
     """
     examples = []
     for record, where in read_rows(path, _Asking):
@@ -52,7 +53,7 @@ def read_musique(path: Path) -> list[QuestionContext]:
             supporting = [entry.paragraph.id for entry in record.paragraphs if entry.is_supporting]
             if not supporting:
                 wrong = f"expected one with is_supporting true, found none among {len(context)}"
-                raise ValueError(f"{where}, field 'paragraphs': {wrong}")
+                raise DataError(f"{where}, field 'paragraphs': {wrong}")
             gold = tuple(dict.fromkeys(supporting))
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))

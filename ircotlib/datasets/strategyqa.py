@@ -10,6 +10,7 @@ from ircotlib.datasets.downloads import DEEPEST
 from ircotlib.datasets.fields import AGAIN, Record, String, Text, check, read_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE
 from ircotlib.datasets.wording import ask_yes_or_no
+from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, one_verdict
 
 PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
@@ -51,10 +52,10 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     else:
         entries = parse_json(file.read_bytes(), str(file), expected := "a JSON object by id")
         if not isinstance(entries, dict):
-            raise ValueError(f"{file}: expected {expected}, found {excerpt(entries)}: {AGAIN}")
+            raise DataError(f"{file}: expected {expected}, found {excerpt(entries)}: {AGAIN}")
         rows = [(row, f"{file}, {excerpt(id)}") for id, row in entries.items()]
     if not rows:
-        raise ValueError(f"{file}: found no paragraphs, expected at least one: {AGAIN}")
+        raise DataError(f"{file}: found no paragraphs, expected at least one: {AGAIN}")
     for row, where in rows:
         if isinstance(row, dict) and "contents" in row:
             row = row | {"content": row["contents"]}
@@ -70,7 +71,7 @@ def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
             yield from _named(part, where, depth + 1)
     elif not (isinstance(evidence, str) and evidence.strip()):
         wrong = f"expected ids of paragraphs in lists, found {excerpt(evidence)}"
-        raise ValueError(f"{where}, field 'evidence': {wrong}: {AGAIN}")
+        raise DataError(f"{where}, field 'evidence': {wrong}: {AGAIN}")
     elif evidence not in ("operation", "no_evidence"):  # marks of a step without evidence
         yield evidence
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from IPython.display import Markdown, display
 from ipywidgets import HTML, Button, Dropdown, HBox, Output, Select, Text, VBox
 
+from ircotlib.errors import UserError
 from ircotlib.explore.questions import choose_questions, compare_runs, outcomes_of, show_question
 from ircotlib.results.causes import find_causes
 from ircotlib.running.folder import read_about
@@ -29,7 +30,7 @@ def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
     if os.environ.get("IRCOT_BATCH"):
         return
     if not folders:
-        raise ValueError("found no run to look at, expected one: run 04_ircot first")
+        raise UserError("found no run to look at, expected one: run 04_ircot first")
     display(_Box([*map(Path, folders)], Path(start or folders[0])).widget)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.data import Question
+from ircotlib.errors import UserError
 from ircotlib.explore.trace import trace_as_markdown
 from ircotlib.files.paths import DATA
 from ircotlib.results.causes import CAUSES, find_causes
@@ -49,7 +50,7 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     shared = [id for id in a.index if id in b.index]
     if measured[0] != measured[1] or not shared:
         expected = "expected two runs with questions and measure in common"
-        raise ValueError(f"found {' and '.join(measured)}, {expected}")
+        raise UserError(f"found {' and '.join(measured)}, {expected}")
     a, b, metric = a.loc[shared], b.loc[shared], a["metric"].iloc[0]
     table = a[["question", "kind", "answers", "metric"]].copy()
     for letter, run in (("a", a), ("b", b)):
@@ -86,7 +87,7 @@ def choose_questions(
     """
     outcomes = outcomes_of(table)
     if outcome not in outcomes:
-        raise ValueError(f"found the outcome {outcome!r}, expected one of {', '.join(outcomes)}")
+        raise UserError(f"found the outcome {outcome!r}, expected one of {', '.join(outcomes)}")
     kept = outcomes[outcome] & (table["kind"].eq(kind) if kind else True)
     columns = [name for name in table if name in ("question", "answer", "answer_a", "answer_b")]
     texts = table[columns].agg(" ".join, axis=1) + " " + table["answers"].map(" ".join)
@@ -104,7 +105,7 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
         causes = find_causes(run).set_index("id", drop=False)
         if id not in causes.index:
             expected = f"expected one of its {len(causes)}, such as {causes.index[0]!r}"
-            raise ValueError(f"{run}: found no question {id!r}, {expected}")
+            raise UserError(f"{run}: found no question {id!r}, {expected}")
         rows.append((run, causes.loc[id].to_dict()))
     texts = [_show_run(run, row) for run, row in rows]
     if other is not None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from ircotlib.errors import Unavailable
 from ircotlib.files.models import OLDER, find_folder, hash_files, is_hub_name
 from ircotlib.program import Duplicate
 from ircotlib.text import normalise_answer
@@ -53,14 +54,14 @@ class ScoredPairs:
 
     @cached_property
     def model(self):
-        """The cross-encoder in float32. Raises ImportError without the extra `dense`, and
+        """The cross-encoder in float32. Raises Unavailable without the extra `dense`, and
         ValueError if it gives more than one score per pair.
         """
         try:
             from sentence_transformers import CrossEncoder
         except ImportError as error:
             reason = f"found no sentence-transformers ({error}), which a cross-encoder needs"
-            raise ImportError(f"{reason}: pip install -e '.[dense]'") from error
+            raise Unavailable(f"{reason}: pip install -e '.[dense]'") from error
         model = CrossEncoder(str(self.folder), model_kwargs={"dtype": "float32"})
         if model.num_labels != 1:
             reason = f"{self.name}: found {model.num_labels} scores per pair, expected one"

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from ircotlib.errors import DataError
 from ircotlib.files import models
 from ircotlib.generation.batches import cut_batches
 from ircotlib.program import Extract, Extracted
@@ -51,17 +52,17 @@ class Extractor:
     def __post_init__(self):
         self.name, self._waiting = str(self.name), {}
         if self.longest < 1:
-            raise ValueError(f"found longest {self.longest}, expected at least 1 token")
+            raise DataError(f"found longest {self.longest}, expected at least 1 token")
         if not models.is_hub_name(self.name):
             self.folder  # noqa: B018  raises at once if the folder is missing
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of the model. Raises ValueError if it is of another kind."""
+        """The folder of the model. Raises DataError if it is of another kind."""
         folder = models.find_folder(self.name, self.revision, weights=models.OLDER)
         if (kind := models.read_json(folder, models.CONFIG).get("model_type")) != "dpr":
             expected = "expected a DPR reader, of model_type dpr; name one as extractor"
-            raise ValueError(f"{folder}: found a model_type {kind!r}, {expected}")
+            raise DataError(f"{folder}: found a model_type {kind!r}, {expected}")
         return folder
 
     @cached_property
@@ -71,7 +72,7 @@ class Extractor:
 
     @cached_property
     def model(self):
-        """The model itself, in float32. Raises ValueError if its weights do not fit."""
+        """The model itself, in float32. Raises DataError if its weights do not fit."""
         import torch
         from transformers import DPRReader
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ircotlib.data import decode_text
+from ircotlib.errors import DataError
 from ircotlib.files.paths import write_whole
 
 MOST = 5_000_000_000  # the most bytes that are compared at opening: three seconds (docs/faults.md)
@@ -26,13 +27,13 @@ def take_sums(folder: Path, names: Iterable[str]) -> Sums:
 
 def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
     """Compare files with the sizes and checksums taken when they were written; of more than MOST
-    bytes in all only the sizes. Raises ValueError with the first file that differs and the remedy.
+    bytes in all only the sizes. Raises DataError with the first file that differs and the remedy.
     """
     for name, (size, _) in sums.items():
         path = Path(folder) / name
         if (now := path.stat().st_size if path.is_file() else None) != size:
             differs = "no such file" if now is None else f"{now:,} bytes"
-            raise ValueError(f"{path}: found {differs}, expected {size:,} bytes; {remedy}")
+            raise DataError(f"{path}: found {differs}, expected {size:,} bytes; {remedy}")
     if (total := sum(size for size, _ in sums.values())) > MOST:
         skipped = f"{folder}: checksums of {total / 1e9:.1f} GB are not compared, only sizes"
         print(skipped, file=sys.stderr, flush=True)
@@ -40,7 +41,7 @@ def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
     for name, (_, checksum) in take_sums(folder, sums).items():
         if checksum != (written := sums[name][1]):
             differs = f"found the checksum {checksum:08x}, expected {written:08x}"
-            raise ValueError(f"{Path(folder) / name}: {differs}, as it was written; {remedy}")
+            raise DataError(f"{Path(folder) / name}: {differs}, as it was written; {remedy}")
 
 
 def write_description(path: Path, description: Mapping) -> None:
@@ -58,9 +59,9 @@ def read_description(path: Path, remedy: str) -> dict | None:
         checksum = description.pop("checksum", None)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         wrong = f"found no JSON ({error}), expected what was written there"
-        raise ValueError(f"{path}: {wrong}; {remedy}") from None
+        raise DataError(f"{path}: {wrong}; {remedy}") from None
     if checksum != _checksum(description):
-        raise ValueError(f"{path}: found another text than was written there; {remedy}")
+        raise DataError(f"{path}: found another text than was written there; {remedy}")
     return description
 
 
@@ -73,7 +74,7 @@ def report_damage(folder: Path, remedy: str) -> Iterator[None]:
         if not isinstance(error, ValueError | OSError) and type(error).__name__ != PANIC:
             raise
         reason = " ".join(str(error).split())
-        raise ValueError(f"{folder}: this index cannot be read ({reason}); {remedy}") from error
+        raise DataError(f"{folder}: this index cannot be read ({reason}); {remedy}") from error
 
 
 def _checksum(description: Mapping) -> int:

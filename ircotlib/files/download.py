@@ -14,6 +14,7 @@ from urllib.request import Request, urlopen
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
+from ircotlib.errors import DataError
 from ircotlib.files.paths import write_partial
 from ircotlib.files.progress import show_progress
 
@@ -47,7 +48,7 @@ def download(address: str, path: Path, size: int = 0, checksum: str = "") -> Non
         if digest != expected:
             kept = partial.replace(path.with_name(f"{path.name}.wrong"))
             wrong = f"found {kind} {digest}, expected {expected}: damaged, or another version"
-            raise ValueError(f"{address}: {wrong}; it is kept as {kept}")
+            raise DataError(f"{address}: {wrong}; it is kept as {kept}")
     partial.replace(path)
 
 
@@ -63,7 +64,7 @@ def _resume(address: str, partial: Path, size: int) -> None:
             total = start + int(response.headers.get("Content-Length", 0))
             if size and total != size:
                 sizes = f"has {total:,} bytes, expected {size:,}"
-                raise ValueError(f"{address} {sizes}: another version, or a page in its place")
+                raise DataError(f"{address} {sizes}: another version, or a page in its place")
             if total - start > (free := shutil.disk_usage(partial.parent).free):
                 needed = f"{total - start:,} more bytes are needed, and {free:,} are free"
                 raise OSError(f"{partial}: {needed}")
@@ -74,7 +75,7 @@ def _resume(address: str, partial: Path, size: int) -> None:
             raise Cut(f"{address} has fewer bytes than were downloaded before") from error
         if error.code == 429 or error.code >= 500:
             raise Cut(f"{address} answers with status {error.code}; {AGAIN}") from error
-        raise ValueError(f"{address} answers with status {error.code}, expected a file") from error
+        raise DataError(f"{address} answers with status {error.code}, expected a file") from error
     except (URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         raise Cut(f"{address} does not answer ({reason}); {AGAIN}") from error
@@ -105,9 +106,9 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> list[Path]:
                     shutil.copyfileobj(file, copy, BLOCK)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
         reason = str(error).partition(":\n")[0]
-        raise ValueError(f"{archive}: damaged ({reason}); delete it and get it again") from error
+        raise DataError(f"{archive}: damaged ({reason}); delete it and get it again") from error
     if absent := {*names} - {path.name for path in paths}:
-        raise ValueError(f"{archive}: found no {', '.join(sorted(absent))}, expected them in it")
+        raise DataError(f"{archive}: found no {', '.join(sorted(absent))}, expected them in it")
     archive.unlink()
     return paths
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ircotlib.data import decode_text, excerpt
+from ircotlib.errors import DataError
 from ircotlib.files.checksums import PANIC
 from ircotlib.files.paths import resolve
 
@@ -96,21 +97,21 @@ def hash_file(path: Path) -> str:
 
 
 def read_json(folder: Path, name: str) -> dict:
-    """The object in a JSON file of the folder; {} without the file. Raises ValueError."""
+    """The object in a JSON file of the folder; {} without the file. Raises DataError."""
     if not (path := folder / name).is_file():
         return {}
     try:
         value = json.loads(decode_text(path.read_bytes()))
     except (ValueError, RecursionError) as error:
         reason = f"found no JSON ({error})"
-        raise ValueError(f"{path}: {reason}, expected a JSON object; {REMEDY}") from None
+        raise DataError(f"{path}: {reason}, expected a JSON object; {REMEDY}") from None
     if not isinstance(value, dict):
-        raise ValueError(f"{path}: found {excerpt(value)}, expected a JSON object; {REMEDY}")
+        raise DataError(f"{path}: found {excerpt(value)}, expected a JSON object; {REMEDY}")
     return value
 
 
 def read_shapes(path: Path) -> dict[str, list[int]]:
-    """The shapes of the tensors in a safetensors file, by name. Raises ValueError."""
+    """The shapes of the tensors in a safetensors file, by name. Raises DataError."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -120,7 +121,7 @@ def read_shapes(path: Path) -> dict[str, list[int]]:
         with path.open("rb") as file:
             pointer = file.read(len(POINTER)) == POINTER
         reason = "a pointer of git-lfs" if pointer else f"no whole file ({_one_line(error)})"
-        raise ValueError(f"{path}: found {reason}, expected safetensors; {REMEDY}") from None
+        raise DataError(f"{path}: found {reason}, expected safetensors; {REMEDY}") from None
 
 
 @contextmanager
@@ -136,7 +137,7 @@ def naming_file(path: Path, content: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != PANIC:
             raise
         reason = f"{path}: found {content} that cannot be read ({_one_line(error)})"
-        raise ValueError(f"{reason}, expected one that can be read; {REMEDY}") from error
+        raise DataError(f"{reason}, expected one that can be read; {REMEDY}") from error
 
 
 def _one_line(error: BaseException) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ircotlib.errors import DataError
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -38,12 +40,12 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 @contextmanager
 def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     """Write a folder atomically: yields a temporary folder next to it, which replaces it at the end
-    of the block, or is removed after an error. Raises ValueError if `folder` has files but not the
+    of the block, or is removed after an error. Raises DataError if `folder` has files but not the
     file `about`, which every such folder has. `kind`: what the folder is, for the error.
     """
     if folder.exists() and not (folder / about).is_file() and any(folder.iterdir()):
         expected = "it needs a folder of its own, empty or not there yet"
-        raise ValueError(f"{folder} holds files that are no {kind}: {expected}")
+        raise DataError(f"{folder} holds files that are no {kind}: {expected}")
     partial, replaced = (folder.with_name(folder.name + end) for end in (".partial", ".replaced"))
     shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(replaced, ignore_errors=True)

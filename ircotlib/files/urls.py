@@ -6,6 +6,8 @@ import socket
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from ircotlib.errors import UserError
+
 PORTS = {"http": 80, "https": 443}
 URL = re.compile(r"https?://[^/?#\\\s]+(/[^?#\\\s]*)?")
 PATIENCE = 3.0  # seconds for a connection
@@ -16,12 +18,12 @@ def read_urls(text: str, example: str, credentials: str, port: bool = False) -> 
     """Read addresses with commas between them, each once, without a "/" at the end.
 
     Errors show `example`, a valid address, and `credentials`, what to set instead of a user and a
-    password; they never repeat a password. `port`: each address must have one. Raises ValueError
+    password; they never repeat a password. `port`: each address must have one. Raises UserError
     for anything but an http or https address without user, password, query and fragment.
     """
     if "@" in text:
         named = "found an address with a user or a password"
-        raise ValueError(f"{named}, expected one without user and password; set {credentials}")
+        raise UserError(f"{named}, expected one without user and password; set {credentials}")
     urls = tuple(dict.fromkeys(part.strip().rstrip("/") for part in text.split(",")))
     for url in urls:
         try:
@@ -32,7 +34,7 @@ def read_urls(text: str, example: str, credentials: str, port: bool = False) -> 
             valid = False
         if not valid:
             several = "several with commas between them"
-            raise ValueError(f"found the address {url!r}, expected {example}, {several}")
+            raise UserError(f"found the address {url!r}, expected {example}, {several}")
     return urls
 
 

@@ -1,4 +1,4 @@
 """Generation: models that write, on this machine or behind a server, and what they may cost.
 
-Imports: files, program, prompting, text.
+Imports: errors, files, program, prompting, text.
 """

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from threading import Condition
 from typing import NamedTuple
 
+from ircotlib.errors import UserError
 from ircotlib.files.paths import PRICES
 
 
@@ -61,7 +62,7 @@ class Budget:
 
     def __post_init__(self):
         if self.max_cost is not None and self.price is None:
-            raise ValueError("found max_cost but no price, expected one: set prices")
+            raise UserError("found max_cost but no price, expected one: set prices")
         self.requests, self.spent, self.used = 0, 0.0, Usage(0, 0)
         self._in_flight, self._changed = 0.0, Condition()
 

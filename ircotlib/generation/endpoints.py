@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
+from ircotlib.errors import Unavailable
 from ircotlib.files.urls import IN_CLEAR, is_here, may_have_key, read_urls
 from ircotlib.generation.budget import Budget, Usage
 from ircotlib.generation.protocol import RequestRefused, read_usage
@@ -58,7 +59,7 @@ class Endpoint:
             import openai
         except ModuleNotFoundError as error:
             missing = "the client of model servers is not installed: pip install -e '.[server]'"
-            raise ModuleNotFoundError(missing) from error
+            raise Unavailable(missing) from error
         self.url, self.timeout, key = url, timeout, os.environ.get(KEY, "")
         self.in_flight, self.free_at, self.lost = 0, 0.0, False
         self.without_key = bool(key) and not may_have_key(url)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
+from ircotlib.errors import UserError
 from ircotlib.files.models import CONFIG, TOKENIZER, find_folder, hash_files, read_json
 from ircotlib.generation import replies
 from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
@@ -54,7 +55,7 @@ class LocalModel:
     def __post_init__(self):
         self.name = str(self.name)
         if self.dtype not in DTYPES:
-            raise ValueError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
+            raise UserError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
         needed = CONFIG, TOKENIZER  # without the second, transformers guesses the tokenizer's class
         self.folder = find_folder(self.name, self.revision, needed=needed)
         self.prefixes = Prefixes(self.kept_tokens)
@@ -67,7 +68,7 @@ class LocalModel:
 
     @cached_property
     def model(self):
-        """The model itself, read when first used. Raises ValueError if its weights do not fit."""
+        """The model itself, read when first used. Raises UserError if its weights do not fit."""
         from ircotlib.generation.causal import can_reuse
         from ircotlib.generation.weights import read_model
 
@@ -207,16 +208,16 @@ class LocalModel:
             replies.check(request)
             tokens, written = self._encode(request), request.max_tokens
             if not tokens:
-                raise ValueError("found a prompt without a token, expected at least one")
+                raise UserError("found a prompt without a token, expected at least one")
             if (largest := max(tokens)) >= self.vocabulary:
                 reason = f"{self.name}: found the token {largest}, expected one below"
-                raise ValueError(f"{reason} {self.vocabulary}: is the tokenizer of another model?")
+                raise UserError(f"{reason} {self.vocabulary}: is the tokenizer of another model?")
             most = (self.limit or inf) - (0 if self.is_encoder_decoder else written)
             if len(tokens) > most:
                 reason = f"found a prompt of {len(tokens)} tokens with max_tokens {written}"
                 expected = f"expected at most {most} tokens, which {self.name} reads before a reply"
                 end = f"pack fewer; the prompt ends: {str(request.prompt)[-200:]!r}"
-                raise ValueError(f"{reason}, {expected}; {end}")
+                raise UserError(f"{reason}, {expected}; {end}")
         except ValueError as fault:
             self._prompts.pop(request.prompt, None)
             return fault

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from ircotlib.errors import DataError
 from ircotlib.files.models import CONFIG, TOKENIZER, list_files, naming_file, read_json
 from ircotlib.generation.config import PLAIN
 from ircotlib.program import Message
@@ -46,13 +47,13 @@ class Tokens:
 
     def encode_prompt(self, prompt: str | tuple[Message, ...]) -> list[int]:
         """The token ids of a prompt; messages are written with the tokenizer's chat template.
-        Raises ValueError for messages if there is none, or it refuses them.
+        Raises DataError for messages if there is none, or it refuses them.
         """
         if isinstance(prompt, str):
             return self.encode(prompt)
         if self.tokenizer.chat_template is None:
             reason = f"{self.folder.name}: found {len(prompt)} messages and no chat template"
-            raise ValueError(f"{reason}, expected one text as the prompt, or another model")
+            raise DataError(f"{reason}, expected one text as the prompt, or another model")
         from jinja2 import TemplateError
 
         chat = [{"role": message.role, "content": message.text} for message in prompt]
@@ -62,7 +63,7 @@ class Tokens:
         except TemplateError as error:
             roles = ", ".join(message.role for message in prompt)
             reason = f"{self.folder.name}: found messages of {roles} ({error})"
-            raise ValueError(f"{reason}, expected some that the chat template accepts") from error
+            raise DataError(f"{reason}, expected some that the chat template accepts") from error
         return self.encode(text, special=False)
 
     def decode(self, tokens: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging
 
+from ircotlib.errors import DataError
 from ircotlib.files.models import REMEDY, naming_file
 from ircotlib.generation import decode  # noqa: F401  registers the attention "row_by_row"
 
@@ -28,7 +29,7 @@ def read_whole(kind: type, folder: Path, device: str | None, dtype: torch.dtype,
     """Read a model of a transformers class onto its device (None: the GPU if there is one). A small
     model on the CPU limits torch to one thread.
 
-    Raises ValueError if weights are missing, superfluous, of another shape, infinite or NaN.
+    Raises DataError if weights are missing, superfluous, of another shape, infinite or NaN.
     Superfluous weights whose names match the pattern `unused` are ignored.
     """
     options = {"dtype": dtype, "use_safetensors": any(folder.glob("*.safetensors"))}
@@ -44,12 +45,12 @@ def read_whole(kind: type, folder: Path, device: str | None, dtype: torch.dtype,
     if misfits := _list_misfits(info, unused):
         reason = f"{'; '.join(misfits[:3])}; {len(misfits)} in all"
         expected = "expected exactly the weights of config.json"
-        raise ValueError(f"{folder}: found {reason}, {expected}; {REMEDY}")
+        raise DataError(f"{folder}: found {reason}, {expected}; {REMEDY}")
     # with such weights, a model replies "" to every prompt
     wrong = [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
     if wrong:
         reason = f"found weights that are infinite or NaN ({wrong[0]}; {len(wrong)} in all)"
-        raise ValueError(f"{folder}: {reason}, expected finite numbers; {REMEDY}")
+        raise DataError(f"{folder}: {reason}, expected finite numbers; {REMEDY}")
     model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
     if is_small(model):
         torch.set_num_threads(1)

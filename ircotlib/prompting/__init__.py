@@ -1,5 +1,5 @@
 """Prompts: templates, the demonstrations shown in them, and what is left out where a model's
 window is too short.
 
-Imports: data, datasets, files, program, text.
+Imports: data, datasets, errors, files, program, text.
 """

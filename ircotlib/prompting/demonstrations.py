@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph, excerpt, parse_json, read_text
+from ircotlib.errors import DataError
 from ircotlib.files.paths import PROMPTS, resolve
 from ircotlib.prompting.prompt import STYLES, TITLE
 from ircotlib.text import answer_from_chain
@@ -68,7 +69,7 @@ def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int
 
 def read_demonstrations(path: Path) -> list[Demonstration]:
     """Read the demonstrations of a prompt file in the format of IRCoT's release
-    (prompts/README.md), in its order and without the instructions. Raises ValueError with the file,
+    (prompts/README.md), in its order and without the instructions. Raises DataError with the file,
     and the line where the demonstration starts.
     """
     text = read_text(path)
@@ -76,17 +77,17 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     top = text[: heads[0].start()].strip() if heads else text.strip()
     if top or not heads:
         expected = """expected a line '# METADATA: {"qid": ...}' first"""
-        raise ValueError(f"{path}, line 1: found {top[:60]!r}, {expected}")
+        raise DataError(f"{path}, line 1: found {top[:60]!r}, {expected}")
     demonstrations: dict[str, Demonstration] = {}
     ends = [head.start() for head in heads[1:]] + [len(text)]
     for head, end in zip(heads, ends, strict=True):
         try:
             example = _read_one(head[1].strip(), text[head.end() : end].strip())
             if example.id in demonstrations:
-                raise ValueError(f"found the id {example.id!r} a second time, expected it once")
+                raise DataError(f"found the id {example.id!r} a second time, expected it once")
         except ValueError as error:
             line = text.count("\n", 0, head.start()) + 1
-            raise ValueError(f"{path}, line {line}: {error}") from None
+            raise DataError(f"{path}, line {line}: {error}") from None
         demonstrations[example.id] = example
     return list(demonstrations.values())
 
@@ -97,10 +98,10 @@ def _read_one(metadata: str, body: str) -> Demonstration:
         id.encode()  # no half of a surrogate pair
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         found = f"found {excerpt(metadata)} after '# METADATA:'"
-        raise ValueError(f'{found}, expected a JSON object with "qid" ({error})') from None
+        raise DataError(f'{found}, expected a JSON object with "qid" ({error})') from None
     if (marks := re.findall(r"^[QA]: ", body, re.MULTILINE)) != ["Q: ", "A: "]:
         found = f"found {marks or 'neither'} in demonstration {id!r}"
-        raise ValueError(f"{found}, expected one line 'Q: ...' and below it one line 'A: ...'")
+        raise DataError(f"{found}, expected one line 'Q: ...' and below it one line 'A: ...'")
     context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
     instructions = [i for style in STYLES.values() for i in (style.chain_of_thought, style.direct)]
     first, _, rest = question.partition("\n")
@@ -108,10 +109,10 @@ def _read_one(metadata: str, body: str) -> Demonstration:
         question = rest
     if not question.strip() or not answer.strip():
         blank = "question" if answer.strip() else "answer"
-        raise ValueError(f"found no {blank} in demonstration {id!r}, expected a text")
+        raise DataError(f"found no {blank} in demonstration {id!r}, expected a text")
     if (context := context.strip()) and not context.startswith(TITLE):
         found = f"found {context[:60]!r} at the top of demonstration {id!r}"
-        raise ValueError(f"{found}, expected {TITLE!r} or the question")
+        raise DataError(f"{found}, expected {TITLE!r} or the question")
     paragraphs = []
     for n, text in enumerate(re.split(rf"(?:^|\n\n){TITLE}", context)[1:], start=1):
         title, _, below = text.partition("\n")
@@ -122,11 +123,11 @@ def _read_one(metadata: str, body: str) -> Demonstration:
 def choose_demonstrations(
     demonstrations: Sequence[Demonstration], ids: Sequence[str]
 ) -> list[Demonstration]:
-    """The demonstrations with these ids, in their order. Raises ValueError if one is missing."""
+    """The demonstrations with these ids, in their order. Raises DataError if one is missing."""
     by_id = {demonstration.id: demonstration for demonstration in demonstrations}
     if missing := [id for id in ids if id not in by_id]:
         expected = f"expected ids among these {len(by_id)}: {', '.join(by_id)}"
-        raise ValueError(f"found no demonstration with id {', '.join(missing)}, {expected}")
+        raise DataError(f"found no demonstration with id {', '.join(missing)}, {expected}")
     return [by_id[id] for id in ids]
 
 
@@ -140,7 +141,7 @@ def demonstration_sets(
     29 released demonstrations they use 20), unless `folder`, the folder of all prompt files, has
     its own demonstration_sets.json. For other data sets 15 demonstrations are drawn three times, or
     three quarters if there are fewer than 20. The draw depends on the seed and on the ids, not on
-    their order. Raises ValueError if there are no demonstrations, or if one of a fixed set is
+    their order. Raises DataError if there are no demonstrations, or if one of a fixed set is
     missing.
     """
     paths = [Path(parent) / "demonstration_sets.json" for parent in (folder, PROMPTS) if parent]
@@ -148,13 +149,13 @@ def demonstration_sets(
         return [choose_demonstrations(demonstrations, ids) for ids in fixed]
     ids = sorted(demonstration.id for demonstration in demonstrations)
     if not ids:
-        raise ValueError("found no demonstrations, expected at least one to draw from")
+        raise DataError("found no demonstrations, expected at least one to draw from")
     draw, size = random.Random(seed), min(15, max(1, len(ids) * 3 // 4))
     return [choose_demonstrations(demonstrations, draw.sample(ids, size)) for _ in range(3)]
 
 
 def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
-    """The ids of a data set's fixed sets, if any. Raises ValueError for a damaged file."""
+    """The ids of a data set's fixed sets, if any. Raises DataError for a damaged file."""
     expected = "one JSON object with three lists of ids for each data set"
     fixed = parse_json(path.read_bytes(), str(path), expected)
     sets = fixed.get(dataset) if isinstance(fixed, dict) else fixed
@@ -164,4 +165,4 @@ def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
         case [[_, *_], [_, *_], [_, *_]] if all(isinstance(id, str) for ids in sets for id in ids):
             return sets
     found = f"found {excerpt(sets)}: get the file again, or mend it"
-    raise ValueError(f"{path}, {dataset!r}: expected {expected}, {found}")
+    raise DataError(f"{path}, {dataset!r}: expected {expected}, {found}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ircotlib.data import read_text
 from ircotlib.datasets import Dataset
+from ircotlib.errors import DataError
 from ircotlib.files.paths import PROMPTS, resolve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 from ircotlib.prompting.templates import FIELD, WORDING, Template
@@ -26,7 +27,7 @@ def find_examples(
 @cache
 def read_examples(path: Path, template: Template) -> tuple[str, ...]:
     """The examples of a file, separated by two blank lines; a first line that begins with "# " is a
-    comment. Raises ValueError, in one line, for an example that lacks the template's words around
+    comment. Raises DataError, in one line, for an example that lacks the template's words around
     the question, and for a file that is not text.
     """
     head, _, below = read_text(path).strip("\n").partition("\n")
@@ -37,5 +38,5 @@ def read_examples(path: Path, template: Template) -> tuple[str, ...]:
     for number, example in enumerate(examples, start=1):
         if not form.search(example):
             found = f"found {example.strip()[:60]!r}, expected {words!r} in it, as in its template"
-            raise ValueError(f"{path}, example {number}: {found}")
+            raise DataError(f"{path}, example {number}: {found}")
     return tuple(example.strip("\n") for example in examples)

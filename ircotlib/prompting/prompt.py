@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.errors import DataError
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
 from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, surely_fits
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
@@ -156,7 +157,7 @@ class Prompt:
             words = "main passage, question" if main else "question"
             found = f"found {tokens} tokens in {words} and words of the template alone"
             expected = f"expected at most {limit}; raise max_prompt_tokens"
-            raise ValueError(f"question {question.id!r}: {found}, {expected}")
+            raise DataError(f"question {question.id!r}: {found}, {expected}")
         return text.strip("\n").rstrip()
 
     @cached_property

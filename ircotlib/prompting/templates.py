@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from ircotlib.errors import DataError
 from ircotlib.files.paths import PROMPTS
 from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Segment
 
@@ -88,5 +89,5 @@ def read_template(system: str, stage: str, style: str = "") -> Template:
         raise FileNotFoundError(f"no template {path}: expected the text of stage {stage!r}")
     text = path.read_text(encoding="utf-8").strip("\n").removeprefix("{demonstrations}")
     if not WORDING.search(text):
-        raise ValueError(f"{path}: found no line with {{question}}, expected one")
+        raise DataError(f"{path}: found no line with {{question}}, expected one")
     return Template(text.lstrip("\n"))

@@ -7,6 +7,7 @@ from statistics import fmean
 import pandas as pd
 
 from ircotlib.data import Node
+from ircotlib.errors import DataError
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
 from ircotlib.results.runs import find_test_runs
@@ -23,7 +24,7 @@ KNEW = "CoT"  # its right answers count as what the model knows (Tables 3b, 7, 8
 
 def read_run(folder: Path) -> pd.DataFrame:
     """The questions of a run, one row each, by id, with `score`, the run's measure from 0 to 1, and
-    `right`, whether it is 1. Raises ValueError, in one line, for an incomplete folder.
+    `right`, whether it is 1. Raises DataError, in one line, for an incomplete folder.
     """
     about, folder = read_about(folder), Path(folder)
     lines = read_lines(folder, about, ("answer", "thoughts", "reading", "nodes"))
@@ -125,7 +126,7 @@ def efficiency(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
 def _same_questions(run: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
     """The rows of a run in the order of another run on the same questions."""
     if different := sorted(set(run.index) ^ set(other.index)):
-        raise ValueError(
+        raise DataError(
             f"found {different[0]!r} in one of two runs, expected both on the same questions"
         )
     return run.loc[other.index]

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ircotlib.errors import DataError
+
 RESAMPLES = 10_000
 BY = ("profile", "dataset", "model", "system", "metric")
 
@@ -23,12 +25,12 @@ class Difference(NamedTuple):
 
 def bootstrap_interval(values: Sequence[float], seed: int = 0) -> tuple[float, float]:
     """The low and high end of the 95% percentile bootstrap interval for the mean of the values
-    (Efron 1979; in neither paper). Raises ValueError for no values, or for NaN.
+    (Efron 1979; in neither paper). Raises DataError for no values, or for NaN.
     """
     values = np.asarray(values, dtype=float)
     missing = int(np.isnan(values).sum())
     if missing or not values.size:
-        raise ValueError(
+        raise DataError(
             f"found {missing} NaN among {values.size} values, expected at least one value, no NaN: "
             "leave questions without gold paragraphs out"
         )
@@ -39,10 +41,10 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> tuple[float, f
 def paired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> Difference:
     """How much higher `a` scores than `b` on the same questions in the same order: a paired
     percentile bootstrap over the questions (Efron 1979; in neither paper), with p of `p_values`.
-    Raises ValueError for different lengths, no values, or NaN.
+    Raises DataError for different lengths, no values, or NaN.
     """
     if len(a) != len(b):
-        raise ValueError(f"found {len(a)} and {len(b)} scores, expected the same questions")
+        raise DataError(f"found {len(a)} and {len(b)} scores, expected the same questions")
     differences = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     low, high = bootstrap_interval(differences, seed)
     return Difference(float(differences.mean()), low, high, float(p_values(differences, seed)))

@@ -2,7 +2,7 @@
 this process or on Elasticsearch, or with vectors. Each kind has a record below, which says how the
 parameters name it (docs/retrievers.md); to add one, add a record with a function that opens it.
 
-Imports: data, files, program.
+Imports: data, errors, files, program.
 """
 
 import re
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
 
+from ircotlib.errors import UserError
 from ircotlib.files.paths import resolve
 from ircotlib.files.progress import track
 from ircotlib.files.urls import read_urls
@@ -43,11 +44,11 @@ def find_retriever(text: str) -> Retriever:
         if re.fullmatch(retriever.pattern, text):
             return retriever
     examples = ", ".join(retriever.example for retriever in RETRIEVERS)
-    raise ValueError(f"expected one of {examples}")
+    raise UserError(f"expected one of {examples}")
 
 
 def check_retriever(text: str) -> str:
-    """The text that names a retriever, with addresses in standard form. Raises ValueError."""
+    """The text that names a retriever, with addresses in standard form. Raises UserError."""
     if find_retriever(text).takes == "addresses":
         return ",".join(read_urls(text, EXAMPLE, CREDENTIALS, port=True))
     return text

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.paths import hold_lock
 from ircotlib.files.progress import track
@@ -26,7 +27,7 @@ def setting() -> dict:
     """All that affects which candidates are found. ModuleNotFoundError without usearch."""
     if not find_spec("usearch"):
         missing = "found no usearch, expected it for a corpus of this size"
-        raise ModuleNotFoundError(f"{missing}: pip install -e '.[dense]'")
+        raise Unavailable(f"{missing}: pip install -e '.[dense]'")
     search = {"searched": SEARCHED, "candidates": CANDIDATES, "usearch": version("usearch")}
     return GRAPH | search
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import tantivy
 
+from ircotlib.errors import DataError
 from ircotlib.files import checksums
 from ircotlib.files.checksums import report_damage
 from ircotlib.files.paths import hold_lock, write_folder
@@ -31,7 +32,7 @@ class BM25:
     """Answers Retrieve and NearestTitle from a corpus and its index; see open_index.
 
     `fingerprint` changes with the corpus, the analyzer, the scoring and the version of tantivy.
-    Raises ValueError if a file is damaged or the index was made of something else. Differs from
+    Raises DataError if a file is damaged or the index was made of something else. Differs from
     Elasticsearch: a title or text without any term ("It") still counts towards the number of
     documents and the mean length of its field.
     """
@@ -44,7 +45,7 @@ class BM25:
         expected, (made_of, sums) = _describe(corpus), _read_description(self._folder)
         if made_of != expected:
             differ = f"found an index of {made_of}, expected {expected}"
-            raise ValueError(f"{folder}: {differ}; open_index builds it again")
+            raise DataError(f"{folder}: {differ}; open_index builds it again")
         checksums.check_sums(self._folder, sums, REMEDY)
         self.fingerprint = sha256(json.dumps([ranking.SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
@@ -155,7 +156,7 @@ def _open(folder: Path, count: int) -> tantivy.Searcher:
         searcher = tantivy.Index.open(str(folder)).searcher()
     if searcher.num_docs != count:
         counts = f"found {searcher.num_docs} paragraphs, expected {count}"
-        raise ValueError(f"{folder}: {counts}; {REMEDY}")
+        raise DataError(f"{folder}: {counts}; {REMEDY}")
     return searcher
 
 

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ircotlib.data import Paragraph
+from ircotlib.errors import DataError
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.paths import hold_lock
 
@@ -112,7 +113,7 @@ def open_corpus(
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
-    """Write paragraphs as a corpus, in their order, and open it. Raises ValueError if there are
+    """Write paragraphs as a corpus, in their order, and open it. Raises DataError if there are
     none or two share an id. Of several processes one writes and the others wait.
 
     The same corpus in the folder stays as it is, a different one until the new one is complete. A
@@ -167,7 +168,7 @@ def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
             hashes.append(_hash(paragraph.id))
     if not hashes:
         needed = "a corpus has at least one; check where they should come from"
-        raise ValueError(f"no paragraphs to write to {folder.parent}: {needed}")
+        raise DataError(f"no paragraphs to write to {folder.parent}: {needed}")
     np.save(folder / OFFSETS, np.asarray(offsets, dtype=np.int64))
     np.save(folder / IDS, _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
     digest = fingerprint.hexdigest()[:16]
@@ -187,7 +188,7 @@ def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:
                 read.append(json.loads(file.readline())["id"])
             if read[0] == read[1]:
                 twice = f"two paragraphs have the id {read[0]!r}: positions {first} and {second}"
-                raise ValueError(f"{twice}; ids are unique in a corpus: drop one or number them")
+                raise DataError(f"{twice}; ids are unique in a corpus: drop one or number them")
     return ids
 
 

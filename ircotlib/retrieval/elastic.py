@@ -12,7 +12,7 @@ import numpy as np
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.elastic_client import Server, Unavailable, connect, explain, reason_of
+from ircotlib.retrieval.elastic_client import Server, TryAgain, connect, explain, reason_of
 from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search
 
 BATCH = 64  # searches in one request
@@ -83,7 +83,7 @@ class Elasticsearch:
             for index, answer in zip(rest, response["responses"], strict=True):
                 try:
                     hits[index] = _read(answer, searches[index])
-                except Unavailable as failure:
+                except TryAgain as failure:
                     failures.append(failure)
             if failures:
                 raise failures[0]
@@ -142,7 +142,7 @@ def _body(search: Search) -> dict:
 
 
 def _read(answer: dict, search: Search) -> Hits | Refused:
-    """The hits of a search, or Refused if it can never be answered. Raises Unavailable if it may
+    """The hits of a search, or Refused if it can never be answered. Raises TryAgain if it may
     be answered later, and ValueError if no search can be answered.
     """
     status = answer["status"]
@@ -151,7 +151,7 @@ def _read(answer: dict, search: Search) -> Hits | Refused:
         # as 32-bit numbers: the server writes only as many digits as those need
         return [(position, round(float(np.float32(score)), 3)) for score, position in hits]
     if status == 200:
-        raise Unavailable(f"some shards did not answer: {reason_of(answer['_shards'])}")
+        raise TryAgain(f"some shards did not answer: {reason_of(answer['_shards'])}")
     text = search.text if len(search.text) <= 200 else search.text[:200] + "…"
     reason = explain(status, answer.get("error"))
     failure = f"the search {text!r} ({len(search.text)} characters, {search.size} hits): {reason}"

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
+from ircotlib.errors import Unavailable
 from ircotlib.files.urls import IN_CLEAR, may_have_key, read_urls
 
 try:
@@ -31,7 +32,7 @@ T = TypeVar("T")
 logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
 
 
-class Unavailable(Exception):
+class TryAgain(Exception):
     """The server does not answer, or cannot for now: it is worth asking again."""
 
 
@@ -45,19 +46,19 @@ class Server:
     client: elasticsearch.Elasticsearch = field(repr=False)
 
     def ask(self, call: Callable[[], T]) -> T:
-        """As `once`, again and again while unavailable, for `patience` s; then ConnectionError."""
+        """As `once`, again and again while unavailable, for `patience` s; then Unavailable."""
         again = Retrying(
-            retry=retry_if_exception_type(Unavailable),
+            retry=retry_if_exception_type(TryAgain),
             wait=wait_exponential(FIRST_PAUSE, LONGEST_PAUSE),
             stop=stop_after_delay(self.patience),
             reraise=True,
         )
         try:
             return again(once, call)
-        except Unavailable as error:
+        except TryAgain as error:
             silent = f"{', '.join(self.urls)} for {self.patience:.0f} s ({error})"
             advice = "start it again, then run the same command again: it goes on from there"
-            raise ConnectionError(f"no answer from Elasticsearch at {silent}; {advice}") from error
+            raise Unavailable(f"no answer from Elasticsearch at {silent}; {advice}") from error
 
     def get_mappings(self, name: str) -> dict[str, dict]:
         """What each index of this name or alias says of itself (_meta), by index; none: {}."""
@@ -73,7 +74,7 @@ def connect(url: str, patience: float = 60.0) -> Server:
 
     Credentials come from the environment only: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and
     ELASTICSEARCH_PASSWORD; ELASTICSEARCH_CA is the file of the certificate to trust. Raises
-    ConnectionError at once if no server answers, and ValueError for what cannot be used.
+    Unavailable at once if no server answers, and ValueError for what cannot be used.
     """
     urls = read_urls(url, "http://host:9200 or https://host:9200", CREDENTIALS, port=True)
     options = {"retry_on_timeout": True, "request_timeout": TIMEOUT} | _credentials(urls)
@@ -82,10 +83,10 @@ def connect(url: str, patience: float = 60.0) -> Server:
     accept = {"accept": "*/*"}  # without the header that asks for a version
     try:
         version = once(lambda: client.perform_request("GET", "/", headers=accept))["version"]
-    except Unavailable as error:
+    except TryAgain as error:
         silent = f"no Elasticsearch answers at {', '.join(urls)} ({error})"
         advice = "start one (docker compose -f docker/compose-one.yml up -d)"
-        raise ConnectionError(f"{silent}; {advice}, or correct the address") from error
+        raise Unavailable(f"{silent}; {advice}, or correct the address") from error
     except elasticsearch.UnsupportedProductError as error:
         other = f"the server there is not Elasticsearch ({error})"
         raise ValueError(f"{', '.join(urls)}: {other}; correct the address") from error
@@ -105,16 +106,16 @@ def check_version(server: str, client: str) -> None:
 
 
 def once(call: Callable[[], T]) -> T:
-    """The result of one call of the client. Its errors become Unavailable, ConnectionError (TLS),
+    """The result of one call of the client. Its errors become TryAgain, Unavailable (TLS),
     PermissionError or ValueError, except UnsupportedProductError, which is raised as it is.
     """
     try:
         return call()
     except elastic_transport.TlsError as error:
         advice = "set ELASTICSEARCH_CA to the file of the server's certificate"
-        raise ConnectionError(f"no secure connection ({error.message}); {advice}") from error
+        raise Unavailable(f"no secure connection ({error.message}); {advice}") from error
     except (elastic_transport.ConnectionError, elastic_transport.ConnectionTimeout) as error:
-        raise Unavailable(error.message) from error
+        raise TryAgain(error.message) from error
     except elasticsearch.UnsupportedProductError:
         raise
     except elasticsearch.ApiError as error:
@@ -125,12 +126,12 @@ def once(call: Callable[[], T]) -> T:
 
 
 def explain(status: int, body: object) -> str:
-    """The status and the reason of a failure. Raises Unavailable if it is temporary: overload, or a
+    """The status and the reason of a failure. Raises TryAgain if it is temporary: overload, or a
     failure of the server itself.
     """
     reason = f"status {status}, {reason_of(body)}"
     if status == 429 or status >= 500:
-        raise Unavailable(reason)
+        raise TryAgain(reason)
     return reason
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from functools import partial
 from hashlib import blake2b
 
+from ircotlib.errors import Unavailable
 from ircotlib.retrieval import elastic_client
 from ircotlib.retrieval.corpus import Corpus, Progress
 from ircotlib.retrieval.elastic import ANALYZER, Elasticsearch, describe, probe_analyzer
-from ircotlib.retrieval.elastic_client import Server, Unavailable, connect, reason_of
+from ircotlib.retrieval.elastic_client import Server, TryAgain, connect, reason_of
 
 CHUNK = 500  # paragraphs in one request, at most
 # titles that a search may be limited to, and hits of a search: the server's defaults, raised to the
@@ -80,12 +81,12 @@ def _load(server: Server, index: str, corpus: Corpus, progress: Progress) -> Non
         if missing == start:
             stuck = f"nothing could be added after {start:,} of {len(corpus):,} paragraphs"
             advice = "check the server, then run the same command again: it goes on from there"
-            raise ConnectionError(f"index {index!r}: {stuck} ({failure}); {advice}")
+            raise Unavailable(f"index {index!r}: {stuck} ({failure}); {advice}")
         start = missing
         positions = progress(range(start, len(corpus)))
         try:
             elastic_client.once(lambda: _send(server, index, corpus, positions))
-        except Unavailable as error:
+        except TryAgain as error:
             failure = error
 
 
@@ -119,11 +120,11 @@ def _first_missing(server: Server, index: str) -> int:
 
 
 def _count_below(server: Server, index: str, position: int | None) -> int:
-    """How many paragraphs are below a position (None: in all); Unavailable if a shard failed."""
+    """How many paragraphs are below a position (None: in all); TryAgain if a shard failed."""
     query = {"match_all": {}} if position is None else {"range": {"position": {"lt": position}}}
     response = server.client.count(index=index, query=query)
     if response["_shards"]["failed"]:
-        raise Unavailable(reason_of(response["_shards"].get("failures", [response["_shards"]])[0]))
+        raise TryAgain(reason_of(response["_shards"].get("failures", [response["_shards"]])[0]))
     return response["count"]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ircotlib.data import Paragraph
+from ircotlib.errors import DataError, Unavailable
 from ircotlib.files import models
 
 TOKENS = 256  # read of a query or paragraph, at most (dense only: ColBERT has its own limit)
@@ -26,14 +27,14 @@ class Encoder:
 
     `late`: one vector per token, for late interaction (ColBERTv2, SearChain §4.1.3), instead of one
     per text. `fingerprint` changes with any file of the model, with how texts are embedded, and
-    with sentence-transformers' minor version. Raises ModuleNotFoundError without the extra `dense`,
+    with sentence-transformers' minor version. Raises Unavailable without the extra `dense`,
     FileNotFoundError if there is no model, and ValueError if it is of the other kind.
     """
 
     def __init__(self, name: str, late: bool = False):
         if not find_spec("sentence_transformers"):
             expected = "expected the extra of dense retrieval: pip install -e '.[dense]'"
-            raise ModuleNotFoundError(f"found no sentence-transformers, {expected}")
+            raise Unavailable(f"found no sentence-transformers, {expected}")
         self.folder = models.find_folder(name, weights=WEIGHTS, texts=TEXTS)
         self.late, self._kept = late, {}
         # sentence-transformers', PyLate's and Stanford's; as such, others would get random weights
@@ -43,7 +44,7 @@ class Encoder:
         if is_late != late:
             kinds = ("one vector per text, for dense:", "one vector per token, for colbert:")
             found, expected = (kinds[kind] for kind in (not late, late))
-            raise ValueError(f"{name}: found a model with {found}, expected one with {expected}")
+            raise DataError(f"{name}: found a model with {found}, expected one with {expected}")
         installed = version("sentence-transformers").rpartition(".")[0]
         made_of = [VERSION, TOKENS, late, installed, hash_model(self.folder)]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
@@ -82,7 +83,7 @@ class Encoder:
         model.max_seq_length = min(model.max_seq_length or TOKENS, TOKENS)
         if (measure := model.similarity_fn_name) not in ("cosine", "dot"):
             reason = f"{self.folder}: found a model for the similarity {measure!r}"
-            raise ValueError(f"{reason}, expected 'cosine' or 'dot'")
+            raise DataError(f"{reason}, expected 'cosine' or 'dot'")
         return model
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import Field, TypeAdapter
 
 from ircotlib.data import Paragraph
+from ircotlib.errors import DataError
 from ircotlib.files.paths import hold_lock, write_whole
 from ircotlib.retrieval.corpus import Corpus, Progress
 
@@ -83,7 +84,7 @@ def open_vectors(folder: Path, count: int | None = None) -> Vectors:
     elif (sound := _count_sound(folder, blocks)) < len(blocks):
         reason = f"found block {sound} damaged, expected the checksum it was written with"
     if reason:
-        raise ValueError(f"{folder}: {reason}; {REMEDY}")
+        raise DataError(f"{folder}: {reason}; {REMEDY}")
     rows = np.memmap(folder / VECTORS, np.float16, "c").reshape(-1, blocks[0].width)
     counts = np.concatenate([block.counts for block in blocks])
     return Vectors(rows, np.concatenate([[0], np.cumsum(counts)]))
@@ -92,12 +93,12 @@ def open_vectors(folder: Path, count: int | None = None) -> Vectors:
 def _append(folder: Path, vectors: list[np.ndarray]) -> None:
     """Write a block: first its vectors, then its line in blocks.jsonl."""
     if not all(map(len, vectors)):
-        raise ValueError(f"{folder}: found a text without a vector, expected at least one")
+        raise DataError(f"{folder}: found a text without a vector, expected at least one")
     with np.errstate(over="ignore"):
         rows = np.concatenate(vectors).astype(np.float16)
     if not np.isfinite(rows).all():
         wrong = f"{folder}: found a vector with a number above 65,504, an infinity or a NaN"
-        raise ValueError(f"{wrong}, expected numbers that float16 can hold; take another model")
+        raise DataError(f"{wrong}, expected numbers that float16 can hold; take another model")
     _add(folder / VECTORS, rows.tobytes())
     block = _Block(list(map(len, vectors)), rows.shape[1], zlib.crc32(rows.tobytes()))
     _add(folder / BLOCKS, json.dumps(block).encode() + b"\n")

@@ -1,6 +1,6 @@
 """Running: plays the programs of many questions in full batches, remembers every reply, keeps
 each run in a folder; tuning, comparing and replaying.
 
-Imports: data, datasets, extraction, files, generation, ircot_laboratory, parameters, program,
-prompting, retrieval, systems.
+Imports: data, datasets, errors, extraction, files, generation, ircot_laboratory, parameters,
+program, prompting, retrieval, systems.
 """

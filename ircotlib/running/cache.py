@@ -15,6 +15,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Self
 
+from ircotlib.errors import DataError
+
 SCHEMA = 2  # raised when the table changes; kept in the file as SQLite's user_version
 OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
 CHECKED = 100_000_000  # the largest file, in bytes, that is checked when it is opened: 0.3 seconds
@@ -32,7 +34,7 @@ class Calls:
 
     `path`: the file, created if absent (on a local disk: SQLite's write-ahead log does not work
     over a network); None: in memory only. Several processes may use one file at once; `timeout`:
-    how many seconds each waits while another writes. Raises ValueError, and leaves the file as it
+    how many seconds each waits while another writes. Raises DataError, and leaves the file as it
     is, if it is damaged or is not a call cache of this version.
     """
 
@@ -129,19 +131,19 @@ class Calls:
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
                 raise
-            raise ValueError(self._refusal("a file that is not a SQLite database")) from error
+            raise DataError(self._refusal("a file that is not a SQLite database")) from error
         owner, schema = map(self._number, ("PRAGMA application_id", "PRAGMA user_version"))
         if tables and owner != OWNER:
-            raise ValueError(
+            raise DataError(
                 self._refusal(f"a SQLite database of another program (application_id {owner})")
             )
         if tables and schema not in (1, SCHEMA):
-            raise ValueError(self._refusal(f"a call cache of schema version {schema}"))
+            raise DataError(self._refusal(f"a call cache of schema version {schema}"))
         if tables and tables != [("calls",)]:
-            raise ValueError(self._damage(f"tables named {tables}"))
+            raise DataError(self._damage(f"tables named {tables}"))
         if self._number("PRAGMA page_count") * self._number("PRAGMA page_size") <= CHECKED:
             if (said := self._number("PRAGMA integrity_check(1)")) != "ok":
-                raise ValueError(self._damage(said))
+                raise DataError(self._damage(said))
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -151,7 +153,7 @@ class Calls:
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
                 raise
-            raise ValueError(self._damage(error)) from error
+            raise DataError(self._damage(error)) from error
 
     def _damage(self, found: object) -> str:
         said = " ".join(str(found).split())[:200]

@@ -12,6 +12,7 @@ import pandas as pd
 from ircotlib.data import Question, write_jsonl
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
+from ircotlib.errors import UserError
 from ircotlib.files.progress import show_progress
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
@@ -95,7 +96,7 @@ def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
         return settings[0], pd.DataFrame(columns=columns)
     if not bench.dev:
         lack = f"{len(settings)} settings of {system.name} and no dev question of {bench.dataset}"
-        raise ValueError(f"found {lack}, expected dev questions: set dev, or a grid of one value")
+        raise UserError(f"found {lack}, expected dev questions: set dev, or a grid of one value")
     means = [run_system(bench, system, "dev", **s).mean(numeric_only=True) for s in settings]
     table = pd.DataFrame([{**mean, **s} for s, mean in zip(settings, means, strict=True)])
     table["metric"], table["value"] = metric, 100 * table[metric]
@@ -138,7 +139,7 @@ def compare_systems(
         clear_runs(bench, system, "test", settings)
         scores += [run_system(bench, system, "test", **setting) for setting in settings]
     if not scores:
-        raise ValueError("found nothing to run, expected a bench and a system that suits its data")
+        raise UserError("found nothing to run, expected a bench and a system that suits its data")
     tried = [table for table in tuning if len(table)] or tuning[:1]
     tables = (pd.concat(rows, ignore_index=True) for rows in (scores, tried))
     return Compared(*tables, pd.DataFrame(chosen))
@@ -158,6 +159,6 @@ def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcom
     questions = {q.id: q for q in {"dev": bench.dev, "test": bench.test}[about["part"]]}
     if unknown := [id for id in ids or () if id not in questions]:
         expected = f"expected some of its {len(questions)} questions"
-        raise ValueError(f"{folder}: found no question {unknown[0]!r}, {expected}")
+        raise UserError(f"{folder}: found no question {unknown[0]!r}, {expected}")
     wanted = questions if ids is None else ids
     return run({id: build(questions[id]) for id in wanted}, bench.backends, bench.calls)[0]

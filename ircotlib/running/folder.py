@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ircotlib.datasets import find_dataset
+from ircotlib.errors import DataError
 from ircotlib.files.checksums import take_sums
 from ircotlib.files.paths import write_whole
 from ircotlib.running.setup import Bench
@@ -61,20 +62,20 @@ def write_about(folder: Path, about: dict) -> None:
 
 
 def read_about(folder: Path) -> dict:
-    """Read run.json from a run's folder. Raises ValueError, in one line, if it is missing or
+    """Read run.json from a run's folder. Raises DataError, in one line, if it is missing or
     damaged.
     """
     path = Path(folder) / "run.json"
     if not path.is_file():
         unfinished = "found no run.json: the run is still going on, or was interrupted"
-        raise ValueError(f"{folder}: {unfinished}, expected a finished one; {AGAIN}")
+        raise DataError(f"{folder}: {unfinished}, expected a finished one; {AGAIN}")
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
         missing = [name for name in ABOUT if name not in about.keys()]
     except (ValueError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path}: found no JSON ({error}), expected an object; {AGAIN}") from None
+        raise DataError(f"{path}: found no JSON ({error}), expected an object; {AGAIN}") from None
     if missing:
-        raise ValueError(f"{path}: found no {missing[0]!r}, expected {', '.join(ABOUT)}; {AGAIN}")
+        raise DataError(f"{path}: found no {missing[0]!r}, expected {', '.join(ABOUT)}; {AGAIN}")
     return about
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from ircotlib import program
 from ircotlib.data import Paragraph, Question, read_jsonl
+from ircotlib.errors import DataError
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Outcome, Step, unknown
 from ircotlib.retrieval.corpus import Corpus
@@ -23,7 +24,7 @@ def read_predictions(folder: Path) -> pd.DataFrame:
     predictions.jsonl, the scores of scores.csv, whether the answer is `right`, and the columns that
     describe the run (`columns_of`).
 
-    Raises ValueError, in one line, for a folder that is incomplete or was made from other data.
+    Raises DataError, in one line, for a folder that is incomplete or was made from other data.
     """
     about, folder = read_about(folder), Path(folder)
     lines = read_lines(folder, about, ("paragraphs", *WRITTEN))
@@ -31,7 +32,7 @@ def read_predictions(folder: Path) -> pd.DataFrame:
     questions = _read_questions(folder, about, lines)
     if missing := [id for id in lines if id not in scores]:
         problem = f"found no row of the question {missing[0]!r}, which predictions.jsonl has"
-        raise ValueError(f"{folder / 'scores.csv'}: {problem}, expected {len(lines)} rows; {AGAIN}")
+        raise DataError(f"{folder / 'scores.csv'}: {problem}, expected {len(lines)} rows; {AGAIN}")
     return pd.DataFrame([_row(questions[id], lines[id], scores[id], run) for id in lines])
 
 
@@ -44,18 +45,18 @@ def read_lines(folder: Path, about: Mapping, names: Sequence[str]) -> dict[str, 
     try:
         rows = {row["id"]: {name: row[name] for name in names} for row in read_jsonl(path)}
     except FileNotFoundError:
-        raise ValueError(f"{path}: found no such file, {expected}; {AGAIN}") from None
+        raise DataError(f"{path}: found no such file, {expected}; {AGAIN}") from None
     except (ValueError, KeyError, TypeError) as error:
         reason = " ".join(str(error).split())
         problem = f"found a line that is damaged or cut off ({reason})"
-        raise ValueError(f"{path}: {problem}, {expected}; {AGAIN}") from None
+        raise DataError(f"{path}: {problem}, {expected}; {AGAIN}") from None
     if len(rows) != about["questions"]:
-        raise ValueError(f"{path}: found {len(rows)} questions, {expected}; {AGAIN}")
+        raise DataError(f"{path}: found {len(rows)} questions, {expected}; {AGAIN}")
     return rows
 
 
 def read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
-    """The kind and the scores of each question of a run, by question id. Raises ValueError, in one
+    """The kind and the scores of each question of a run, by question id. Raises DataError, in one
     line, if they cannot be read.
     """
     path, expected = folder / "scores.csv", f"expected a table of id, kind and {about['metric']}"
@@ -64,10 +65,10 @@ def read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
         table["kind"] = table["kind"].fillna("")
         table[about["metric"]].astype(float)
     except FileNotFoundError:
-        raise ValueError(f"{path}: found no such file, {expected}; {AGAIN}") from None
+        raise DataError(f"{path}: found no such file, {expected}; {AGAIN}") from None
     except (ValueError, KeyError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{path}: found no such table ({reason}), {expected}; {AGAIN}") from None
+        raise DataError(f"{path}: found no such table ({reason}), {expected}; {AGAIN}") from None
     return table[~table.index.duplicated()].to_dict("index")
 
 
@@ -84,7 +85,7 @@ def _read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[st
     if unknown := [id for id in ids if id not in questions]:
         problem = f"found the question {unknown[0]!r}, which {about['dataset']} does not have"
         expected = f"expected one of data_dir {p.data_dir!r}, which has changed since the run"
-        raise ValueError(f"{folder}: {problem}, {expected}; {AGAIN}")
+        raise DataError(f"{folder}: {problem}, {expected}; {AGAIN}")
     return questions
 
 

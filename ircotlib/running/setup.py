@@ -12,6 +12,7 @@ from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import sample_dev_test
+from ircotlib.errors import UserError
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import MAIN, Parameters
 from ircotlib.program import Program
@@ -28,9 +29,8 @@ from ircotlib.systems import IRCOT, TEMPLATES, System
 from ircotlib.systems.main_passage import with_main_passage
 from ircotlib.systems.readers import READERS
 
-IDENTITY = ("data_dir", "corpus", "retriever", "dev", "test", "seed", "model", "dtype", "style")
-IDENTITY += ("reader", "demonstrations", "context_tokens", "released", "max_steps")
-IDENTITY += ("extractor", "duplicates")
+IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
+IDENTITY += "context_tokens released max_steps extractor duplicates".split()
 _open_calls = cache(Calls)  # one connection a process and file
 
 
@@ -127,11 +127,11 @@ class Bench:
     ) -> Prompt:
         """The prompt writer of a stage of a system (None: of IRCoT). `m`: the distractors in
         demonstrations; 0: no paragraphs in them; None: no demonstrations. Other systems show their
-        own examples, without distractors or sets. Raises ValueError if the bench has no model.
+        own examples, without distractors or sets. Raises UserError if the bench has no model.
         """
         if self.model is None:
             missing = f"found no model on the bench of {self.dataset}"
-            raise ValueError(f"{missing}, expected one to write for: open the bench with a model")
+            raise UserError(f"{missing}, expected one to write for: open the bench with a model")
         module = system.module if system else TEMPLATES
         template = read_template(module, stage, self.style.name)
         folder, shown, chosen = self.parameters.demonstrations, self.shown or self.dataset, []

@@ -125,7 +125,7 @@ def all_systems() -> dict[str, System]:
     systems.sort(key=lambda system: (system.order, system.name))
     names = [system.name for system in systems]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"found two systems named {twice[0]!r}: rename one")
+        raise UserError(f"found two systems named {twice[0]!r}: rename one")
     return dict(zip(names, systems, strict=True))
 
 

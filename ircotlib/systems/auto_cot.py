@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from ircotlib.data import Question
+from ircotlib.errors import Unavailable
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.systems import Prompts, WritePrompt, searchain_system
 from ircotlib.systems.cot import read_answer
@@ -15,14 +16,14 @@ SO = "\nTherefore, the answer is"  # makes a chain give its answer (Kojima 2022)
 @cache
 def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) -> list[list[int]]:
     """Group texts into at most k clusters by k-means (Zhang 2023 §4). Each cluster is a list of
-    positions in `texts`, those nearest to its centre first. Raises ImportError without the extra
+    positions in `texts`, those nearest to its centre first. Raises Unavailable without the extra
     `dense`.
     """
     try:
         from sklearn.cluster import KMeans
     except ImportError as error:
         remedy = "which Auto-CoT's clusters need: pip install -e '.[dense]'"
-        raise ImportError(f"found no scikit-learn ({error}), {remedy}") from error
+        raise Unavailable(f"found no scikit-learn ({error}), {remedy}") from error
     means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)
     distances = means.fit_transform(embed(texts))
     clusters = [[] for _ in range(means.n_clusters)]

@@ -18,6 +18,7 @@ import yaml
 from asking import ask
 
 from ircotlib.data import Paragraph
+from ircotlib.errors import Unavailable
 from ircotlib.files.paths import ROOT
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.corpus import write_corpus
@@ -92,7 +93,7 @@ def test_a_server_that_fits(elasticsearch_url):
 
 def test_no_server_is_told_at_once():
     url = f"http://127.0.0.1:{free_port()}"
-    with pytest.raises(ConnectionError, match=f"no Elasticsearch answers at {url} .*compose-one"):
+    with pytest.raises(Unavailable, match=f"no Elasticsearch answers at {url} .*compose-one"):
         connect(url, patience=1000)
 
 
@@ -162,7 +163,7 @@ def test_refused_credentials(monkeypatch):
 
 def test_certificates(elasticsearch_url, monkeypatch, tmp_path):
     safe, file = elasticsearch_url.replace("http:", "https:"), tmp_path / "missing.crt"
-    with pytest.raises(ConnectionError, match="no secure connection .*set ELASTICSEARCH_CA"):
+    with pytest.raises(Unavailable, match="no secure connection .*set ELASTICSEARCH_CA"):
         connect(safe)
     monkeypatch.setenv("ELASTICSEARCH_CA", str(file))
     with pytest.raises(ValueError, match=r"missing\.crt' for https.*expected the file"):
@@ -188,7 +189,7 @@ def test_a_redirection_gets_no_credentials(monkeypatch):
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
     with answering(200, version("9.0.4"), **PRODUCT) as (elsewhere, seen):
         with answering(302, {}, location=f"{elsewhere}/") as (url, _):
-            with pytest.raises((ValueError, ConnectionError)):
+            with pytest.raises((ValueError, Unavailable)):
                 connect(url)
     assert not seen
 
@@ -237,7 +238,7 @@ def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_
     monkeypatch.setattr(elastic_client, "LONGEST_PAUSE", 1)
     hasty = Elasticsearch(corpus, node.url, "away", patience=2)
     os.killpg(node.process.pid, signal.SIGSTOP)
-    with pytest.raises(ConnectionError, match="for 2 s .*timed out"):
+    with pytest.raises(Unavailable, match="for 2 s .*timed out"):
         ask(hasty, requests)
     os.killpg(node.process.pid, signal.SIGCONT)
     assert ask(backend, requests) == before
@@ -246,7 +247,7 @@ def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_
     with Calls(tmp_path / "calls.sqlite") as calls:
         with pytest.raises(RuntimeError, match="question 'q0' .*Elasticsearch failed") as error:
             run(programs(), [hasty], calls)
-    assert isinstance(error.value.__cause__, ConnectionError)
+    assert isinstance(error.value.__cause__, Unavailable)
 
     nodes = []
     starting = threading.Thread(target=lambda: nodes.append(start_node(port, home)))

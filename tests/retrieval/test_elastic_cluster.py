@@ -12,6 +12,7 @@ from asking import ask
 
 from ircotlib.datasets.pooled import pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.errors import Unavailable
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.running.cache import Calls
@@ -146,7 +147,7 @@ def test_when_all_nodes_die_a_rerun_asks_only_what_was_not_answered(
         with pytest.raises(RuntimeError, match="Elasticsearch failed.* for 2 s") as error:
             kill_all = kill_at(6, lambda: three.kill(*three.nodes))
             run(programs(sample[0]), [backend], calls, kill_all)
-        assert isinstance(error.value.__cause__, ConnectionError)
+        assert isinstance(error.value.__cause__, Unavailable)
         before = contents(calls)
         assert len(before) == 5 * 64 and before.items() <= one_node[1].items()
     three.heal()

@@ -9,6 +9,7 @@ from asking import ask
 from corpora import run_and_kill
 
 from ircotlib.data import Paragraph
+from ircotlib.errors import Unavailable
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import Corpus, write_corpus
@@ -160,7 +161,7 @@ def test_a_server_that_dies_in_mid_loading_is_waited_for(
     assert seen == [*range(801), *range(750, 1500)]
     threads[0].join()
     progress = watch([], 990, nodes[0].kill)
-    with pytest.raises(ConnectionError, match="no answer from .* for 1 s .*refused.*goes on"):
+    with pytest.raises(Unavailable, match="no answer from .* for 1 s .*refused.*goes on"):
         open_elasticsearch(corpus, node.url, "second", progress, patience=1)
     again, seen = start_node(port, home), []
     check_whole(open_elasticsearch(corpus, node.url, "second", watch(seen)), corpus, tmp_path)

@@ -7,6 +7,7 @@ import pytest
 from playing import play, stages
 
 from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.errors import Unavailable
 from ircotlib.program import LINE, Generate, Sample, Sampled
 from ircotlib.systems.auto_cot import auto_cot, cluster_texts, write_example
 from ircotlib.systems.cot import cot, cot_sc, read_answer
@@ -119,7 +120,7 @@ def test_clusters_are_of_any_vectors_and_those_nearest_the_centre_come_first():
 def test_clusters_without_scikit_learn_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
     system = auto_cot(QUESTION, prompts=WRITERS, others=others("never", "clustered"))
-    with pytest.raises(ImportError, match=r"^found no scikit-learn .*\[dense\]"):
+    with pytest.raises(Unavailable, match=r"^found no scikit-learn .*\[dense\]"):
         next(system)
 
 
