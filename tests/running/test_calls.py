@@ -275,10 +275,7 @@ def test_damage_that_is_found_later_is_told_too(tmp_path, monkeypatch):
     with Calls(path) as calls:
         calls.put_many(REPLIES)
     path.write_bytes(path.read_bytes()[:8192] + b"\xff" * 20_000 + path.read_bytes()[28_192:])
-    with (
-        Calls(path) as calls,
-        pytest.raises(ValueError, match="run ircotlib recover"),
-    ):
+    with Calls(path) as calls, pytest.raises(ValueError, match="run ircotlib recover"):
         calls.get_many(REPLIES)
 
 
