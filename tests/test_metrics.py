@@ -1,6 +1,4 @@
-"""Scores of answers on pairs that follow the official scorers' definitions, each for one rule;
-recall.
-"""
+"""Scores of answers on pairs that follow the official scorers' definitions, each for one rule."""
 
 import math
 import random

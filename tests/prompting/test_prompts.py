@@ -1,6 +1,4 @@
-"""Prompts: the authors' released files read and rendered, the template word for word, damaged
-files.
-"""
+"""Prompts: the authors' released files, the template word for word, damaged files."""
 
 import json
 import re
@@ -32,22 +30,14 @@ from ircotlib.prompting.prompt import (
 
 COT = "Answer the following question by reasoning step-by-step."
 DIRECT = "Answer the following question."
-TEMPLATES = {
-    "cot_qa_flan_t5": FLAN_T5.template("cot"),
-    "direct_qa_flan_t5": FLAN_T5.template("direct"),
-    "open_llm_retrieval_flan_t5": FLAN_T5.template("titles"),
-}
+ENDS = {"cot_qa": "cot", "direct_qa": "direct", "open_llm_retrieval": "titles"}
+TEMPLATES = {f"{end}_flan_t5": FLAN_T5.template(stage) for end, stage in ENDS.items()}
 
 
 def raw_blocks(path) -> dict[str, str]:
-    """The id and text of each demonstration, by simple string operations: the file is cut at two
-    blank lines, and the metadata lines are removed.
-    """
+    """The id and text of each demonstration, by simple string operations."""
     blocks = [block.split("\n", 1) for block in path.read_text(encoding="utf-8").split("\n\n\n")]
     return {json.loads(head.removeprefix("# METADATA: "))["qid"]: body for head, body in blocks}
-
-
-# The authors' files
 
 
 def released(shared) -> list:
@@ -105,9 +95,6 @@ def test_the_authors_sets_are_in_their_files(shared, dataset):
         demonstration_sets(demonstrations[:10], dataset)
 
 
-# The template
-
-
 @pytest.mark.parametrize(
     ("context", "style", "instruction"),
     [("cot", "codex", None), ("direct", "codex", None)]
@@ -118,9 +105,8 @@ def test_the_authors_sets_are_in_their_files(shared, dataset):
     [("hotpotqa", "dev_distractor_498.json"), ("2wikimultihopqa", "dev_657.json")],
 )
 def test_prompt_of_a_real_question(shared, dataset, questions, context, style, instruction):
-    path = (
-        shared / f"ircot_prompts/{dataset}/gold_with_2_distractors_context_{context}_qa_{style}.txt"
-    )
+    name = f"gold_with_2_distractors_context_{context}_qa_{style}.txt"
+    path = shared / "ircot_prompts" / dataset / name
     question, paragraphs = real_question(shared / dataset / questions, 9)
     ids = list(raw_blocks(path))[15:4:-2]
     chosen = choose_demonstrations(read_demonstrations(path), ids)
@@ -200,10 +186,8 @@ def test_a_template_is_its_file():
 def test_what_a_question_says_is_no_field_of_a_template():
     question = Question("q", "Is {so_far} {question} or {paragraphs}?", (), (), "test")
     text = Prompt((), count_words)(question, [Paragraph("1", "{so_far}", "{question}")], ["{n}"])
-    assert text == (
-        "Wikipedia Title: {so_far}\n{question}\n\n"
-        "Q: Is {so_far} {question} or {paragraphs}?\nA: {n}"
-    )
+    asked = "Q: Is {so_far} {question} or {paragraphs}?\nA: {n}"
+    assert text == f"Wikipedia Title: {{so_far}}\n{{question}}\n\n{asked}"
 
 
 def test_demonstrations_are_found_by_data_set_stage_style_and_m():
@@ -215,9 +199,6 @@ def test_demonstrations_are_found_by_data_set_stage_style_and_m():
     assert titles == "no_context_open_llm_retrieval_flan_t5.txt"
     with pytest.raises(FileNotFoundError, match="no prompt file .*gold_with_4_distractors"):
         prompt_path(folder, "hotpotqa", "cot", "flan_t5", 4)
-
-
-# Choosing and drawing
 
 
 def numbered(count: int) -> list[Demonstration]:
@@ -260,18 +241,12 @@ def written(tmp_path, text: str):
     return path
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        GOOD,
-        GOOD + "\n\n",
-        "\n" + GOOD,
-        "\ufeff" + GOOD,
-        GOOD.replace("\n", "\r\n"),
-        GOOD.replace("\n\n\n#", "\n#"),
-        GOOD.replace("he\n\n\n#", "he#"),  # two files joined without a line break
-    ],
-)
+IRREGULAR = [GOOD, GOOD + "\n\n", "\n" + GOOD, "\ufeff" + GOOD, GOOD.replace("\n", "\r\n")]
+IRREGULAR += [GOOD.replace("\n\n\n#", "\n#")]
+IRREGULAR += [GOOD.replace("he\n\n\n#", "he#")]  # two files joined without a line break
+
+
+@pytest.mark.parametrize("text", IRREGULAR)
 def test_small_irregularities_are_read(tmp_path, text):
     assert read_demonstrations(written(tmp_path, text)) == [
         Demonstration("x1", (Paragraph("x1/1", "A", "text"),), "who?", "he"),
