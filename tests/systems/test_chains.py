@@ -22,10 +22,8 @@ TEXT = """[Query 1]: Who is the performer of Spirit if...?
 [Final Content]: Kevin Drew performed it [1]. He was born in Toronto [2]. So the final answer is \
 Toronto."""
 FINAL = TEXT.rpartition("]: ")[2]
-PAIRS = [
-    ("Who is the performer of Spirit if...?", "Kevin Drew"),
-    ("Where was Kevin Drew born?", "Toronto"),
-]
+PAIRS = [("Who is the performer of Spirit if...?", "Kevin Drew")]
+PAIRS += [("Where was Kevin Drew born?", "Toronto")]
 
 
 def pairs(chain):
@@ -90,9 +88,7 @@ AROUND = {
     "chatter before": lambda text: f"Sure! Here is the chain you asked for:\n\n{text}",
     "the question again": lambda text: f'[Question]: "Where was he born?"\n{text}',
     "another example": lambda text: text + ANOTHER,
-    "the question above the final content": changed(
-        "[Final", '[Question]: "Where?" (Yes or No)\n[Final'
-    ),
+    "the question above": changed("[Final", '[Question]: "Where?" (Yes or No)\n[Final'),
     "text between nodes": changed("Drew\n", "Drew\n\nNow to his place of birth.\n"),
     "quotation marks": changed("]: Kevin Drew\n", ']: "Kevin Drew"\n', ": Toronto", ": “Toronto”"),
     "the examples' instructions": changed("\n[Answer 2]", COPIED),
@@ -109,9 +105,8 @@ def test_the_same_chain_however_it_is_written(around, written):
 
 def test_a_chain_on_one_line():
     """T5 writes no line breaks."""
-    copied = AROUND["the examples' instructions"](TEXT).replace(
-        "Instruction: Please Stop your generation.\n", ""
-    )
+    copied = AROUND["the examples' instructions"](TEXT)
+    copied = copied.replace("Instruction: Please Stop your generation.\n", "")
     for text in (TEXT, without_numbers(TEXT), copied):
         chain = read_chain(text.replace("\n", " "))
         assert (pairs(chain), chain.final, chain.fault) == (PAIRS, FINAL, "")
@@ -120,7 +115,6 @@ def test_a_chain_on_one_line():
 # a text of lines Q1 (a query), A1 (its answer), U (an unsolved query), F (a final content); what is
 # read of it, as query=answer; the final content; what is wrong
 MALFORMED = [
-    ("", "", "", "no query; no final content"),
     ("  \n", "", "", "no query; no final content"),
     ("Toronto, I think.", "", "Toronto, I think.", "no query"),
     ("F So the final answer is X.", "", "So the final answer is X.", "no query"),
