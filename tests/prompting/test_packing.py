@@ -6,18 +6,12 @@ import pytest
 from playing import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.prompting import prompt as prompts
 from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
-from ircotlib.prompting.prompt import (
-    FLAN_T5,
-    PLAIN,
-    Prompt,
-    render,
-    render_demonstration,
-    render_paragraph,
-)
+from ircotlib.prompting.prompt import PLAIN, Prompt, render, render_demonstration
 from ircotlib.prompting.templates import Template
 
-COT, DIRECT = FLAN_T5.template("cot"), FLAN_T5.template("direct")
+COT, DIRECT = prompts.FLAN_T5.template("cot"), prompts.FLAN_T5.template("direct")
 NUMBERS = (5, 4, 3, 2, 1)  # demonstrations of 9, 8, 7, 6, 5 words
 DEMONSTRATIONS = tuple(Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in NUMBERS)
 QUESTION = Question("q", "who is it", (), (), "test")  # 5 words with Q: and A:
@@ -33,7 +27,7 @@ def test_demonstrations_are_dropped_from_the_front(limit, kept):
     assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
 
 
-SHOWN = "".join(f"{render_paragraph(paragraph)}\n\n" for paragraph in PARAGRAPHS)
+SHOWN = "".join(f"{prompts.render_paragraph(paragraph)}\n\n" for paragraph in PARAGRAPHS)
 # at each limit, the first line that stays above a question with one thought
 FIRST_LINE = {23: "a b c d", 20: "Wikipedia Title: Two", 15: "e f", 13: "g h", 9: "i j", 8: "i j"}
 

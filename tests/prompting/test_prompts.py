@@ -9,29 +9,15 @@ from playing import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.files.paths import PROMPTS
-from ircotlib.prompting.demonstrations import (
-    choose_demonstrations,
-    demonstration_sets,
-    find_demonstrations,
-    prompt_path,
-    read_demonstrations,
-)
-from ircotlib.prompting.prompt import (
-    FLAN_T5,
-    GPT3,
-    PLAIN,
-    STYLES,
-    Prompt,
-    read_template,
-    render,
-    render_demonstration,
-    render_paragraph,
-)
+from ircotlib.prompting import demonstrations as files
+from ircotlib.prompting import prompt as prompts
+from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
+from ircotlib.prompting.prompt import PLAIN, Prompt, read_template, render, render_demonstration
 
 COT = "Answer the following question by reasoning step-by-step."
 DIRECT = "Answer the following question."
 ENDS = {"cot_qa": "cot", "direct_qa": "direct", "open_llm_retrieval": "titles"}
-TEMPLATES = {f"{end}_flan_t5": FLAN_T5.template(stage) for end, stage in ENDS.items()}
+TEMPLATES = {f"{end}_flan_t5": prompts.FLAN_T5.template(stage) for end, stage in ENDS.items()}
 
 
 def raw_blocks(path) -> dict[str, str]:
@@ -41,9 +27,9 @@ def raw_blocks(path) -> dict[str, str]:
 
 
 def released(shared) -> list:
-    files = sorted((shared / "ircot_prompts").glob("*/*.txt"))
-    assert len(files) == 50
-    return files
+    paths = sorted((shared / "ircot_prompts").glob("*/*.txt"))
+    assert len(paths) == 50
+    return paths
 
 
 def test_every_released_file_comes_back_as_it_was(shared):
@@ -109,7 +95,7 @@ def test_prompt_of_a_real_question(shared, dataset, questions, context, style, i
     path = shared / "ircot_prompts" / dataset / name
     question, paragraphs = real_question(shared / dataset / questions, 9)
     ids = list(raw_blocks(path))[15:4:-2]
-    chosen = choose_demonstrations(read_demonstrations(path), ids)
+    chosen = files.choose_demonstrations(read_demonstrations(path), ids)
     prompt = Prompt(chosen, count_words, read_template("ircot", context, style), 100_000)
 
     expected = "\n\n\n".join(raw_blocks(path)[id] for id in ids) + "\n\n\n"
@@ -124,22 +110,24 @@ def test_prompt_of_a_real_question(shared, dataset, questions, context, style, i
 
 
 def test_instructions_and_limits_of_the_papers():
-    assert (FLAN_T5.chain_of_thought, FLAN_T5.direct) == (COT, DIRECT)
-    assert (GPT3.chain_of_thought, GPT3.direct) == (None, None)
-    assert (FLAN_T5.context_tokens, FLAN_T5.generation_tokens) == (6000, 200)
-    assert (GPT3.context_tokens, GPT3.generation_tokens) == (8000, 300)
-    assert (FLAN_T5.max_prompt_tokens, GPT3.max_prompt_tokens) == (5800, 7700)
+    assert (prompts.FLAN_T5.chain_of_thought, prompts.FLAN_T5.direct) == (COT, DIRECT)
+    assert (prompts.GPT3.chain_of_thought, prompts.GPT3.direct) == (None, None)
+    assert (prompts.FLAN_T5.context_tokens, prompts.FLAN_T5.generation_tokens) == (6000, 200)
+    assert (prompts.GPT3.context_tokens, prompts.GPT3.generation_tokens) == (8000, 300)
+    assert (prompts.FLAN_T5.max_prompt_tokens, prompts.GPT3.max_prompt_tokens) == (5800, 7700)
     assert Prompt((), count_words).max_prompt_tokens == 5800
-    assert (FLAN_T5.passage_last, GPT3.passage_last) == (True, False)
+    assert (prompts.FLAN_T5.passage_last, prompts.GPT3.passage_last) == (True, False)
 
 
 def test_only_long_paragraphs_are_cut_and_only_in_the_test_example():
     words = [f"w{i}" for i in range(351)]
     just, over = " ".join(words[:350]), " ".join(words)
-    assert render_paragraph(Paragraph("1", "T", just)) == "Wikipedia Title: T\n" + just
-    assert render_paragraph(Paragraph("1", "T", over)) == "Wikipedia Title: T\n" + just
-    assert render_paragraph(Paragraph("1", "T", " a  b\nc ")) == "Wikipedia Title: T\na  b\nc"
-    third = render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3)
+    assert prompts.render_paragraph(Paragraph("1", "T", just)) == "Wikipedia Title: T\n" + just
+    assert prompts.render_paragraph(Paragraph("1", "T", over)) == "Wikipedia Title: T\n" + just
+    assert (
+        prompts.render_paragraph(Paragraph("1", "T", " a  b\nc ")) == "Wikipedia Title: T\na  b\nc"
+    )
+    third = prompts.render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3)
     assert third == "Wikipedia Title: T\na  b\nc"  # an empty word between
     shown = Demonstration("d", (Paragraph("1", "T", over),), "Who?", "He.")
     assert over in render_demonstration(shown)
@@ -158,7 +146,7 @@ def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, styl
         question = Question("q", demonstration.question, (), (), "iirc", passage=main)
         # as systems collect them
         given = [main, *(p for p in demonstration.paragraphs if p != main)]
-        prompt = Prompt((), count_words, passage_last=STYLES[style].passage_last)
+        prompt = Prompt((), count_words, passage_last=prompts.STYLES[style].passage_last)
         expected = render_demonstration(demonstration)
         assert prompt(question, given, [demonstration.answer]) == expected
         assert prompt(question, [main]) == render([main], question.text)
@@ -167,7 +155,7 @@ def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, styl
 
 def test_render_without_paragraphs():
     assert render((), "Who?") == "Q: Who?\nA:"
-    text = render((), "Who?", "He. ", FLAN_T5.template("direct"))
+    text = render((), "Who?", "He. ", prompts.FLAN_T5.template("direct"))
     assert text == "Q: Answer the following question.\nWho?\nA: He."
 
 
@@ -193,12 +181,12 @@ def test_what_a_question_says_is_no_field_of_a_template():
 def test_demonstrations_are_found_by_data_set_stage_style_and_m():
     folder = PROMPTS / "laboratory"
     for m, paragraphs in ((0, 0), (2, 4)):
-        found = find_demonstrations(folder, "hotpotqa", "cot", "codex", m, 1)
+        found = files.find_demonstrations(folder, "hotpotqa", "cot", "codex", m, 1)
         assert len(found) == 15 and min(len(d.paragraphs) for d in found) == paragraphs
-    titles = prompt_path(folder, "iirc", "titles", "flan_t5", 2).name
+    titles = files.prompt_path(folder, "iirc", "titles", "flan_t5", 2).name
     assert titles == "no_context_open_llm_retrieval_flan_t5.txt"
     with pytest.raises(FileNotFoundError, match="no prompt file .*gold_with_4_distractors"):
-        prompt_path(folder, "hotpotqa", "cot", "flan_t5", 4)
+        files.prompt_path(folder, "hotpotqa", "cot", "flan_t5", 4)
 
 
 def numbered(count: int) -> list[Demonstration]:
@@ -207,9 +195,9 @@ def numbered(count: int) -> list[Demonstration]:
 
 def test_chosen_in_the_order_of_the_ids():
     ids = ["d02", "d05", "d03"]
-    assert [one.id for one in choose_demonstrations(numbered(6), ids)] == ids
+    assert [one.id for one in files.choose_demonstrations(numbered(6), ids)] == ids
     with pytest.raises(ValueError, match="id d9, .* d00, d01, d02"):
-        choose_demonstrations(numbered(3), ["d02", "d9"])
+        files.choose_demonstrations(numbered(3), ["d02", "d9"])
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from ircotlib import program
 from ircotlib.data import Paragraph
-from ircotlib.program import (
-    SENTENCE,
-    Extract,
-    Extracted,
-    Generate,
-    Message,
-    Outcome,
-    Retrieve,
-    Sample,
-    Sampled,
-    Step,
-)
+from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step
 from ircotlib.running.cache import Calls
 from ircotlib.running.scheduler import run
 
@@ -294,7 +284,7 @@ def test_an_interrupt_keeps_what_was_answered():
     calls, programs = Calls(), chains()
     with pytest.raises(KeyboardInterrupt):
         run(programs, [Words(), Interrupted()], calls)
-    assert all(program.gi_frame is None for program in programs.values())  # closed
+    assert all(played.gi_frame is None for played in programs.values())  # closed
     assert run(chains(), [Words(), Upper()], calls)[1]["Generate"]["computed"] == 19 - 8
 
 
@@ -411,7 +401,7 @@ def test_replies_are_kept_one_by_one_when_a_backend_breaks_in_mid_batch():
 class Reader:
     """Extracts the first word of a paragraph."""
 
-    answers = Extract
+    answers = program.Extract
     fingerprint = "reader"
 
     def answer(self, requests):
@@ -419,13 +409,13 @@ class Reader:
             yield place, json.dumps([request.paragraph.text.split()[0], 2.5])
 
     def decode(self, reply):
-        return Extracted(*json.loads(reply))
+        return program.Extracted(*json.loads(reply))
 
 
 class Dice:
     """Draws the last turn of a chat n times."""
 
-    answers = Sample
+    answers = program.Sample
     fingerprint = "dice"
 
     def answer(self, requests):
@@ -434,18 +424,21 @@ class Dice:
             yield place, json.dumps({"texts": texts, "prompt_tokens": 3, "tokens": 4})
 
     def decode(self, reply):
-        return tuple(Sampled(*text) for text in json.loads(reply)["texts"])
+        return tuple(program.Sampled(*text) for text in json.loads(reply)["texts"])
 
 
 def test_chats_drawn_and_spans_extracted_are_requests_like_others():
-    def program():
-        span = yield Extract("who?", Paragraph("p", "P", "Ada wrote it."))
-        return span, (yield Sample((Message("user", span.text),), 2))
+    def reads():
+        span = yield program.Extract("who?", Paragraph("p", "P", "Ada wrote it."))
+        return span, (yield program.Sample((program.Message("user", span.text),), 2))
 
     calls = Calls()
-    expected = Extracted("Ada", 2.5), (Sampled("Ada 0", None), Sampled("Ada 1", None))
+    expected = (
+        program.Extracted("Ada", 2.5),
+        (program.Sampled("Ada 0", None), program.Sampled("Ada 1", None)),
+    )
     for computed in (1, 0):
-        outcomes, counts = run({"q": program()}, [Reader(), Dice()], calls)
+        outcomes, counts = run({"q": reads()}, [Reader(), Dice()], calls)
         assert outcomes["q"].result == expected
         assert outcomes["q"].trace[1].prompt_tokens == counts["Sample"]["prompt_tokens"] == 3
         assert [counts[kind]["computed"] for kind in ("Extract", "Sample")] == [computed] * 2

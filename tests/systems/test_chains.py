@@ -7,13 +7,8 @@ import time
 import pytest
 
 from ircotlib.data import Node
-from ircotlib.systems.searchain.chain import (
-    Chain,
-    citations,
-    conclude,
-    read_chain,
-    read_released_chain,
-)
+from ircotlib.systems import searchain
+from ircotlib.systems.searchain.chain import Chain, citations, conclude, read_chain
 
 TEXT = """[Query 1]: Who is the performer of Spirit if...?
 [Answer 1]: Kevin Drew
@@ -76,12 +71,8 @@ WRITTEN = {
     "another name": changed("[Final Content]", "[Final answer]"),
     "Windows": changed("\n", "\r\n"),
 }
-COPIED = """
-If you don't know the answer:
-[Unsolved Query]: where was Kevin Drew born
-Instruction: Please Stop your generation.
-If you know the answer:
-[Answer 2]"""
+COPIED = "\nIf you don't know the answer:\n[Unsolved Query]: where was Kevin Drew born\n"
+COPIED += "Instruction: Please Stop your generation.\nIf you know the answer:\n[Answer 2]"
 ANOTHER = '\n[Question]: "Who?"\n[Query 1]: Who?\n[Answer 1]: I\n[Final Content]: Me'
 AROUND = {
     "nothing": changed(),
@@ -186,15 +177,15 @@ def test_a_long_text_that_is_no_chain_is_read_at_once():
 
 def test_the_released_program_reads_lines():
     copied = "[Query 1]: a?\n[Unsolved Query]: a?\n[Query 2]: c?\n[Answer 2]: d\n[Final Content]: e"
-    chain = read_released_chain(copied, 2)
+    chain = searchain.chain.read_released_chain(copied, 2)
     assert chain.nodes == (
         Node("a?", "[Answer 2]: d", 2, 1),  # that of another query
         Node("a?", "[Answer 2]: d", 2, 2, unsolved=True),
         Node("c?", "[Answer 2]: d", 2, 3),
     )
     assert (chain.final, chain.fault) == ("e", "")
-    assert read_released_chain("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
-    assert read_released_chain("Query: a?\nNo.").nodes == ()
+    assert searchain.chain.read_released_chain("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
+    assert searchain.chain.read_released_chain("Query: a?\nNo.").nodes == ()
 
 
 @pytest.mark.parametrize(

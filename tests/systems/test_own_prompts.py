@@ -21,10 +21,8 @@ def rendered(stage, *given, **fields):
     return Prompt(["<shown>"], len, template, 10_000)(QUESTION, *given, **fields)
 
 
-TRIGGER = (
-    "Let's first understand the problem and devise a plan to solve the problem. "
-    "Then, let's carry out the plan to solve the problem step by step."
-)
+TRIGGER = "Let's first understand the problem and devise a plan to solve the problem. "
+TRIGGER += "Then, let's carry out the plan to solve the problem step by step."
 GIVEN = "Wikipedia Title: Oslo\nOslo is the capital of Norway.\n\n"
 STEPS = f"Q: {ASKED}\nA: Let's think step by step."
 NEEDED = f"Question: {ASKED}\nAre follow up questions needed here:"
