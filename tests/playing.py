@@ -86,3 +86,10 @@ PARK = Paragraph("park", "Walibi Holland", "Walibi Holland is a theme park in Bi
 WALD = Paragraph("wald", "Waldkirch", "Waldkirch is a town in the Black Forest.")
 THOUGHTS = ["Lost Gravity was manufactured by Mack Rides.", "Mack Rides is a German company."]
 THOUGHTS += ["So the answer is: Germany."]
+
+# A question for systems that ask for its parts, and their paragraphs
+
+CAPITAL_ASKED = "What is the capital of the country of Edvard Grieg?"
+CAPITAL = Question("q", CAPITAL_ASKED, ("Oslo",), (), "test")
+GRIEG = Paragraph("grieg", "Edvard Grieg", "Edvard Grieg was born in Bergen, Norway.")
+OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")

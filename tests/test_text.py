@@ -12,15 +12,11 @@ from ircotlib.text import cut, sentence_end, sentences, stop_end
 
 # Texts with "|" at every place where a sentence ends and another begins.
 TEXTS = """
-Lost Gravity was manufactured by Mack Rides.| Mack Rides is a German company.| \
-So the answer is: Germany.
+Lost Gravity was made by Mack Rides.| Mack Rides is a German company.| So the answer is: Germany.
 Of these Nosferatu was directed by F.W. Murnau.| So the answer is: The Phantom Hour.
-It was inspired by films such as The Cabinet of Dr. Caligari.| Of these Nosferatu is older.
-Sponge Cola band was formed in 1998.| Hurricane No. 1 was formed in 1996.| \
-Thus, Hurricane No. 1 band formed the first.
+Sponge Cola was formed in 1998.| Hurricane No. 1 was formed in 1996.| Thus, Hurricane No. 1 is.
 So the answer is: Hurricane No. 1.| The next line.
-Coolie No. 1 (1995 film) was directed by David Dhawan.| \
-The Sensational Trial was directed by Karl Freund.
+Coolie No. 1 (1995 film) is by David Dhawan.| The Sensational Trial is by Karl Freund.
 The answer is: no.| They are not in the same country.
 So the answer is: No.| They are not.
 It ranked no. 3 on the chart in 1999.| Then it fell.
@@ -29,13 +25,10 @@ He served in the U.S. Army.| She did not.
 It is located in the U.S.| The other one is in Canada.
 It is located in the U.S.| So the answer is: U.S.
 The city has 3.5 million people.| Its area is 1,989 mi.| So the answer is: 1,989 mi.
-The debut album of the band "The Operation M.D." was "We Have an Emergency".| \
-So the answer is: The Operation M.D..
+That of "The Operation M.D." was "We Have an Emergency".| So the answer is: The Operation M.D..
 Dr. Hibbert fashioned his hair after Mr. T from The A-Team.| Mr T.'s birthname is Lawrence Tureaud.
 Laughter In Hell was directed by Edward L. Cahn.| Edward L. Cahn died on August 25, 1963.
 P.S. Jerusalem was directed by Danae Elon.| Danae Elon was born on December 23, 1970.
-The employer of Neville A. Stanton is University of Southampton.| \
-The University of Southampton was founded in 1862.
 George H. W. Bush was born first.| He was born in 1924.
 The book was written by Robert L.| He died in 1990.
 Harry Connick Jr. was born in New Orleans.| Robert Downey Jr.| He was born in New York.
@@ -46,7 +39,6 @@ He starred in "Help!" with Ringo Starr.| The film came out in 1965.
 Who's Afraid of Virginia Woolf? was written by Edward Albee.| Is that right?| Yes!| It is.
 He was born in 1989.| "December Bride" is older.
 So she served for a total of 1864 - 1811 = 53 years.| So the answer is: 53.
-The number of episodes Reply 1988 has is 20.| So the answer is: 20.
 He played for St. Kilda [1], which is in Melbourne [2].| So the final answer is Melbourne.
 Denmark has been inhabited since around 12,500 BC.| So the answer is: 12,500 BC.
 Amazon.com was founded in 1994.| Node.js was not.
@@ -59,11 +51,8 @@ He lived with several artists, writers, etc. in Paris.| They met in 1920.
 Wait... what is it?| It is a film.
 He carried the .30 carbine.| It is a .30.| The other is a .45 pistol.
 """.strip().splitlines()
-TEXTS += [
-    "Lost Gravity is a coaster|\nQ: Who made it?",
-    "It was made by Mr.|\nIt was not.",
-    "It is by Mack Rides.|\n\nIt is German",
-]
+TEXTS += ["Lost Gravity is a coaster|\nQ: Who made it?", "It was made by Mr.|\nIt was not."]
+TEXTS += ["It is by Mack Rides.|\n\nIt is German"]
 
 
 @pytest.mark.parametrize("marked", TEXTS)
@@ -75,9 +64,7 @@ def test_sentences(marked):
 
 
 def ends_while_written(text, by_word=False):
-    """The results of sentence_end for every prefix of a text, in order, without None and
-    repetitions.
-    """
+    """The ends given for the prefixes of a text, in order, without None and repetitions."""
     ends = (sentence_end(text[:length], False, by_word) for length in range(len(text) + 1))
     return list(dict.fromkeys(end for end in ends if end is not None))
 
@@ -112,36 +99,22 @@ def test_what_is_written_without_a_space_after_a_full_stop_comes_too_late_by_wor
     assert ends_while_written(text, True)[0] == len(early) < sentence_end(text, complete=True)
 
 
-@pytest.mark.parametrize(
-    ("written", "end"),
-    [
-        ("Mack Rides is a German company.", None),  # company.com?
-        ("Mack Rides is a German company. ", "Mack Rides is a German company."),
-        ("Mack Rides is a German company. So", "Mack Rides is a German company."),
-        ("Mack Rides is a German company.com", None),
-        ("He carried the .", None),  # .30?
-        (".", None),
-        ("It was founded in 1989.", None),  # 1989.5?
-        ("It was founded in 1989. ", None),
-        ("It was founded in 1989. T", "It was founded in 1989."),
-        ("It has 3.5", None),
-        ("Edward L.", None),
-        ("Edward L. Th", None),
-        ("He is in the U.S. The", None),  # Theodore?
-        ("He is in the U.S. The ", "He is in the U.S."),
-        ("He is in the U.S. Army", None),
-        ("So the answer is: no.", None),  # no. 1?
-        ("So the answer is: no. S", "So the answer is: no."),
-        ('He starred in "Gone.', None),  # the quotation may be closed yet
-        ('He starred in "Gone." The', 'He starred in "Gone."'),
-        ('It was "We Have an Emergency".', None),
-        ("Yahoo!", None),
-        ("", None),
-        ("\nRome\n", "\nRome"),
-    ],
-)
-def test_an_end_is_known_as_early_as_can_be(written, end):
-    assert sentence_end(written, complete=False) == (None if end is None else len(end))
+# Is it company.com, .30, 1989.5, U.S. Theodore, no. 1; will the quotation be closed?
+OPEN = ["Mack Rides is a German company.", "Mack Rides is a German company.com", "He carried the ."]
+OPEN += [".", "It was founded in 1989.", "It was founded in 1989. ", "It has 3.5", "Edward L."]
+OPEN += ["Edward L. Th", "He is in the U.S. The", "He is in the U.S. Army", "Yahoo!", ""]
+OPEN += ["So the answer is: no.", 'He starred in "Gone.', 'It was "We Have an Emergency".']
+ENDED = ["Mack Rides is a German company.| ", "Mack Rides is a German company.| So", "\nRome|\n"]
+ENDED += ["It was founded in 1989.| T", "He is in the U.S.| The ", "So the answer is: no.| S"]
+ENDED += ['He starred in "Gone."| The']
+
+
+def test_an_end_is_known_as_early_as_can_be():
+    for written in OPEN:
+        assert sentence_end(written, complete=False) is None, written
+    for marked in ENDED:
+        written, end = marked.replace("|", ""), marked.index("|")
+        assert sentence_end(written, complete=False) == end, written
 
 
 def test_where_words_come_whole_an_ordinary_one_ends_a_sentence_at_once():
@@ -194,9 +167,7 @@ def test_an_end_once_given_stays_right_whatever_the_stop(stop):
 @pytest.mark.parametrize("stop", ["word", "\n", (), ("",), ("\n", ""), ["\n"], (1,), 3, ""])
 def test_other_stops_are_errors(stop):
     for complete in (True, False):
-        with pytest.raises(
-            ValueError, match="found stop .* 'sentence', 'line', 'sentence of line'"
-        ):
+        with pytest.raises(ValueError, match="found stop .* 'sentence', 'line', 'sentence of"):
             stop_end("Rome", stop, complete)
     with pytest.raises(ValueError):
         cut("Rome", stop)
@@ -209,9 +180,7 @@ def test_a_finished_text_always_has_a_first_sentence():
 
 
 def annotated_chains(folder):
-    """The sentences that the annotators wrote, one list for each question; a step may have two
-    sentences.
-    """
+    """The steps that the annotators wrote for each question; one may have two sentences."""
     step = re.compile(r""""cot_sent":\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
     for path in sorted(folder.glob("*.jsonnet")):
         for question in path.read_text(encoding="utf-8").split('"question_id"')[1:]:

@@ -4,16 +4,8 @@ import re
 
 import pytest
 
-from ircotlib.text import (
-    answer_from_chain,
-    gives_answer,
-    is_reasoning,
-    last_sentence,
-    majority,
-    normalise_answer,
-    query_from,
-    remove_question_words,
-)
+from ircotlib import text as texts
+from ircotlib.text import answer_from_chain, gives_answer, is_reasoning, majority, normalise_answer
 
 
 @pytest.mark.parametrize(
@@ -27,77 +19,64 @@ from ircotlib.text import (
         ("So the answer is: 3.5 million.", "3.5 million"),
         ("So the answer is:  Rome. ", "Rome"),
         ("So the answer is: ", ""),
-        ("So the answer is:", None),
-        ("So the answer is:Rome.", None),
-        ("answer is: Rome", None),  # no space before
-        ("SO THE ANSWER IS: Rome", None),
-        ("Rome.", None),
-        ("", None),
     ],
 )
 def test_answer_from_chain(chain, answer):
     assert answer_from_chain(chain) == answer
+    # no text after it, no space after or before it, another case
+    without = ["So the answer is:", "So the answer is:Rome.", "answer is: Rome"]
+    without += ["SO THE ANSWER IS: Rome", "Rome.", ""]
+    assert [answer_from_chain(text) for text in without] == [None] * 6
 
 
-@pytest.mark.parametrize(
-    ("sentence", "paper", "program"),
-    [
-        ("So the answer is: Germany.", True, True),
-        ("Thus, the answer is: 1.", True, True),
-        ("So the answer is Germany.", False, True),
-        ("So the answer is:", True, False),
-        ("So the answer is", False, False),
-        ("answer is: Germany.", True, False),  # nothing before " answer"
-        ("The Answer is: Germany.", False, False),
-        ("It is not known what the answer is to that.", False, True),
-        ("So the answers is: Germany.", False, False),
-        ("", False, False),
-    ],
-)
-def test_where_the_chain_ends_in_paper_and_program(sentence, paper, program):
-    assert gives_answer(sentence) is paper
-    assert gives_answer(sentence, released=True) is program
-    # as the program writes its pattern
-    assert (re.match(r".* answer is:? (.*)\.?", sentence) is not None) is program
+ENDS = {  # whether the chain ends in the paper, and in the program
+    (True, True): ["So the answer is: Germany.", "Thus, the answer is: 1."],
+    (False, True): ["So the answer is Germany.", "It is not known what the answer is to that."],
+    (True, False): ["So the answer is:", "answer is: Germany."],  # nothing before " answer"
+    (False, False): ["So the answer is", "The Answer is: Germany.", "So the answers is: Rome.", ""],
+}
 
 
-REASONING = """Thus, they are not in the same country.
-Thus Brownist was founded first.
-So the answer is: 53.
-So, it is 4.
-That is, it has 4 members.
-Therefore they share it.
-Hence it is older.
-First Bull Run had 460 + 387 = 847 casualties.
-He lived for 1,542.5 - 1,483 = 59.5 years."""
+@pytest.mark.parametrize("ends", ENDS)
+def test_where_the_chain_ends_in_paper_and_program(ends):
+    for sentence in ENDS[ends]:
+        assert (gives_answer(sentence), gives_answer(sentence, released=True)) == ends, sentence
+        # as the program writes its pattern
+        assert bool(re.match(r".* answer is:? (.*)\.?", sentence)) is ends[1], sentence
+
+
+REASONING = "Thus, they are not in the same country.|Thus Brownist was founded first.|So, it is 4."
+REASONING += "|So the answer is: 53.|That is, it has 4 members.|Therefore they share it."
+REASONING += "|Hence it is older.|First Bull Run had 460 + 387 = 847 casualties."
+REASONING += "|He lived for 1,542.5 - 1,483 = 59.5 years."
 FACTS = "Sony made it.|That is a film.|Thusly named.|The season 1990 - 1991 was long."
 
 
 def test_is_reasoning():
-    assert all(map(is_reasoning, REASONING.splitlines()))
+    assert all(map(is_reasoning, REASONING.split("|")))
     assert not any(map(is_reasoning, FACTS.split("|")))
 
 
 def test_question_words_are_removed_as_whole_tokens():
     asked = "In what country was Lost Gravity manufactured?"
-    assert remove_question_words(asked) == "In country was Lost Gravity manufactured?"
-    assert remove_question_words("Who is Isis? Where does Howard live") == "Isis? Howard live"
+    assert texts.remove_question_words(asked) == "In country was Lost Gravity manufactured?"
+    assert texts.remove_question_words("Who is Isis? Where does Howard live") == "Isis? Howard live"
     # double spaces and glued punctuation stay, as in the program
-    assert remove_question_words("who?  is") == "who? "
+    assert texts.remove_question_words("who?  is") == "who? "
 
 
 def test_queries_of_the_paper_and_of_the_program():
     question = "What is the age of the ship?"
     thoughts = ["The ship is General Hewitt.", "It was sold in 1864."]
     thoughts += ["So she served for 53 years."]
-    assert last_sentence([], question) == question
-    assert last_sentence(thoughts, question) == "So she served for 53 years."
-    assert query_from([], question) == "the age of the ship?"  # the first query too
-    assert query_from((), "Which of these is it, when does it end?") == "of these it, it end?"
-    assert query_from(thoughts[:1], question) == "The ship General Hewitt."
+    assert texts.last_sentence([], question) == question
+    assert texts.last_sentence(thoughts, question) == "So she served for 53 years."
+    assert texts.query_from([], question) == "the age of the ship?"  # the first query too
+    assert texts.query_from((), "Which of these is it, when does it end?") == "of these it, it end?"
+    assert texts.query_from(thoughts[:1], question) == "The ship General Hewitt."
     # the previous factual sentence once more
-    assert query_from(thoughts, question) == "It was sold in 1864."
-    assert query_from(["Thus, nothing.", " "], question) == "the age of the ship?"
+    assert texts.query_from(thoughts, question) == "It was sold in 1864."
+    assert texts.query_from(["Thus, nothing.", " "], question) == "the age of the ship?"
 
 
 @pytest.mark.parametrize(
@@ -114,9 +93,6 @@ def test_queries_of_the_paper_and_of_the_program():
 )
 def test_normalise_answer(text, normal):
     assert normalise_answer(text) == normal
-
-
-# Majority votes
 
 
 @pytest.mark.parametrize(

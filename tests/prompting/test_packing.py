@@ -1,6 +1,4 @@
-"""Packing: demonstrations are dropped from the front, then lines from the top of the test example,
-so that prompts never exceed their limit.
-"""
+"""Packing: what is dropped, and in which order, so that prompts never exceed their limit."""
 
 import re
 
@@ -8,29 +6,17 @@ import pytest
 from playing import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.prompting import prompt as prompts
 from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
-from ircotlib.prompting.prompt import (
-    FLAN_T5,
-    PLAIN,
-    Prompt,
-    render,
-    render_demonstration,
-    render_paragraph,
-)
+from ircotlib.prompting.prompt import PLAIN, Prompt, render, render_demonstration
 from ircotlib.prompting.templates import Template
 
-COT, DIRECT = FLAN_T5.template("cot"), FLAN_T5.template("direct")
-# 9, 8, 7, 6, 5 words
-DEMONSTRATIONS = tuple(
-    Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in (5, 4, 3, 2, 1)
-)
+COT, DIRECT = prompts.FLAN_T5.template("cot"), prompts.FLAN_T5.template("direct")
+NUMBERS = (5, 4, 3, 2, 1)  # demonstrations of 9, 8, 7, 6, 5 words
+DEMONSTRATIONS = tuple(Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in NUMBERS)
 QUESTION = Question("q", "who is it", (), (), "test")  # 5 words with Q: and A:
-# 7, 7, 5 words
-PARAGRAPHS = [
-    Paragraph("1", "One", "a b c d"),
-    Paragraph("2", "Two", "e f\ng h"),
-    Paragraph("3", "Three", "i j"),
-]
+PARAGRAPHS = [Paragraph("1", "One", "a b c d"), Paragraph("2", "Two", "e f\ng h")]
+PARAGRAPHS += [Paragraph("3", "Three", "i j")]  # 7, 7, 5 words
 KEPT = {59: 5, 58: 4, 50: 4, 49: 3, 42: 3, 41: 2, 35: 2, 34: 1, 29: 1, 28: 0, 24: 0}
 
 
@@ -41,7 +27,7 @@ def test_demonstrations_are_dropped_from_the_front(limit, kept):
     assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
 
 
-SHOWN = "".join(f"{render_paragraph(paragraph)}\n\n" for paragraph in PARAGRAPHS)
+SHOWN = "".join(f"{prompts.render_paragraph(paragraph)}\n\n" for paragraph in PARAGRAPHS)
 # at each limit, the first line that stays above a question with one thought
 FIRST_LINE = {23: "a b c d", 20: "Wikipedia Title: Two", 15: "e f", 13: "g h", 9: "i j", 8: "i j"}
 
@@ -101,8 +87,7 @@ ROUNDS = "chain one\nits end\n\nfeedback one\n\nchain two of\nthree words\n\nlas
         (15, ROUNDS[ROUNDS.index("chain two") :]),
         (13, "last of\nall words"),
         (9, "last of\nall words"),
-        (8, "all words"),  # lines of the last part
-        (7, "all words"),
+        (7, "all words"),  # lines of the last part
         (6, "words"),  # words of the last line
     ],
 )
@@ -210,16 +195,13 @@ def test_counts_that_do_not_add_up_cost_further_demonstrations():
 
 
 def test_real_demonstrations_within_the_window_of_flan_t5(shared):
-    demonstrations = read_demonstrations(
-        shared / "ircot_prompts/hotpotqa/gold_with_3_distractors_context_cot_qa_flan_t5.txt"
-    )
+    name = "hotpotqa/gold_with_3_distractors_context_cot_qa_flan_t5.txt"
+    demonstrations = read_demonstrations(shared / "ircot_prompts" / name)
     chosen = demonstration_sets(demonstrations, "hotpotqa")[0]
     question, paragraphs = real_question(shared / "hotpotqa/dev_distractor_498.json", 0)
     text = Prompt(chosen, count_words, COT)(question, paragraphs)
     kept = text.count("\n\n\n")
     assert 0 < kept < 15 and count_words(text) <= 5800
     assert count_words(text) + count_words(render_demonstration(chosen[-kept - 1], COT)) > 5800
-    assert text == "\n\n\n".join(
-        [render_demonstration(d, COT) for d in chosen[-kept:]]
-        + [render(paragraphs, question.text, "", COT)]
-    )
+    blocks = [render_demonstration(d, COT) for d in chosen[-kept:]]
+    assert text == "\n\n\n".join([*blocks, render(paragraphs, question.text, "", COT)])

@@ -1,6 +1,4 @@
-"""The examples that stages of systems show, and the keywords that programs get for a data set:
-files of the repository, a user's own, and damaged ones, on a bench with a shipped model.
-"""
+"""The examples that stages of systems show, and the keywords that programs get for a data set."""
 
 from dataclasses import replace
 
@@ -39,9 +37,6 @@ def opened(tmp_path, monkeypatch, laboratory):
 def on(opened, dataset, **changes):
     """The bench as one of another data set."""
     return replace(opened, dataset=dataset, parameters=opened.parameters.change(**changes))
-
-
-# How many
 
 
 TABLE_11 = {  # SearChain, Table 11, of DATASETS in order; the other systems show all examples
@@ -157,9 +152,6 @@ def test_all_files_of_the_repository_are_read():
             if dataset.example_family == family:
                 assert find_examples("prompts/own", path.parent.name, stage, dataset, template)
     assert count > 300
-
-
-# What programs are told
 
 
 def told(opened, system):

@@ -1,6 +1,4 @@
-"""Prompts: the authors' released files read and rendered, the template word for word, damaged
-files.
-"""
+"""Prompts: the authors' released files, the template word for word, damaged files."""
 
 import json
 import re
@@ -11,49 +9,27 @@ from playing import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.files.paths import PROMPTS
-from ircotlib.prompting.demonstrations import (
-    choose_demonstrations,
-    demonstration_sets,
-    find_demonstrations,
-    prompt_path,
-    read_demonstrations,
-)
-from ircotlib.prompting.prompt import (
-    FLAN_T5,
-    GPT3,
-    PLAIN,
-    STYLES,
-    Prompt,
-    read_template,
-    render,
-    render_demonstration,
-    render_paragraph,
-)
+from ircotlib.prompting import demonstrations as files
+from ircotlib.prompting import prompt as prompts
+from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
+from ircotlib.prompting.prompt import PLAIN, Prompt, read_template, render, render_demonstration
 
 COT = "Answer the following question by reasoning step-by-step."
 DIRECT = "Answer the following question."
-TEMPLATES = {
-    "cot_qa_flan_t5": FLAN_T5.template("cot"),
-    "direct_qa_flan_t5": FLAN_T5.template("direct"),
-    "open_llm_retrieval_flan_t5": FLAN_T5.template("titles"),
-}
+ENDS = {"cot_qa": "cot", "direct_qa": "direct", "open_llm_retrieval": "titles"}
+TEMPLATES = {f"{end}_flan_t5": prompts.FLAN_T5.template(stage) for end, stage in ENDS.items()}
 
 
 def raw_blocks(path) -> dict[str, str]:
-    """The id and text of each demonstration, by simple string operations: the file is cut at two
-    blank lines, and the metadata lines are removed.
-    """
+    """The id and text of each demonstration, by simple string operations."""
     blocks = [block.split("\n", 1) for block in path.read_text(encoding="utf-8").split("\n\n\n")]
     return {json.loads(head.removeprefix("# METADATA: "))["qid"]: body for head, body in blocks}
 
 
-# The authors' files
-
-
 def released(shared) -> list:
-    files = sorted((shared / "ircot_prompts").glob("*/*.txt"))
-    assert len(files) == 50
-    return files
+    paths = sorted((shared / "ircot_prompts").glob("*/*.txt"))
+    assert len(paths) == 50
+    return paths
 
 
 def test_every_released_file_comes_back_as_it_was(shared):
@@ -105,9 +81,6 @@ def test_the_authors_sets_are_in_their_files(shared, dataset):
         demonstration_sets(demonstrations[:10], dataset)
 
 
-# The template
-
-
 @pytest.mark.parametrize(
     ("context", "style", "instruction"),
     [("cot", "codex", None), ("direct", "codex", None)]
@@ -118,12 +91,11 @@ def test_the_authors_sets_are_in_their_files(shared, dataset):
     [("hotpotqa", "dev_distractor_498.json"), ("2wikimultihopqa", "dev_657.json")],
 )
 def test_prompt_of_a_real_question(shared, dataset, questions, context, style, instruction):
-    path = (
-        shared / f"ircot_prompts/{dataset}/gold_with_2_distractors_context_{context}_qa_{style}.txt"
-    )
+    name = f"gold_with_2_distractors_context_{context}_qa_{style}.txt"
+    path = shared / "ircot_prompts" / dataset / name
     question, paragraphs = real_question(shared / dataset / questions, 9)
     ids = list(raw_blocks(path))[15:4:-2]
-    chosen = choose_demonstrations(read_demonstrations(path), ids)
+    chosen = files.choose_demonstrations(read_demonstrations(path), ids)
     prompt = Prompt(chosen, count_words, read_template("ircot", context, style), 100_000)
 
     expected = "\n\n\n".join(raw_blocks(path)[id] for id in ids) + "\n\n\n"
@@ -138,22 +110,24 @@ def test_prompt_of_a_real_question(shared, dataset, questions, context, style, i
 
 
 def test_instructions_and_limits_of_the_papers():
-    assert (FLAN_T5.chain_of_thought, FLAN_T5.direct) == (COT, DIRECT)
-    assert (GPT3.chain_of_thought, GPT3.direct) == (None, None)
-    assert (FLAN_T5.context_tokens, FLAN_T5.generation_tokens) == (6000, 200)
-    assert (GPT3.context_tokens, GPT3.generation_tokens) == (8000, 300)
-    assert (FLAN_T5.max_prompt_tokens, GPT3.max_prompt_tokens) == (5800, 7700)
+    assert (prompts.FLAN_T5.chain_of_thought, prompts.FLAN_T5.direct) == (COT, DIRECT)
+    assert (prompts.GPT3.chain_of_thought, prompts.GPT3.direct) == (None, None)
+    assert (prompts.FLAN_T5.context_tokens, prompts.FLAN_T5.generation_tokens) == (6000, 200)
+    assert (prompts.GPT3.context_tokens, prompts.GPT3.generation_tokens) == (8000, 300)
+    assert (prompts.FLAN_T5.max_prompt_tokens, prompts.GPT3.max_prompt_tokens) == (5800, 7700)
     assert Prompt((), count_words).max_prompt_tokens == 5800
-    assert (FLAN_T5.passage_last, GPT3.passage_last) == (True, False)
+    assert (prompts.FLAN_T5.passage_last, prompts.GPT3.passage_last) == (True, False)
 
 
 def test_only_long_paragraphs_are_cut_and_only_in_the_test_example():
     words = [f"w{i}" for i in range(351)]
     just, over = " ".join(words[:350]), " ".join(words)
-    assert render_paragraph(Paragraph("1", "T", just)) == "Wikipedia Title: T\n" + just
-    assert render_paragraph(Paragraph("1", "T", over)) == "Wikipedia Title: T\n" + just
-    assert render_paragraph(Paragraph("1", "T", " a  b\nc ")) == "Wikipedia Title: T\na  b\nc"
-    third = render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3)
+    assert prompts.render_paragraph(Paragraph("1", "T", just)) == "Wikipedia Title: T\n" + just
+    assert prompts.render_paragraph(Paragraph("1", "T", over)) == "Wikipedia Title: T\n" + just
+    assert (
+        prompts.render_paragraph(Paragraph("1", "T", " a  b\nc ")) == "Wikipedia Title: T\na  b\nc"
+    )
+    third = prompts.render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3)
     assert third == "Wikipedia Title: T\na  b\nc"  # an empty word between
     shown = Demonstration("d", (Paragraph("1", "T", over),), "Who?", "He.")
     assert over in render_demonstration(shown)
@@ -172,7 +146,7 @@ def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, styl
         question = Question("q", demonstration.question, (), (), "iirc", passage=main)
         # as systems collect them
         given = [main, *(p for p in demonstration.paragraphs if p != main)]
-        prompt = Prompt((), count_words, passage_last=STYLES[style].passage_last)
+        prompt = Prompt((), count_words, passage_last=prompts.STYLES[style].passage_last)
         expected = render_demonstration(demonstration)
         assert prompt(question, given, [demonstration.answer]) == expected
         assert prompt(question, [main]) == render([main], question.text)
@@ -181,7 +155,7 @@ def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, styl
 
 def test_render_without_paragraphs():
     assert render((), "Who?") == "Q: Who?\nA:"
-    text = render((), "Who?", "He. ", FLAN_T5.template("direct"))
+    text = render((), "Who?", "He. ", prompts.FLAN_T5.template("direct"))
     assert text == "Q: Answer the following question.\nWho?\nA: He."
 
 
@@ -200,24 +174,19 @@ def test_a_template_is_its_file():
 def test_what_a_question_says_is_no_field_of_a_template():
     question = Question("q", "Is {so_far} {question} or {paragraphs}?", (), (), "test")
     text = Prompt((), count_words)(question, [Paragraph("1", "{so_far}", "{question}")], ["{n}"])
-    assert text == (
-        "Wikipedia Title: {so_far}\n{question}\n\n"
-        "Q: Is {so_far} {question} or {paragraphs}?\nA: {n}"
-    )
+    asked = "Q: Is {so_far} {question} or {paragraphs}?\nA: {n}"
+    assert text == f"Wikipedia Title: {{so_far}}\n{{question}}\n\n{asked}"
 
 
 def test_demonstrations_are_found_by_data_set_stage_style_and_m():
     folder = PROMPTS / "laboratory"
     for m, paragraphs in ((0, 0), (2, 4)):
-        found = find_demonstrations(folder, "hotpotqa", "cot", "codex", m, 1)
+        found = files.find_demonstrations(folder, "hotpotqa", "cot", "codex", m, 1)
         assert len(found) == 15 and min(len(d.paragraphs) for d in found) == paragraphs
-    titles = prompt_path(folder, "iirc", "titles", "flan_t5", 2).name
+    titles = files.prompt_path(folder, "iirc", "titles", "flan_t5", 2).name
     assert titles == "no_context_open_llm_retrieval_flan_t5.txt"
     with pytest.raises(FileNotFoundError, match="no prompt file .*gold_with_4_distractors"):
-        prompt_path(folder, "hotpotqa", "cot", "flan_t5", 4)
-
-
-# Choosing and drawing
+        files.prompt_path(folder, "hotpotqa", "cot", "flan_t5", 4)
 
 
 def numbered(count: int) -> list[Demonstration]:
@@ -226,9 +195,9 @@ def numbered(count: int) -> list[Demonstration]:
 
 def test_chosen_in_the_order_of_the_ids():
     ids = ["d02", "d05", "d03"]
-    assert [one.id for one in choose_demonstrations(numbered(6), ids)] == ids
+    assert [one.id for one in files.choose_demonstrations(numbered(6), ids)] == ids
     with pytest.raises(ValueError, match="id d9, .* d00, d01, d02"):
-        choose_demonstrations(numbered(3), ["d02", "d9"])
+        files.choose_demonstrations(numbered(3), ["d02", "d9"])
 
 
 @pytest.mark.parametrize(
@@ -260,18 +229,12 @@ def written(tmp_path, text: str):
     return path
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        GOOD,
-        GOOD + "\n\n",
-        "\n" + GOOD,
-        "\ufeff" + GOOD,
-        GOOD.replace("\n", "\r\n"),
-        GOOD.replace("\n\n\n#", "\n#"),
-        GOOD.replace("he\n\n\n#", "he#"),  # two files joined without a line break
-    ],
-)
+IRREGULAR = [GOOD, GOOD + "\n\n", "\n" + GOOD, "\ufeff" + GOOD, GOOD.replace("\n", "\r\n")]
+IRREGULAR += [GOOD.replace("\n\n\n#", "\n#")]
+IRREGULAR += [GOOD.replace("he\n\n\n#", "he#")]  # two files joined without a line break
+
+
+@pytest.mark.parametrize("text", IRREGULAR)
 def test_small_irregularities_are_read(tmp_path, text):
     assert read_demonstrations(written(tmp_path, text)) == [
         Demonstration("x1", (Paragraph("x1/1", "A", "text"),), "who?", "he"),

@@ -1,6 +1,4 @@
-"""Why answers are wrong: every cause, on a question of two facts written by hand, by its facts and
-by its gold paragraphs.
-"""
+"""Why answers are wrong: every cause, on a question of two facts, by facts and by paragraphs."""
 
 import pandas as pd
 import pytest

@@ -1,6 +1,4 @@
-"""References: final contents cut into fragments to judge, those of a run read from its folder, the
-box that shows them, and the judge of the laboratory.
-"""
+"""References: fragments to judge, read from a run; the box that shows them; a judge."""
 
 import json
 from dataclasses import asdict

@@ -17,11 +17,9 @@ OF_Q = Part("Who directed F?", "Ada"), Part("Where was Ada born?", "Varn")
 
 
 def test_the_answers_before_a_part_are_filled_in(tmp_path):
-    steps = [
-        {"question": "Who directed F?", "answer": "Ada"},
-        {"question": "Where was #1 born?", "answer": "Varn"},
-        {"question": "Who founded #2, not #1?", "answer": "Bel"},
-    ]
+    parts = {"Who directed F?": "Ada", "Where was #1 born?": "Varn"}
+    parts |= {"Who founded #2, not #1?": "Bel"}
+    steps = [{"question": asked, "answer": answer} for asked, answer in parts.items()]
     row = {"id": "q", "answerable": True, "question_decomposition": steps}
     other = {"id": "r", "answerable": False, "question_decomposition": []}
     path = tmp_path / "dev.jsonl"

@@ -132,9 +132,7 @@ def test_the_steps_by_hops(with_ir, without_ir, write_run):
 
 
 def test_the_references_marked(with_ir, without_ir):
-    """Table 5: 3 marks in the first, 1 in the second, 0 in the third; in the fourth only [1]
-    exists.
-    """
+    """Table 5: 3 marks in the first, 1 in the second, 0 in the third; in the fourth only [1]."""
     assert measures.references_marked(with_ir) == (3 + 1 + 0 + 1) / 4
     assert measures.references_marked(without_ir) == 0
 

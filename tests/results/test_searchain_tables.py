@@ -131,9 +131,6 @@ def test_other_models_thresholds_and_examples():
     assert dict(ours) == {"CoT": 0, "Self-Ask": 1}
 
 
-# Pictures and cases
-
-
 def test_pictures_have_what_the_tables_have():
     row = {"retriever": "BM25", "system": "CoT", "tokens": 10.0, "mean": 5.0, "reported": 7.0}
     means = pd.DataFrame([row | {"on_front": True}, row | {"system": "DSP", "tokens": 99.0}])

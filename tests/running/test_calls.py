@@ -1,6 +1,4 @@
-"""The call cache: keys by content, first reply wins, several processes at once, foreign files
-refused.
-"""
+"""The call cache: keys by content, first reply wins, several processes, foreign files refused."""
 
 import hashlib
 import random
@@ -28,32 +26,21 @@ def test_keys_stay_what_they_were_when_fields_are_added():
 
 
 def test_a_key_is_the_content_of_the_call():
-    assert key(Generate("a", SENTENCE, 5), "model") == key(
-        Generate("a", stop=SENTENCE, max_tokens=5), "model"
-    )
-    different = [
-        key(Generate("a"), "model"),
-        key(Generate("a"), "other model"),
-        key(Generate("b"), "model"),
-        key(Generate("a", LINE), "model"),
-        key(Generate("a", SENTENCE), "model"),
-        key(Generate("a", max_tokens=5), "model"),
-        key(Retrieve("a", 2), "model"),
-        key(Retrieve("a", 3), "model"),
-        key(Retrieve("a", 2, ()), "model"),
-        key(Retrieve("a", 2, ("b", "c")), "model"),
-        key(Retrieve("a", 2, ("b,c",)), "model"),
-        key(Retrieve("é\ud800 \n", 2), "model"),  # a lone surrogate is also a string
-    ]
-    assert len(set(different)) == len(different)
+    same = Generate("a", stop=SENTENCE, max_tokens=5)
+    assert key(Generate("a", SENTENCE, 5), "model") == key(same, "model")
+    calls = [Generate("a"), Generate("b"), Generate("a", LINE), Generate("a", SENTENCE)]
+    calls += [Generate("a", max_tokens=5), Retrieve("a", 2), Retrieve("a", 3), Retrieve("a", 2, ())]
+    calls += [Retrieve("a", 2, ("b", "c")), Retrieve("a", 2, ("b,c",))]
+    calls += [Retrieve("é\ud800 \n", 2)]  # a lone surrogate is also a string
+    different = {key(call, "model") for call in calls} | {key(Generate("a"), "other model")}
+    assert len(different) == len(calls) + 1
 
 
 def test_a_key_never_changes():
     """Keys outlive programs: this one was computed by hand from the definition."""
     canonical = '["Generate","f",{"max_tokens":200,"prompt":"\\u00e9","stop":null}]'
-    assert (
-        key(Generate("é"), "f") == hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
-    )
+    digest = hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+    assert key(Generate("é"), "f") == digest
 
 
 def test_a_retrieval_is_remembered_as_one_of_more_paragraphs():
@@ -124,12 +111,8 @@ def test_processes_that_open_and_write_at_once(tmp_path):
     with Calls(path) as calls:
         stored = calls.get_many(f"{number:04d}" for number in range(400))
     assert len(stored) == 400
-    batches = [
-        {stored[f"{number:04d}"] for number in range(start, start + 10)}
-        for start in range(0, 400, 10)
-    ]
-    # a batch is one transaction: never half of one writer's
-    assert all(len(names) == 1 for names in batches)
+    for start in range(0, 400, 10):  # a batch is one transaction: never half of one writer's
+        assert len({stored[f"{number:04d}"] for number in range(start, start + 10)}) == 1
 
 
 def test_a_new_file_that_another_process_is_making_is_waited_for(tmp_path):
@@ -164,10 +147,7 @@ def test_a_batch_that_fails_leaves_nothing(tmp_path):
 def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("my notes\n" * 100)
-    with pytest.raises(
-        ValueError,
-        match=r"notes\.txt: found a file that is not a SQLite database, expected .* Move it away",
-    ):
+    with pytest.raises(ValueError, match=r"notes\.txt: found a file .* not a SQLite database"):
         Calls(path)
     assert path.read_text() == "my notes\n" * 100
     assert sorted(tmp_path.iterdir()) == [path]
@@ -175,9 +155,8 @@ def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
 
 def _database(path, statement, owner, schema):
     connection = sqlite3.connect(path)
-    connection.executescript(
-        f"{statement}; PRAGMA application_id={owner}; PRAGMA user_version={schema}"
-    )
+    marks = f"PRAGMA application_id={owner}; PRAGMA user_version={schema}"
+    connection.executescript(f"{statement}; {marks}")
     connection.close()
     return path.read_bytes()
 
@@ -185,9 +164,7 @@ def _database(path, statement, owner, schema):
 def test_a_database_of_another_program_is_refused_and_left(tmp_path):
     path = tmp_path / "places.sqlite"
     content = _database(path, "CREATE TABLE places (url)", 0, 0)
-    with pytest.raises(
-        ValueError, match=r"found a SQLite database of another program.*was not changed"
-    ):
+    with pytest.raises(ValueError, match=r"found a SQLite database of another program"):
         Calls(path)
     assert path.read_bytes() == content
 
@@ -195,10 +172,7 @@ def test_a_database_of_another_program_is_refused_and_left(tmp_path):
 def test_another_schema_version_is_refused_and_left(tmp_path):
     path = tmp_path / "calls.sqlite"
     content = _database(path, "CREATE TABLE calls (key, reply, cost)", OWNER, SCHEMA + 1)
-    with pytest.raises(
-        ValueError,
-        match=f"found a call cache of schema version {SCHEMA + 1}, expected .* version {SCHEMA}",
-    ):
+    with pytest.raises(ValueError, match=f"schema version {SCHEMA + 1}, .* version {SCHEMA}"):
         Calls(path)
     assert path.read_bytes() == content
 
@@ -209,9 +183,6 @@ def test_threads_share_a_cache_as_those_of_widgets_do(tmp_path):
         assert list(threads.map(calls.put_many, batches)) == batches
         assert list(threads.map(calls.get_many, batches)) == batches
         assert len(calls) == 800
-
-
-# Damage
 
 
 REPLIES = {
@@ -230,9 +201,7 @@ def damage(path, content: bytes, chance: random.Random, bits: int = 3) -> None:
 
 
 def test_flipped_bits_change_no_reply(tmp_path, capsys):
-    """Damaged replies are asked for again, or the file is refused in one line; nothing else may
-    happen.
-    """
+    """Damaged replies are asked for again, or the file is refused in one line; no more happens."""
     path, chance, outcomes = tmp_path / "calls.sqlite", random.Random(4), Counter()
     with Calls(path) as calls:
         calls.put_many(REPLIES)
@@ -275,10 +244,7 @@ def test_damage_that_is_found_later_is_told_too(tmp_path, monkeypatch):
     with Calls(path) as calls:
         calls.put_many(REPLIES)
     path.write_bytes(path.read_bytes()[:8192] + b"\xff" * 20_000 + path.read_bytes()[28_192:])
-    with (
-        Calls(path) as calls,
-        pytest.raises(ValueError, match="run ircotlib recover"),
-    ):
+    with Calls(path) as calls, pytest.raises(ValueError, match="run ircotlib recover"):
         calls.get_many(REPLIES)
 
 

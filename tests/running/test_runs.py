@@ -1,6 +1,4 @@
-"""Benches and runs on a small laboratory with a shipped model: prompts, run folders, tuning,
-comparing, replaying from the call cache; and the tables made from runs.
-"""
+"""Benches and runs on a small laboratory with a shipped model, and the tables made from runs."""
 
 import json
 import shutil
@@ -38,9 +36,7 @@ def laboratory(tmp_path_factory):
 
 @pytest.fixture
 def parameters(tmp_path, monkeypatch, laboratory):
-    """12 dev and 28 test questions of the small laboratory; all files are written to the test's
-    folder.
-    """
+    """12 dev and 28 test questions; all files are written to the test's folder."""
     monkeypatch.setattr(bench, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 12, "test": 28, "datasets": ["hotpotqa"]}
     return read_parameters("mini", changes | {"model": "data/models/mini-large"})
@@ -54,9 +50,6 @@ def plain(parameters):
 
 def few(opened, count=4):
     return replace(opened, dev=opened.dev[:count], test=opened.test[:count])
-
-
-# Benches and prompts
 
 
 def test_without_a_folder_the_laboratory_is_opened(tmp_path, parameters, monkeypatch, laboratory):
@@ -146,9 +139,6 @@ def test_of_a_setting_an_answer_takes_what_the_system_has(plain):
         assert len(found.result.paragraphs) == retrieved and found.result.answer
 
 
-# Runs
-
-
 def test_a_run_leaves_its_folder_and_replays_from_the_cache(plain, tmp_path):
     scores = run_system(plain, S["IRCoT QA"], "dev", k=2)
     assert list(scores["id"]) == [q.id for q in plain.dev]
@@ -163,16 +153,13 @@ def test_a_run_leaves_its_folder_and_replays_from_the_cache(plain, tmp_path):
     lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
     assert [line["id"] for line in lines] == [q.id for q in plain.dev]
     assert {"retrieve", "generate"} <= {name for step in lines[0]["trace"] for name in step}
-    first = (folder / "predictions.jsonl").read_bytes(), (folder / "scores.csv").read_bytes()
-
+    first = [(folder / name).read_bytes() for name in ("predictions.jsonl", "scores.csv")]
     shutil.rmtree(folder)
     assert run_system(plain, S["IRCoT QA"], "dev", k=2).equals(scores)
     again = json.loads((folder / "run.json").read_text())["counts"]
     assert again["Generate"]["computed"] == again["Retrieve"]["computed"] == 0
     assert again["Generate"]["tokens"] == about["counts"]["Generate"]["tokens"]
-    assert ((folder / "predictions.jsonl").read_bytes(), (folder / "scores.csv").read_bytes()) == (
-        first
-    )
+    assert [(folder / name).read_bytes() for name in ("predictions.jsonl", "scores.csv")] == first
 
 
 def test_a_run_replayed_from_its_folder_shows_its_prompts(parameters):
@@ -186,9 +173,8 @@ def test_a_run_replayed_from_its_folder_shows_its_prompts(parameters):
         assert all(step.cached for step in outcome.trace)
         assert line["answer"] == outcome.result.answer
         written = [step for step in outcome.trace if isinstance(step.request, Generate)]
-        assert [step["generate"] for step in line["trace"] if "generate" in step] == [
-            step.reply for step in written
-        ]
+        kept = [step["generate"] for step in line["trace"] if "generate" in step]
+        assert kept == [step.reply for step in written]
         for step in written:
             assert step.request.prompt.endswith("\nA:") or "\nA: " in step.request.prompt
             length = len(opened.model.tokens.encode_prompt(step.request.prompt))
@@ -239,20 +225,11 @@ def test_a_wrong_setting_is_an_error(plain):
 
 def test_settings_never_share_a_folder(parameters):
     folders = {runs_folder(parameters, "04_ircot")}
-    for changes in (
-        {"model": "data/models/mini-base"},
-        {"seed": 1},
-        {"reader": "direct"},
-        {"test": 27},
-        {"dtype": "bfloat16"},
-        {"context_tokens": 900},
-        {"ircot_k": [2]},
-        {"distractors": [1]},
-        {"released": True},
-        {"demonstrations": "elsewhere"},
-        {"data_dir": "elsewhere"},
-    ):
-        folders.add(runs_folder(parameters.change(**changes), "04_ircot"))
+    changes = {"model": "data/models/mini-base", "seed": 1, "reader": "direct", "test": 27}
+    changes |= {"dtype": "bfloat16", "context_tokens": 900, "ircot_k": [2], "distractors": [1]}
+    changes |= {"released": True, "demonstrations": "elsewhere", "data_dir": "elsewhere"}
+    for name, value in changes.items():
+        folders.add(runs_folder(parameters.change(**{name: value}), "04_ircot"))
     folders.add(runs_folder(parameters, "06_scale"))
     folders.add(runs_folder(parameters, "04_ircot", grid_of=SCALE))
     assert len(folders) == 14
@@ -270,9 +247,6 @@ def test_runs_of_another_setting_are_not_read_and_the_error_says_what_to_do(para
     assert "--set seed=1" in str(error.value) and "\n" not in str(error.value)
     with pytest.raises(FileNotFoundError, match="found no test runs of 04_ircot on musique"):
         read_runs(parameters.change(datasets=["hotpotqa", "musique"]), "04_ircot")
-
-
-# Tuning and comparing
 
 
 def test_tuning_takes_the_best_and_of_equals_the_smaller(parameters):
@@ -329,21 +303,15 @@ def test_systems_are_tuned_and_run_with_every_demonstration_set(parameters):
     assert not has_runs(opened.parameters.change(datasets=["hotpotqa", "musique"]), "04_ircot")
     read = read_runs(parameters.change(ircot_k=[2], oner_k=[1, 3]), "04_ircot")
     columns = ["system", "id", "demonstration_set", "f1", "recall", "metric"]
-    both = [
-        table[columns].sort_values(columns[:3]).reset_index(drop=True)
-        for table in (read, found.scores)
-    ]
-    pd.testing.assert_frame_equal(*both, check_dtype=False)
+    read, run = (t[columns].sort_values(columns, ignore_index=True) for t in (read, found.scores))
+    pd.testing.assert_frame_equal(read, run, check_dtype=False)
     run_system(opened, S["OneR"], k=2)
     run_system(opened, S["OneR"], "dev", k=2)
     again = compare_systems([opened], systems[1:2])
     assert len(again.scores) == 4
     assert len([*opened.runs.glob("*/OneR k=*")]) == 3  # without those of another setting
-    assert set(read_runs(parameters.change(ircot_k=[2], oner_k=[1, 3]), "04_ircot")["system"]) == {
-        "NoR QA",
-        "OneR",
-        "IRCoT QA",
-    }  # runs of other systems stay
+    read = read_runs(parameters.change(ircot_k=[2], oner_k=[1, 3]), "04_ircot")
+    assert set(read["system"]) == {"NoR QA", "OneR", "IRCoT QA"}  # runs of other systems stay
 
 
 def test_costs_are_what_the_runs_asked_for(parameters, plain):
@@ -400,16 +368,10 @@ def test_without_gold_paragraphs_what_is_tuned_by_recall_is_left_out(plain, monk
         compare_systems([replace(plain, test=bare)], [S["OneR"]])
 
 
-# Tables
-
-
 def scored(system, values, metric="f1", **more):
     """Scores of one system: for each demonstration set, one value for each question."""
-    rows = [
-        {"id": str(n), metric: value, "demonstration_set": number}
-        for number, row in enumerate(values)
-        for n, value in enumerate(row)
-    ]
+    cells = [(number, n, value) for number, row in enumerate(values) for n, value in enumerate(row)]
+    rows = [{"id": str(n), metric: v, "demonstration_set": number} for number, n, v in cells]
     named = {"dataset": "d", "model": "m", "profile": "p", "system": system, "metric": metric}
     return pd.DataFrame(rows).assign(**named | more)
 
@@ -430,14 +392,10 @@ def test_claims_are_tested_on_the_same_questions():
     assert row["n"] == 40 and row["p"] < 0.001
     lows, highs = summarise(scores)["low"], summarise(scores)["high"]
     assert lows[1] < highs[0]  # though the intervals of the means overlap
-    (row,) = compare(pd.concat([scored("OneR QA", [easy]), scored("IRCoT QA", [hard])])).to_dict(
-        "records"
-    )
-    assert row["verdict"] == "does not hold"
-    (row,) = compare(pd.concat([scored("OneR QA", [hard]), scored("IRCoT QA", [hard])])).to_dict(
-        "records"
-    )
-    assert (row["verdict"], row["p"]) == ("cannot tell", 1.0)
+    worse = pd.concat([scored("OneR QA", [easy]), scored("IRCoT QA", [hard])])
+    assert list(compare(worse)["verdict"]) == ["does not hold"]
+    equal = compare(pd.concat([scored("OneR QA", [hard]), scored("IRCoT QA", [hard])]))
+    assert (list(equal["verdict"]), list(equal["p"])) == (["cannot tell"], [1.0])
 
 
 def test_a_small_model_is_set_against_a_large_one():
@@ -449,9 +407,7 @@ def test_a_small_model_is_set_against_a_large_one():
 
 def test_a_figure_says_what_made_it():
     scores = pd.concat([scored("OneR QA", [[1, 0]]), scored("OneR QA", [[1]], dataset="e")])
-    assert describe(scores, "mini") == (
-        "profile mini, model m, n = 1 to 2 test questions a data set"
-    )
+    assert describe(scores, "mini").startswith("profile mini, model m, n = 1 to 2 ")
     both = pd.concat([scores, scores.assign(model="x/y")])
     assert "2 models" in describe(both, "mini")
 
@@ -469,10 +425,8 @@ def test_the_papers_numbers_stand_beside_ours():
 def test_trainings_of_several_models_stand_side_by_side(tmp_path):
     for number, name in enumerate(("mini-base", "mini-large"), start=1):
         (tmp_path / name).mkdir()
-        rows = [
-            {"step": step, "seconds": 60 * step, "answer": 0.1 * step * number}
-            for step in (1, 2, 3)[: 4 - number]
-        ]
+        steps = range(1, 5 - number)
+        rows = [{"step": n, "seconds": 60 * n, "answer": 0.1 * n * number} for n in steps]
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / name / "training.jsonl").write_text(lines)
         (tmp_path / name / "training.json").write_text(json.dumps({"size": name, "steps": number}))

@@ -1,6 +1,4 @@
-"""The scheduler with real programs, small real backends and a real cache: batches, replays, killed
-processes, failures.
-"""
+"""The scheduler with real programs, small backends and a real cache."""
 
 import json
 import os
@@ -12,19 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from ircotlib import program
 from ircotlib.data import Paragraph
-from ircotlib.program import (
-    SENTENCE,
-    Extract,
-    Extracted,
-    Generate,
-    Message,
-    Outcome,
-    Retrieve,
-    Sample,
-    Sampled,
-    Step,
-)
+from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step
 from ircotlib.running.cache import Calls
 from ircotlib.running.scheduler import run
 
@@ -39,16 +27,15 @@ class Upper:
         self.rows, self.seconds, self.batches = rows, seconds, []
 
     def take(self, requests):
-        return sorted(range(len(requests)), key=lambda index: len(requests[index].prompt))[
-            : self.rows
-        ]
+        lengths = [len(request.prompt) for request in requests]
+        return sorted(range(len(requests)), key=lengths.__getitem__)[: self.rows]
 
     def answer(self, requests):
         time.sleep(self.seconds)
         self.batches.append([request.prompt for request in requests])
-        for place, prompt in enumerate(request.prompt for request in requests):
+        for index, prompt in enumerate(request.prompt for request in requests):
             cost = {"prompt_tokens": len(prompt), "tokens": 2}
-            yield place, json.dumps({"text": prompt.upper()} | cost)
+            yield index, json.dumps({"text": prompt.upper()} | cost)
 
     def decode(self, reply):
         return json.loads(reply)["text"]
@@ -81,6 +68,11 @@ def chain(question, steps):
     return [paragraph.id for paragraph in found], thoughts
 
 
+def results_of(outcomes):
+    """The results by question, as JSON gives them back."""
+    return json.loads(json.dumps({id: outcome.result for id, outcome in outcomes.items()}))
+
+
 def chains(count=10):
     return {f"q{number}": chain(f"question {number}", 1 + number % 3) for number in range(count)}
 
@@ -88,38 +80,19 @@ def chains(count=10):
 def test_one_program_from_request_to_outcome():
     outcomes, counts = run({"q": chain("ab cd", 2)}, [Words(), Upper()], Calls())
     paragraph, capital = Paragraph("ab", "ab", "ab"), Paragraph("AB", "AB", "AB")
-    assert outcomes == {
-        "q": Outcome(
-            "q",
-            (["ab", "AB", "AB"], ["AB CD", "AB CD AB CD"]),
-            (
-                Step(Retrieve("ab cd", 1), (paragraph,), False),
-                Step(Generate("ab cd", SENTENCE), "AB CD", False, 5, 2),
-                Step(Retrieve("AB CD", 1), (capital,), False),
-                Step(Generate("ab cd AB CD", SENTENCE), "AB CD AB CD", False, 11, 2),
-                Step(Retrieve("AB CD AB CD", 1), (capital,), False),
-            ),
-        )
-    }
+    trace = (
+        Step(Retrieve("ab cd", 1), (paragraph,), False),
+        Step(Generate("ab cd", SENTENCE), "AB CD", False, 5, 2),
+        Step(Retrieve("AB CD", 1), (capital,), False),
+        Step(Generate("ab cd AB CD", SENTENCE), "AB CD AB CD", False, 11, 2),
+        Step(Retrieve("AB CD AB CD", 1), (capital,), False),
+    )
+    result = ["ab", "AB", "AB"], ["AB CD", "AB CD AB CD"]
+    assert outcomes == {"q": Outcome("q", result, trace)}
     seconds = {kind: count.pop("seconds") for kind, count in counts.items()}
-    assert counts == {
-        "Retrieve": {
-            "requests": 3,
-            "cached": 0,
-            "computed": 3,
-            "prompt_tokens": 0,
-            "tokens": 0,
-            "batches": 3,
-        },
-        "Generate": {
-            "requests": 2,
-            "cached": 0,
-            "computed": 2,
-            "prompt_tokens": 16,
-            "tokens": 4,
-            "batches": 2,
-        },
-    }
+    names = ("requests", "cached", "computed", "prompt_tokens", "tokens", "batches")
+    numbers = {"Retrieve": (3, 0, 3, 0, 0, 3), "Generate": (2, 0, 2, 16, 4, 2)}
+    assert counts == {kind: dict(zip(names, row)) for kind, row in numbers.items()}
     assert all(second > 0 for second in seconds.values())
     assert json.loads(json.dumps(counts)) == counts  # for run.json
 
@@ -132,12 +105,8 @@ def test_one_retrieval_serves_every_smaller_k():
     words.depth = 4
     asked = {k: find("a b c d e f", k) for k in (2, 3, 4, 5)}
     outcomes, counts = run(asked, [words], calls)
-    assert [outcome.result for outcome in outcomes.values()] == [
-        ["a", "b"],
-        ["a", "b", "c"],
-        ["a", "b", "c", "d"],
-        ["a", "b", "c", "d", "e"],
-    ]
+    results = ["".join(outcome.result) for outcome in outcomes.values()]
+    assert results == ["ab", "abc", "abcd", "abcde"]
     assert [outcome.trace[0].request.k for outcome in outcomes.values()] == [2, 3, 4, 5]
     assert [outcome.trace[0].cached for outcome in outcomes.values()] == [False, True, True, False]
     made = ("requests", "cached", "computed")
@@ -153,11 +122,8 @@ def test_batches_are_refilled_as_questions_end(turned):
     words, upper = Words(), Upper()
     outcomes, counts = run(chains(), [upper, words] if turned else [words, upper], Calls())
     assert list(outcomes) == [f"q{number}" for number in range(10)]
-    assert all(
-        len(outcome.result[1]) == 1 + number % 3 for number, outcome in enumerate(outcomes.values())
-    )
-    asked = sum(1 + number % 3 for number in range(10))
-    assert counts["Generate"]["computed"] == asked == 19
+    assert [len(outcome.result[1]) for outcome in outcomes.values()] == [1, 2, 3] * 3 + [1]
+    assert counts["Generate"]["computed"] == 19
     assert [len(batch) for batch in upper.batches] == [4, 4, 4, 4, 3]
     assert len(words.batches[0]) == 10  # all waiting requests at once
     assert [len(batch) for batch in words.batches[1:]] == [4, 4, 4, 4, 3]
@@ -181,19 +147,13 @@ def test_a_second_run_asks_no_backend_and_reports_the_same_tokens(tmp_path):
     with Calls(tmp_path / "calls.sqlite") as calls:
         replayed, recounts = run(chains(), again, calls)
     assert again[0].batches == again[1].batches == []
-    assert {id: outcome.result for id, outcome in replayed.items()} == {
-        id: outcome.result for id, outcome in outcomes.items()
-    }
+    assert results_of(replayed) == results_of(outcomes)
     assert all(step.cached for outcome in replayed.values() for step in outcome.trace)
     for kind in ("Retrieve", "Generate"):
         same = ("requests", "prompt_tokens", "tokens")
         assert [recounts[kind][name] for name in same] == [counts[kind][name] for name in same]
         assert recounts[kind]["cached"] == counts[kind]["requests"]
-        assert (
-            recounts[kind]["computed"],
-            recounts[kind]["batches"],
-            recounts[kind]["seconds"],
-        ) == (0, 0, 0)
+        assert [recounts[kind][name] for name in ("computed", "batches", "seconds")] == [0] * 3
 
 
 def test_another_fingerprint_asks_again_only_what_depends_on_it():
@@ -208,17 +168,10 @@ def test_the_same_request_is_computed_once():
     words, upper = Words(), Upper()
     outcomes, counts = run({name: chain("same", 1) for name in "abc"}, [words, upper], Calls())
     assert upper.batches == [["same"]] and words.batches == [["same"], ["SAME"]]
-    assert [[step.cached for step in outcomes[name].trace] for name in "abc"] == [
-        [False] * 3,
-        [True] * 3,
-        [True] * 3,
-    ]
-    assert (
-        counts["Generate"]["requests"],
-        counts["Generate"]["cached"],
-        counts["Generate"]["computed"],
-    ) == (3, 2, 1)
-    assert counts["Generate"]["prompt_tokens"] == 12
+    cached = [[step.cached for step in outcomes[name].trace] for name in "abc"]
+    assert cached == [[False] * 3, [True] * 3, [True] * 3]
+    names = ("requests", "cached", "computed", "prompt_tokens")
+    assert [counts["Generate"][name] for name in names] == [3, 2, 1, 12]
 
 
 def test_what_was_answered_earlier_in_the_run_is_cached():
@@ -259,12 +212,8 @@ def test_programs_without_requests_and_no_programs():
         yield
 
     seen = []
-    outcomes, _ = run(
-        {"a": answers_at_once(), "b": chain("x", 1)},
-        [Words(), Upper()],
-        Calls(),
-        lambda *now: seen.append(now),
-    )
+    programs = {"a": answers_at_once(), "b": chain("x", 1)}
+    outcomes, _ = run(programs, [Words(), Upper()], Calls(), lambda *now: seen.append(now))
     assert outcomes["a"] == Outcome("a", 42, ())
     assert seen == [(1, 2), (1, 2), (1, 2), (2, 2)]
     assert run({}, [Words()], Calls()) == ({}, run({}, [Words()], Calls())[1])
@@ -284,9 +233,7 @@ def test_a_failing_program_is_named_and_the_others_are_closed():
             closed.append(True)
 
     calls = Calls()
-    message = (
-        r"question 'bad': the program failed after 1 replies: KeyError\('boom'\).*who wrote it\?"
-    )
+    message = r"question 'bad': .* failed after 1 replies: KeyError\('boom'\).*who wrote it\?"
     with pytest.raises(RuntimeError, match=message) as failure:
         run({"good": waits(), "bad": fails()}, [Words(), Upper()], calls)
     assert isinstance(failure.value.__cause__, KeyError)
@@ -314,10 +261,7 @@ def test_a_failing_backend_names_question_and_request_and_keeps_what_was_answere
 
 
 def test_a_backend_that_takes_nothing():
-    with pytest.raises(
-        RuntimeError,
-        match="Upper failed: ValueError.*`take` gave none of 10 requests, expected at least one",
-    ):
+    with pytest.raises(RuntimeError, match="Upper failed: ValueError.*`take` gave none of 10"):
         run(chains(), [Words(), Upper(rows=0)], Calls())
 
 
@@ -340,7 +284,7 @@ def test_an_interrupt_keeps_what_was_answered():
     calls, programs = Calls(), chains()
     with pytest.raises(KeyboardInterrupt):
         run(programs, [Words(), Interrupted()], calls)
-    assert all(program.gi_frame is None for program in programs.values())  # closed
+    assert all(played.gi_frame is None for played in programs.values())  # closed
     assert run(chains(), [Words(), Upper()], calls)[1]["Generate"]["computed"] == 19 - 8
 
 
@@ -348,18 +292,12 @@ def test_requests_nobody_serves_and_things_that_are_no_programs():
     def bare():
         yield
 
-    message = r"question 'q' asked Generate\(prompt='question 1'.*the backends serve Retrieve; "
-    message += "add one whose `answers` is Generate"
+    message = r"question 'q' asked Generate\(prompt='question 1'.*backends serve Retrieve; "
     with pytest.raises(TypeError, match=message):
         run({"q": chain("question 1", 1)}, [Words()], Calls())
-    with pytest.raises(
-        TypeError, match=r"question 'q': found the request None, expected Retrieve, NearestTitle"
-    ):
+    with pytest.raises(TypeError, match="question 'q': found the request None, expected Retrieve"):
         run({"q": bare()}, [Upper(), Words()], Calls())
-    with pytest.raises(
-        TypeError,
-        match="question 'q': expected a program, that is a generator, found <function chain",
-    ):
+    with pytest.raises(TypeError, match="question 'q': expected a program, .*<function chain"):
         run({"q": chain}, [Words()], Calls())
     with pytest.raises(ValueError, match="found two backends that serve Generate"):
         run({}, [Upper(), Upper()], Calls())
@@ -378,39 +316,27 @@ def play_slowly(path):
     """The work of the processes in the tests below; prints how many requests were computed."""
     with Calls(path) as calls:
         outcomes, counts = run(chains(30), [Words(), Upper(seconds=0.03)], calls)
-    print(
-        json.dumps(
-            [
-                counts["Generate"]["computed"],
-                {id: outcome.result for id, outcome in outcomes.items()},
-            ]
-        )
-    )
+    print(json.dumps([counts["Generate"]["computed"], results_of(outcomes)]))
 
 
 def start_playing(path):
-    command = [
-        sys.executable,
-        "-c",
-        f"from test_scheduler import play_slowly; play_slowly({str(path)!r})",
-    ]
+    code = f"from test_scheduler import play_slowly; play_slowly({str(path)!r})"
     folders = (str(Path(__file__).parents[up]) for up in range(3))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(folders)}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
+    )
 
 
 def expected():
     outcomes, counts = run(chains(30), [Words(), Upper()], Calls())
-    return counts["Generate"]["computed"], json.loads(
-        json.dumps({id: outcome.result for id, outcome in outcomes.items()})
-    )
+    return counts["Generate"]["computed"], results_of(outcomes)
 
 
 def test_a_killed_run_is_taken_up_where_it_was(tmp_path):
     path = tmp_path / "calls.sqlite"
     process = start_playing(path)
-    deadline = time.monotonic() + 15
-    stored = 0
+    deadline, stored = time.monotonic() + 15, 0
     while stored < 50:
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.005)
@@ -425,10 +351,7 @@ def test_a_killed_run_is_taken_up_where_it_was(tmp_path):
         everything = len(calls)
     assert kept >= 50
     assert counts["Generate"]["computed"] + counts["Retrieve"]["computed"] == everything - kept > 0
-    assert (
-        json.loads(json.dumps({id: outcome.result for id, outcome in outcomes.items()}))
-        == expected()[1]
-    )
+    assert results_of(outcomes) == expected()[1]
 
 
 def test_two_processes_play_on_one_cache(tmp_path):
@@ -478,7 +401,7 @@ def test_replies_are_kept_one_by_one_when_a_backend_breaks_in_mid_batch():
 class Reader:
     """Extracts the first word of a paragraph."""
 
-    answers = Extract
+    answers = program.Extract
     fingerprint = "reader"
 
     def answer(self, requests):
@@ -486,13 +409,13 @@ class Reader:
             yield place, json.dumps([request.paragraph.text.split()[0], 2.5])
 
     def decode(self, reply):
-        return Extracted(*json.loads(reply))
+        return program.Extracted(*json.loads(reply))
 
 
 class Dice:
     """Draws the last turn of a chat n times."""
 
-    answers = Sample
+    answers = program.Sample
     fingerprint = "dice"
 
     def answer(self, requests):
@@ -501,18 +424,21 @@ class Dice:
             yield place, json.dumps({"texts": texts, "prompt_tokens": 3, "tokens": 4})
 
     def decode(self, reply):
-        return tuple(Sampled(*text) for text in json.loads(reply)["texts"])
+        return tuple(program.Sampled(*text) for text in json.loads(reply)["texts"])
 
 
 def test_chats_drawn_and_spans_extracted_are_requests_like_others():
-    def program():
-        span = yield Extract("who?", Paragraph("p", "P", "Ada wrote it."))
-        return span, (yield Sample((Message("user", span.text),), 2))
+    def reads():
+        span = yield program.Extract("who?", Paragraph("p", "P", "Ada wrote it."))
+        return span, (yield program.Sample((program.Message("user", span.text),), 2))
 
     calls = Calls()
-    expected = Extracted("Ada", 2.5), (Sampled("Ada 0", None), Sampled("Ada 1", None))
+    expected = (
+        program.Extracted("Ada", 2.5),
+        (program.Sampled("Ada 0", None), program.Sampled("Ada 1", None)),
+    )
     for computed in (1, 0):
-        outcomes, counts = run({"q": program()}, [Reader(), Dice()], calls)
+        outcomes, counts = run({"q": reads()}, [Reader(), Dice()], calls)
         assert outcomes["q"].result == expected
         assert outcomes["q"].trace[1].prompt_tokens == counts["Sample"]["prompt_tokens"] == 3
         assert [counts[kind]["computed"] for kind in ("Extract", "Sample")] == [computed] * 2

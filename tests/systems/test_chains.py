@@ -7,13 +7,8 @@ import time
 import pytest
 
 from ircotlib.data import Node
-from ircotlib.systems.searchain.chain import (
-    Chain,
-    citations,
-    conclude,
-    read_chain,
-    read_released_chain,
-)
+from ircotlib.systems import searchain
+from ircotlib.systems.searchain.chain import Chain, citations, conclude, read_chain
 
 TEXT = """[Query 1]: Who is the performer of Spirit if...?
 [Answer 1]: Kevin Drew
@@ -22,10 +17,8 @@ TEXT = """[Query 1]: Who is the performer of Spirit if...?
 [Final Content]: Kevin Drew performed it [1]. He was born in Toronto [2]. So the final answer is \
 Toronto."""
 FINAL = TEXT.rpartition("]: ")[2]
-PAIRS = [
-    ("Who is the performer of Spirit if...?", "Kevin Drew"),
-    ("Where was Kevin Drew born?", "Toronto"),
-]
+PAIRS = [("Who is the performer of Spirit if...?", "Kevin Drew")]
+PAIRS += [("Where was Kevin Drew born?", "Toronto")]
 
 
 def pairs(chain):
@@ -78,21 +71,15 @@ WRITTEN = {
     "another name": changed("[Final Content]", "[Final answer]"),
     "Windows": changed("\n", "\r\n"),
 }
-COPIED = """
-If you don't know the answer:
-[Unsolved Query]: where was Kevin Drew born
-Instruction: Please Stop your generation.
-If you know the answer:
-[Answer 2]"""
+COPIED = "\nIf you don't know the answer:\n[Unsolved Query]: where was Kevin Drew born\n"
+COPIED += "Instruction: Please Stop your generation.\nIf you know the answer:\n[Answer 2]"
 ANOTHER = '\n[Question]: "Who?"\n[Query 1]: Who?\n[Answer 1]: I\n[Final Content]: Me'
 AROUND = {
     "nothing": changed(),
     "chatter before": lambda text: f"Sure! Here is the chain you asked for:\n\n{text}",
     "the question again": lambda text: f'[Question]: "Where was he born?"\n{text}',
     "another example": lambda text: text + ANOTHER,
-    "the question above the final content": changed(
-        "[Final", '[Question]: "Where?" (Yes or No)\n[Final'
-    ),
+    "the question above": changed("[Final", '[Question]: "Where?" (Yes or No)\n[Final'),
     "text between nodes": changed("Drew\n", "Drew\n\nNow to his place of birth.\n"),
     "quotation marks": changed("]: Kevin Drew\n", ']: "Kevin Drew"\n', ": Toronto", ": “Toronto”"),
     "the examples' instructions": changed("\n[Answer 2]", COPIED),
@@ -109,9 +96,8 @@ def test_the_same_chain_however_it_is_written(around, written):
 
 def test_a_chain_on_one_line():
     """T5 writes no line breaks."""
-    copied = AROUND["the examples' instructions"](TEXT).replace(
-        "Instruction: Please Stop your generation.\n", ""
-    )
+    copied = AROUND["the examples' instructions"](TEXT)
+    copied = copied.replace("Instruction: Please Stop your generation.\n", "")
     for text in (TEXT, without_numbers(TEXT), copied):
         chain = read_chain(text.replace("\n", " "))
         assert (pairs(chain), chain.final, chain.fault) == (PAIRS, FINAL, "")
@@ -120,7 +106,6 @@ def test_a_chain_on_one_line():
 # a text of lines Q1 (a query), A1 (its answer), U (an unsolved query), F (a final content); what is
 # read of it, as query=answer; the final content; what is wrong
 MALFORMED = [
-    ("", "", "", "no query; no final content"),
     ("  \n", "", "", "no query; no final content"),
     ("Toronto, I think.", "", "Toronto, I think.", "no query"),
     ("F So the final answer is X.", "", "So the final answer is X.", "no query"),
@@ -192,15 +177,15 @@ def test_a_long_text_that_is_no_chain_is_read_at_once():
 
 def test_the_released_program_reads_lines():
     copied = "[Query 1]: a?\n[Unsolved Query]: a?\n[Query 2]: c?\n[Answer 2]: d\n[Final Content]: e"
-    chain = read_released_chain(copied, 2)
+    chain = searchain.chain.read_released_chain(copied, 2)
     assert chain.nodes == (
         Node("a?", "[Answer 2]: d", 2, 1),  # that of another query
         Node("a?", "[Answer 2]: d", 2, 2, unsolved=True),
         Node("c?", "[Answer 2]: d", 2, 3),
     )
     assert (chain.final, chain.fault) == ("e", "")
-    assert read_released_chain("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
-    assert read_released_chain("Query: a?\nNo.").nodes == ()
+    assert searchain.chain.read_released_chain("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
+    assert searchain.chain.read_released_chain("Query: a?\nNo.").nodes == ()
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,17 @@ import sys
 from functools import partial
 
 import pytest
+from playing import CAPITAL as QUESTION
+from playing import CAPITAL_ASKED as ASKED
 from playing import play, stages
 
-from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.data import Prediction, Question
 from ircotlib.errors import Unavailable
 from ircotlib.program import LINE, Generate, Sample, Sampled
 from ircotlib.systems.auto_cot import auto_cot, cluster_texts, write_example
 from ircotlib.systems.cot import cot, cot_sc, read_answer
 from ircotlib.systems.direct import NEXT, direct_prompting
 from ircotlib.systems.recite import END, recite_and_answer
-
-ASKED = "What is the capital of the country of Edvard Grieg?"
-QUESTION = Question("q", ASKED, ("Oslo",), (), "test")
-GRIEG = Paragraph("grieg", "Edvard Grieg", "Edvard Grieg was born in Bergen, Norway.")
-OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")
-
-
-# Direct Prompting, CoT and CoT-SC
 
 
 def test_direct_prompting_answers_at_once():

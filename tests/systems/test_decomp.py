@@ -1,6 +1,5 @@
 """DecomP, played by hand."""
 
-import pytest
 from playing import own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
@@ -12,21 +11,12 @@ PROMPTS = writers("decomp", "decompose", "singlehop", "multihop")
 GRIEG = Paragraph("g", "Grieg", "Grieg was born in Norway.")
 OSLO = Paragraph("o", "Oslo", "Oslo is Norway's capital.")
 LUND = Paragraph("l", "Lund", "Lund is in Sweden.")
-CALLS = [
-    "(select) [retrieve_odqa] Where was Grieg born?",
-    "(select) [retrieve_odqa] What is Norway's capital?",
-    '(select) [multihop_titleqa] Titles: ["Oslo", "Grieg"]. Question: Grieg\'s capital?',
-    "[EOQ]",
-]
-LINES = [
-    f"QS: {CALLS[0]}",
-    'A: {"titles": ["Grieg", "Lund"], "answer": ["Norway"]}',
-    f"QS: {CALLS[1]}",
-    'A: {"titles": ["Oslo"], "answer": ["Oslo city"]}',
-    f"QS: {CALLS[2]}",
-    'A: ["Oslo"]',
-    "QS: [EOQ]",
-]
+CALLS = ["(select) [retrieve_odqa] Where was Grieg born?"]
+CALLS += ["(select) [retrieve_odqa] What is Norway's capital?"]
+CALLS += ['(select) [multihop_titleqa] Titles: ["Oslo", "Grieg"]. Question: Grieg\'s capital?']
+LINES = [f"QS: {CALLS[0]}", 'A: {"titles": ["Grieg", "Lund"], "answer": ["Norway"]}']
+LINES += [f"QS: {CALLS[1]}", 'A: {"titles": ["Oslo"], "answer": ["Oslo city"]}']
+LINES += [f"QS: {CALLS[2]}", 'A: ["Oslo"]', "QS: [EOQ]"]
 
 
 def decomposing(lines):
@@ -42,18 +32,12 @@ def reading(asked, *paragraphs):
 def test_sub_questions_are_answered_and_then_the_question():
     replies = [CALLS[0], (GRIEG, LUND), "In Norway. So the answer is: Norway."]
     replies += [CALLS[1], (OSLO,), "Oslo city", CALLS[2], "It is. So the answer is: Oslo."]
-    requests, result = play(decomp(QUESTION, prompts=PROMPTS), [*replies, CALLS[3]])
-    assert requests == [
-        decomposing(0),
-        Retrieve("Where was Grieg born?", 4),
-        reading("Where was Grieg born?", GRIEG, LUND),
-        decomposing(2),
-        Retrieve("What is Norway's capital?", 4),
-        reading("What is Norway's capital?", OSLO),
-        decomposing(4),
-        reading("Grieg's capital?", GRIEG, OSLO),
-        decomposing(6),
-    ]
+    requests, result = play(decomp(QUESTION, prompts=PROMPTS), [*replies, "[EOQ]"])
+    born, capital = "Where was Grieg born?", "What is Norway's capital?"
+    expected = [decomposing(0), Retrieve(born, 4), reading(born, GRIEG, LUND)]
+    expected += [decomposing(2), Retrieve(capital, 4), reading(capital, OSLO)]
+    expected += [decomposing(4), reading("Grieg's capital?", GRIEG, OSLO), decomposing(6)]
+    assert requests == expected
     assert (result.answer, result.fault, result.thoughts) == ("Oslo", "", tuple(LINES))
     assert result.paragraphs == (GRIEG, LUND, OSLO)
     assert result.reading == "It is. So the answer is: Oslo."
@@ -75,13 +59,10 @@ def test_an_end_at_once_and_eight_sub_questions_at_most():
     assert (result.answer, result.fault) == ("Norway", "no [EOQ] in 8 sub-questions")
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["", "Who?", "(select) [other] Who?", "(select) [multihop_titleqa] Who?"]
-    + ['(select) [multihop_titleqa] Titles: ["a", b]. Question: Who?'],
-)
-def test_lines_that_are_no_calls(line):
-    assert read_call(line) == ("", "", [])
+def test_lines_that_are_no_calls():
+    lines = ["", "Who?", "(select) [other] Who?", "(select) [multihop_titleqa] Who?"]
+    lines += ['(select) [multihop_titleqa] Titles: ["a", b]. Question: Who?']
+    assert [read_call(line) for line in lines] == [("", "", [])] * 5
 
 
 def test_every_call_of_an_example_is_read():

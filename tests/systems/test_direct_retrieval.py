@@ -10,15 +10,11 @@ QUESTION = Question("q", "Where is Oslo?", ("Norway",), (), "test")
 OSLO = Paragraph("o", "Oslo", "Oslo is in Norway.")
 LUND = Paragraph("l", "Lund", "Lund is in Sweden.")
 PROMPTS = writers("direct_retrieval", "read")
-PROMPT = """Wikipedia Title: Oslo
-Oslo is in Norway.
-
-Wikipedia Title: Lund
-Lund is in Sweden.
-
-Answer the question with the help of the paragraphs above.
-Question: Where is Oslo?
-Answer:"""
+PROMPT = (
+    "Wikipedia Title: Oslo\nOslo is in Norway.\n\nWikipedia Title: Lund\nLund is in Sweden.\n\n"
+)
+PROMPT += "Answer the question with the help of the paragraphs above.\nQuestion: Where is Oslo?\n"
+PROMPT += "Answer:"
 
 
 def test_it_retrieves_once_and_all_that_is_written_is_the_answer():

@@ -20,8 +20,7 @@ INTRO = "Write a search query that helps to answer the question.\n\n"
 OUTRO = "Answer the question with a short answer.\n\n"
 SHOWN = "Wikipedia Title: Nile\nThe Nile flows into the sea.\n\n"
 ASKED = "Question: Who leads Kenya's capital?\n"
-CAIRO = "Question: Sea of Cairo?\n"
-NILES = "Question: Sea of the Nile?\n"
+CAIRO, NILES = "Question: Sea of Cairo?\n", "Question: Sea of the Nile?\n"
 
 
 def test_it_demonstrates_searches_twice_and_predicts():

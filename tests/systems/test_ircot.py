@@ -17,10 +17,8 @@ read_directly = partial(direct_reader, prompt=write)
 
 
 def test_ircot_interleaves_and_stops_at_the_answer():
-    requests, result = play(
-        ircot(QUESTION, prompts=PROMPTS, k=2),
-        [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]],
-    )
+    replies = [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]]
+    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=2), replies)
     assert requests == [
         Retrieve(ASKED, 2),
         Generate(f"{ASKED} | lost park | ", SENTENCE, 200),
@@ -29,8 +27,7 @@ def test_ircot_interleaves_and_stops_at_the_answer():
         Retrieve(THOUGHTS[1], 2),
         Generate(f"{ASKED} | lost park mack wald | {' '.join(THOUGHTS[:2])}", SENTENCE, 200),
     ]
-    assert result.paragraphs == (LOST, PARK, MACK, WALD)
-    assert result.thoughts == tuple(THOUGHTS)
+    assert (result.paragraphs, result.thoughts) == ((LOST, PARK, MACK, WALD), tuple(THOUGHTS))
 
 
 def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragraphs():
@@ -49,8 +46,7 @@ def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragra
 def test_an_empty_sentence_ends_ircot():
     replies = [(LOST,), "One fact.", (MACK,), ""]
     requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=1), replies)
-    assert len(requests) == 4
-    assert result.thoughts == ("One fact.",)
+    assert len(requests) == 4 and result.thoughts == ("One fact.",)
 
 
 def test_ircot_with_the_query_of_the_released_program():
@@ -66,10 +62,8 @@ def test_ircot_with_the_query_of_the_released_program():
 
 def test_ircot_ends_where_the_paper_or_the_released_program_does():
     sentence = "So the answer is Germany."
-    for released, replies in (
-        (True, [(LOST,), sentence]),
-        (False, [(LOST,), sentence, (MACK,), ""]),
-    ):
+    endings = {True: [(LOST,), sentence], False: [(LOST,), sentence, (MACK,), ""]}
+    for released, replies in endings.items():
         program = ircot(QUESTION, prompts=PROMPTS, k=1, released=released)
         assert play(program, replies)[1].thoughts == (sentence,)
 
@@ -103,8 +97,7 @@ def test_ircot_qa_reads_from_scratch():
     requests, prediction = play(program, replies)
     assert requests[-1] == Generate(f"{ASKED} | lost mack | ", LINE, 200)
     assert (prediction.answer, prediction.reading) == ("Germany", reading)
-    assert prediction.paragraphs == (LOST, MACK)
-    assert prediction.thoughts == (THOUGHTS[0], THOUGHTS[2])
+    assert prediction.paragraphs == (LOST, MACK) and prediction.thoughts == tuple(THOUGHTS[::2])
 
 
 def test_oner_retrieves_once():
@@ -118,5 +111,4 @@ def test_oner_retrieves_once():
 def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():
     requests, prediction = play(nor_qa(QUESTION, read=read_by_chain), ["I cannot tell."])
     assert requests == [Generate(f"{ASKED} |  | ", LINE, 200)]
-    assert prediction.answer == "I cannot tell."
-    assert prediction.paragraphs == ()
+    assert (prediction.answer, prediction.paragraphs) == ("I cannot tell.", ())

@@ -1,19 +1,16 @@
 """The prompts of systems that do not retrieve, and our own demonstrations in them."""
 
 import pytest
-from playing import own_demonstrations
+from playing import CAPITAL as QUESTION
+from playing import CAPITAL_ASKED as ASKED
+from playing import OSLO, own_demonstrations
 
-from ircotlib.data import Paragraph, Question
 from ircotlib.prompting.prompt import Prompt, read_template, render
 from ircotlib.systems import FEW
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.self_ask import read_asking
 from ircotlib.text import list_items
 
-ASKED = "What is the capital of the country of Edvard Grieg?"
-QUESTION = Question("q", ASKED, ("Oslo",), (), "test")
-GRIEG = Paragraph("grieg", "Edvard Grieg", "Edvard Grieg was born in Bergen, Norway.")
-OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")
 SHOWN = "Grieg was Norwegian.\n\nAnswer 2: Oslo is the capital of Norway."
 PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
 
@@ -24,10 +21,8 @@ def rendered(stage, *given, **fields):
     return Prompt(["<shown>"], len, template, 10_000)(QUESTION, *given, **fields)
 
 
-TRIGGER = (
-    "Let's first understand the problem and devise a plan to solve the problem. "
-    "Then, let's carry out the plan to solve the problem step by step."
-)
+TRIGGER = "Let's first understand the problem and devise a plan to solve the problem. "
+TRIGGER += "Then, let's carry out the plan to solve the problem step by step."
 GIVEN = "Wikipedia Title: Oslo\nOslo is the capital of Norway.\n\n"
 STEPS = f"Q: {ASKED}\nA: Let's think step by step."
 NEEDED = f"Question: {ASKED}\nAre follow up questions needed here:"
@@ -43,11 +38,7 @@ RENDERED = [  # a stage, what it is given, its prompt
     (("self_ask/ask", (), (" Yes.\nFollow up: Where?",)), {}, f"{NEEDED} Yes.\nFollow up: Where?"),
     (("self_ask/read", [OSLO]), {}, f"{GIVEN}Q: {ASKED}\nA:"),
     (("least_to_most/decompose",), {}, f"Q: {ASKED}\nTo answer this question, first answer these:"),
-    (
-        ("least_to_most/solve", (), ("Norway\nQ: It?\nA:",)),
-        {},
-        f"Q: {ASKED}\nA: Norway\nQ: It?\nA:",
-    ),
+    (("least_to_most/solve", (), ("No\nQ: It?\nA:",)), {}, f"Q: {ASKED}\nA: No\nQ: It?\nA:"),
     (("plan_and_solve/solve",), {}, f"Q: {ASKED}\nA: {TRIGGER}"),
     (("plan_and_solve/read", [OSLO], (PLAN,)), {}, f"{GIVEN}Q: {ASKED}\nA: {TRIGGER}\n{PLAN}"),
 ]

@@ -50,8 +50,7 @@ REPLIES = [
     *("I search Jaws.\nAction 1: Search[Jaws]", ("Jaws (film)", "Jaws 2")),
     *("The film.\nAction 2: Search[jaws (film)]", ("Jaws (film)",), (JAWS,)),
     *("Then him.\nAction 3: Search[Steven Spielberg]", ("Steven Spielberg",), (STEVEN,)),
-    "Born?\nAction 4: Lookup[BORN]",
-    "Again.\nAction 5: Lookup[BORN]",
+    *("Born?\nAction 4: Lookup[BORN]", "Again.\nAction 5: Lookup[BORN]"),
     "Done.\nAction 6: Finish[Cincinnati]",
 ]
 
@@ -67,9 +66,7 @@ def test_it_searches_looks_up_and_finishes():
         thinking(*LINES[:6], step=3),
         NearestTitle("Steven Spielberg", 5),
         Retrieve("Steven Spielberg", 1, ("Steven Spielberg",)),
-        thinking(*LINES[:9], step=4),
-        thinking(*LINES[:12], step=5),
-        thinking(*LINES[:15], step=6),
+        *(thinking(*LINES[: 3 * step - 3], step=step) for step in (4, 5, 6)),
     ]
     assert result.thoughts == tuple(LINES)
     assert (result.answer, result.reading) == ("Cincinnati", LINES[-1])

@@ -52,11 +52,9 @@ CHAINS = [
     write((KEVIN, "in Toronto"), unsolved=leave("Toronto")),
     write((leave("Toronto"), "Toronto Coach Terminal"), final="So the final answer is a terminal."),
 ]
-FEEDBACK = [
-    told("change", PERFORMER, "Kevin Drew", SPIRIT),
-    told("change", KEVIN, "Toronto", DREW),
-    told("give", leave("Toronto"), "Toronto Coach Terminal", BUSES),
-]
+FEEDBACK = [told("change", PERFORMER, "Kevin Drew", SPIRIT)]
+FEEDBACK += [told("change", KEVIN, "Toronto", DREW)]
+FEEDBACK += [told("give", leave("Toronto"), "Toronto Coach Terminal", BUSES)]
 TRACING = (
     f'You can try to generate the final answer for [Question]: "{QUESTION.text}" by referring to'
     " the [Query]-[Answer] pairs, starting with [Final Content]. Mark what comes from a pair with"
@@ -65,17 +63,10 @@ TRACING = (
     " Toronto Coach Terminal"
 )
 FINAL = "Kevin Drew performs it [1]. He is of Toronto [2]. So the final answer is Toronto [3]."
-REPLIES = [
-    CHAINS[0],
-    *((SPIRIT,), Extracted("Kevin Drew", 4.0)),
-    CHAINS[1],
-    *(0.9, 0.1, (DREW,), Extracted("Toronto", 1.6)),
-    CHAINS[2],
-    *(0.6, (BUSES,), Extracted("Toronto Coach Terminal", -3.0)),
-    CHAINS[3],
-    0.9,
-    f"[Final Content]: {FINAL}",
-]
+REPLIES = [CHAINS[0], (SPIRIT,), Extracted("Kevin Drew", 4.0)]
+REPLIES += [CHAINS[1], 0.9, 0.1, (DREW,), Extracted("Toronto", 1.6)]
+REPLIES += [CHAINS[2], 0.6, (BUSES,), Extracted("Toronto Coach Terminal", -3.0)]
+REPLIES += [CHAINS[3], 0.9, f"[Final Content]: {FINAL}"]
 
 
 def shown(*said):
@@ -176,8 +167,7 @@ def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
     assert kinds(requests) == "GREG" and result.answer == "All of it. The answer is this."
     program = searchain(QUESTION, **setting, overlap=0.85)
     requests, _ = play(program, [*replies[:3], chain, 1.0, "x"])
-    assert kinds(requests) == "GREGDG"
-    assert 'should be "Casey"' in requests[3].prompt
+    assert kinds(requests) == "GREGDG" and 'should be "Casey"' in requests[3].prompt
 
 
 def test_five_chains_are_written_at_most_and_what_was_found_last_is_traced():
@@ -214,8 +204,7 @@ def test_a_query_is_a_duplicate_over_one_half():
 
 
 def test_without_verification_and_without_completion():
-    systems = all_systems()
-    setting = {"prompts": PROMPTS}
+    systems, setting = all_systems(), {"prompts": PROMPTS}
     chain = write((PERFORMER, "Casey"), unsolved=leave("Toronto"))
     compared = [chain, (SPIRIT,), Extracted("Drew", 9.0)]
     then = [(BUSES,), Extracted("Rome", 9.0)]

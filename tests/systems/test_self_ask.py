@@ -3,9 +3,10 @@
 from functools import partial
 
 import pytest
-from playing import play, stages
+from playing import CAPITAL as QUESTION
+from playing import CAPITAL_ASKED as ASKED
+from playing import GRIEG, OSLO, play, stages
 
-from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve
 from ircotlib.systems.direct import NEXT
 from ircotlib.systems.least_to_most import least_to_most
@@ -13,19 +14,9 @@ from ircotlib.systems.plan_and_solve import plan_and_solve, plan_and_solve_with_
 from ircotlib.systems.self_ask import BEGUN, read_asking, self_ask, self_ask_with_search
 from ircotlib.text import list_items
 
-ASKED = "What is the capital of the country of Edvard Grieg?"
-QUESTION = Question("q", ASKED, ("Oslo",), (), "test")
-GRIEG = Paragraph("grieg", "Edvard Grieg", "Edvard Grieg was born in Bergen, Norway.")
-OSLO = Paragraph("oslo", "Oslo", "Oslo is the capital of Norway.")
-# Self-Ask
-ASKING = [
-    "Yes.",
-    "Follow up: Where was Grieg born?",
-    "Intermediate answer: Norway.",
-    "Follow up: What is the capital of Norway?",
-    "Intermediate answer: Oslo.",
-    "So the final answer is: Oslo.",
-]
+ASKING = ["Yes.", "Follow up: Where was Grieg born?", "Intermediate answer: Norway."]
+ASKING += ["Follow up: What is the capital of Norway?", "Intermediate answer: Oslo."]
+ASKING += ["So the final answer is: Oslo."]
 ANSWERED, NEXT_QUESTION, FOLLOW_UP = "\nIntermediate answer:", "\nQuestion:", "\nFollow up:"
 FINAL = "\nSo the final answer is:"
 ASK = f"ask|{ASKED}||"
@@ -38,28 +29,22 @@ def asked_after(lines):
 def test_self_ask_writes_all_at_once():
     requests, result = play(self_ask(QUESTION, prompts=stages("ask")), ["\n".join(ASKING)])
     assert requests == [Generate(ASK, (NEXT_QUESTION,), 256)]
-    assert (result.answer, result.fault) == ("Oslo", "") and result.thoughts == tuple(ASKING)
+    assert (result.answer, result.fault, result.thoughts) == ("Oslo", "", tuple(ASKING))
     system = self_ask(QUESTION, prompts=stages("ask"), begun=BEGUN)
     requests, result = play(system, ["\n".join(["Where was Grieg born?", *ASKING[2:]])])
     assert requests == [Generate(f"{ASK} Yes.\nFollow up:", (NEXT_QUESTION,), 256)]
     assert result.thoughts == tuple(ASKING)
 
 
-@pytest.mark.parametrize(
-    ("text", "answer", "fault"),
-    [
-        ("No.\nSo the final answer is: Oslo.", "Oslo", ""),
-        ("No.\nSo the final answer is: Alien: Covenant.", "Alien: Covenant", ""),
-        ("So the final answer is: Oslo.\nIt is a city.", "Oslo", ""),
-        ("Yes.\nFollow up: Where was Grieg", "Where was Grieg", "no final answer"),
-        ("Oslo.", "Oslo", "no final answer"),
-        ("No.\nSo the final answer is:", "", "no final answer"),
-        ("", "", "no final answer"),
-    ],
-)
-def test_what_self_ask_wrote_is_read(text, answer, fault):
+FINALS = {f"No.{FINAL} Alien: Covenant.": "Alien: Covenant", f"{FINAL} Oslo.\nA city.": "Oslo"}
+OPEN = {"Yes.\nFollow up: Where was Grieg": "Where was Grieg", "Oslo.": "Oslo"}
+OPEN |= {f"No.{FINAL}": "", "": ""}
+
+
+@pytest.mark.parametrize(("text", "answer"), [*FINALS.items(), *OPEN.items()])
+def test_what_self_ask_wrote_is_read(text, answer):
     result = read_asking(text)
-    assert (result.answer, result.fault) == (answer, fault)
+    assert (result.answer, result.fault) == (answer, "no final answer" if text in OPEN else "")
 
 
 def test_self_ask_with_search_goes_round_with_what_it_reads():
@@ -119,20 +104,20 @@ def test_self_ask_with_search_that_asks_nothing():
     assert (result.answer, result.fault, result.paragraphs) == ("", "no final answer", ())
 
 
-BORN, CAPITAL = "Where was Grieg born?", "What is the capital of Norway?"
+BORN, CITY = "Where was Grieg born?", "What is the capital of Norway?"
 
 
 def test_least_to_most_answers_one_sub_question_after_the_other():
     system = least_to_most(QUESTION, prompts=stages("decompose", "solve"))
-    requests, result = play(system, [f"1. {BORN}\n2. {CAPITAL}", "Norway", "Oslo", "Oslo."])
+    requests, result = play(system, [f"1. {BORN}\n2. {CITY}", "Norway", "Oslo", "Oslo."])
     assert requests == [
         Generate(f"decompose|{ASKED}||", NEXT, 256),
         Generate(f"solve|{BORN}||", LINE, 256),
-        Generate(f"solve|{BORN}||Norway\nQ: {CAPITAL}\nA:", LINE, 256),
-        Generate(f"solve|{BORN}||Norway\nQ: {CAPITAL}\nA: Oslo\nQ: {ASKED}\nA:", LINE, 256),
+        Generate(f"solve|{BORN}||Norway\nQ: {CITY}\nA:", LINE, 256),
+        Generate(f"solve|{BORN}||Norway\nQ: {CITY}\nA: Oslo\nQ: {ASKED}\nA:", LINE, 256),
     ]
     assert (result.answer, result.reading, result.fault) == ("Oslo", "Oslo.", "")
-    assert result.thoughts == (f"{BORN} Norway", f"{CAPITAL} Oslo")
+    assert result.thoughts == (f"{BORN} Norway", f"{CITY} Oslo")
 
 
 def test_least_to_most_without_a_list_asks_the_question_alone():
@@ -141,7 +126,7 @@ def test_least_to_most_without_a_list_asks_the_question_alone():
     assert requests[1:] == [Generate(f"solve|{ASKED}||", LINE, 256)]
     assert (result.answer, result.fault) == ("", "no list of sub-questions, no answer")
     # no more than the cap, and the question itself only once
-    requests, _ = play(system(QUESTION), [f"1. {ASKED}\n2. {BORN}\n3. {CAPITAL}", "Norway", "Oslo"])
+    requests, _ = play(system(QUESTION), [f"1. {ASKED}\n2. {BORN}\n3. {CITY}", "Norway", "Oslo"])
     assert requests[-1].prompt == f"solve|{BORN}||Norway\nQ: {ASKED}\nA:"
 
 

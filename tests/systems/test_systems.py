@@ -7,20 +7,10 @@ import pandas
 import pytest
 from playing import LOST, QUESTION, drawn
 
-from ircotlib import systems
+from ircotlib import program, systems
 from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import REPORTED
 from ircotlib.parameters import grid_names
-from ircotlib.program import (
-    SENTENCE,
-    Duplicate,
-    Extract,
-    Extracted,
-    Generate,
-    NearestTitle,
-    Retrieve,
-    Sample,
-)
 from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import Prompt
 from ircotlib.prompting.templates import read_template
@@ -38,7 +28,7 @@ def test_the_grids_are_the_papers():
 
 
 CONSTANTS = {  # the papers', their released programs', and ours
-    "IRCoT": dict(max_steps=8, max_paragraphs=15, max_tokens=200, sentence=SENTENCE)
+    "IRCoT": dict(max_steps=8, max_paragraphs=15, max_tokens=200, sentence=program.SENTENCE)
     | {"released": False},
     "Direct Prompting": dict(max_tokens=200),
     "Auto-CoT": dict(examples=4, seed=0, max_tokens=256),
@@ -70,10 +60,8 @@ CONSTANTS = {  # the papers', their released programs', and ours
 
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_the_constants_of_the_papers(name):
-    defaults = all_systems()[name].defaults
-    constants = {
-        key: value for key, value in defaults.items() if isinstance(value, int | float | str)
-    }
+    defaults = all_systems()[name].defaults.items()
+    constants = {key: value for key, value in defaults if isinstance(value, int | float | str)}
     assert constants == CONSTANTS[name]
 
 
@@ -175,25 +163,25 @@ def count_texts(system, reply: str) -> int:
         shown = find_examples("prompts/own", system.module, stage, multihop, template)
         prompts[stage] = Prompt(shown, len, template, 10**9)
     others = {"others": (QUESTION,)} if system.takes("others") else {}
-    program, answer, texts = system.program(QUESTION, prompts=prompts, **others), None, 0
+    playing, answer, texts = system.program(QUESTION, prompts=prompts, **others), None, 0
     for number in range(10_000):
         try:
-            request = program.send(answer)
+            request = playing.send(answer)
         except StopIteration:
             return texts
         match request:
-            case Retrieve(_, k):
+            case program.Retrieve(_, k):
                 answer = tuple(replace(LOST, id=str(n)) for n in range(k))
-            case NearestTitle(title):
+            case program.NearestTitle(title):
                 answer = (title,)
-            case Extract():
-                answer = Extracted("somebody", 9.0)
-            case Duplicate():
+            case program.Extract():
+                answer = program.Extracted("somebody", 9.0)
+            case program.Duplicate():
                 answer = 0.0
-            case Generate():
+            case program.Generate():
                 long, _, short = reply.replace("{n}", str(number)).partition("|")
                 texts, answer = texts + 1, short if short and request.max_tokens == 32 else long
-            case Sample(_, n):
+            case program.Sample(_, n):
                 written = [reply.replace("{n}", f"{number}{i}") for i in range(n)]
                 texts, answer = texts + n, drawn(*written)
     raise AssertionError(f"{system.name} does not end")

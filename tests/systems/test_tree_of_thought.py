@@ -13,10 +13,8 @@ OSLO = Paragraph("o", "Oslo", "Oslo is Norway's capital.")
 SEEN = "Wikipedia Title: Grieg\nGrieg was born in Norway.\n\n"
 MORE = "Wikipedia Title: Oslo\nOslo is Norway's capital.\n\n"
 ASK = "Question: What is Grieg's capital?"
-DECIDE = (
-    "Which of these choices leads to the right answer? Look at each of them, then end with"
-    ' "The best choice is s", where s is the number of the choice.'
-)
+DECIDE = "Which of these choices leads to the right answer? Look at each of them, then end with"
+DECIDE += ' "The best choice is s", where s is the number of the choice.'
 NORWAY, SWEDEN = "He is from Norway.", "He is from Sweden."
 
 
