@@ -25,9 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with real questions and paragraphs, next to the repository. Tests that need it are
-    skipped if it is missing.
-    """
+    """The folder with real questions and paragraphs; without it, tests are skipped."""
     folder = ROOT.parent / "shared" / "data"
     if not folder.is_dir():
         pytest.skip(f"needs the real data sets in {folder}")
@@ -50,12 +48,7 @@ class Node:
 
 @pytest.fixture(scope="session")
 def start_node(tmp_path_factory):
-    """start_node(port, home, *settings) starts a node of the real server in a folder next to the
-    repository; by default on any free port and in a new folder.
-
-    A node that is started again with the same `home` has its data. Tests that need the server are
-    skipped if it or Java is missing.
-    """
+    """start_node(port, home, *settings) starts a real server; an old `home` has its data."""
     serve = ROOT.parent / "shared" / "elasticsearch" / "serve"
     if not serve.is_file():
         pytest.skip(f"needs an Elasticsearch to start with {serve}")

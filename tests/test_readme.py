@@ -51,9 +51,6 @@ def run_python(*arguments, folder, root=ROOT) -> str:
     return done.stdout
 
 
-# Pages and disk
-
-
 def test_the_readme_is_short_and_leads_to_every_page_and_notebook():
     assert len(README.splitlines()) <= 120
     linked = set(re.findall(r"\]\((docs/[^)#]+\.md)[)#]", README))
@@ -114,9 +111,6 @@ def test_the_repository_names_no_machine():
         assert not re.search(r"(?<![\w.:/-])/(work|root|home|opt)/", text), name
 
 
-# Commands and parameters
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_commands_can_be_given(name, capsys):
     text = PAGES[name].replace("\\\n", " ")
@@ -172,9 +166,6 @@ def test_fields_of_a_system_are_described():
     assert named == set(next(iter(all_systems().values())).__dataclass_fields__)
 
 
-# Examples
-
-
 def test_the_example_in_python_runs(tmp_path):
     printed = run_python("-c", code_of("docs/runs.md"), folder=tmp_path)
     assert re.search(r"^recall +\d\.\d+\nf1 ", printed) and printed.endswith("\n6 rows\n")
@@ -218,8 +209,6 @@ def test_the_system_of_the_readme_is_that_of_the_docs():
     assert re.sub(r"^    ", "", shown, flags=re.MULTILINE) in code_of("docs/systems.md")
 
 
-# A system is added by one file
-
 TWO_STEP = ["Two-step", "Two-step QA"]
 SETS = {"datasets": "[musique]", "dev": 4, "test": 6, "distractors": "[1]", "oner_k": "[5]"}
 SETS |= {"ircot_k": "[2]", "two_step_k": "[3, 5]", "model": "data/models/mini-base"}
@@ -227,9 +216,7 @@ SETS |= {"ircot_k": "[2]", "two_step_k": "[3, 5]", "model": "data/models/mini-ba
 
 @pytest.fixture(scope="module")
 def added(tmp_path_factory):
-    """Where the command of docs/systems.md has run in a copy of the repository with the system that
-    this page adds, with fewer questions and a small model.
-    """
+    """Where the command of docs/systems.md has run in a copy with the system it adds."""
     folder = tmp_path_factory.mktemp("added")
     copy = folder / "copy"
     for name in ("ircotlib", "ircot_laboratory", "notebooks", "profiles", "prompts"):

@@ -41,9 +41,6 @@ ITEMS = [
 ]
 
 
-# What is judged
-
-
 def test_facts_are_the_sentences_before_the_answer_of_the_readers_chain_or_the_retrievals():
     chains = [*ITEMS, item("d", "So the answer is: x.", "And more."), item("e")]
     assert [chain.facts for chain in chains] == [2, 0, 1, 0, 0]
@@ -82,9 +79,6 @@ def test_chains_of_a_run_are_read_in_random_order(tmp_path, monkeypatch, display
     monkeypatch.setenv("IRCOT_BATCH", "1")
     annotate_box.annotate_box(p)
     assert len(displayed) == 2
-
-
-# What is kept, and what counts
 
 
 def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
@@ -185,9 +179,6 @@ def test_a_program_judges_and_repeats_nothing(tmp_path):
     assert after.startswith(before) and len(after.splitlines()) == 4
 
 
-# Several annotators
-
-
 KAPPAS = [  # verdicts of two annotators
     # Viera and Garrett 2005, "Understanding interobserver agreement", Table 1: 0.57
     ("t" * 20 + "f" * 80, "t" * 15 + "f" * 5 + "t" * 10 + "f" * 70, 0.5714),
@@ -225,9 +216,6 @@ def test_the_adjudicators_word_counts(tmp_path):
     assert read_all(tmp_path) == {"ada": ada, "judge": ada, "leo": leo, "ada + leo": together}
 
 
-# Figure 7
-
-
 def many(system: str, wrong: int, of: int = 10) -> tuple[list[Item], dict]:
     items = [item(f"{system}{n}", "X.", "Y.", system=system, question=f"q{n}") for n in range(of)]
     verdicts = {(chain.id, n): "true" for chain in items for n in (0, 1)}
@@ -261,9 +249,6 @@ def test_figure_7_has_shares_and_the_papers_reductions():
     axes = draw_factual_errors(table[table["metric"] == factuality.SHARE], "errors", "%").axes
     assert [axis.get_title() for axis in axes] == ["judged by: ada, 10 chains a bar"]
     assert [bar.get_height() for bars in axes[0].containers for bar in bars] == [90, 60, 30]
-
-
-# The box
 
 
 @pytest.fixture

@@ -23,9 +23,7 @@ SHA = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
 
 @pytest.fixture
 def publisher(monkeypatch):
-    """A server and what it does. `cuts`: the bytes after which the next transfers are broken off.
-    `asked`: the ranges that were asked for.
-    """
+    """A server; `cuts`: bytes after which transfers break off; `asked`: ranges asked for."""
     monkeypatch.setattr(download_module, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(download_module, "TIMEOUT", 1.0)
     about = SimpleNamespace(files={}, cuts=[], asked=[], status=200, ranges=True)

@@ -1,6 +1,4 @@
-"""Data files damaged at random: each is either read as it now is, or refused in one line that names
-it. There is never another exception, and memory stays within a small multiple of the file's size.
-"""
+"""Data files damaged at random: read as they now are, or refused in one line, in little memory."""
 
 import copy
 import json
@@ -245,9 +243,6 @@ def test_prompt_files_are_read_or_refused(tmp_path_factory, data):
         assert all(d.answer.strip() and d.answer in text for d in demonstrations)
 
 
-# Choices, and what random damage seldom finds
-
-
 @pytest.mark.parametrize(("name", "file"), PLACES)
 def test_a_byte_order_mark_and_blank_lines_at_the_end_change_nothing(tmp_path, name, file):
     good = encode(file, FILES[name][file])
@@ -308,9 +303,7 @@ for stream, file, content in STREAMS.values():
 
 
 def test_deep_nesting_and_long_numbers_take_no_memory(tmp_path):
-    """Files of up to 5 MB nested a million levels deep, and integers of 5,000 digits, need less
-    than 300 MB of memory.
-    """
+    """Nested a million levels deep, or with integers of 5,000 digits: less than 300 MB."""
     command, tests = [sys.executable, "-c", DEEP, str(tmp_path)], Path(__file__).parent
     done = subprocess.run(command, cwd=tests, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

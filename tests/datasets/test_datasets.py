@@ -1,6 +1,4 @@
-"""The records of data sets, and official raw files read as questions and paragraphs, with small
-files in the same format. test_pooled.py has the real samples.
-"""
+"""The records of data sets, and small files in the official formats; real ones: test_pooled.py."""
 
 import bz2
 import json
@@ -140,8 +138,6 @@ def test_a_file_cut_off_or_of_another_kind_is_named(tmp_path):
         read_musique(path)
 
 
-# A user's own
-
 OWN = {"id": "1", "question": "Who?", "answers": ["Ann", "A.", "Ann"], "paragraphs": []}
 SAYS = {"title": "A", "text": "It is Ann."}
 
@@ -176,9 +172,6 @@ def test_a_wrong_line_of_own_questions_is_told(row, field, tmp_path):
     path = write(tmp_path / "questions.jsonl", [OWN | row])
     with pytest.raises(ValueError, match=f"^{path}, line 1, field '{field}': [^\n]+$"):
         read_dataset("own", tmp_path)
-
-
-# The records
 
 
 def test_the_folder_lists_its_data_sets_in_their_order():

@@ -1,6 +1,4 @@
-"""Full corpora from the official downloads, tested with small files in the same formats, and with
-the real samples if they are present.
-"""
+"""Full corpora from the official downloads, tested with small files in the same formats."""
 
 import bz2
 import io

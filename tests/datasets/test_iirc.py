@@ -1,6 +1,4 @@
-"""IIRC: small files in the official format, and runs on a bench with them, including main passages
-and pages.
-"""
+"""IIRC: small files in the official format, and runs on a bench with them."""
 
 import json
 import random
@@ -167,9 +165,6 @@ def test_gold_where_the_page_is_empty_or_the_main_passage_is_all(tmp_path):
     assert questions[1].gold == (questions[1].passage.id,)
 
 
-# The pages
-
-
 def test_paragraphs_are_the_lines_of_over_ten_words(tmp_path):
     paragraphs = list(read_articles(write_articles(tmp_path, ARTICLES)))
     academy = "academy of music, zagreb"
@@ -281,9 +276,6 @@ def test_files_of_another_kind_are_named(tmp_path):
     pages.write_text('{"a": ["b"]}')
     with pytest.raises(ValueError, match="articles.json, page 'a': .* HTML, found a list"):
         list(read_articles(pages))
-
-
-# On a bench
 
 
 @pytest.fixture

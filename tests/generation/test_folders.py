@@ -45,9 +45,7 @@ def test_the_fingerprint_is_the_content(folders, tmp_path):
 
 
 def test_a_name_on_the_hub_that_was_downloaded_before(folders, tmp_path, monkeypatch):
-    """The layout of the hub's cache: weights under their SHA-256, linked into a snapshot of the
-    commit.
-    """
+    """The layout of the hub's cache: files by their hash, linked into a commit's snapshot."""
     base = tmp_path / "models--lab--tiny-t5"
     snapshot, blobs = base / "snapshots" / ("c" * 40), base / "blobs"
     for path in (snapshot, blobs, base / "refs"):

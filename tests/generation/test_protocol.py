@@ -1,6 +1,4 @@
-"""What is asked of servers in OpenAI's protocol, and what is read from their replies, over real
-HTTP: prompts that are too long, fields that a server does not take, samples, chats, keys.
-"""
+"""What is asked of servers in OpenAI's protocol and read from their replies, over real HTTP."""
 
 import json
 

@@ -1,6 +1,4 @@
-"""A model behind a server: mini-causal behind `transformers serve`, a process on loopback, compared
-with the same model loaded directly; the costs of runs; parameters.
-"""
+"""mini-causal behind `transformers serve`, compared with itself on this machine; costs."""
 
 import json
 import math

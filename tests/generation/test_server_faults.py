@@ -1,6 +1,4 @@
-"""Servers that are busy, broken, slow or unreachable, over real HTTP: replies are kept, and a
-second run asks only for the missing ones.
-"""
+"""Servers that are busy, broken, slow or away, over real HTTP: replies are kept, reruns go on."""
 
 import time
 from email.utils import formatdate

@@ -127,9 +127,7 @@ def test_words_beyond_255_utf16_units_are_cut_as_the_server_cuts_them():
 
 
 def test_real_texts_give_the_terms_that_were_equal_to_the_servers(shared):
-    """All 2Wiki questions, titles and paragraphs, compared with the server when this number was
-    taken.
-    """
+    """All 2Wiki texts, compared with the server when this number was taken."""
     path = shared / "2wikimultihopqa" / "dev_657.json"
     texts = {}
     for record in json.loads(path.read_text(encoding="utf-8")):

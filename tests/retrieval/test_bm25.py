@@ -381,9 +381,7 @@ def test_real_questions_find_what_elasticsearch_finds(real, query, expected):
 
 
 def test_real_titles_are_their_own_nearest_in_any_case(real):
-    """By BM25 alone, 16 titles would not be: others that differ only in a stop word, an ending or
-    the order of words would come first.
-    """
+    """By BM25 alone, 16 titles would not be: others differ only in a stop word or ending."""
     titles = list(dict.fromkeys(paragraph.title for paragraph in real.corpus))
     assert [title for title in titles if real.nearest_titles(title) != [title]] == []
     lower = [title.lower() for title in titles]

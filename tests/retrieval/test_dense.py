@@ -1,6 +1,4 @@
-"""Dense, late-interaction and hybrid retrieval: real models of random weights, against brute force,
-through kills and damage.
-"""
+"""Dense, late-interaction and hybrid retrieval: real models with random weights."""
 
 import json
 import os

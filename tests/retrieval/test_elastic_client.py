@@ -1,6 +1,4 @@
-"""Connecting to Elasticsearch: addresses, versions, credentials, and a server that goes away and
-comes back.
-"""
+"""Connecting to Elasticsearch: addresses, versions, credentials, and servers that go away."""
 
 import base64
 import json
@@ -55,9 +53,7 @@ def free_port() -> int:
 
 @contextmanager
 def answering(status: int, body: dict, **headers: str):
-    """The address of a stand-in for servers with security, of other versions, or of another
-    product; and the headers of its requests.
-    """
+    """The address of a stand-in for other servers, and the headers of its requests."""
     seen = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,6 +1,4 @@
-"""Three nodes of a real Elasticsearch give the same replies as one, even if a node dies; if all
-die, a second run continues where the first one stopped.
-"""
+"""Three nodes of a real Elasticsearch give the same replies as one, even if a node dies."""
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -35,9 +33,7 @@ def sample(shared, tmp_path_factory):
 
 
 class Cluster:
-    """Three nodes with fixed ports and folders; `heal` starts those that are down and waits until
-    every shard has its copies.
-    """
+    """Three nodes with fixed ports and folders; `heal` starts those that are down."""
 
     def __init__(self, start_node, folder):
         self.start_node, self.folder, self.nodes = start_node, folder, {}

@@ -1,6 +1,4 @@
-"""Loading a corpus into a real Elasticsearch: an incomplete index is never used, and loading
-resumes after every kind of interruption.
-"""
+"""Loading a corpus into a real Elasticsearch: an incomplete index is never used."""
 
 import threading
 
@@ -73,9 +71,7 @@ def watch(seen: list[int], position: int = -1, interrupt=None):
 
 
 def check_whole(backend, corpus: Corpus, tmp_path) -> None:
-    """The replies are those of the embedded index, and no deleted copy of a paragraph counts in the
-    scores.
-    """
+    """Replies are those of the embedded index; no deleted copy counts in the scores."""
     client, index = backend._server.client, backend._index
     assert ask(backend, REQUESTS) == ask(open_index(corpus, tmp_path / "index"), REQUESTS)
     counts = client.indices.stats(index=index)["indices"][index]["primaries"]["docs"]
