@@ -67,14 +67,9 @@ def start_node(tmp_path_factory):
         calm = "indices.breaker.total.use_real_memory=false"
         with log.open("a") as errors:
             command = [str(serve), str(port), str(home), calm, *settings]
-            process = subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                start_new_session=True,
-                env=environment,
-            )
+            streams = {"stdout": subprocess.PIPE, "stderr": errors, "text": True}
+            options = streams | {"start_new_session": True, "env": environment}
+            process = subprocess.Popen(command, **options)
         processes.append(process)
         line = process.stdout.readline()
         assert line.startswith("READY "), f"{serve} did not start: {log.read_text()[-2000:]}"

@@ -157,9 +157,7 @@ def test_every_grid_is_described_with_the_papers_values():
     for name, values, systems in rows:
         assert systems == ", ".join(system.name for system in grids[name])
         assert all(list(system.grid["k"]) == yaml.safe_load(values) for system in grids[name])
-
-
-def test_fields_of_a_system_are_described():
+    # the fields of a system
     table = PAGES["docs/systems.md"].split("## The record")[1].split("## Prompts")[0]
     rows = re.findall(r"^\| (`[^|]+) \| ", table, re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)} - {"System"}
@@ -202,9 +200,6 @@ def test_the_prompts_of_the_docs_can_be_read_and_written(tmp_path):
     assert given["text"].endswith("reasoning step-by-step.\nWho?\nA: It is.")
     cot = (ROOT / "prompts/ircot/cot.txt").read_text()
     assert re.sub(r"^(?=.)", "    ", cot, flags=re.MULTILINE) in page
-
-
-def test_the_system_of_the_readme_is_that_of_the_docs():
     shown = README.split("**System.**")[1].split("\n\n")[1]
     assert re.sub(r"^    ", "", shown, flags=re.MULTILINE) in code_of("docs/systems.md")
 

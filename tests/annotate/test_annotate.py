@@ -97,13 +97,10 @@ def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "../ada", "a b", "-x"])
-def test_a_name_that_is_no_files_is_refused(name, tmp_path):
+def test_a_name_that_is_no_files_and_an_unknown_verdict_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match="the annotator's name"):
         judge_sentence(name, "a", 0, "true", folder=tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-def test_an_unknown_verdict_is_refused_and_nothing_written(tmp_path):
     clicks = [Judgement("ada", "a", n, verdict) for n, verdict in enumerate(("true", "yes"))]
     with pytest.raises(ValueError, match="'yes'"):
         judgements.write_judgements(clicks, tmp_path)
@@ -169,9 +166,8 @@ def test_a_kill_in_the_middle_of_a_line_costs_that_line_only(tmp_path):
 def test_a_program_judges_and_repeats_nothing(tmp_path):
     verdicts = {("a", 0): "true", ("a", 1): "true", ("c", 0): "false"}
     judge = {"Leo Ash was born in Aldton.": "false"}
-    assert (
-        judgements.judge_all(ITEMS, lambda text, _: judge.get(text, "true"), tmp_path) == verdicts
-    )
+    first = judgements.judge_all(ITEMS, lambda text, _: judge.get(text, "true"), tmp_path)
+    assert first == verdicts
     before = file_of("judge", tmp_path).read_text()
     again = judgements.judge_all(ITEMS, lambda text, _: "true", tmp_path)
     assert again == read_verdicts("judge", tmp_path) == verdicts | {("c", 0): "true"}
@@ -300,8 +296,7 @@ def test_judging_by_clicks_resuming_and_undoing(open_box, tmp_path):
 
 def test_the_box_moves_by_sentences_and_chains(open_box):
     box, positions = open_box("ada"), []
-    keys = "Right Right Right Left Up Down Up Up Right Down".split()
-    for key in keys:
+    for key in "Right Right Right Left Up Down Up Up Right Down".split():
         press(box, f"Arrow{key}")
         positions.append(position(box))
     walked = [(0, 1), (2, 0), (2, 0), (0, 1), (0, 0), (2, 0), (0, 0), (0, 0), (0, 1), (2, 0)]
@@ -368,9 +363,6 @@ def test_the_page_shows_all_and_escapes_what_was_written(open_box):
     assert "OneR" not in page and "IRCoT" not in page  # who wrote it is hidden
     press(box, "z")
     assert "<mark>directed</mark> <mark>Silent</mark> <mark>Lantern</mark>" in box.page.page
-
-
-def test_words_in_common_are_marked_and_small_ones_are_not():
     words = annotate_box.words_of("The <b> of Ada's city is Aldton.")
     assert words == {"b", "ada", "s", "city", "aldton"}
     marked = "<mark>ALDTON</mark> is a &lt;<mark>b</mark>&gt;<mark>city</mark> &amp; more"

@@ -100,12 +100,10 @@ def without(record, name):
 
 BROKEN = [
     (read_hotpotqa, [HOTPOT, without(HOTPOT, "answer")], "record 2, field 'answer': expected this"),
-    (read_hotpotqa, [without(HOTPOT, "_id")], "record 1, field '_id': expected this field"),
     (read_hotpotqa, [HOTPOT | {"question": 7}], "record 1, field 'question': expected a text"),
     (read_hotpotqa, [HOTPOT | {"supporting_facts": ["A"]}], "'supporting_facts[0]': expected a"),
     (read_hotpotqa, [HOTPOT | {"supporting_facts": [["A", 0]]}], "'supporting_facts': expected ti"),
     (read_hotpotqa, [WIKI], "'type': expected 'bridge' or 'comparison', found 'compositional': is"),
-    (read_hotpotqa, ["text"], "record 1: expected a JSON object, found 'text': get the file again"),
     (read_musique, [MUSIQUE, without(MUSIQUE, "answerable")], "line 2, field 'answerable': expec"),
     (read_musique, [MUSIQUE | {"paragraphs": [{"title": "Y"}]}], "'paragraphs[0].paragraph_text'"),
     (read_musique, [MUSIQUE | {"paragraphs": [YALE]}], "with is_supporting true, found none among"),
@@ -266,9 +264,7 @@ def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_pa
     write(mine, [ROWS[0] | {"paragraphs": []}])
     with pytest.raises(ValueError, match="mine.jsonl: expected contexts .*with corpus full"):
         read_dataset("mine", tmp_path)
-
-
-def test_two_data_sets_of_one_name_are_told(mine, monkeypatch):
+    # two data sets of one name
     twin = replace(find_dataset("mine"), name="musique")
     monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", twin)
     with pytest.raises(ValueError, match="found 2 data sets named 'musique', expected one"):

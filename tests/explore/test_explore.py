@@ -91,6 +91,11 @@ def test_runs_are_found_and_listed(opened, ran):
     assert set(table.index) == set(SETTINGS) and set(table["questions"]) == {10}
     assert (table["setting"]["IRCoT QA"], table["setting"]["NoR QA"]) == ("k 2", "")
     assert (table["model"]["OneR"], table["folder"]["OneR"]) == ("mini-base", ran["OneR"])
+    # what only returns paragraphs lacks some
+    table = find_causes(ran["OneR"])
+    assert set(table["cause"]) == {"", "not retrieved"}
+    assert (table["gold_missed"].map(len) > 0).equals(table["cause"] != "")
+    assert not set(count_causes(map(find_causes, ran.values()))["system"]) & {"OneR"}
 
 
 def cut(path):
@@ -210,13 +215,6 @@ def test_facts_decide_where_they_are_known_else_gold_paragraphs(opened, tmp_path
     assert find_causes(run, measure="rouge_l").equals(find_causes(run))  # it has no such score
     monkeypatch.setattr(causes, "find_facts", lambda p, dataset: Facts())
     assert list(find_causes(run)["cause"][:2]) == ["wrong decomposition", "not parsed"]
-
-
-def test_what_only_returns_paragraphs_lacks_some(ran):
-    table = find_causes(ran["OneR"])
-    assert set(table["cause"]) == {"", "not retrieved"}
-    assert (table["gold_missed"].map(len) > 0).equals(table["cause"] != "")
-    assert not set(count_causes(map(find_causes, ran.values()))["system"]) & {"OneR"}
 
 
 def test_a_question_is_shown_with_its_exact_prompts(opened, ran):

@@ -126,9 +126,7 @@ def test_batches_read_as_one_by_one_do(folder):
     for rows, tokens in ((64, 16_384), (3, 16_384), (64, 50)):
         reader = Extractor(folder, batch_rows=rows, batch_tokens=tokens)
         check_near(extract(reader, requests()), one_by_one)
-
-
-def test_a_batch_is_of_the_shortest_that_fit(folder):
+    # a batch is of the shortest that fit
     assert Extractor(folder, batch_rows=3).take(requests()) == [7, 3, 4]
     assert cut_batches([9, 4, 5, 1], 4, 12) == [[3, 1], [2], [0]]
     assert cut_batches([90], 4, 12) == [[0]]

@@ -246,9 +246,7 @@ def test_limits_of_the_server_grow_with_the_corpus(open_both, monkeypatch):
     assert type(refused) is Refused and re.search(r"31.*maximum of \[30\]", str(refused))
 
 
-def test_the_fingerprint_follows_the_content_and_not_the_address(
-    elasticsearch_url, tmp_path, monkeypatch
-):
+def test_the_fingerprint_follows_the_content(elasticsearch_url, tmp_path, monkeypatch):
     def fingerprint(url=elasticsearch_url, name="fingerprint", count=20) -> str:
         corpus = write_corpus(tmp_path / name, random_paragraphs(count, 5))
         return open_elasticsearch(corpus, url, name).fingerprint

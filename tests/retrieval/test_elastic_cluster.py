@@ -133,9 +133,7 @@ def test_a_node_that_dies_in_mid_run_changes_no_byte(cluster, sample, one_node, 
     assert len(cluster.nodes) == 2
 
 
-def test_when_all_nodes_die_a_rerun_asks_only_what_was_not_answered(
-    three, sample, one_node, tmp_path
-):
+def test_when_all_nodes_die_a_rerun_asks_the_rest(three, sample, one_node, tmp_path):
     """An earlier test may have killed one node; this one kills all that are left."""
     backend = Elasticsearch(sample[1], three.url, NAME, patience=2)
     with Calls(tmp_path / "calls.sqlite") as calls:
