@@ -49,9 +49,10 @@ find the page titled most like “Mack Ride” → mack rides · mack
 read “<i>P” for “who?” → Ada (2.25)
 compare with 2 earlier queries “who <b>?” → 0.50
 """.strip().splitlines()
+TOLD = list(zip(STEPS, MARKDOWN, TEXTS, strict=True))
 
 
-@pytest.mark.parametrize(("step", "markdown", "text"), zip(STEPS, MARKDOWN, TEXTS, strict=True))
+@pytest.mark.parametrize(("step", "markdown", "text"), TOLD)
 def test_a_step_is_told_in_markdown_and_in_one_line(step, markdown, text):
     shown = trace_as_markdown([step, step], QUESTION).replace("&nbsp;&nbsp;", "")
     shown = re.sub(r"&#(\d+);", lambda mark: chr(int(mark[1])), shown)  # escapes of HTML stay

@@ -9,10 +9,7 @@ from tiny import PARTS, byte_tokenizer, cut, read, shortest, spell
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, Generate, Message
 
-ENDS = [
-    ("Amazon.com was founded in 1994.", " It is his."),
-    ("He fired the .30 carbine.", " He is."),
-]
+ENDS = [("Amazon.com was founded in 1994.", " It is."), ("He fired the .30 carbine.", " He is.")]
 ENDS += [("It is 'his.'", " He is."), ("It is his...", " He is."), ("It is his.", "")]
 
 
