@@ -25,9 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with real questions and paragraphs, next to the repository. Tests that need it are
-    skipped if it is missing.
-    """
+    """The folder with real questions and paragraphs; without it, tests are skipped."""
     folder = ROOT.parent / "shared" / "data"
     if not folder.is_dir():
         pytest.skip(f"needs the real data sets in {folder}")
@@ -50,12 +48,7 @@ class Node:
 
 @pytest.fixture(scope="session")
 def start_node(tmp_path_factory):
-    """start_node(port, home, *settings) starts a node of the real server in a folder next to the
-    repository; by default on any free port and in a new folder.
-
-    A node that is started again with the same `home` has its data. Tests that need the server are
-    skipped if it or Java is missing.
-    """
+    """start_node(port, home, *settings) starts a real server; an old `home` has its data."""
     serve = ROOT.parent / "shared" / "elasticsearch" / "serve"
     if not serve.is_file():
         pytest.skip(f"needs an Elasticsearch to start with {serve}")
@@ -74,14 +67,9 @@ def start_node(tmp_path_factory):
         calm = "indices.breaker.total.use_real_memory=false"
         with log.open("a") as errors:
             command = [str(serve), str(port), str(home), calm, *settings]
-            process = subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                start_new_session=True,
-                env=environment,
-            )
+            streams = {"stdout": subprocess.PIPE, "stderr": errors, "text": True}
+            options = streams | {"start_new_session": True, "env": environment}
+            process = subprocess.Popen(command, **options)
         processes.append(process)
         line = process.stdout.readline()
         assert line.startswith("READY "), f"{serve} did not start: {log.read_text()[-2000:]}"

@@ -51,9 +51,6 @@ def run_python(*arguments, folder, root=ROOT) -> str:
     return done.stdout
 
 
-# Pages and disk
-
-
 def test_the_readme_is_short_and_leads_to_every_page_and_notebook():
     assert len(README.splitlines()) <= 120
     linked = set(re.findall(r"\]\((docs/[^)#]+\.md)[)#]", README))
@@ -114,9 +111,6 @@ def test_the_repository_names_no_machine():
         assert not re.search(r"(?<![\w.:/-])/(work|root|home|opt)/", text), name
 
 
-# Commands and parameters
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_commands_can_be_given(name, capsys):
     text = PAGES[name].replace("\\\n", " ")
@@ -163,16 +157,11 @@ def test_every_grid_is_described_with_the_papers_values():
     for name, values, systems in rows:
         assert systems == ", ".join(system.name for system in grids[name])
         assert all(list(system.grid["k"]) == yaml.safe_load(values) for system in grids[name])
-
-
-def test_fields_of_a_system_are_described():
+    # the fields of a system
     table = PAGES["docs/systems.md"].split("## The record")[1].split("## Prompts")[0]
     rows = re.findall(r"^\| (`[^|]+) \| ", table, re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)} - {"System"}
     assert named == set(next(iter(all_systems().values())).__dataclass_fields__)
-
-
-# Examples
 
 
 def test_the_example_in_python_runs(tmp_path):
@@ -211,14 +200,9 @@ def test_the_prompts_of_the_docs_can_be_read_and_written(tmp_path):
     assert given["text"].endswith("reasoning step-by-step.\nWho?\nA: It is.")
     cot = (ROOT / "prompts/ircot/cot.txt").read_text()
     assert re.sub(r"^(?=.)", "    ", cot, flags=re.MULTILINE) in page
-
-
-def test_the_system_of_the_readme_is_that_of_the_docs():
     shown = README.split("**System.**")[1].split("\n\n")[1]
     assert re.sub(r"^    ", "", shown, flags=re.MULTILINE) in code_of("docs/systems.md")
 
-
-# A system is added by one file
 
 TWO_STEP = ["Two-step", "Two-step QA"]
 SETS = {"datasets": "[musique]", "dev": 4, "test": 6, "distractors": "[1]", "oner_k": "[5]"}
@@ -227,9 +211,7 @@ SETS |= {"ircot_k": "[2]", "two_step_k": "[3, 5]", "model": "data/models/mini-ba
 
 @pytest.fixture(scope="module")
 def added(tmp_path_factory):
-    """Where the command of docs/systems.md has run in a copy of the repository with the system that
-    this page adds, with fewer questions and a small model.
-    """
+    """Where the command of docs/systems.md has run in a copy with the system it adds."""
     folder = tmp_path_factory.mktemp("added")
     copy = folder / "copy"
     for name in ("ircotlib", "ircot_laboratory", "notebooks", "profiles", "prompts"):

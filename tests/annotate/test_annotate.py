@@ -41,9 +41,6 @@ ITEMS = [
 ]
 
 
-# What is judged
-
-
 def test_facts_are_the_sentences_before_the_answer_of_the_readers_chain_or_the_retrievals():
     chains = [*ITEMS, item("d", "So the answer is: x.", "And more."), item("e")]
     assert [chain.facts for chain in chains] == [2, 0, 1, 0, 0]
@@ -84,9 +81,6 @@ def test_chains_of_a_run_are_read_in_random_order(tmp_path, monkeypatch, display
     assert len(displayed) == 2
 
 
-# What is kept, and what counts
-
-
 def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
     for n, verdict in ((0, "true"), (1, "true"), (0, "false")):
         judge_sentence("ada", "a", n, verdict, folder=tmp_path)
@@ -103,13 +97,10 @@ def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "../ada", "a b", "-x"])
-def test_a_name_that_is_no_files_is_refused(name, tmp_path):
+def test_a_name_that_is_no_files_and_an_unknown_verdict_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match="the annotator's name"):
         judge_sentence(name, "a", 0, "true", folder=tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-def test_an_unknown_verdict_is_refused_and_nothing_written(tmp_path):
     clicks = [Judgement("ada", "a", n, verdict) for n, verdict in enumerate(("true", "yes"))]
     with pytest.raises(ValueError, match="'yes'"):
         judgements.write_judgements(clicks, tmp_path)
@@ -175,17 +166,13 @@ def test_a_kill_in_the_middle_of_a_line_costs_that_line_only(tmp_path):
 def test_a_program_judges_and_repeats_nothing(tmp_path):
     verdicts = {("a", 0): "true", ("a", 1): "true", ("c", 0): "false"}
     judge = {"Leo Ash was born in Aldton.": "false"}
-    assert (
-        judgements.judge_all(ITEMS, lambda text, _: judge.get(text, "true"), tmp_path) == verdicts
-    )
+    first = judgements.judge_all(ITEMS, lambda text, _: judge.get(text, "true"), tmp_path)
+    assert first == verdicts
     before = file_of("judge", tmp_path).read_text()
     again = judgements.judge_all(ITEMS, lambda text, _: "true", tmp_path)
     assert again == read_verdicts("judge", tmp_path) == verdicts | {("c", 0): "true"}
     after = file_of("judge", tmp_path).read_text()
     assert after.startswith(before) and len(after.splitlines()) == 4
-
-
-# Several annotators
 
 
 KAPPAS = [  # verdicts of two annotators
@@ -225,9 +212,6 @@ def test_the_adjudicators_word_counts(tmp_path):
     assert read_all(tmp_path) == {"ada": ada, "judge": ada, "leo": leo, "ada + leo": together}
 
 
-# Figure 7
-
-
 def many(system: str, wrong: int, of: int = 10) -> tuple[list[Item], dict]:
     items = [item(f"{system}{n}", "X.", "Y.", system=system, question=f"q{n}") for n in range(of)]
     verdicts = {(chain.id, n): "true" for chain in items for n in (0, 1)}
@@ -261,9 +245,6 @@ def test_figure_7_has_shares_and_the_papers_reductions():
     axes = draw_factual_errors(table[table["metric"] == factuality.SHARE], "errors", "%").axes
     assert [axis.get_title() for axis in axes] == ["judged by: ada, 10 chains a bar"]
     assert [bar.get_height() for bars in axes[0].containers for bar in bars] == [90, 60, 30]
-
-
-# The box
 
 
 @pytest.fixture
@@ -315,8 +296,7 @@ def test_judging_by_clicks_resuming_and_undoing(open_box, tmp_path):
 
 def test_the_box_moves_by_sentences_and_chains(open_box):
     box, positions = open_box("ada"), []
-    keys = "Right Right Right Left Up Down Up Up Right Down".split()
-    for key in keys:
+    for key in "Right Right Right Left Up Down Up Up Right Down".split():
         press(box, f"Arrow{key}")
         positions.append(position(box))
     walked = [(0, 1), (2, 0), (2, 0), (0, 1), (0, 0), (2, 0), (0, 0), (0, 0), (0, 1), (2, 0)]
@@ -383,9 +363,6 @@ def test_the_page_shows_all_and_escapes_what_was_written(open_box):
     assert "OneR" not in page and "IRCoT" not in page  # who wrote it is hidden
     press(box, "z")
     assert "<mark>directed</mark> <mark>Silent</mark> <mark>Lantern</mark>" in box.page.page
-
-
-def test_words_in_common_are_marked_and_small_ones_are_not():
     words = annotate_box.words_of("The <b> of Ada's city is Aldton.")
     assert words == {"b", "ada", "s", "city", "aldton"}
     marked = "<mark>ALDTON</mark> is a &lt;<mark>b</mark>&gt;<mark>city</mark> &amp; more"

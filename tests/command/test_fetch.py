@@ -23,9 +23,7 @@ SHA = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
 
 @pytest.fixture
 def publisher(monkeypatch):
-    """A server and what it does. `cuts`: the bytes after which the next transfers are broken off.
-    `asked`: the ranges that were asked for.
-    """
+    """A server; `cuts`: bytes after which transfers break off; `asked`: ranges asked for."""
     monkeypatch.setattr(download_module, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(download_module, "TIMEOUT", 1.0)
     about = SimpleNamespace(files={}, cuts=[], asked=[], status=200, ranges=True)
@@ -85,7 +83,9 @@ def test_a_server_that_always_cuts_is_one_line_and_keeps_what_came(publisher, tm
     assert not (tmp_path / "a.json").exists()
 
 
-def test_only_some_statuses_are_tried_again(publisher, tmp_path):
+def test_only_some_statuses_are_tried_again_and_no_network_is_one_line(publisher, tmp_path):
+    with pytest.raises(ConnectionError, match="http://127.0.0.1:9/a does not answer"):
+        download("http://127.0.0.1:9/a", tmp_path / "a")
     for publisher.status, error, tries in ((404, ValueError, 1), (503, ConnectionError, 6)):
         with pytest.raises(error, match=f"status {publisher.status}"):
             download(f"{publisher.url}/a.json", tmp_path / "a.json")
@@ -107,12 +107,6 @@ def test_a_disk_that_is_too_small_is_told_before_the_first_byte(publisher, tmp_p
     monkeypatch.setattr(download_module.shutil, "disk_usage", lambda _: usage)
     with pytest.raises(OSError, match="10,240,000 .* 1,000"):
         download(f"{publisher.url}/a.json", tmp_path / "a.json")
-
-
-def test_no_network_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(download_module, "FIRST_PAUSE", 0.01)
-    with pytest.raises(ConnectionError, match="http://127.0.0.1:9/a does not answer"):
-        download("http://127.0.0.1:9/a", tmp_path / "a")
 
 
 def zipped(files: dict) -> bytes:

@@ -107,20 +107,11 @@ def test_models_and_prompts_of_the_mini_profile_are_shipped():
             prompt_path(mini.demonstrations, dataset, "cot", mini.style, m)
 
 
-MADE = [
-    ("07_ood", "mini", "ircot_fig05_ood_recall.png"),
-    ("06_scale", "paper", "ircot_fig08_scale_recall_paper.png"),
-    ("02_index", "mini", "mini_oner_recall.csv"),
-    ("02_index", "sample", "sample_oner_recall.csv"),
-]
-
-
-@pytest.mark.parametrize(("notebook", "profile", "name"), MADE)
-def test_what_a_notebook_makes_bears_the_profile_but_for_mini(notebook, profile, name):
-    assert made_by(notebook, profile)[0].name == name
-
-
-def test_a_notebook_is_chosen_by_its_name_or_by_a_figure_that_it_makes():
+def test_what_a_notebook_makes_bears_the_profile_but_for_mini_and_chooses_it():
+    assert made_by("07_ood", "mini")[0].name == "ircot_fig05_ood_recall.png"
+    assert made_by("06_scale", "paper")[0].name == "ircot_fig08_scale_recall_paper.png"
+    for profile in ("mini", "sample"):
+        assert made_by("02_index", profile)[0].name == f"{profile}_oner_recall.csv"
     makes = {name: made_by(name, "mini") for name in all_notebooks()}
     assert figures.choose_notebooks([], makes) == all_notebooks()
     chosen = figures.choose_notebooks(["ircot_fig09_scale_f1", "00_tour"], makes)
@@ -169,11 +160,9 @@ def test_strip_keeps_results_and_drops_the_volatile():
     tagged = {"execution": {"iopub.execute_input": "now"}, "tags": ["parameters"]}
     widget = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "bar"}
     cell = new.new_code_cell("x", metadata=tagged)
-    cell.outputs = [
-        new.new_output("stream", name="stderr", text="50%"),
-        new.new_output("stream", name="stdout", text="42"),
-        new.new_output("display_data", widget),
-    ]
+    written = {"stderr": "50%", "stdout": "42"}.items()
+    cell.outputs = [new.new_output("stream", name=name, text=text) for name, text in written]
+    cell.outputs.append(new.new_output("display_data", widget))
     injected = new.new_code_cell("y", metadata={"tags": ["injected-parameters"]})
     kept = {"ircotlib": {"makes": []}, "kernelspec": {"name": "python3", "display_name": "Python"}}
     notebook = new.new_notebook(cells=[cell, injected], metadata=kept | {"papermill": {}})

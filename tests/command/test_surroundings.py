@@ -93,28 +93,22 @@ def test_nothing_that_models_and_pages_say_becomes_markup():
         assert text.count("$") == text.count("<span>$</span>")
 
 
-def test_a_formula_in_a_table_is_text():
+def test_formulas_in_tables_and_figures_and_markup_in_ids_are_text(tmp_path):
     shown = pd.DataFrame({"title": [EVIL]})._repr_html_()
     assert '<table border="1" class="dataframe tex2jax_ignore mathjax_ignore">' in shown
     assert "<img" not in shown
-
-
-def test_an_id_ends_no_code_span():
     row = dict.fromkeys(cases.COLUMNS, "") | {"id": "a`\n\n<img>", "dataset": "musique"}
     text = cases.cases_as_markdown(pd.DataFrame([row | {"recall": 0.0, "score": 0.0}]))
     assert text.splitlines()[2].startswith("`a <img>` · ")
+    figure, axis = subplots()
+    axis.set_title("model $x^{ of $")
+    figure.savefig(tmp_path / "a.png")
 
 
 def test_a_terminal_is_not_steered():
     step = Step(Generate("p"), "a\x1b[2J\x07\nb\u202e", False)
     text = str(ask.Asked("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,))))
     assert text == "S\n1. generate, stop at the end → a [2J  b\nS answers: ]0;x y"
-
-
-def test_a_name_with_dollars_can_be_drawn(tmp_path):
-    figure, axis = subplots()
-    axis.set_title("model $x^{ of $")
-    figure.savefig(tmp_path / "a.png")
 
 
 def test_a_judgement_without_sense_is_left_out(tmp_path):

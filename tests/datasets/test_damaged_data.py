@@ -1,6 +1,4 @@
-"""Data files damaged at random: each is either read as it now is, or refused in one line that names
-it. There is never another exception, and memory stays within a small multiple of the file's size.
-"""
+"""Data files damaged at random: read as they now are, or refused in one line, in little memory."""
 
 import copy
 import json
@@ -30,27 +28,19 @@ HOTPOT = {"_id": "5a", "question": "Where was Gravity made?", "answer": "Germany
 HOTPOT |= {"type": "bridge", "supporting_facts": [["Mack", 0], ["Park", 1]], "context": CONTEXT}
 WIKI = HOTPOT | {"type": "compositional", "answer_id": "Q183"}
 NAMES = {"Q_id": "Q183", "aliases": ["FRG"], "demonyms": ["German"]}
-ENTRIES = [
-    {"title": "Yale", "paragraph_text": "Yale is old.", "is_supporting": False},
-    {"title": "David", "paragraph_text": "He is at Yale.", "is_supporting": True},
-]
+ENTRIES = [{"title": "Yale", "paragraph_text": "Yale is old.", "is_supporting": False}]
+ENTRIES += [{"title": "David", "paragraph_text": "He is at Yale.", "is_supporting": True}]
 MUSIQUE = {"id": "2hop__1_2", "question": "Where is its author?", "answer": "Yale"}
 MUSIQUE |= {"answer_aliases": ["Yale University"], "answerable": True, "paragraphs": ENTRIES}
-ANSWERS = [
-    {"type": "span", "answer_spans": [{"text": "1829"}, {"text": "1830"}]},
-    {"type": "value", "answer_value": "5", "answer_unit": "km"},
-    {"type": "none"},
-]
-ASKED = [
-    {"qid": f"q{n}", "question": f"When {n}?", "answer": answer}
-    | {"context": [{"passage": "main", "text": "x"}, {"passage": "Mack", "text": "made in"}]}
-    for n, answer in enumerate(ANSWERS)
-]
+ANSWERS = [{"type": "span", "answer_spans": [{"text": "1829"}, {"text": "1830"}]}]
+ANSWERS += [{"type": "value", "answer_value": "5", "answer_unit": "km"}, {"type": "none"}]
+PARTS = {"context": [{"passage": "main", "text": "x"}, {"passage": "Mack", "text": "made in"}]}
+ASKED = [{"qid": f"q{n}", "question": "When?", "answer": a} | PARTS for n, a in enumerate(ANSWERS)]
 ARTICLES = {"mack": f"<p>{LONG}</p>", "park": LONG}
 EVIDENCE = [[[["A-1"], "operation"], ["no_evidence"]], [[["B-2"]]]]
 STRATEGY = {"qid": "s", "question": "Is it so?", "answer": True, "evidence": EVIDENCE}
 PARAGRAPH = {"title": "A", "para_index": 1, "content": "Text."}
-PARAGRAPHS = {"A-1": PARAGRAPH}
+TRAIN, PARAGRAPHS = "strategyqa_train", {"A-1": PARAGRAPH}
 PAGE = {"_id": "1", "wikipedia_title": "A", "text": ["A", "b"]}
 SLOT = {"id": "1", "input": "Emma [SEP] author", "output": [{"answer": "Austen"}, {"meta": 1}]}
 CLAIM = {"id": 7, "label": "SUPPORTS", "claim": "Emma is a novel."}
@@ -67,10 +57,7 @@ FILES = {
     "2wikimultihopqa": {"dev.json": [WIKI], "id_aliases.json": [NAMES]},
     "musique": {"musique_ans_v1.0_dev.jsonl": [MUSIQUE, MUSIQUE | {"id": "2hop__3"}]},
     "iirc": {"dev.json": IIRC, "context_articles.json": ARTICLES},
-    "strategyqa": {
-        "strategyqa_train.json": [STRATEGY],
-        "strategyqa_train_paragraphs.json": PARAGRAPHS,
-    },
+    "strategyqa": {f"{TRAIN}.json": [STRATEGY], f"{TRAIN}_paragraphs.json": PARAGRAPHS},
     "strategyqa sample": {"dev_229.json": [STRATEGY], "dev_paragraphs.jsonl": [PARAGRAPH]},
     "zsre": {"structured_zeroshot-dev-kilt.jsonl": [SLOT], PAGES: [PAGE]},
     "trex": {"trex-dev-kilt.jsonl": [SLOT], PAGES: [PAGE]},
@@ -245,9 +232,6 @@ def test_prompt_files_are_read_or_refused(tmp_path_factory, data):
         assert all(d.answer.strip() and d.answer in text for d in demonstrations)
 
 
-# Choices, and what random damage seldom finds
-
-
 @pytest.mark.parametrize(("name", "file"), PLACES)
 def test_a_byte_order_mark_and_blank_lines_at_the_end_change_nothing(tmp_path, name, file):
     good = encode(file, FILES[name][file])
@@ -269,20 +253,13 @@ def test_files_of_another_kind_are_refused(tmp_path, name, file):
 
 
 DEEP = """
-import resource
-import sys
-
-import psutil
-from test_damaged_data import FILES, PLACES, STREAMS, encode, read
-from pathlib import Path
-
+import psutil, resource, sys
+from test_damaged_data import FILES, PLACES, STREAMS, Path, encode, read
 folder, depth = Path(sys.argv[1]), 1_000_000
 most = psutil.Process().memory_info().vms + (300 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
 deep = ['"z": ' + "[" * depth, '"z": ' + '{"a":' * depth, '"z": ' + "[" * depth + "]" * depth + ","]
 deep.append('"z": ' + "9" * 5000 + ",")
-
-
 def refused(file, content, action):
     first = content.index(b"{") + 1
     for inner in deep:
@@ -294,8 +271,6 @@ def refused(file, content, action):
             assert str(error).isprintable(), str(error)
             continue
         raise AssertionError((file, inner[:20]))
-
-
 for name, file in PLACES:
     folder = Path(sys.argv[1]) / name
     folder.mkdir(exist_ok=True)
@@ -308,16 +283,11 @@ for stream, file, content in STREAMS.values():
 
 
 def test_deep_nesting_and_long_numbers_take_no_memory(tmp_path):
-    """Files of up to 5 MB nested a million levels deep, and integers of 5,000 digits, need less
-    than 300 MB of memory.
-    """
+    """Nested a million levels deep, or with integers of 5,000 digits: less than 300 MB."""
     command, tests = [sys.executable, "-c", DEEP, str(tmp_path)], Path(__file__).parent
+    assert {name.split()[0] for name in FILES} == {*all_datasets()}
     done = subprocess.run(command, cwd=tests, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-
-
-def test_all_data_sets_are_damaged_here():
-    assert {name.split()[0] for name in FILES} == {*all_datasets()}
 
 
 def test_half_of_a_surrogate_pair_is_written_as_its_escape(tmp_path):

@@ -1,6 +1,4 @@
-"""Full corpora from the official downloads, tested with small files in the same formats, and with
-the real samples if they are present.
-"""
+"""Full corpora from the official downloads, tested with small files in the same formats."""
 
 import bz2
 import io
@@ -43,15 +41,10 @@ def shard(*records):
     return bz2.compress("".join(json.dumps(record) + "\n" for record in records).encode())
 
 
-TEXTS = [
-    ("Anarchism", ["Anarchism is a philosophy.", " It rejects hierarchy. "]),
-    ("Of Mice &amp; Men (band)", ["They are a band."]),
-    ("Łódź", ["Łódź is a city in Poland…"]),
-    ("Nothing", []),
-    ("Blank", [" "]),
-    ("Anarchism", ["Anarchism is a philosophy. It rejects hierarchy."]),
-    ("Anarchism", ["Other."]),
-]
+TEXTS = [("Anarchism", ["Anarchism is a philosophy.", " It rejects hierarchy. "])]
+TEXTS += [("Of Mice &amp; Men (band)", ["They are a band."]), ("Łódź", ["Łódź is in Poland…"])]
+TEXTS += [("Nothing", []), ("Blank", [" "])]
+TEXTS += [("Anarchism", [TEXTS[0][1][0] + " It rejects hierarchy."]), ("Anarchism", ["Other."])]
 LINES = [abstract(number, *pair) for number, pair in enumerate(TEXTS, start=12)]
 SHARDS = {"AA/wiki_00": LINES[:2], "AA/wiki_01": LINES[2:5], "AA/wiki_02": LINES[5:]}
 SHARDS = {name: shard(*lines) for name, lines in SHARDS.items()}
@@ -119,11 +112,6 @@ def test_ids_are_those_of_contexts_and_a_repeated_one_is_numbered(tmp_path):
     assert ids == [*expected[:5], "anarchism-88ad2b88-2", expected[6]]
 
 
-def test_shards_are_read_in_the_order_of_their_names(tmp_path):
-    write_archive(tmp_path, many_shards())
-    assert pairs(read("hotpotqa", tmp_path)) == [(f"Page {n}", f"Text {n}.") for n in range(103)]
-
-
 def test_a_missing_shard_is_named(tmp_path):
     folder = tmp_path / FOLDER
     folder.mkdir()
@@ -147,8 +135,8 @@ def test_an_archive_cut_off_is_named_and_the_whole_one_goes_on_from_there(tmp_pa
     with pytest.raises(ValueError, match=message):
         read_full_corpus(FULL["hotpotqa"], tmp_path)
     assert not (tmp_path / FOLDER).exists()
-    archive.write_bytes(whole)
-    assert len(read("hotpotqa", tmp_path)) == 103
+    archive.write_bytes(whole)  # its shards are read in the order of their names
+    assert pairs(read("hotpotqa", tmp_path)) == [(f"Page {n}", f"Text {n}.") for n in range(103)]
 
 
 def test_a_damaged_archive_and_another_archive_are_named(tmp_path):
@@ -171,7 +159,6 @@ GOOD_LINE = json.dumps(GOOD).encode() + b"\n"
 BROKEN_SHARDS = [
     (shard(GOOD, GOOD)[:-20], "cut off or damaged after line 0"),
     (b"", "cut off or damaged after line 0"),
-    (b"plain text", "cut off or damaged after line 0"),
     (bz2.compress(GOOD_LINE + b'{"id": "2", "ti'), "line 2: expected one JSON object"),
     (bz2.compress(GOOD_LINE + b'{"title": "\xff"}\n'), "(line 1, byte 11: 0xff is not UTF-8)"),
     (shard(GOOD, {"id": "2", "title": "x"}), "line 2, field 'text': expected this field"),
@@ -205,13 +192,8 @@ WIKI = {
     "test.json": [question("t1", PARK, OLD_MACK)],
     "train.json": [wiki_answer("r1", OLD_MACK, ["Zoo", ["A zoo."]]), wiki_answer("r2", MACK)],
 }
-WIKI_TEXTS = [
-    ("Mack Rides", "It is German. It is old."),
-    ("Łódź", "Łódź lies in Poland…"),
-    ("Park", ""),
-    ("Mack Rides", "It is German."),
-    ("Zoo", "A zoo."),
-]
+WIKI_TEXTS = [("Mack Rides", "It is German. It is old."), ("Łódź", "Łódź lies in Poland…")]
+WIKI_TEXTS += [("Park", ""), ("Mack Rides", "It is German."), ("Zoo", "A zoo.")]
 
 
 def write_json(folder, files, indent=None):
@@ -247,7 +229,6 @@ BROKEN_LISTS = [
     (f"{RECORD}\n{RECORD}", "expected one JSON list of questions, found b'"),
     (f"[{RECORD}", "cut off or damaged after record 1 ("),
     (f"[{RECORD}, {RECORD[:30]}", "cut off or damaged after record 1 ("),
-    (f"[{RECORD}, {RECORD.replace(':', '')}]", "cut off or damaged after record 1 ("),
     (f"[{RECORD}] [{RECORD}]", "cut off or damaged after record 1 ("),
     (f"[{RECORD}]".replace("d1?", "\xe9").encode("latin-1"), "damaged after record 0 ("),
 ]
@@ -340,9 +321,7 @@ def test_missing_files_are_told_with_names_places_and_source(tmp_path, dataset):
         read_full_corpus(corpus, tmp_path)
     for words in (*corpus.files, str(tmp_path / corpus.name), corpus.source, "https://"):
         assert words in str(error.value)
-
-
-def test_only_what_is_missing_is_asked_for(tmp_path):
+    # only what is missing is asked for
     write_musique(tmp_path, {name: MUSIQUE[name] for name in [*MUSIQUE][:4]})
     missing = "musique_full_v1.0_test.jsonl, musique_full_v1.0_train.jsonl"
     with pytest.raises(FileNotFoundError, match=f"looked for {missing} in"):

@@ -1,6 +1,4 @@
-"""IIRC: small files in the official format, and runs on a bench with them, including main passages
-and pages.
-"""
+"""IIRC: small files in the official format, and runs on a bench with them."""
 
 import json
 import random
@@ -139,10 +137,8 @@ def test_a_prediction_is_scored(tmp_path, prediction, answer, em, released_em):
 
 
 def test_only_answerable_questions_are_read_and_all_get_ids(tmp_path):
-    unanswered, nameless = (
-        [question(**answer(kind)) for kind in ("none", "bad")],
-        question(qid=None),
-    )
+    unanswered = [question(**answer(kind)) for kind in ("none", "bad")]
+    nameless = question(qid=None)
     path = write(tmp_path, nameless, *unanswered, nameless, nameless | {"question": "Who?"})
     first, again, other = (asked.id for asked in read(path))
     assert first == again != other and re.fullmatch("iirc-[0-9a-f]{16}", first)
@@ -155,9 +151,7 @@ def test_gold_is_one_paragraph_for_each_context(tmp_path):
     [asked] = read(write(tmp_path, question(**contexts)))
     expected = page_paragraph("mozarteum", MOZARTEUM), page_paragraph(academy, MOVED)
     assert asked.gold == tuple(paragraph.id for paragraph in expected)
-
-
-def test_gold_where_the_page_is_empty_or_the_main_passage_is_all(tmp_path):
+    # where the page is empty, or the main passage is all
     first = question(**context(("some words", "Nothing")))
     second = question(qid="q_2", **context((PASSAGE, "main")))
     questions = read(write(tmp_path, first, second))
@@ -165,9 +159,6 @@ def test_gold_where_the_page_is_empty_or_the_main_passage_is_all(tmp_path):
     assert questions[0].gold == (page_paragraph("nothing", "some words").id,)
     assert not corpus & set(questions[0].gold)
     assert questions[1].gold == (questions[1].passage.id,)
-
-
-# The pages
 
 
 def test_paragraphs_are_the_lines_of_over_ten_words(tmp_path):
@@ -283,9 +274,6 @@ def test_files_of_another_kind_are_named(tmp_path):
         list(read_articles(pages))
 
 
-# On a bench
-
-
 @pytest.fixture
 def parameters(tmp_path, monkeypatch):
     """Parameters that open the small files, without demonstrations."""
@@ -315,11 +303,9 @@ def test_loading_names_what_is_missing(tmp_path):
         read_dataset("iirc", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("system", "setting"),
-    [("OneR", {"k": 3}), ("OneR QA", {"k": 3}), ("IRCoT", {"k": 2}), ("IRCoT QA", {"k": 2})],
-)
-def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, tmp_path, system, setting):
+@pytest.mark.parametrize("system", ["OneR", "OneR QA", "IRCoT", "IRCoT QA"])
+def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, system):
+    setting = {"k": 3 if "OneR" in system else 2}
     scores = run_system(bench, all_systems()[system], **setting)
     assert scores["recall"].between(0, 1).all() and (scores["paragraphs"] <= 15).all()
     (folder,) = (bench.runs / "test").iterdir()
@@ -338,8 +324,7 @@ def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, tmp_path, sy
     shutil.rmtree(folder)
     assert run_system(bench, all_systems()[system], **setting).equals(scores)
     counts = json.loads((folder / "run.json").read_text())["counts"]
-    computed = {counts[kind]["computed"] for kind in ("Retrieve", "NearestTitle", "Generate")}
-    assert computed == {0}
+    assert not any(counts[kind]["computed"] for kind in ("Retrieve", "NearestTitle", "Generate"))
 
 
 def test_nor_qa_reads_the_main_passage_and_asks_for_no_titles(bench):
@@ -355,14 +340,11 @@ def test_nor_qa_reads_the_main_passage_and_asks_for_no_titles(bench):
 
 @pytest.mark.parametrize(("system", "setting"), [("OneR", {"k": 2}), ("IRCoT", {"k": 2, "m": 2})])
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
-def test_titles_are_asked_for_with_the_authors_demonstrations(
-    shared, bench, parameters, system, setting, style
-):
+def test_titles_are_asked_for_as_by_the_authors(shared, bench, parameters, system, setting, style):
     folder = shared / "ircot_prompts"
     shown = parameters.change(style=style, demonstrations=str(folder), distractors=[1])
-    play = program_of(
-        replace(bench, parameters=shown), all_systems()[system], **setting, demonstration_set=1
-    )
+    setting, bench = setting | {"demonstration_set": 1}, replace(bench, parameters=shown)
+    play = program_of(bench, all_systems()[system], **setting)
     file = (folder / f"iirc/no_context_open_llm_retrieval_{style}.txt").read_text()
     blocks = [block.split("\n", 1) for block in file.split("\n\n\n")]
     ids = json.loads((PROMPTS / "demonstration_sets.json").read_text())["iirc"][1]
@@ -371,10 +353,9 @@ def test_titles_are_asked_for_with_the_authors_demonstrations(
     text = next(play(bench.dev[0])).prompt.split("\n\n\n")
     assert len(bodies) == 15 and text[:-1] == bodies[16 - len(text) :] and len(text) > 5
     asked = "The question is: 'When was the academy founded?'. Generate titles of 3 Wikipedia pages"
-    assert text[-1] == (
-        f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\nQ: {instruction}"
-        f"{asked} that have relevant information to answer this question.\nA:"
-    )
+    asked += " that have relevant information to answer this question.\nA:"
+    passage = f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\n"
+    assert text[-1] == f"{passage}Q: {instruction}{asked}"
 
 
 def test_a_question_with_a_passage_needs_a_model(parameters):

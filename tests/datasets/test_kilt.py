@@ -125,16 +125,14 @@ def test_real_samples_load_and_their_counts_hold():
     assert find_dataset("eli5").scores["rouge_l"](eli5[0].answers[0], eli5[0].answers) > 0.999
 
 
-def test_an_answer_is_covered_by_words_not_by_letters():
+def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none():
     assert cover_em("I do not know.", ["no"]) == 0 and cover_em_of_letters("I know.", ["no"]) == 1
     assert cover_em("It was Jane Austen who wrote it", ["Austen", "Brontë"]) == 1
     assert cover_em("Jane, then Austen", ["Jane Austen"]) == 0
     assert cover_em("", ["the"]) == cover_em("anything", ["the"]) == 0  # nothing covers nothing
     with pytest.raises(ValueError, match="expected a list of gold answers"):
         cover_em("yes", "yes")
-
-
-def test_two_verdicts_are_none():
+    # two verdicts are none
     both = ("Yes", "No")
     assert one_verdict("So the answer is: No.", ["No"], both) == 1
     assert one_verdict("Yes and no.", ["No"], both) == one_verdict("Who knows?", ["No"], both) == 0

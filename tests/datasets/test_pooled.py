@@ -42,8 +42,7 @@ def make_questions(count):
 
 
 @pytest.mark.parametrize(
-    ("count", "sizes"),
-    [(1000, (100, 500)), (600, (100, 500)), (599, (100, 499)), (210, (42, 168)), (4, (0, 4))],
+    ("count", "sizes"), [(1000, (100, 500)), (599, (100, 499)), (210, (42, 168)), (4, (0, 4))]
 )
 def test_sizes_of_the_dev_and_test_sample(count, sizes):
     dev, test = sample_dev_test(make_questions(count))
@@ -70,14 +69,6 @@ def test_files_are_found_by_official_name_in_either_folder(tmp_path):
     assert find_questions(dataset, str(tmp_path)) == nearer
 
 
-def test_a_missing_file_is_told_with_names_places_and_home(tmp_path):
-    with pytest.raises(FileNotFoundError) as error:
-        read_dataset("musique", tmp_path)
-    dataset = find_dataset("musique")
-    for words in (*dataset.files, str(tmp_path / "musique"), dataset.source):
-        assert words in str(error.value)
-
-
 def test_contexts_are_pooled_the_contexts(tmp_path):
     write(tmp_path, [RECORD, RECORD | {"_id": "5b", "context": [MACK, GRAVITY]}])
     questions, corpus = read_dataset("hotpotqa", tmp_path)
@@ -87,13 +78,12 @@ def test_contexts_are_pooled_the_contexts(tmp_path):
 
 # of each real sample: the numbers of questions, paragraphs and kinds; id, answer and titles of gold
 # of its first, tenth and last question; the ids of its first, tenth and last paragraph
+WIKI_KINDS = "compositional 256 comparison 155 inference 74 bridge_comparison 172"
 SAMPLES = {
     "hotpotqa": (498, 4909, "bridge 382 comparison 116"),
-    "2wikimultihopqa": (
-        657, 4311, "compositional 256 comparison 155 inference 74 bridge_comparison 172"
-    ),
+    "2wikimultihopqa": (657, 4311, WIKI_KINDS),
     "musique": (210, 3298, "2hop 155 3hop1 28 3hop2 4 4hop1 18 4hop2 1 4hop3 4"),
-}  # fmt: skip
+}
 QUESTIONS = """
 5abe953b5542993f32c2a170|superhero roles as the Marvel Comics|The Newcomers (film)|\
 Chris Evans (actor)

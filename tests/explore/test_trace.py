@@ -8,71 +8,51 @@ import pytest
 from ircot_laboratory import show as laboratory_show
 from ircot_laboratory.questions.questions import make_riddles
 from ircot_laboratory.world.encyclopedia import make_world
+from ircotlib import program
 from ircotlib.data import Paragraph, Question
 from ircotlib.explore import box
 from ircotlib.explore.trace import trace_as_markdown, trace_as_text
-from ircotlib.program import (
-    SENTENCE,
-    Duplicate,
-    Extract,
-    Extracted,
-    Generate,
-    Message,
-    NearestTitle,
-    Retrieve,
-    Sample,
-    Sampled,
-    Step,
-)
+from ircotlib.program import SENTENCE, Generate, Message, Retrieve, Step
 from ircotlib.text import escape
 
 QUESTION = Question("q", "Who made <it>?", ("Mack",), ("mack",), "test")
 MACK, PARK = Paragraph("mack", "Mack Rides", "A company."), Paragraph("park", "<i>P", "A park.")
 CHAT = (Message("user", "<img onerror=x>"), Message("assistant", "Yes."))
-DRAWN = Sampled("<b>a", -0.5), Sampled("", None)
-STEPS = [  # a step; as Markdown, unescaped but for HTML; as text
-    (
-        Step(Retrieve("Who made <it>?", 2), (MACK, PARK), cached=False),
-        "*retrieve 2 with “Who made &lt;it&gt;?”*\n\n→ Mack Rides ★ · &lt;i&gt;P",
-        "retrieve 2 with “Who made <it>?” → Mack Rides · <i>P",
-    ),
-    (
-        Step(Retrieve("nothing\nlike it", 2), (), cached=False),
-        "*retrieve 2 with “nothing\nlike it”*\n\n→ nothing",
-        "retrieve 2 with “nothing like it” → nothing",
-    ),
-    (
-        Step(Generate("Q: <it>?\nA:", SENTENCE), "Mack\nmade it.", True, 9, 5),
-        "*generate, stop at sentence*\n\n<details><summary>prompt, 9 tokens</summary>"
-        "<pre>Q: &lt;it&gt;?\nA:</pre></details>\n\n→ **Mack\nmade it.**",
-        "generate, stop at sentence → Mack made it.",
-    ),
-    (
-        Step(Sample(CHAT, 2, 0.5, ("\n",)), DRAWN, False, 7, 2),
-        "*draw 2 at temperature 0.5, stop at '\\n'*\n\n<details><summary>prompt, 7 tokens</summary>"
-        "<pre>user: &lt;img onerror=x&gt;\n\nassistant: Yes.</pre></details>"
-        "\n\n→ **&lt;b&gt;a**<br>nothing",
-        "draw 2 at temperature 0.5, stop at '\\n' → <b>a ·",
-    ),
-    (
-        Step(NearestTitle("Mack Ride", 2), ("mack rides", "mack"), cached=False),
-        "*find the page titled most like “Mack Ride”*\n\n→ mack rides · mack",
-        "find the page titled most like “Mack Ride” → mack rides · mack",
-    ),
-    (
-        Step(Extract("who?", PARK), Extracted("Ada", 2.25), False),
-        "*read “&lt;i&gt;P” for “who?”*\n\n→ Ada (2.25)",
-        "read “<i>P” for “who?” → Ada (2.25)",
-    ),
-    (
-        Step(Duplicate("who <b>?", ("who?", "what?")), 0.5, False),
-        "*compare with 2 earlier queries “who &lt;b&gt;?”*\n\n→ 0.50",
-        "compare with 2 earlier queries “who <b>?” → 0.50",
-    ),
+DRAWN = program.Sampled("<b>a", -0.5), program.Sampled("", None)
+STEPS = [
+    Step(Retrieve("Who made <it>?", 2), (MACK, PARK), cached=False),
+    Step(Retrieve("nothing\nlike it", 2), (), cached=False),
+    Step(Generate("Q: <it>?\nA:", SENTENCE), "Mack\nmade it.", True, 9, 5),
+    Step(program.Sample(CHAT, 2, 0.5, ("\n",)), DRAWN, False, 7, 2),
+    Step(program.NearestTitle("Mack Ride", 2), ("mack rides", "mack"), cached=False),
+    Step(program.Extract("who?", PARK), program.Extracted("Ada", 2.25), False),
+    Step(program.Duplicate("who <b>?", ("who?", "what?")), 0.5, False),
 ]
+MARKDOWN = [  # unescaped but for HTML
+    "*retrieve 2 with “Who made &lt;it&gt;?”*\n\n→ Mack Rides ★ · &lt;i&gt;P",
+    "*retrieve 2 with “nothing\nlike it”*\n\n→ nothing",
+    "*generate, stop at sentence*\n\n<details><summary>prompt, 9 tokens</summary>"
+    "<pre>Q: &lt;it&gt;?\nA:</pre></details>\n\n→ **Mack\nmade it.**",
+    "*draw 2 at temperature 0.5, stop at '\\n'*\n\n<details><summary>prompt, 7 tokens</summary>"
+    "<pre>user: &lt;img onerror=x&gt;\n\nassistant: Yes.</pre></details>"
+    "\n\n→ **&lt;b&gt;a**<br>nothing",
+    "*find the page titled most like “Mack Ride”*\n\n→ mack rides · mack",
+    "*read “&lt;i&gt;P” for “who?”*\n\n→ Ada (2.25)",
+    "*compare with 2 earlier queries “who &lt;b&gt;?”*\n\n→ 0.50",
+]
+TEXTS = """
+retrieve 2 with “Who made <it>?” → Mack Rides · <i>P
+retrieve 2 with “nothing like it” → nothing
+generate, stop at sentence → Mack made it.
+draw 2 at temperature 0.5, stop at '\\n' → <b>a ·
+find the page titled most like “Mack Ride” → mack rides · mack
+read “<i>P” for “who?” → Ada (2.25)
+compare with 2 earlier queries “who <b>?” → 0.50
+""".strip().splitlines()
+TOLD = list(zip(STEPS, MARKDOWN, TEXTS, strict=True))
 
 
-@pytest.mark.parametrize(("step", "markdown", "text"), STEPS)
+@pytest.mark.parametrize(("step", "markdown", "text"), TOLD)
 def test_a_step_is_told_in_markdown_and_in_one_line(step, markdown, text):
     shown = trace_as_markdown([step, step], QUESTION).replace("&nbsp;&nbsp;", "")
     shown = re.sub(r"&#(\d+);", lambda mark: chr(int(mark[1])), shown)  # escapes of HTML stay

@@ -21,6 +21,8 @@ def test_equal_texts_are_duplicates():
     assert score(texts, "Who directed the Ring?", "x", "who directed Ring") == 1.0
     assert score(texts, "Who directed Ring?", "Who directed Rung?", "Who wrote Ring?") == 0.0
     assert score(texts, "Who directed Ring?") == 0.0
+    requests = [Duplicate("a", ()), Duplicate("a", ("b",)), Duplicate("b", ("a",))]
+    assert len({key(request, "texts") for request in requests}) == 3
 
 
 def save(folder, scores: int):
@@ -58,8 +60,3 @@ def test_a_cross_encoder_of_several_scores_is_refused(tmp_path):
     assert single.fingerprint != several.fingerprint
     with pytest.raises(FileNotFoundError, match="/nowhere/pairs"):
         open_duplicates("/nowhere/pairs")
-
-
-def test_the_key_of_duplicate_is_its_query_and_the_earlier_ones():
-    requests = [Duplicate("a", ()), Duplicate("a", ("b",)), Duplicate("b", ("a",))]
-    assert len({key(request, "texts") for request in requests}) == 3

@@ -1,6 +1,4 @@
-"""The extractive reader, with real DPR readers, small and untrained; the shipped one is tested by
-tests/training/test_training_reader.py.
-"""
+"""The extractive reader, with small untrained DPR readers; shipped: test_training_reader.py."""
 
 import json
 import shutil
@@ -50,9 +48,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def older_folder(folder, tmp_path_factory):
-    """The same reader in the layout of the paper's on the hub: vocab.txt and pytorch_model.bin,
-    with BERT's pooler and position_ids, which the reader does not use.
-    """
+    """The same reader laid out as the paper's on the hub, with weights that it does not use."""
     older, weights = tmp_path_factory.mktemp("older"), load_file(folder / "model.safetensors")
     (older / "vocab.txt").write_text("\n".join(bert_vocabulary()) + "\n")
     (older / "tokenizer_config.json").write_text('{"do_lower_case": true}')
@@ -82,9 +78,7 @@ def check_near(spans: list[Extracted], expected: list[Extracted]) -> None:
 @pytest.mark.parametrize("longest", [1, 3, 10])
 @pytest.mark.parametrize("kind", ["folder", "older_folder"])
 def test_it_reads_as_transformers_does_one_by_one(kind, longest, request):
-    """Compare with the forward pass of transformers and its search for spans, on the logits of the
-    text only: `decode_best_spans` would search the title too.
-    """
+    """On the logits of the text only: transformers' `decode_best_spans` searches the title too."""
     path = request.getfixturevalue(kind)
     tokenizer = DPRReaderTokenizer.from_pretrained(path)
     model = small_reader(len(bert_vocabulary()))
@@ -132,9 +126,7 @@ def test_batches_read_as_one_by_one_do(folder):
     for rows, tokens in ((64, 16_384), (3, 16_384), (64, 50)):
         reader = Extractor(folder, batch_rows=rows, batch_tokens=tokens)
         check_near(extract(reader, requests()), one_by_one)
-
-
-def test_a_batch_is_of_the_shortest_that_fit(folder):
+    # a batch is of the shortest that fit
     assert Extractor(folder, batch_rows=3).take(requests()) == [7, 3, 4]
     assert cut_batches([9, 4, 5, 1], 4, 12) == [[3, 1], [2], [0]]
     assert cut_batches([90], 4, 12) == [[0]]

@@ -1,7 +1,4 @@
-"""Every system of SearChain's study, run from a bench with a model that was never taught its
-format, on every data set of the laboratory, and with a window so small that prompts are cut; and
-with random replies: whatever a model writes, it ends with a prediction.
-"""
+"""Every system of SearChain's study ends with a prediction, whatever a model writes."""
 
 import random
 from dataclasses import replace
@@ -30,9 +27,7 @@ def short(monkeypatch):
 
 
 def play_all(opened) -> None:
-    """Let all systems answer a question together. Check that each has an answer or reports what it
-    could not parse, and that no prompt with its reply is longer than the window.
-    """
+    """Let all systems answer or report a fault, with no prompt longer than the window."""
     programs = {}
     for system in choose_systems(study=SEARCHAIN):
         grid, cut = opened.grid(system), CUT.get(system.name, {})

@@ -142,15 +142,13 @@ def test_texts_of_one_prompt_share_its_row(kind, monkeypatch):
     check_logits(logits, others)
 
 
-def test_models_that_forget_or_stretch_their_positions_read_all_again():
+def test_models_that_forget_or_stretch_their_positions_read_all_again(tmp_path):
     rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
     assert not can_reuse(make("mistral", **FEW_HEADS, sliding_window=16))
     assert not can_reuse(make("llama", **FEW_HEADS, rope_parameters=rope))
     assert not can_reuse(make("mamba", hidden_size=32, num_hidden_layers=2, vocab_size=99))
     assert can_reuse(make("mistral", **FEW_HEADS, sliding_window=None))
-
-
-def test_a_model_that_cannot_reuse_keeps_nothing(tmp_path):
+    # and keep nothing
     tokenizer = LocalModel(CAUSAL).tokenizer
     sizes = FEW_HEADS | {"vocab_size": len(tokenizer), "sliding_window": 16}
     make("mistral", **sizes).save_pretrained(tmp_path)

@@ -22,12 +22,10 @@ from ircotlib.program import SENTENCE, Generate
 
 SHIPPED = sorted(path.parent for path in MODELS.glob("*/training.json"))
 TEXTS = [
-    "Wikipedia Title: Silent Harbor\nSilent Harbor is a drama film.\n\nQ: Who?\nA:",
+    "Wikipedia Title: Silent Harbor\nSilent Harbor is a film.\n\nQ: Who?\nA:",
     "  ka lo.  Mi\n",
-    "</s> <pad>x<unk></s>",
-    "Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…",
-    "",
 ]
+TEXTS += ["</s> <pad>x<unk></s>", "Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…", ""]
 
 
 def test_the_fingerprint_is_the_content(folders, tmp_path):
@@ -45,9 +43,7 @@ def test_the_fingerprint_is_the_content(folders, tmp_path):
 
 
 def test_a_name_on_the_hub_that_was_downloaded_before(folders, tmp_path, monkeypatch):
-    """The layout of the hub's cache: weights under their SHA-256, linked into a snapshot of the
-    commit.
-    """
+    """The layout of the hub's cache: files by their hash, linked into a commit's snapshot."""
     base = tmp_path / "models--lab--tiny-t5"
     snapshot, blobs = base / "snapshots" / ("c" * 40), base / "blobs"
     for path in (snapshot, blobs, base / "refs"):
@@ -105,19 +101,14 @@ def test_a_folder_says_what_transformers_says(folders, name):
     assert local.fingerprint == hash_files(folder, 1 if by_word else 2, "float32")
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "value"),
-    [
-        ("llama", "add_bos_token", True),
-        ("llama", "bos_token", "<s>"),
-        ("llama", "extra_special_tokens", ["ka lo"]),
-        ("llama", "clean_up_tokenization_spaces", True),
-        ("gpt2", "tokenizer_class", "GPT2Tokenizer"),
-    ],
-)
-def test_a_tokenizer_that_another_file_changes_is_read_by_transformers(
-    folders, tmp_path, kind, name, value
-):
+CHANGED = [("llama", "add_bos_token", True), ("llama", "bos_token", "<s>")]
+CHANGED += [("llama", "extra_special_tokens", ["ka lo"])]
+CHANGED += [("llama", "clean_up_tokenization_spaces", True)]
+CHANGED += [("gpt2", "tokenizer_class", "GPT2Tokenizer")]
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), CHANGED)
+def test_a_tokenizer_that_is_changed_is_read_by_transformers(folders, tmp_path, kind, name, value):
     other = copy(folders[kind], tmp_path)
     change(other / "tokenizer_config.json", **{name: value})
     tokens = Tokens(other)
@@ -135,13 +126,11 @@ def test_truncation_and_padding_kept_in_tokenizer_json_change_nothing(folders, t
     check_tokens(Tokens(other), AutoTokenizer.from_pretrained(other))
 
 
-@pytest.mark.parametrize(
-    ("kind", "reads"), [("t5", True), ("llama", False), ("bart", True), ("opt", False)]
-)
-def test_which_models_read_with_an_encoder(tmp_path, kind, reads):
+@pytest.mark.parametrize("kind", ["t5", "llama", "bart", "opt"])
+def test_which_models_read_with_an_encoder(tmp_path, kind):
+    reads = kind in ("t5", "bart")
     for set_in_file, expected in (({}, reads), ({"is_encoder_decoder": not reads}, not reads)):
-        content = json.dumps({"model_type": kind} | set_in_file)
-        (tmp_path / "config.json").write_text(content)
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": kind} | set_in_file))
         assert is_encoder_decoder(tmp_path) == expected
 
 

@@ -116,6 +116,10 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
     assert local.take(requests) == [1, 3, 5]  # three rows
     assert local.take(requests[:3] + requests[4:5]) == [1, 0, 3]  # 3 x 11 tokens
     assert local.take(requests[2:3]) == [0]  # longer than a batch: alone
+    request = Generate(" ".join(["ka"] * 1200), None, 2)  # a T5 has no limit
+    assert read(local, [request])[0]["prompt_tokens"] == 1201
+    with pytest.raises(TypeError, match="Retrieve"):
+        ask(local, [Retrieve("ka", 3)])
 
 
 def test_each_core_answers_a_batch_of_a_small_model(folders):
@@ -185,11 +189,6 @@ def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders,
     assert f"at most {LIMIT - room - 1} tokens" in str(replies[0])
 
 
-def test_a_t5_has_no_limit(folders):
-    request = Generate(" ".join(["ka"] * 1200), None, 2)
-    assert read(LocalModel(folders["t5"]), [request])[0]["prompt_tokens"] == 1201
-
-
 NONSENSE = {
     "stop 'word'": Generate("ka", "word", 5),
     "stop ('.', '')": Generate("ka", (".", ""), 5),
@@ -208,8 +207,3 @@ def test_requests_that_make_no_sense_cost_only_themselves(folders, named):
     fault, reply = ask(local, [request, replace(other, max_tokens=5)])
     assert isinstance(fault, ValueError) and named in str(fault) and "\n" not in str(fault)
     assert json.loads(reply)["tokens"] <= 10
-
-
-def test_another_request_is_an_error(folders):
-    with pytest.raises(TypeError, match="Retrieve"):
-        ask(LocalModel(folders["t5"]), [Retrieve("ka", 3)])

@@ -1,6 +1,4 @@
-"""What is asked of servers in OpenAI's protocol, and what is read from their replies, over real
-HTTP: prompts that are too long, fields that a server does not take, samples, chats, keys.
-"""
+"""What is asked of servers in OpenAI's protocol and read from their replies, over real HTTP."""
 
 import json
 
@@ -95,7 +93,6 @@ def test_a_server_that_ignores_n_is_asked_n_times(fake):
     [
         ("Rome is old. It lies on the Tiber.", "Rome is old."),
         ("A: Rome is old. It lies", "Rome is old."),
-        ("A: Paris is young. Rome is old. It lies", "Rome is old."),
         ("Paris is young. Rome is old.", "Rome is old."),
         ('"Rome is old."', "Rome is old."),
         ("**Rome** is old. So", "Rome is old."),
@@ -120,15 +117,11 @@ def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, written, kept):
     assert len(fake.asked) == (2 if written.startswith(("```\n", "A:\n")) else 1)
 
 
-@pytest.mark.parametrize(
-    ("url", "in_clear", "sent"),
-    [
-        ("http://127.0.0.1:8000", "0", True),
-        ("https://example.org/v1", "0", True),
-        ("http://example.org", "0", False),
-        ("http://10.0.0.5:8000", "1", True),
-    ],
-)
+URLS = [("http://127.0.0.1:8000", "0", True), ("https://example.org/v1", "0", True)]
+URLS += [("http://example.org", "0", False), ("http://10.0.0.5:8000", "1", True)]
+
+
+@pytest.mark.parametrize(("url", "in_clear", "sent"), URLS)
 def test_a_key_goes_in_clear_only_to_this_machine_or_where_asked(monkeypatch, url, in_clear, sent):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("IRCOT_KEYS_IN_CLEAR", in_clear)

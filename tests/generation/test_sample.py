@@ -1,6 +1,4 @@
-"""Samples of local models follow the model's distribution, whatever the batch, and no prompt is
-read twice. The models are shipped ones.
-"""
+"""Samples of shipped models have the model's distribution, whatever the batch."""
 
 import json
 import random

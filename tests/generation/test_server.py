@@ -1,6 +1,4 @@
-"""A model behind a server: mini-causal behind `transformers serve`, a process on loopback, compared
-with the same model loaded directly; the costs of runs; parameters.
-"""
+"""mini-causal behind `transformers serve`, compared with itself on this machine; costs."""
 
 import json
 import math
@@ -103,9 +101,8 @@ def _read(folder) -> list[dict]:
     """The predictions without token counts: a local model stops at once, but a server writes on."""
     rows = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
     for row in rows:
-        row["trace"] = [
-            {n: v for n, v in step.items() if "tokens" not in n} for step in row["trace"]
-        ]
+        steps = (step.items() for step in row["trace"])
+        row["trace"] = [{n: v for n, v in step if "tokens" not in n} for step in steps]
     return rows
 
 
@@ -135,9 +132,7 @@ def test_prices_are_dated_and_may_be_set():
     assert min(price[:2]) > 0 and "20" in price.about
     assert find_price("gpt-4o-mini", [0, 0]).of(10, 10) == 0
     assert find_price("no such model") is None
-
-
-def test_with_a_server_the_profile_sample_needs_nothing_else():
+    # with a server, the profile `sample` needs nothing else
     p = read_parameters("sample", {"model": "m", "server": "http://127.0.0.1:1"})
     assert (p.style, p.reader, p.context_tokens, p.models) == (GPT3.name, "cot", None, ["m"])
     assert p.server == "http://127.0.0.1:1/v1" and p.demonstrations == "prompts/own"

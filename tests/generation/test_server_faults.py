@@ -1,6 +1,4 @@
-"""Servers that are busy, broken, slow or unreachable, over real HTTP: replies are kept, and a
-second run asks only for the missing ones.
-"""
+"""Servers that are busy, broken, slow or away, over real HTTP: replies are kept, reruns go on."""
 
 import time
 from email.utils import formatdate
@@ -137,9 +135,10 @@ def cut(body):
     return response
 
 
-@pytest.mark.parametrize(
-    ("fault", "reason"), [(cut, "no connection"), (hang, "no answer in 0.5 s")]
-)
+CAUSES = [(cut, "no connection"), (hang, "no answer in 0.5 s")]
+
+
+@pytest.mark.parametrize(("fault", "reason"), CAUSES)
 def test_a_server_that_hangs_or_is_cut_off_ends_the_run_and_a_rerun_goes_on(fake, fault, reason):
     with Calls() as calls:
         play(model(fake), calls, WORDS[:2])
@@ -185,8 +184,5 @@ def test_what_nobody_knows_is_counted_as_its_most(fake):
     budget = Budget(Price(0.0, 1_000_000.0, "test"), max_cost=20.0)
     with pytest.raises(BudgetSpent, match="spent 18 USD with 2 requests"):
         list(model(fake, budget=budget).answer([Generate("red", LINE, 9)]))
-
-
-def test_a_budget_needs_a_price():
     with pytest.raises(ValueError, match="no price"):
         Budget(None, max_cost=1.0)

@@ -9,18 +9,12 @@ from tiny import PARTS, byte_tokenizer, cut, read, shortest, spell
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, Generate, Message
 
+ENDS = [("Amazon.com was founded in 1994.", " It is."), ("He fired the .30 carbine.", " He is.")]
+ENDS += [("It is 'his.'", " He is."), ("It is his...", " He is."), ("It is his.", "")]
+
 
 @pytest.mark.parametrize("kind", PARTS)
-@pytest.mark.parametrize(
-    ("kept", "rest"),
-    [
-        ("Amazon.com was founded in 1994.", " It is his."),
-        ("He fired the .30 carbine.", " He is his."),
-        ("It is 'his.'", " He is."),
-        ("It is his...", " He is."),
-        ("It is his.", ""),
-    ],
-)
+@pytest.mark.parametrize(("kept", "rest"), ENDS)
 def test_a_sentence_ends_only_where_white_space_follows(tmp_path, kind, kept, rest):
     local = spell(tmp_path, PARTS[kind](), kept + rest)
     assert not local.tokens.by_word

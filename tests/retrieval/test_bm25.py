@@ -91,7 +91,7 @@ def test_a_query_without_known_terms_finds_nothing(backend, query):
     assert backend.decode("[]") == () and backend.search(query) == []
 
 
-def test_what_cannot_be_answered_costs_only_its_request(backend):
+def test_what_cannot_be_answered_costs_only_its_request(backend, monkeypatch):
     sound = [Retrieve("bano", 3), Retrieve("cano", 2), NearestTitle("bano", 2)]
     faulty = [Retrieve("bano", 0), Retrieve("bano", -3, None, True), NearestTitle("bano", 0)]
     halves = [Retrieve("bano \ud800", 3), Retrieve("bano", 3, ("\udfff",)), NearestTitle("\ud800")]
@@ -101,10 +101,7 @@ def test_what_cannot_be_answered_costs_only_its_request(backend):
     for call in (backend.search, backend.nearest_titles):
         with pytest.raises(Refused, match="is 0: ask for at least 1"):
             call("bano", 0)
-
-
-def test_a_request_of_another_class_is_an_error_before_any_search(backend, monkeypatch):
-    monkeypatch.setattr(backend, "_search", None)
+    monkeypatch.setattr(backend, "_search", None)  # another class: an error before any search
     with pytest.raises(TypeError, match="found the request Generate"):
         next(backend.answer([Retrieve("bano", 3), Generate("bano")]))
 
@@ -194,9 +191,7 @@ CASES = ["US", "it", "Us", "us Us us", "ÎLE", "Île", "The Us"]
         (["Mars"] * 200 + ["Mars rover"], "Mars", 3, ["Mars", "Mars rover"]),
     ],
 )
-def test_nearest_titles_are_the_same_then_in_any_case_then_by_bm25(
-    tmp_path, titles, title, n, nearest
-):
+def test_nearest_titles_are_the_same_then_in_any_case(tmp_path, titles, title, n, nearest):
     backend = open_over(tmp_path, titled(*titles))
     assert backend.nearest_titles(title, n) == nearest
     replies = ask(backend, [Retrieve("word", 1), NearestTitle(title, n)])
@@ -228,12 +223,9 @@ def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(tmp_p
     for request, reply in zip(requests, replies):
         expected = brute_force(list(corpus), request.query, request.k)
         assert positions_in(reply) == [position for position, _ in expected]
-
-
-def test_a_tie_longer_than_what_is_fetched_still_starts_at_its_beginning(tmp_path):
-    corpus = write_corpus(tmp_path / "corpus", titled(*["Same"] * 300))
-    build_in_pieces(corpus, tmp_path / "index")
-    backend = open_index(corpus, tmp_path / "index")
+    same = write_corpus(tmp_path / "same", titled(*["Same"] * 300))  # longer than what is fetched
+    build_in_pieces(same, tmp_path / "index")
+    backend = open_index(same, tmp_path / "index")
     assert positions_in(ask_one(backend, Retrieve("word", 5))) == [0, 1, 2, 3, 4]
 
 
@@ -292,6 +284,9 @@ def test_an_error_in_mid_build_leaves_the_old_index(tmp_path):
     assert len(BM25(old, tmp_path / "index").search("bano", 3)) == 3
     assert len(open_index(new, tmp_path / "index").search("bano", 3)) == 3
     assert {path.name for path in tmp_path.iterdir()} == {"old", "new", "index", "index.lock"}
+    with pytest.raises(ValueError, match="holds files that are no index"):
+        open_index(new, tmp_path / "old")  # never replaced
+    assert len(Corpus(tmp_path / "old")) == 40
 
 
 def test_a_damaged_index_is_an_error(tmp_path, capfd):
@@ -329,13 +324,6 @@ def test_a_panic_of_the_library_is_told_as_an_error(tmp_path):
             with path.open("r+b") as file:
                 file.write(whole)
     assert "PanicException" in causes
-
-
-def test_a_folder_with_other_files_is_never_replaced(tmp_path):
-    corpus = write_corpus(tmp_path / "corpus", random_paragraphs(40))
-    with pytest.raises(ValueError, match="holds files that are no index"):
-        open_index(corpus, tmp_path / "corpus")
-    assert len(Corpus(tmp_path / "corpus")) == 40
 
 
 BUILD_AND_HANG = """
@@ -381,9 +369,7 @@ def test_real_questions_find_what_elasticsearch_finds(real, query, expected):
 
 
 def test_real_titles_are_their_own_nearest_in_any_case(real):
-    """By BM25 alone, 16 titles would not be: others that differ only in a stop word, an ending or
-    the order of words would come first.
-    """
+    """By BM25 alone, 16 titles would not be: others differ only in a stop word or ending."""
     titles = list(dict.fromkeys(paragraph.title for paragraph in real.corpus))
     assert [title for title in titles if real.nearest_titles(title) != [title]] == []
     lower = [title.lower() for title in titles]

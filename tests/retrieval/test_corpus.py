@@ -5,7 +5,6 @@ import random
 import subprocess
 import sys
 import time
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,6 @@ import pytest
 from corpora import flip, run_and_kill
 
 from ircotlib.data import Paragraph, read_jsonl
-from ircotlib.datasets.pooled import pool
-from ircotlib.datasets.twowiki import read_2wikimultihopqa
 from ircotlib.files.paths import ROOT
 from ircotlib.retrieval.corpus import Corpus, open_corpus, write_corpus
 
@@ -46,9 +43,7 @@ def test_paragraphs_come_back_as_they_were_written(tmp_path):
     for position in (-1, 4, 10**9):
         with pytest.raises(IndexError, match=f"position {position} in a corpus of 4 paragraphs"):
             corpus[position]
-
-
-def test_positions_are_found_by_id(tmp_path):
+    # positions are found by id
     corpus = write_corpus(tmp_path, numbered(500))
     assert [corpus.position_of(f"p{number}") for number in range(500)] == list(range(500))
     with pytest.raises(KeyError, match="no paragraph has the id 'p500'"):
@@ -68,20 +63,17 @@ def test_equal_ids_and_errors_while_reading_leave_the_old_corpus(tmp_path):
         yield Paragraph("x", "X", "x")
         raise OSError("the raw file ends here")
 
+    with pytest.raises(FileNotFoundError, match=r"corpus\.json not found.*write_corpus"):
+        Corpus(tmp_path)
     write_corpus(tmp_path, PARAGRAPHS)
+    with pytest.raises(ValueError, match="no paragraphs to write"):
+        write_corpus(tmp_path, [])
     with pytest.raises(ValueError, match="two paragraphs have the id 'p3': positions 3 and 9"):
         write_corpus(tmp_path, [*numbered(9), Paragraph("p3", "Other", "text")])
     with pytest.raises(OSError, match="the raw file ends here"):
         write_corpus(tmp_path, broken())
     assert list(Corpus(tmp_path)) == PARAGRAPHS
     assert names_in(tmp_path) == FILES
-
-
-def test_an_empty_corpus_is_an_error(tmp_path):
-    with pytest.raises(ValueError, match="no paragraphs to write"):
-        write_corpus(tmp_path, [])
-    with pytest.raises(FileNotFoundError, match=r"corpus\.json not found.*write_corpus"):
-        Corpus(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"])
@@ -178,14 +170,12 @@ for turn in range(12):
 """
 
 
-@pytest.mark.parametrize(
-    "workers", [("write", "write"), ("open", "open"), ("change-1", "change-22", "write")]
-)
+@pytest.mark.parametrize("workers", ["write write", "open open", "change-1 change-22 write"])
 def test_processes_that_open_at_once_all_have_their_corpus(tmp_path, workers):
     """Each process opens a corpus twelve times, with the same or with changing paragraphs."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | {"cwd": ROOT}
     command = [sys.executable, "-c", OPEN_OFTEN, str(tmp_path)]
-    running = [subprocess.Popen([*command, who], text=True, **pipes) for who in workers]
+    running = [subprocess.Popen([*command, who], text=True, **pipes) for who in workers.split()]
     assert [process.stdout.readline() for process in running] == ["ready\n"] * len(running)
     for process in running:
         process.stdin.write("go\n")
@@ -222,12 +212,3 @@ def test_a_large_corpus_opens_and_reads_at_once(tmp_path):
     assert len(list(corpus)) == 50_000
     *opening, reading = np.diff([*times, time.perf_counter()])
     assert min(opening) < reading / 3  # although checksums are compared
-
-
-def test_real_paragraphs(tmp_path, shared):
-    records = read_2wikimultihopqa(shared / "2wikimultihopqa" / "dev_657.json")
-    corpus = write_corpus(tmp_path, pool(context for _, context in records))
-    assert len(corpus) == 4311
-    titles = ["Anthony Robinson (Unitarian)", "Charles James (footballer)", "Del Lord"]
-    assert [corpus[position].title for position in (0, 9, 4310)] == titles
-    assert list(islice(corpus, 3)) == [corpus[position] for position in range(3)]

@@ -1,6 +1,4 @@
-"""Dense, late-interaction and hybrid retrieval: real models of random weights, against brute force,
-through kills and damage.
-"""
+"""Dense, late-interaction and hybrid retrieval: real models with random weights."""
 
 import json
 import os
@@ -321,15 +319,10 @@ def test_a_damaged_approximate_index_is_refused(tmp_path):
     assert build_approximate(tmp_path, rows) == path
 
 
-def test_the_fingerprint_is_that_of_weights_corpus_kind_and_version(
-    models, words, backends, tmp_path, monkeypatch
-):
+def test_the_fingerprint_is_of_all_that_counts(models, words, backends, tmp_path, monkeypatch):
     from sentence_transformers import SentenceTransformer
 
-    prints, model = (
-        {backend.fingerprint for backend in (words, *backends.values())},
-        models["dense"],
-    )
+    model, prints = models["dense"], {each.fingerprint for each in (words, *backends.values())}
     assert len(prints) == 4
     again = open_dense(words, f"dense:{model}", tmp_path / "elsewhere")
     assert again.fingerprint == backends["dense"].fingerprint
@@ -376,9 +369,7 @@ print(backend.fingerprint, sys.modules.keys() & {"torch", "transformers"})
 """
 
 
-def test_a_parameter_opens_it_and_imports_no_torch_until_something_is_embedded(
-    models, words, tmp_path
-):
+def test_a_parameter_opens_it_and_imports_no_torch(models, words, tmp_path):
     retriever, folder = f"hybrid:{models['hybrid']}", tmp_path / "tiny"
     backend = open_retriever(words.corpus, folder, retriever)
     command = [sys.executable, "-c", LIGHT, str(words.corpus.folder), retriever, str(folder)]

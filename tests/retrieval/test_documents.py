@@ -1,6 +1,4 @@
-"""The documents of the embedded index are the same, in the same order, however many processes make
-them.
-"""
+"""However many processes make the documents of the embedded index, they are the same."""
 
 import json
 import os

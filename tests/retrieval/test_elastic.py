@@ -1,6 +1,4 @@
-"""The Elasticsearch backend against a real server: analyzer, ranking and replies are those of the
-embedded backend.
-"""
+"""A real Elasticsearch has the terms, ranking and replies of the embedded backend."""
 
 import dataclasses
 import json
@@ -226,9 +224,7 @@ def test_titles_are_compared_letter_by_letter(open_both):
 
 
 def test_titles_without_terms_count_in_the_embedded_scores_alone(open_both):
-    """The only difference in scores, and its size. "It" has no terms, so the server leaves it out
-    of the number of titles and of their mean length.
-    """
+    """The only difference: to the server "It", without terms, is no title."""
     titles = ["It" if n % 4 == 0 else f"river {n}" for n in range(40)]
     paragraphs = [Paragraph(f"p{n}", title, f"word {n}") for n, title in enumerate(titles)]
     for backend, counted in zip(open_both(paragraphs), (titles, [t for t in titles if t != "It"])):
@@ -250,9 +246,7 @@ def test_limits_of_the_server_grow_with_the_corpus(open_both, monkeypatch):
     assert type(refused) is Refused and re.search(r"31.*maximum of \[30\]", str(refused))
 
 
-def test_the_fingerprint_follows_the_content_and_not_the_address(
-    elasticsearch_url, tmp_path, monkeypatch
-):
+def test_the_fingerprint_follows_the_content(elasticsearch_url, tmp_path, monkeypatch):
     def fingerprint(url=elasticsearch_url, name="fingerprint", count=20) -> str:
         corpus = write_corpus(tmp_path / name, random_paragraphs(count, 5))
         return open_elasticsearch(corpus, url, name).fingerprint

@@ -1,6 +1,4 @@
-"""Connecting to Elasticsearch: addresses, versions, credentials, and a server that goes away and
-comes back.
-"""
+"""Connecting to Elasticsearch: addresses, versions, credentials, and servers that go away."""
 
 import base64
 import json
@@ -56,9 +54,7 @@ def free_port() -> int:
 
 @contextmanager
 def answering(status: int, body: dict, **headers: str):
-    """The address of a stand-in for servers with security, of other versions, or of another
-    product; and the headers of its requests.
-    """
+    """The address of a stand-in for other servers, and the headers of its requests."""
     seen = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -202,9 +198,7 @@ def programs() -> dict:
     return {f"q{number}": program(number) for number in range(5)}
 
 
-def test_credentials_stay_out_of_everything_that_is_kept_or_shown(
-    elasticsearch_url, corpus, tmp_path, monkeypatch
-):
+def test_credentials_are_not_kept_or_shown(elasticsearch_url, corpus, tmp_path, monkeypatch):
     plain = open_elasticsearch(corpus, elasticsearch_url, "secrets").fingerprint
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", SECRET)
     backend = open_elasticsearch(corpus, elasticsearch_url, "secrets")
@@ -225,9 +219,7 @@ def test_the_innermost_reason_is_told():
     assert reason_of({"error": "plain"}) == "plain" and reason_of(None) == "None"
 
 
-def test_a_server_that_hangs_or_dies_is_an_error_after_a_bounded_time_unless_it_comes_back(
-    start_node, corpus, tmp_path, monkeypatch
-):
+def test_a_server_that_hangs_or_dies_is_waited_for(start_node, corpus, tmp_path, monkeypatch):
     port, home = free_port(), tmp_path / "node"
     node = start_node(port, home)
     backend = open_elasticsearch(corpus, node.url, "away")

@@ -1,6 +1,4 @@
-"""Three nodes of a real Elasticsearch give the same replies as one, even if a node dies; if all
-die, a second run continues where the first one stopped.
-"""
+"""Three nodes of a real Elasticsearch give the same replies as one, even if a node dies."""
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -36,9 +34,7 @@ def sample(shared, tmp_path_factory):
 
 
 class Cluster:
-    """Three nodes with fixed ports and folders; `heal` starts those that are down and waits until
-    every shard has its copies.
-    """
+    """Three nodes with fixed ports and folders; `heal` starts those that are down."""
 
     def __init__(self, start_node, folder):
         self.start_node, self.folder, self.nodes = start_node, folder, {}
@@ -138,9 +134,7 @@ def test_a_node_that_dies_in_mid_run_changes_no_byte(cluster, sample, one_node, 
     assert len(cluster.nodes) == 2
 
 
-def test_when_all_nodes_die_a_rerun_asks_only_what_was_not_answered(
-    three, sample, one_node, tmp_path
-):
+def test_when_all_nodes_die_a_rerun_asks_the_rest(three, sample, one_node, tmp_path):
     """An earlier test may have killed one node; this one kills all that are left."""
     backend = Elasticsearch(sample[1], three.url, NAME, patience=2)
     with Calls(tmp_path / "calls.sqlite") as calls:

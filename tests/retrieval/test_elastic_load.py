@@ -1,6 +1,4 @@
-"""Loading a corpus into a real Elasticsearch: an incomplete index is never used, and loading
-resumes after every kind of interruption.
-"""
+"""Loading a corpus into a real Elasticsearch: an incomplete index is never used."""
 
 import threading
 
@@ -74,9 +72,7 @@ def watch(seen: list[int], position: int = -1, interrupt=None):
 
 
 def check_whole(backend, corpus: Corpus, tmp_path) -> None:
-    """The replies are those of the embedded index, and no deleted copy of a paragraph counts in the
-    scores.
-    """
+    """Replies are those of the embedded index; no deleted copy counts in the scores."""
     client, index = backend._server.client, backend._index
     assert ask(backend, REQUESTS) == ask(open_index(corpus, tmp_path / "index"), REQUESTS)
     counts = client.indices.stats(index=index)["indices"][index]["primaries"]["docs"]
@@ -109,9 +105,7 @@ elastic_load.open_elasticsearch(corpus, url, name, lambda positions: hang(positi
 """
 
 
-def test_a_killed_loading_has_no_name_and_the_next_call_goes_on(
-    elasticsearch_url, corpus, name, tmp_path
-):
+def test_a_killed_loading_has_no_name_and_goes_on(elasticsearch_url, corpus, name, tmp_path):
     run_and_kill(LOAD_AND_HANG, corpus.folder, elasticsearch_url, name)
     for there, reason in ((name, "found 0 indices"), (index_of(corpus, name), "'complete': False")):
         with pytest.raises(ValueError, match=f"{reason}.*load it"):
@@ -121,9 +115,7 @@ def test_a_killed_loading_has_no_name_and_the_next_call_goes_on(
     assert seen == list(range(750, 1500))
 
 
-def test_gaps_are_found_and_filled_without_a_second_copy_of_anything(
-    elasticsearch_url, corpus, name, tmp_path
-):
+def test_gaps_are_filled_without_second_copies(elasticsearch_url, corpus, name, tmp_path):
     there, index = [*range(120), *range(140, 170), 1499], index_of(corpus, name)
     server = elastic_client.connect(elasticsearch_url)
     elastic_load._create(server, index, corpus, 1, 0)
@@ -143,9 +135,7 @@ def test_an_index_with_more_than_the_corpus_is_an_error(elasticsearch_url, small
     assert not client.indices.exists(index=name)
 
 
-def test_a_server_that_dies_in_mid_loading_is_waited_for(
-    start_node, corpus, name, tmp_path, monkeypatch
-):
+def test_a_server_that_dies_in_mid_loading(start_node, corpus, name, tmp_path, monkeypatch):
     monkeypatch.setattr(elastic_client, "LONGEST_PAUSE", 1)
     home, seen, threads, nodes = tmp_path / "node", [], [], []
     node = start_node(0, home)
@@ -178,9 +168,7 @@ def test_what_the_server_refuses_is_named_with_its_reason(elasticsearch_url, sma
         open_elasticsearch(small, elasticsearch_url, "UpperCase")
 
 
-def test_the_name_moves_at_once_to_the_new_corpus_and_old_backends_go_on(
-    elasticsearch_url, small, client, name, tmp_path
-):
+def test_the_name_moves_to_the_new_corpus(elasticsearch_url, small, client, name, tmp_path):
     old = open_elasticsearch(small, elasticsearch_url, name)
     replies = ask(old, REQUESTS)
     other = make_corpus(tmp_path / "other", 90)
