@@ -60,19 +60,17 @@ def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
     full = {d.name: d.full_corpus.name for d in map(find_dataset, p.datasets) if d.full_corpus}
     only_full = [name for name in full if full[name] == "kilt" and name != "strategyqa"]
     corpora = {full[name] for name in (full if p.corpus == "full" else only_full)}
+    data_dir = Path(resolve(p.data_dir))
     for row in table:
-        needed = row.folder in (corpora if row.corpus == "full" else p.datasets)
-        if needed and not _is_there(row, Path(resolve(p.data_dir))):
+        folder, is_full = data_dir / row.folder, row.corpus == "full"
+        made = is_full and (DATA / "corpora" / f"{row.folder}-full").is_dir()
+        unpacked = (folder / row.files[0].removesuffix(".tar.bz2")).exists()
+        paths = [(folder / name, data_dir / name) for name in row.files]
+        complete = all(near.is_file() or top.is_file() for near, top in paths)
+        if row.folder in (corpora if is_full else p.datasets) and not (
+            made or unpacked or complete
+        ):
             yield row
-
-
-def _is_there(row: Download, data_dir: Path) -> bool:
-    """Whether the files are in data_dir/<folder> or data_dir, or their corpus was made before."""
-    if row.corpus == "full" and (DATA / "corpora" / f"{row.folder}-full").is_dir():
-        return True
-    unpacked = data_dir / row.folder / row.files[0].removesuffix(".tar.bz2")
-    paths = [(data_dir / row.folder / name, data_dir / name) for name in row.files]
-    return unpacked.exists() or all(near.is_file() or top.is_file() for near, top in paths)
 
 
 def fetch(row: Download, data_dir: Path) -> list[Path]:

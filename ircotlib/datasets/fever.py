@@ -38,10 +38,7 @@ DATASET = Dataset(
     files=("fever-dev-kilt.jsonl", "dev_300.jsonl"),
     source=SOURCE,
     read=read_fever,
-    scores={
-        "cover_em": cover_em,
-        "accuracy": partial(one_verdict, verdicts=VERDICTS),
-    },
+    scores={"cover_em": cover_em, "accuracy": partial(one_verdict, verdicts=VERDICTS)},
     full_corpus=KNOWLEDGE_SOURCE,
     read_paragraphs=read_beside,
     example_family="fever",

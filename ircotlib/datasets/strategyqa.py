@@ -65,7 +65,6 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
 
 
 def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
-    """The ids of the paragraphs in nested lists."""
     if isinstance(evidence, list) and depth < DEEPEST:
         for part in evidence:
             yield from _named(part, where, depth + 1)

@@ -115,7 +115,6 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
 
 
 def _show_gold(folder: Path, row: Mapping) -> str:
-    """A question with its gold answers and the text of its gold paragraphs."""
     about = read_about(folder)
     corpus = open_dataset(parameters_of(about), about["dataset"])[2].corpus
     first, *others = map(escape, row["answers"])
@@ -132,7 +131,6 @@ def _show_gold(folder: Path, row: Mapping) -> str:
 
 
 def _show_run(folder: Path, row: Mapping) -> str:
-    """The answer of a run, and every step that led to it."""
     gold = (*row["gold_found"], *row["gold_missed"])
     question = Question(row["id"], row["question"], row["answers"], gold, row["dataset"])
     outcome = replay(folder, [row["id"]])[row["id"]]

@@ -140,7 +140,6 @@ class Extractor:
         return Extracted(**json.loads(reply))
 
     def _encode(self, request: Extract) -> Encoded:
-        """The input for a request; it is kept until the request is answered."""
         if request not in self._waiting:
             quiet = {"verbose": False}  # long inputs are cut below
             head = self.tokenizer(request.query, request.paragraph.title, **quiet)["input_ids"]

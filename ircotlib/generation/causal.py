@@ -180,7 +180,6 @@ class GrowingLayer(DynamicLayer):
         self._use_columns(self.keys.shape[2])
 
     def _hold(self, keys: torch.Tensor, values: torch.Tensor, room: int = ROOM) -> None:
-        """Copy keys and values, with room for more columns."""
         self._all = [pad(states, (0, 0, 0, room)) for states in (keys, values)]
         self._use_columns(keys.shape[2])
 

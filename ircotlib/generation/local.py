@@ -156,7 +156,6 @@ class LocalModel:
         return cut_batches(whole, rows, self.batch_tokens, counts, order)
 
     def _answer_batch(self, batch: dict[int, Request]) -> Iterator[tuple[int, str]]:
-        """Yield the index and the reply of each request in a batch."""
         from ircotlib.generation.decode import decode, most_probable
         from ircotlib.generation.draws import Draws
 
@@ -197,7 +196,6 @@ class LocalModel:
         return ends
 
     def _encode(self, request: Request) -> list[int]:
-        """The tokens of a prompt, kept until it is answered."""
         if request.prompt not in self._prompts:
             self._prompts[request.prompt] = self.tokens.encode_prompt(request.prompt)
         return self._prompts[request.prompt]

@@ -202,5 +202,4 @@ def _text(prompt: PromptText) -> str:
 
 
 def _add(counts: dict, more: dict) -> dict:
-    """The counts of two replies, added up."""
     return counts | more | {name: counts.get(name, 0) + more[name] for name in Usage._fields}

@@ -112,8 +112,6 @@ def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFra
 
 
 def _row(row: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:
-    """The row of one system for a question."""
-
     def titles(ids: Sequence[str], star: str = " ★") -> str:
         return " · ".join(corpus.find(id).title + star * (id in gold) for id in ids)
 

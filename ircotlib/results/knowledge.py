@@ -53,7 +53,6 @@ def ask_questions(bench: Bench, system: System, questions: Iterable[Question]) -
 
 
 def _run(bench: Bench, pairs: Sequence[tuple[Question, Program]]) -> pd.DataFrame:
-    """Run the program of each question; returns the table of `ask_questions`."""
     programs = {question.id: program for question, program in pairs}
     with show_progress(f"{bench.dataset} parts", len(programs)) as progress:
         outcomes, _ = run(programs, bench.backends, bench.calls, progress)

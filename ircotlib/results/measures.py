@@ -124,7 +124,6 @@ def efficiency(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
 
 
 def _same_questions(run: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a run in the order of another run on the same questions."""
     if different := sorted(set(run.index) ^ set(other.index)):
         raise DataError(
             f"found {different[0]!r} in one of two runs, expected both on the same questions"
@@ -133,6 +132,5 @@ def _same_questions(run: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
 
 
 def _percent(holds: Iterable[bool]) -> float:
-    """The share in percent; NaN of none."""
     holds = list(holds)
     return 100 * fmean(holds) if holds else NAN

@@ -76,7 +76,6 @@ def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def _tidy(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """The rows in the order of our data sets, with one decimal."""
     return in_order(table, "dataset", runs["dataset"]).round(1).astype({"n": "Int64"})
 
 

@@ -128,15 +128,13 @@ def _cut_words(chunk: str) -> Iterator[str]:
         start = match.end() if match else first + 1
 
 
-def _members(ranges: str) -> str:
-    """Ranges of hexadecimal code points, written as the inside of a character class."""
-    return "".join(re.sub(r"\w+", lambda code: rf"\U{code[0]:0>8}", ranges).split())
-
-
 # The parts of the pattern: first characters by their Word_Break property in Unicode 12.1. `x`: any
 # number of combining and format characters, which join what precedes them (rule WB4); `y`: the same
 # without variation selectors.
-_LATER, _BELOW, _PICTOGRAPHS = map(_members, (LATER, SIGNS_BELOW, PICTOGRAPHS))
+_LATER, _BELOW, _PICTOGRAPHS = (
+    "".join(re.sub(r"\w+", lambda code: rf"\U{code[0]:0>8}", ranges).split())
+    for ranges in (LATER, SIGNS_BELOW, PICTOGRAPHS)
+)
 _EXTEND = rf"[\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{_BELOW}]--[{_LATER}]"
 _WIDE_DIGIT = r"[\p{InHalfwidth_And_Fullwidth_Forms}&&\p{Nd}]"
 PARTS = {

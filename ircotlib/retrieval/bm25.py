@@ -99,7 +99,6 @@ class BM25:
         return list(zip(positions, (round(score, 3) for score, _ in hits)))
 
     def _weigh(self, field: str, terms: Counter) -> Iterator[tantivy.Query]:
-        """One query per term, weighted by how often the term occurs in the question."""
         for term, count in terms.items():
             query = self._term(field, term)
             yield query if count == 1 else tantivy.Query.boost_query(query, float(count))
@@ -172,7 +171,6 @@ def _schema() -> tantivy.Schema:
 
 
 def _describe(corpus: Corpus) -> dict:
-    """What an index of this corpus is made of."""
     made_of = {"corpus": corpus.fingerprint, "count": len(corpus), "analyzer": FINGERPRINT}
     return made_of | {"tantivy": tantivy.__version__, "fields": 2}
 

@@ -59,7 +59,6 @@ class Dense:
         return text, None if titles is None else tuple(self._words.positions_of(titles))
 
     def _search(self, searches: Sequence[Search]) -> list[Hits]:
-        """The hits of each search; all searches in the whole corpus are done together."""
         from ircotlib.retrieval.nearest import find_among, find_nearest  # imports torch
 
         queries = self._encoder.embed_queries([search.query[0] for search in searches])

@@ -148,7 +148,6 @@ def reason_of(body: object) -> str:
 
 
 def _credentials(urls: tuple[str, ...]) -> dict:
-    """The client's credentials and certificate, from the environment."""
     names = ("API_KEY", "USER", "PASSWORD", "CA")
     key, user, password, certificate = (os.environ.get(f"ELASTICSEARCH_{name}") for name in names)
     if bool(user) != bool(password) or (key and password):

@@ -56,7 +56,6 @@ def open_elasticsearch(
 
 
 def _create(server: Server, index: str, corpus: Corpus, shards: int, replicas: int) -> None:
-    """Create the empty index, unless it is there."""
     settings = {"number_of_shards": shards, "number_of_replicas": replicas}
     settings |= {"refresh_interval": "-1"}  # only searches during loading would need refreshes
     settings |= {"max_terms_count": max(MOST_TITLES, len(corpus))}

@@ -91,7 +91,6 @@ def open_vectors(folder: Path, count: int | None = None) -> Vectors:
 
 
 def _append(folder: Path, vectors: list[np.ndarray]) -> None:
-    """Write a block: first its vectors, then its line in blocks.jsonl."""
     if not all(map(len, vectors)):
         raise DataError(f"{folder}: found a text without a vector, expected at least one")
     with np.errstate(over="ignore"):
