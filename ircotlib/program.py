@@ -8,7 +8,7 @@ replies, and returns its result. It knows nothing of batches, caches or servers,
 import hashlib
 import json
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import NamedTuple
 
 from ircotlib.data import Paragraph
@@ -17,10 +17,6 @@ SENTENCE = "sentence"  # stop at the end of the first sentence (IRCoT §3.1: the
 LINE = "line"  # stop at the end of the line
 # stop at the end of the first sentence or of the line, whichever is first (IRCoT's program, GPT3)
 SENTENCE_OF_LINE = "sentence of line"
-
-# Fields with their default value are left out of the cache key (`key`), so that replies are
-# still found after a field is added. These were in the key before that rule, and stay in it.
-IN_KEY = {"in_key": True}
 
 
 class Message(NamedTuple):
@@ -44,7 +40,7 @@ class Retrieve:
 
     query: str
     k: int
-    titles: tuple[str, ...] | None = field(default=None, metadata=IN_KEY)
+    titles: tuple[str, ...] | None = None
     distinct: bool = False
 
 
@@ -53,7 +49,7 @@ class NearestTitle:
     """Asks for the at most n titles of the corpus nearest to a title, in order (IRCoT App. B)."""
 
     title: str
-    n: int = field(default=1, metadata=IN_KEY)
+    n: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +86,8 @@ class Generate:
     """
 
     prompt: str | tuple[Message, ...]
-    stop: Stop = field(default=None, metadata=IN_KEY)
-    max_tokens: int = field(default=200, metadata=IN_KEY)
+    stop: Stop = None
+    max_tokens: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +152,11 @@ CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdi
 
 def key(request, fingerprint: str) -> str:
     """The cache key of a request: 32 hexadecimal digits over its kind, its backend's fingerprint
-    and its fields, except those with their default value that are not marked IN_KEY. So a field
-    that is added later does not change the keys of requests that do not use it.
+    and its fields without those that have their default value, so that a field that is added later
+    does not change the keys of requests that do not use it.
     """
-    kept = {
-        field.name: getattr(request, field.name)
-        for field in fields(request)
-        if field.metadata.get("in_key") or getattr(request, field.name) != field.default
-    }
+    values = {field: getattr(request, field.name) for field in fields(request)}
+    kept = {field.name: value for field, value in values.items() if value != field.default}
     content = [type(request).__name__, fingerprint, kept]
     return hashlib.blake2b(CANONICAL.encode(content).encode(), digest_size=16).hexdigest()
 

@@ -3,7 +3,6 @@
 ircotlib recover data/calls.sqlite
 """
 
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -46,19 +45,11 @@ def _read_sound(path: Path) -> Iterator[dict[str, str]]:
             replies = {}
             with suppress(sqlite3.DatabaseError):  # what was read before the damaged page is kept
                 for row in connection.execute(query, (f"{number:03x}", f"{number:03x}g")):
-                    replies |= _read_row(*row)
+                    key, reply, checksum = row
+                    if is_sound(key.decode(errors="replace"), reply, checksum):
+                        replies[key.decode()] = reply.decode()
             if replies:
                 yield replies
-
-
-def _read_row(key: object, reply: object, *checksum: object) -> dict[str, str]:
-    """A row as {key: reply}, empty if it is not sound; without checksums, if it is not JSON."""
-    try:
-        key, text = key.decode(), reply.decode()
-        sound = is_sound(key, reply, *checksum) if checksum else json.loads(text) is not None
-    except (AttributeError, ValueError, RecursionError):
-        return {}
-    return {key: text} if sound else {}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

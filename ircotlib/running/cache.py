@@ -17,7 +17,7 @@ from typing import Self
 
 from ircotlib.errors import DataError
 
-SCHEMA = 2  # raised when the table changes; kept in the file as SQLite's user_version
+SCHEMA = 3  # raised when the table or the keys change; kept in the file as SQLite's user_version
 OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
 CHECKED = 100_000_000  # the largest file, in bytes, that is checked when it is opened: 0.3 seconds
 DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
@@ -103,9 +103,6 @@ class Calls:
         self._connection.execute("PRAGMA synchronous=NORMAL")
         with self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
-            if self._number("PRAGMA user_version") == 1:  # without checksums
-                connection.execute("ALTER TABLE calls ADD COLUMN checksum INTEGER")
-                connection.execute("UPDATE calls SET checksum = checksum(key, reply)")
             connection.execute(TABLE)
             connection.execute(f"PRAGMA user_version={SCHEMA}")
             connection.execute(f"PRAGMA application_id={OWNER}")
@@ -137,7 +134,7 @@ class Calls:
             raise DataError(
                 self._refusal(f"a SQLite database of another program (application_id {owner})")
             )
-        if tables and schema not in (1, SCHEMA):
+        if tables and schema != SCHEMA:
             raise DataError(self._refusal(f"a call cache of schema version {schema}"))
         if tables and tables != [("calls",)]:
             raise DataError(self._damage(f"tables named {tables}"))
