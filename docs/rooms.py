@@ -78,7 +78,8 @@ def draw(arrows: dict[str, set[str]]) -> str:
     top, places = max(floors), {}
     for floor, rooms in floors.items():
         for number, room in enumerate(rooms, start=1):
-            x = WIDTH * number / (len(rooms) + 1) + (24 if floor % 2 else -24)
+            aside = 24 if len(rooms) > 1 else 78  # so that long arrows pass beside boxes
+            x = WIDTH * number / (len(rooms) + 1) + (-aside if floor % 2 else aside)
             places[room] = round(x), (top - floor) * FLOOR + HEIGHT
     lines, boxes = [], []
     for room, targets in sorted(arrows.items()):
