@@ -30,9 +30,6 @@ from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench, program_of
 from ircotlib.systems import RECALL, System, choose_systems
 
-# a title or a question in a table is text: a dollar sign in it does not begin a formula
-pd.set_option("display.html.use_mathjax", False)
-
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
     """Run a system on the "dev" or "test" questions and write its run folder; return one row per

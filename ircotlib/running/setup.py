@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+import pandas as pd
+
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
@@ -32,6 +34,8 @@ from ircotlib.systems.readers import READERS
 IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
 IDENTITY += "context_tokens released max_steps extractor duplicates".split()
 _open_calls = cache(Calls)  # one connection a process and file
+# a title or a question in a table is text: a dollar sign in it does not begin a formula
+pd.set_option("display.html.use_mathjax", False)
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,8 @@ class Bench:
     @property
     def backends(self) -> list:
         """The backends that answer the requests of its programs."""
-        backends = (self.retriever, self.model, self.extractor, self.duplicates)
-        return [backend for backend in backends if backend is not None]
+        every = (self.retriever, self.model, self.extractor, self.duplicates)
+        return [backend for backend in every if backend is not None]
 
     @property
     def style(self) -> Style:
@@ -127,7 +131,7 @@ class Bench:
     ) -> Prompt:
         """The prompt writer of a stage of a system (None: of IRCoT). `m`: the distractors in
         demonstrations; 0: no paragraphs in them; None: no demonstrations. Other systems show their
-        own examples, without distractors or sets. Raises UserError if the bench has no model.
+        own examples. Raises UserError if the bench has no model.
         """
         if self.model is None:
             missing = f"found no model on the bench of {self.dataset}"
@@ -160,8 +164,8 @@ def runs_folder(
     p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
 ) -> Path:
     """The folder of an experiment's runs with these parameters: the notebook's name and a hash."""
-    canonical = json.dumps(identity(p, shown, grid_of), sort_keys=True)
-    digest = hashlib.blake2b(canonical.encode(), digest_size=4).hexdigest()
+    canonical = json.dumps(identity(p, shown, grid_of), sort_keys=True).encode()
+    digest = hashlib.blake2b(canonical, digest_size=4).hexdigest()
     return DATA / "runs" / p.profile / f"{experiment}-{digest}"
 
 
@@ -195,9 +199,7 @@ def change_model(p: Parameters, name: str) -> Parameters:
 
 
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
-    """Sample a data set's dev and test questions (IRCoT §4), and open the index of its corpus,
-    which is built if it is not there.
-    """
+    """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing."""
     questions, retriever = _opened(DATA, dataset, p.data_dir, p.corpus, p.retriever, p.released)
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
 
@@ -219,10 +221,8 @@ def _opened(
 def program_of(
     bench: Bench, system: System, *, demonstration_set: int = 0, **setting
 ) -> Callable[[Question], Program]:
-    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question.
-
-    For a question with a main passage the program only searches pages that the model has named
-    first (IRCoT App. B).
+    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. For
+    one with a main passage it searches pages that the model has named first (IRCoT App. B).
     """
     m = setting.pop("m", 0 if bench.demonstrated else None)
     prompt = cache(partial(bench.prompt, m=m, demonstration_set=demonstration_set))

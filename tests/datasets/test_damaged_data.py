@@ -19,6 +19,7 @@ from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.kilt import PAGES, read_pages
 from ircotlib.datasets.musique import read_paragraphs
 from ircotlib.datasets.twowiki import read_contexts
+from ircotlib.errors import DataError
 from ircotlib.prompting.demonstrations import read_demonstrations
 
 QUICK = settings(max_examples=150, deadline=None, derandomize=True)
@@ -109,7 +110,7 @@ def read(name: str, folder: Path) -> list[Question]:
 
 
 def check_message(error: ValueError, path: Path) -> None:
-    assert type(error) is ValueError, repr(error)
+    assert isinstance(error, DataError), repr(error)
     assert str(error).startswith(str(path)) and str(error).isprintable(), str(error)
     assert len(str(error).replace(str(path), "")) < 600, str(error)
 
@@ -267,7 +268,7 @@ def refused(file, content, action):
         try:
             action()
         except ValueError as error:
-            assert type(error) is ValueError and str(folder) in str(error), repr(error)
+            assert isinstance(error, DataError) and str(folder) in str(error), repr(error)
             assert str(error).isprintable(), str(error)
             continue
         raise AssertionError((file, inner[:20]))

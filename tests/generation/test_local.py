@@ -13,6 +13,7 @@ from asking import ask, ask_one
 from tiny import LIMIT, cut, prompts, read, shortest
 from transformers import T5ForConditionalGeneration
 
+from ircotlib.errors import UserError
 from ircotlib.generation.batches import count_cores, side_by_side
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve, Sample
@@ -184,7 +185,7 @@ def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders,
     room = LIMIT - len(local.tokenizer(prompt).input_ids)
     fits, too_long = Generate(prompt, None, room), Generate(prompt, None, room + 1)
     replies = ask(local, [too_long, fits, too_long, Generate("ka", None, 3)])
-    assert [type(reply) for reply in replies] == [ValueError, str, ValueError, str]
+    assert [type(reply) for reply in replies] == [UserError, str, UserError, str]
     assert replies[1::2] == ask(local, [fits, Generate("ka", None, 3)])
     assert f"at most {LIMIT - room - 1} tokens" in str(replies[0])
 

@@ -84,6 +84,12 @@ def test_another_recipe_is_refused(tmp_path, recipe, found, expected):
         tiny(**recipe).restore(path)
 
 
+def test_a_checkpoint_that_keeps_no_recipe_is_refused(tmp_path):
+    torch.save({"step": 3}, tmp_path / "checkpoint.pt")
+    with pytest.raises(ValueError, match="found no options in this checkpoint"):
+        tiny(steps=4).restore(tmp_path / "checkpoint.pt")
+
+
 @pytest.mark.parametrize("damage", ["cut", "empty", "text", "code", "no recipe"])
 def test_a_damaged_checkpoint_is_one_line(tmp_path, damage):
     path = tmp_path / "checkpoint.pt"
