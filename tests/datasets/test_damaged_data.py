@@ -256,6 +256,7 @@ def test_files_of_another_kind_are_refused(tmp_path, name, file):
 DEEP = """
 import psutil, resource, sys
 from test_damaged_data import FILES, PLACES, STREAMS, Path, encode, read
+from ircotlib.errors import DataError
 folder, depth = Path(sys.argv[1]), 1_000_000
 most = psutil.Process().memory_info().vms + (300 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
