@@ -105,6 +105,5 @@ def _installed() -> dict:
     return {"python": platform.python_version()} | {name: version(name) for name in VERSIONS}
 
 
-def _hash(content: str | bytes) -> str:
-    content = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
