@@ -21,8 +21,9 @@ from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
 from ircotlib.retrieval import retriever_name
 from ircotlib.running.cache import Calls
+from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench, open_bench, program_of
+from ircotlib.running.setup import Bench, open_bench
 from ircotlib.systems import System
 
 QUESTIONS = 10  # of each data set

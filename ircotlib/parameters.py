@@ -26,6 +26,12 @@ EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
 # these replace the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
+# in place of a model's name: the reader whose abilities are dials; the dials, in their order; and
+# what replaces the profile's values, so that nothing else reads, and no window cuts a prompt
+SIMULATED = "simulated"
+DIALS = "knows misreads decomposes makes_up obeys breaks_form extractor_misreads coincide".split()
+WITH_SIMULATED = {"style": AGENT.name, "reader": "cot", "context_tokens": 100_000, "agent": ""}
+WITH_SIMULATED |= {"extractor": SIMULATED, "models": [SIMULATED]}
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where it is built
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
 
@@ -46,6 +52,7 @@ Count = Annotated[int, Field(ge=1, strict=True)]
 Number = Annotated[int, Field(ge=0, strict=True)]
 Threads = Annotated[int, Field(ge=1, le=1024, strict=True)]
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Prices = Annotated[list[Cost], Field(min_length=2, max_length=2)]
 Worlds = Annotated[list[tuple[int, Count, Count]], Field(min_length=1)]
@@ -83,6 +90,15 @@ class Parameters(BaseModel):
     agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
     extractor: str = ""  # extractive reader (SearChain §3.2): a folder or a hub id; "": none
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
+    # how able the simulated reader is (model: simulated; docs/abilities.md)
+    knows: Share = 0.0  # share of the facts that it knows by heart
+    misreads: Share = 0.0  # share of the facts in passages that it misreads
+    decomposes: Share = 0.0  # share of the steps in which it asks for something else
+    makes_up: Share = 0.0  # share of the facts unknown to it that it makes up
+    obeys: Share = 1.0  # share of the facts for which it believes passages against its memory
+    breaks_form: Share = 0.0  # share of its replies that cannot be parsed
+    extractor_misreads: Share = 0.0  # as `misreads`, for the extractive reader
+    coincide: Share = 0.0  # share of the facts that both misread alike
     # a server, and what it may cost
     server: Server = ""  # addresses of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
@@ -148,6 +164,14 @@ class Parameters(BaseModel):
         if self.context_tokens is not None and self.context_tokens <= written:
             expected = f"expected more than {written}, which {self.style} keeps for what is written"
             raise UserError(f"context_tokens: found {self.context_tokens}, {expected}")
+        if SIMULATED not in (self.model, self.extractor, *self.models):
+            given = [
+                name
+                for name in DIALS
+                if getattr(self, name) != type(self).model_fields[name].default
+            ]
+            if given:
+                raise UserError(f"found {given[0]} and no simulated reader; set model=simulated")
         if not self.server and (self.max_cost, self.max_requests) != (None, None):
             raise UserError("found max_cost or max_requests and no server; set server, or neither")
         if self.max_cost is not None and find_price(self.model, self.prices) is None:
@@ -222,6 +246,7 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
         raise UserError(f"found the parameter 'profile' changed, {expected}")
     served = SERVED | {"models": [changes.get("model", values["model"])]}
     served = served if changes.get("server") else {}
+    served = WITH_SIMULATED if changes.get("model") == SIMULATED else served
     return _check({"profile": profile} | values | served | changes)
 
 

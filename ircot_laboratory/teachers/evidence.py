@@ -1,7 +1,7 @@
 """Teaches stages that weigh evidence: Verify-and-Edit, InterAug, DSP."""
 
 from ircot_laboratory.teachers.closed import accept_sentence, answer_alone, give_answer
-from ircot_laboratory.teachers.mind import Mind, value_in
+from ircot_laboratory.teachers.mind import Mind
 from ircot_laboratory.teachers.play import Reply, Situation
 from ircotlib.systems.verify_and_edit import ORDINALS
 
@@ -26,7 +26,7 @@ def verify_and_edit_question(mind: Mind, situation: Situation) -> str:
         mind.notes["conclusion"] = sentence
         return mind.riddle.text
     n, fact = mind.worded[sentence]
-    text = mind.steps[n].question.replace(mind.steps[n].fact.subject, fact.subject)
+    text = mind.relation(n).questions[0].format(x=fact.subject)
     mind.worded[text] = n, fact
     return text
 
@@ -40,7 +40,7 @@ def verify_and_edit_answer(mind: Mind, situation: Situation) -> str:
         mind.values[mind.steps[n].after[-1]] = fact.subject
     paragraphs = []
     for paragraph in mind.retrieved:
-        value = value_in(mind.library.passage(paragraph), fact)
+        value = mind.reads(mind.library.passage(paragraph), fact)
         if value is not None and value in situation.fields["evidence"]:
             paragraphs.append(paragraph)
     mind.settle(n, paragraphs)

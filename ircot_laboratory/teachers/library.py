@@ -5,6 +5,7 @@ a run, and a simulated extractive reader with errors like those of the shipped o
 import random
 import tempfile
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 from ircot_laboratory.world.encyclopedia import names_by_kind
@@ -27,11 +28,17 @@ class Library:
 
     def __init__(self, world: World):
         self.world, self.by_kind = world, names_by_kind(world.entities)
-        self.backend = _open(world)
+        pages = world.pages.values()
+        self._passages = {passage.text: passage for page in pages for passage in page}
+
+    @cached_property
+    def backend(self) -> BM25:
+        """The retriever."""
+        return _open(self.world)
 
     def passage(self, paragraph: Paragraph) -> Passage:
         """The passage of the world that a paragraph of the corpus was made from."""
-        return next(p for p in self.world.pages[paragraph.title] if p.text == paragraph.text)
+        return self._passages[paragraph.text]
 
     def answer(
         self, request: Request, fact_asked: Callable[[str], Fact | None], rng: random.Random

@@ -3,7 +3,7 @@ makes up. The teachers write its replies from these beliefs.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ LONG = "eli5"  # the data set whose answers are whole chains
 PERSONS = frozenset(PARTS["person"][0])  # first names
 
 NOBODY = 0.7  # share of made-up names that are random, and so name an entity only by chance
+UNKNOWN = "unknown"  # in place of a value, if the reader does not make one up
 
 
 class Belief(NamedTuple):
@@ -40,10 +41,25 @@ class Belief(NamedTuple):
     made_up: bool = False
 
 
+def value_in(passage: Passage, fact: Fact) -> str | None:
+    """The value of a fact in a passage, or None if the passage does not state it."""
+    if passage.title != fact.subject:
+        return None
+    spans = (span for span in passage.spans if span.relation == fact.relation)
+    return next((passage.text[span.start : span.end] for span in spans), None)
+
+
 @dataclass
 class Mind:
     """A careful reader at work on one question, whose steps are those of its worked example.
     `knows(fact)` returns the value that it knows by heart, or None.
+
+    Other abilities, by default those of the reader that teaches: `reads(passage, fact)` returns the
+    value that it finds for a fact in a passage, or None; `obeys(fact)` says whether it believes a
+    passage that contradicts its memory; `invents(fact)` returns the source of a made-up value for
+    what it does not know, or None if it says so instead. Without `invents` it says so only about
+    persons, where it can: an arbitrary rule, but one that can be learned. `mistaken`: for steps
+    that it misunderstands, the relation that it asks for.
 
     `values`: the answer that it believes each step to have; `made_up`: the steps whose answers it
     made up; `beliefs`: all that it has ever settled on, in order. `worded`: the step and the fact
@@ -58,7 +74,11 @@ class Mind:
     library: Library
     knows: Callable[[Fact], str | None]
     rng: random.Random
+    reads: Callable[[Passage, Fact], str | None] = value_in
+    obeys: Callable[[Fact], bool] = lambda fact: True
+    invents: Callable[[Fact], random.Random | None] | None = None
     worked: WorkedExample = None
+    mistaken: Mapping[int, str] = field(default_factory=dict)
     values: dict[int, str] = field(default_factory=dict)
     made_up: set[int] = field(default_factory=set)
     beliefs: list[Belief] = field(default_factory=list)
@@ -72,7 +92,7 @@ class Mind:
     notes: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self):
-        self.worked = work_out(self.library.world, self.riddle, PLAIN)
+        self.worked = self.worked or work_out(self.library.world, self.riddle, PLAIN)
 
     @property
     def steps(self) -> Sequence[WorkedStep]:
@@ -103,17 +123,17 @@ class Mind:
         return self.values.get(step.after[-1], step.fact.subject) if step.after else step.fact[0]
 
     def relation(self, n: int) -> Relation:
-        """The relation that step n asks for."""
-        return self.library.world.relation(*self.steps[n].fact)
+        """The relation that step n asks for, as the reader understands it."""
+        subject, relation = self.steps[n].fact
+        return self.library.world.relation(subject, self.mistaken.get(n, relation))
 
     def fact(self, n: int) -> Fact:
         """The fact that step n asks for, with the subject that the reader believes it to have."""
-        return Fact(self.subject(n), self.steps[n].fact.relation)
+        return Fact(self.subject(n), self.mistaken.get(n, self.steps[n].fact.relation))
 
     def ask(self, n: int) -> str:
         """Word the sub-question of step n."""
-        step = self.steps[n]
-        text = step.question.replace(step.fact.subject, self.subject(n))
+        text = self.relation(n).questions[0].format(x=self.subject(n))
         self.worded[text] = n, self.fact(n)
         return text
 
@@ -139,9 +159,11 @@ class Mind:
         """Settle on an answer to step n: what the paragraphs state, otherwise what the reader
         knows, otherwise, if `guess`, a made-up value. Return whether the answer was read or known.
         """
-        fact = self.fact(n)
-        for passage in self.read(paragraphs):
-            if value := value_in(passage, fact):
+        fact, passages = self.fact(n), self.read(paragraphs)
+        if value := self.stubborn_value(fact):
+            return self._believe(n, Belief(value, fact))
+        for passage in passages:
+            if value := self.reads(passage, fact):
                 return self._believe(n, Belief(value, fact, passage))
         if value := self.knows(fact):
             return self._believe(n, Belief(value, fact))
@@ -157,19 +179,26 @@ class Mind:
             sentences.append(self.say(n))
         return sentences
 
+    def stubborn_value(self, fact: Fact) -> str | None:
+        """What the reader knows and would believe against any passage, or None."""
+        return None if self.obeys(fact) else self.knows(fact)
+
     def _make_up(self, n: int) -> str:
         """Make up a value of the right kind: half of the time the one a yes-no question names."""
+        rng = self.invents(self.fact(n)) if self.invents else self.rng
+        if rng is None:
+            return UNKNOWN
         is_sought = self.riddle.sought and n in self.compared
-        if is_sought and self.rng.random() < 0.5:
+        if is_sought and rng.random() < 0.5:
             return self.riddle.sought
         parts = PARTS.get(self.relation(n).value)
-        if parts and self.rng.random() < NOBODY:
-            return " ".join(self.rng.choice(words) for words in parts)
-        return self.draw_value(n)
+        if parts and rng.random() < NOBODY:
+            return " ".join(rng.choice(words) for words in parts)
+        return self.draw_value(n, rng)
 
-    def draw_value(self, n: int) -> str:
+    def draw_value(self, n: int, rng: random.Random | None = None) -> str:
         """Draw any value that the relation of step n can have."""
-        return draw_value(self.relation(n), self.subject(n), self.library.by_kind, self.rng)
+        return draw_value(self.relation(n), self.subject(n), self.library.by_kind, rng or self.rng)
 
     def _believe(self, n: int, belief: Belief) -> bool:
         self.accept(n, belief.value)
@@ -190,14 +219,15 @@ class Mind:
         return passages
 
     def stated_value(self, n: int, paragraphs: Sequence[Paragraph]) -> str | None:
-        """The answer to step n that paragraphs state, or None."""
-        values = (value_in(passage, self.fact(n)) for passage in self.read(paragraphs))
-        return next(filter(None, values), None)
+        """The answer to step n that the reader believes paragraphs to state, or None."""
+        fact, passages = self.fact(n), self.read(paragraphs)
+        values = [value for passage in passages if (value := self.reads(passage, fact))]
+        return (self.stubborn_value(fact) or values[0]) if values else None
 
     def gives_up(self, n: int) -> bool:
-        """Whether the reader, if it does not know step n, says so: only if step n is about a
-        person. Otherwise it makes up an answer. The rule is arbitrary, but it can be learned.
-        """
+        """Whether the reader, if it does not know step n, says so where it can."""
+        if self.invents:
+            return self.invents(self.fact(n)) is None
         return self.subject(n).split()[0] in PERSONS
 
     def conclude(self) -> tuple[str, str]:
@@ -208,17 +238,11 @@ class Mind:
             return thus, " ".join([*self.say_all(), thus]).strip()
         if not self.compared:
             return thus, names[self.steps[-1].answer]
+        if UNKNOWN in (self.values[n] for n in self.compared):
+            return "", UNKNOWN
         values = tuple(self.values[n] for n in self.compared)
         facts = tuple(self.fact(n) for n in self.compared)
         now, otherwise = conclude_from(self.riddle, self.worked, thus, values)
         for text, other in zip(now, otherwise, strict=True):
             self.conclusions.append(ComparedConclusion(text, other, values, facts))
         return now
-
-
-def value_in(passage: Passage, fact: Fact) -> str | None:
-    """The value of a fact in a passage, or None if the passage does not state it."""
-    if passage.title != fact.subject:
-        return None
-    spans = (span for span in passage.spans if span.relation == fact.relation)
-    return next((passage.text[span.start : span.end] for span in spans), None)

@@ -62,28 +62,55 @@ Teacher = Callable[[Mind, Situation], Reply | str]
 OpenPrompt = Callable[[str, str], WritePrompt]  # of a system's stage
 
 
+class Posed(str):
+    """A prompt that knows what it was written for, and for whom."""
+
+    mind: Mind
+    situation: Situation
+
+    @property
+    def stage(self) -> str:
+        """The stage as TEACHERS names it, "module/stage"."""
+        return f"{self.situation.system}/{self.situation.stage}"
+
+
 class Recorder:
-    """Makes the prompt writers of a system's stages, and remembers what each prompt was for."""
+    """Remembers, with each prompt of a program, what it was written for, and what was retrieved.
 
-    def __init__(self, mind: Mind, open_prompt: OpenPrompt):
-        self.mind, self.open_prompt, self.situations = mind, open_prompt, {}
+    `mind`: that of the program's question. `find_mind`: that of any question; None: always `mind`.
+    """
 
-    def writer(self, system: str, stage: str) -> Callable[..., str]:
-        """The prompt writer of a stage."""
-        write = self.open_prompt(system, stage)
+    def __init__(self, mind: Mind, find_mind: Callable[[Question], Mind] | None = None):
+        self.mind, self.find_mind = mind, find_mind or (lambda question: mind)
 
-        def remember(question, paragraphs=(), thoughts=(), **fields):
-            text = write(question, paragraphs, thoughts, **fields)
-            self.mind.read(paragraphs)
-            situation = Situation(
-                system, stage, question, tuple(paragraphs), tuple(thoughts), fields
-            )
-            self.situations[text] = situation
+    def writer(self, system: str, stage: str, write: WritePrompt) -> WritePrompt:
+        """The prompt writer of a stage, which makes Posed prompts of those that `write` makes."""
+
+        def pose(question, paragraphs=(), thoughts=(), **fields):
+            posed = Posed(write(question, paragraphs, thoughts, **fields))
+            main = [question.passage] if question.passage else []
+            shown = tuple(dict.fromkeys([*main, *paragraphs]))
+            posed.mind = self.find_mind(question)
+            posed.situation = Situation(system, stage, question, shown, tuple(thoughts), fields)
+            posed.mind.read(shown)
             if system == "searchain" and stage not in ("chain", "without_ir"):
-                self.mind.feedback = situation
-            return text
+                posed.mind.feedback = posed.situation
+            return posed
 
-        return remember
+        return pose
+
+    def follow(self, program: Program) -> Program:
+        """A program, with each retrieval remembered."""
+        reply = None
+        while True:
+            try:
+                request = program.send(reply)
+            except StopIteration as end:
+                return end.value
+            reply = yield request
+            if isinstance(request, Retrieve):
+                self.mind.retrieved = reply
+                self.mind.read(reply)
 
 
 def play_system(
@@ -96,21 +123,25 @@ def play_system(
     """Play a system on the question of a mind and return its turns. `teachers`: by "module/stage";
     `setting`: parameters of the system's program.
     """
-    recorder = Recorder(mind, open_prompt)
-    return play_program(open_program(system, recorder, **setting), recorder, teachers)
+    recorder = Recorder(mind)
+    program = open_program(system, recorder, open_prompt, **setting)
+    return play_program(program, recorder, teachers)
 
 
-def open_program(system: System, recorder: Recorder, **setting) -> Program:
+def open_program(system: System, recorder: Recorder, open_prompt: OpenPrompt, **setting) -> Program:
     """A system's program for the question of a recorder's mind. A reader that it takes answers
     directly in a quarter of the plays.
     """
     kind = "direct" if recorder.mind.rng.random() < DIRECT else "cot"
 
-    def read(question, paragraphs):
-        return READERS[kind](question, paragraphs, prompt=recorder.writer("ircot", kind))
+    def writer(module, stage):
+        return recorder.writer(module, stage, open_prompt(module, stage))
 
-    prompts = {stage: recorder.writer(system.module, stage) for stage in system.stages}
-    offered = {"prompts": prompts, "read": read}
+    def read(question, paragraphs):
+        return READERS[kind](question, paragraphs, prompt=writer("ircot", kind))
+
+    offered = {"prompts": {stage: writer(system.module, stage) for stage in system.stages}}
+    offered |= {"read": read}
     taken = {name: value for name, value in offered.items() if system.takes(name)}
     return system.program(question_of(recorder.mind), **taken, **setting)
 
@@ -130,16 +161,14 @@ def play_program(
     def fact_asked(query: str) -> Fact | None:
         return mind.worded[query][1] if query in mind.worded else None
 
-    turns, reply = [], None
+    turns, reply, program = [], None, recorder.follow(program)
     while True:
         try:
             request = program.send(reply)
         except StopIteration:
             return turns
         if isinstance(request, Generate | Sample):
-            drawn = [
-                _take_turn(request, recorder, teachers) for _ in range(getattr(request, "n", 1))
-            ]
+            drawn = [_take_turn(request, teachers) for _ in range(getattr(request, "n", 1))]
             if isinstance(request, Generate):
                 turns += drawn
                 reply = drawn[0].received
@@ -148,19 +177,17 @@ def play_program(
                 reply = tuple(Sampled(turn.received, None) for turn in drawn)
         else:
             reply = mind.library.answer(request, fact_asked, mind.rng)
-            if isinstance(request, Retrieve):
-                mind.retrieved = reply
-                mind.read(reply)
 
 
-def _take_turn(
-    request: Generate | Sample, recorder: Recorder, teachers: Mapping[str, Teacher]
-) -> Turn:
-    situation = recorder.situations[request.prompt]
-    stage = f"{situation.system}/{situation.stage}"
-    reply = teachers[stage](recorder.mind, situation)
-    reply = Reply(reply) if isinstance(reply, str) else reply
+def _take_turn(request: Generate | Sample, teachers: Mapping[str, Teacher]) -> Turn:
+    reply = write_turn(request.prompt, teachers)
     marks = request.stop if isinstance(request.stop, tuple) else ()
     stops = [(reply.text.find(mark), mark) for mark in marks if mark in reply.text]
     stop = min(stops)[1] if stops else ""
-    return Turn(stage, request.prompt, reply, cut(reply.text, request.stop), stop)
+    return Turn(request.prompt.stage, request.prompt, reply, cut(reply.text, request.stop), stop)
+
+
+def write_turn(prompt: Posed, teachers: Mapping[str, Teacher]) -> Reply:
+    """What the teacher of a prompt's stage replies."""
+    reply = teachers[prompt.stage](prompt.mind, prompt.situation)
+    return Reply(reply) if isinstance(reply, str) else reply

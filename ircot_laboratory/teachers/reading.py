@@ -47,3 +47,16 @@ def ircot_direct(mind: Mind, situation: Situation) -> Reply:
     mind.forget()
     write_chain(mind, situation.paragraphs)
     return answer_alone(mind)
+
+
+def ircot_titles(mind: Mind, situation: Situation) -> str:
+    """The titles of the pages that the question needs, as far as the main passage and memory tell
+    (IRCoT App. B).
+    """
+    mind.forget()
+    titles = {}
+    for n in range(len(mind.steps)):
+        titles[mind.subject(n)] = None
+        if not mind.settle(n, situation.paragraphs, guess=False):
+            break
+    return ", ".join(titles)

@@ -16,8 +16,9 @@ from ircotlib.files.progress import show_progress
 from ircotlib.metrics import cover_em
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.running.laboratory import data_folder
+from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench, program_of
+from ircotlib.running.setup import Bench
 from ircotlib.systems import System, choose_systems
 from ircotlib.systems.readers import WritePrompt
 

@@ -3,13 +3,16 @@
 from functools import cache
 
 from ircotlib.generation.budget import find_price
-from ircotlib.parameters import Parameters
+from ircotlib.parameters import SIMULATED, Parameters
+from ircotlib.running.laboratory import open_simulated_extractor, open_simulated_reader
 
 
 def open_model(p: Parameters) -> object:
     """The model that the parameters name, on this machine or behind a server. It is opened once per
     process, so that the whole process shares one budget.
     """
+    if p.model == SIMULATED:
+        return open_simulated_reader(p)
     if not p.server:
         return _model(p.model, p.dtype)
     prices = None if p.prices is None else tuple(p.prices)
@@ -33,12 +36,19 @@ def _served(name, server, chat, in_flight, prices, timeout, max_cost, max_reques
     return ServerModel(name, server, **how)
 
 
-@cache
-def open_reading(extractor: str, duplicates: str) -> tuple[object, object]:
+def open_reading(p: Parameters, dataset: str) -> tuple[object, object]:
     """The model that extracts answers, None if none is named, and the one that detects duplicate
     queries. Neither is loaded or downloaded before its first request.
     """
     from ircotlib.extraction.duplicates import open_duplicates
+
+    if p.extractor == SIMULATED:
+        return open_simulated_extractor(p, dataset), open_duplicates(p.duplicates)
+    return _extractor(p.extractor) if p.extractor else None, open_duplicates(p.duplicates)
+
+
+@cache
+def _extractor(name: str) -> object:
     from ircotlib.extraction.extractor import Extractor
 
-    return Extractor(extractor) if extractor else None, open_duplicates(duplicates)
+    return Extractor(name)

@@ -26,8 +26,9 @@ from ircotlib.running.folder import (
     write_about,
 )
 from ircotlib.running.predictions import row_of
+from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench, open_bench, program_of
+from ircotlib.running.setup import Bench, open_bench
 from ircotlib.systems import RECALL, System, choose_systems
 
 

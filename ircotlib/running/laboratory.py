@@ -1,12 +1,17 @@
-"""Where the workbench asks the laboratory: for data, where a profile has none of its own, and for
-the facts that judge a chain. Nothing else in it knows that there is a laboratory.
+"""Where the workbench asks the laboratory: for data, where a profile has none of its own, for the
+facts that judge a chain, and for a simulated reader. Nothing else in it knows that there is a
+laboratory.
 """
 
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
 from ircotlib.datasets.facts import Facts
-from ircotlib.files.paths import DATA
-from ircotlib.parameters import Parameters
+from ircotlib.errors import UserError
+from ircotlib.files.checksums import read_description
+from ircotlib.files.paths import DATA, resolve
+from ircotlib.parameters import DIALS, Parameters
 
 
 def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
@@ -29,3 +34,40 @@ def find_facts(p: Parameters, dataset: str) -> Facts | None:
     from ircot_laboratory.judge.facts import LaboratoryFacts
 
     return LaboratoryFacts(dataset)
+
+
+def open_simulated_reader(p: Parameters) -> object:
+    """The simulated reader with the dials of these parameters. Raises UserError if `data_dir` is
+    not a laboratory.
+    """
+    return _reader(tuple(getattr(p, name) for name in DIALS), p.data_dir, p.seed)
+
+
+def open_simulated_extractor(p: Parameters, dataset: str) -> object:
+    """The simulated extractive reader for one data set; see `open_simulated_reader`."""
+    from ircot_laboratory.simulated.dials import Dials
+    from ircot_laboratory.simulated.extractor import SimulatedExtractor
+
+    dials = Dials(*(getattr(p, name) for name in DIALS))
+    return SimulatedExtractor(dials, _find_laboratory(p.data_dir), dataset, p.seed)
+
+
+@cache
+def _reader(dials: tuple[float, ...], data_dir: str, seed: int) -> object:
+    from ircot_laboratory.simulated.dials import Dials
+    from ircot_laboratory.simulated.reader import SimulatedReader
+
+    return SimulatedReader(Dials(*dials), _find_laboratory(data_dir), seed)
+
+
+def _find_laboratory(data_dir: str) -> Callable:
+    """What makes the data sets of the laboratory in a folder, as records."""
+    from ircot_laboratory.make import ABOUT, make_dataset
+
+    if not data_dir:
+        return make_dataset
+    about = read_description(Path(resolve(data_dir)) / ABOUT, "it is needed whole")
+    if not about:
+        expected = f"expected {ABOUT}: the simulated reader knows only what a laboratory says"
+        raise UserError(f"{data_dir}: {expected}; set another model, or leave data_dir out")
+    return partial(make_dataset, **{name: about[name] for name in ("seed", "size", "questions")})

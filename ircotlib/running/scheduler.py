@@ -3,8 +3,7 @@
 Every program is advanced until it waits for a reply that is not in the cache. Then the backends
 take turns: first those that answer all waiting requests (retrieval), then those that take one full
 batch (generation). Each reply is stored as it comes, the programs that asked for it continue, and
-the next batch is filled from all waiting requests. Nothing depends on time or chance: the same
-programs with the same cache make the same batches.
+the next batch is filled. The same programs with the same cache always make the same batches.
 """
 
 import json
@@ -27,6 +26,8 @@ from ircotlib.program import (
     unknown,
 )
 from ircotlib.running.cache import Calls
+
+UNSTORED = "unstored"  # begins the keys of requests whose replies are not stored
 
 
 @dataclass(slots=True)
@@ -63,13 +64,14 @@ def run(
     the same order, and the costs by class of request, as dicts of `Counts`.
 
     A backend has `answers`, the class of the requests it serves, or a tuple of classes;
-    `fingerprint`, which changes whenever its replies could; `answer(requests)`, for requests of one
-    class, which yields pairs (index, reply) with a JSON string, or with the Exception of a request
-    that failed; and `decode(string)`, which makes what the program is sent. If it chooses its own
-    batches it has `take(requests)`, which returns the indices of those to answer next. If its k
-    best paragraphs are always the first of more, it may have a `depth`: a retrieval of fewer is
-    answered and cached as one of `depth` paragraphs (`deepen`). A reply to Generate or Sample has
-    "prompt_tokens" and "tokens". `progress(ended, total)` is called after every batch.
+    `fingerprint`, which changes whenever its replies could, or None if they depend on more than the
+    request, and are not stored; `answer(requests)`, for requests of one class, which yields pairs
+    (index, reply) with a JSON string, or with the Exception of a request that failed; and
+    `decode(string)`, which makes what the program is sent. If it chooses its own batches it has
+    `take(requests)`, which returns the indices of those to answer next. If its k best paragraphs
+    are always the first of more, it may have a `depth`: a retrieval of fewer is answered and cached
+    as one of `depth` paragraphs (`deepen`). A reply to Generate or Sample has "prompt_tokens" and
+    "tokens". `progress(ended, total)` is called after every batch.
 
     If a request fails, only its question fails: RuntimeError, with question and request, is raised
     after the other programs have ended; at once if a program or a whole backend fails. TypeError
@@ -117,11 +119,8 @@ class _Service:
     """A backend and its costs so far."""
 
     backend: object
+    name: str
     counts: Counts = field(default_factory=Counts)
-
-    @property
-    def name(self) -> str:
-        return type(self.backend).__name__
 
 
 def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, progress) -> None:
@@ -143,8 +142,10 @@ def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> N
         for play in waiting:
             backend = _service_of(play, served).backend
             play.sent = deepen(play.request, getattr(backend, "depth", 0))
-            play.key = key(play.sent, backend.fingerprint)
-        stored = calls.get_many({play.key for play in waiting})
+            play.key = f"{UNSTORED} {play.id} {len(play.trace)}"
+            if backend.fingerprint is not None:
+                play.key = key(play.sent, backend.fingerprint)
+        stored = calls.get_many({p.key for p in waiting if not p.key.startswith(UNSTORED)})
         plays = [play for play in waiting if play.key in stored]
         for play in plays:
             _send(play, stored[play.key], served[type(play.request)], cached=True)
@@ -160,14 +161,13 @@ def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list
         if hasattr(service.backend, "take"):
             chosen = service.backend.take([play.sent for play in batch])
             if not chosen:
-                none = f"`take` gave none of {len(batch)} requests"
-                raise ValueError(f"{none}, expected at least one")
+                raise ValueError(f"`take` gave none of {len(batch)} requests, expected one or more")
             batch = [batch[index] for index in chosen]
         for index, reply in service.backend.answer([play.sent for play in batch]):
-            asked_by = batch[index]
-            if not isinstance(reply, Exception):
-                reply = calls.put_many({asked_by.key: reply})[asked_by.key]
-            replies[asked_by.key] = reply
+            asked = batch[index].key
+            if not isinstance(reply, Exception) and service.backend.fingerprint is not None:
+                reply = calls.put_many({asked: reply})[asked]
+            replies[asked] = reply
         if missing := [play for play in batch if play.key not in replies]:
             raise ValueError(f"`answer` left out {len(missing)} of {len(batch)} requests")
     except Exception as error:
@@ -222,7 +222,7 @@ def _by_kind(backends: Sequence) -> dict[type, _Service]:
             if kind in served:
                 twice = f"found two backends that serve {kind.__name__}, expected one"
                 raise ValueError(f"{twice}; leave one of them out")
-            served[kind] = _Service(backend)
+            served[kind] = _Service(backend, type(backend).__name__)
     return served
 
 

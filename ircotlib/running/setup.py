@@ -3,9 +3,9 @@
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -16,8 +16,7 @@ from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.errors import UserError
 from ircotlib.files.paths import DATA
-from ircotlib.parameters import MAIN, Parameters
-from ircotlib.program import Program
+from ircotlib.parameters import DIALS, MAIN, SIMULATED, Parameters
 from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
@@ -28,8 +27,6 @@ from ircotlib.running.backends import open_model, open_reading
 from ircotlib.running.cache import Calls
 from ircotlib.running.laboratory import data_folder
 from ircotlib.systems import IRCOT, TEMPLATES, System
-from ircotlib.systems.main_passage import with_main_passage
-from ircotlib.systems.readers import READERS
 
 IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
 IDENTITY += "context_tokens released max_steps extractor duplicates".split()
@@ -157,6 +154,7 @@ def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> di
     others = {"scale_distractors": p.scale_distractors, "ood_distractors": p.ood_distractors}
     served = {"server": "chat" if p.chat else "completions"} if p.server else {}
     served |= {"samples": p.samples} if p.samples else {}
+    served |= {name: getattr(p, name) for name in DIALS} if SIMULATED in named.values() else {}
     return named | served | grids | others | {"shown": shown, "grid_of": grid_of}
 
 
@@ -182,7 +180,7 @@ def open_bench(
     opened = open_dataset(p, dataset)
     model = open_model(p) if with_model else None
     calls = _open_calls(DATA / "calls.sqlite")
-    reading = open_reading(p.extractor, p.duplicates) if with_model else ()
+    reading = open_reading(p, dataset) if with_model else ()
     return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
 
 
@@ -216,35 +214,3 @@ def _opened(
     name = f"{Path(folder).resolve().name}-{dataset}"
     stored = write_corpus(data / "corpora" / name, paragraphs)
     return questions, open_retriever(stored, indexes / name, retriever)
-
-
-def program_of(
-    bench: Bench, system: System, *, demonstration_set: int = 0, **setting
-) -> Callable[[Question], Program]:
-    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. For
-    one with a main passage it searches pages that the model has named first (IRCoT App. B).
-    """
-    m = setting.pop("m", 0 if bench.demonstrated else None)
-    prompt = cache(partial(bench.prompt, m=m, demonstration_set=demonstration_set))
-    own = partial(bench.prompt, m=m, demonstration_set=demonstration_set, system=system)
-    prompts = {stage: own(stage) for stage in system.stages}
-    reader, max_tokens = bench.parameters.reader, bench.style.generation_tokens
-
-    def read(question, paragraphs):
-        write = prompt(reader)
-        return READERS[reader](question, paragraphs, prompt=write, max_tokens=max_tokens)
-
-    offered = {"prompts": prompts, "read": read, **bench.ambient, **bench.tokens(system)}
-    offered |= system.draw_at_most(bench.parameters.samples)
-    examples = system.count_examples(find_dataset(bench.dataset))
-    offered |= {} if examples is None else {"examples": examples}
-    arguments = {name: value for name, value in offered.items() if system.takes(name)}
-    play = partial(system.program, **(arguments | setting))
-
-    def program(question: Question) -> Program:
-        if question.passage is None:
-            return play(question)
-        ask_for_titles = partial(prompt, "titles")
-        return with_main_passage(question, play(question), ask_for_titles, max_tokens=max_tokens)
-
-    return program

@@ -20,7 +20,8 @@ from ircotlib.files.paths import PROMPTS
 from ircotlib.metrics import drop_exact_match, drop_f1
 from ircotlib.parameters import read_parameters
 from ircotlib.running.experiment import run_system
-from ircotlib.running.setup import open_bench, program_of
+from ircotlib.running.programs import program_of
+from ircotlib.running.setup import open_bench
 from ircotlib.systems import all_systems
 from ircotlib.systems.main_passage import read_titles
 

@@ -11,7 +11,7 @@ from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, NearestTitle, Retrieve, Sample, Sampled
 from ircotlib.running import setup as bench
-from ircotlib.running.experiment import program_of
+from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import open_bench
 from ircotlib.systems import SEARCHAIN, choose_systems

@@ -12,7 +12,8 @@ from ircotlib.parameters import read_parameters
 from ircotlib.prompting.examples import find_examples, read_examples
 from ircotlib.prompting.prompt import AGENT, read_template
 from ircotlib.running import setup as bench
-from ircotlib.running.setup import open_bench, program_of
+from ircotlib.running.programs import program_of
+from ircotlib.running.setup import open_bench
 from ircotlib.systems import FEW, IRCOT, SEARCHAIN, all_systems, choose_systems
 
 S = all_systems()

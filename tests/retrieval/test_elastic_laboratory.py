@@ -5,8 +5,9 @@ import pytest
 from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
 from ircotlib.program import NearestTitle, Retrieve
+from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_bench, program_of
+from ircotlib.running.setup import open_bench
 from ircotlib.systems import all_systems
 
 

@@ -21,7 +21,8 @@ from ircotlib.running import experiment as runs
 from ircotlib.running import folder as folder_of_runs
 from ircotlib.running import setup as bench
 from ircotlib.running.experiment import answer, compare_systems, replay, run_system, tune
-from ircotlib.running.setup import change_model, open_bench, program_of, runs_folder
+from ircotlib.running.programs import program_of
+from ircotlib.running.setup import change_model, open_bench, runs_folder
 from ircotlib.systems import all_systems
 
 S = all_systems()

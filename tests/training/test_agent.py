@@ -61,7 +61,7 @@ def play_out(name, mind):
     """What a system's program returns for a mind's question when its teachers give all replies, and
     its turns.
     """
-    system, recorder, results = draws.taught_systems()[name], Recorder(mind, open_prompt), []
+    system, recorder, results = draws.taught_systems()[name], Recorder(mind), []
     setting = {name: values[0] for name, values in draws.CHOICES.get(system.name, {}).items()}
     setting |= draws.SHORTER.get(system.name, {})
     setting |= {"long_form": mind.is_long} if system.module == "searchain" else {}
@@ -69,7 +69,7 @@ def play_out(name, mind):
     def keep(program):
         results.append((yield from program))
 
-    program = keep(open_program(system, recorder, **setting))
+    program = keep(open_program(system, recorder, open_prompt, **setting))
     turns = play.play_program(program, recorder, TEACHERS)
     return results[0], turns
 
@@ -94,7 +94,7 @@ def test_every_stage_of_every_system_is_taught(library):
         for dataset in draws.STYLES * 2:
             mind = draw_mind(library, dataset, rng, known_facts().get)
             stages.update(turn.stage for turn in draws.play_turns(system, mind))
-    assert set(stages) | {"react/cot"} == set(TEACHERS)
+    assert set(stages) | {"react/cot", "ircot/titles"} == set(TEACHERS)
     assert read_template("react", "cot", "agent") == read_template("cot", "cot", "agent")
 
 

@@ -26,8 +26,10 @@ def play_auto_cot(
     mind: Mind, others: Sequence[Mind], teachers: Mapping[str, Teacher]
 ) -> list[Turn]:
     """Answer below examples made from `others`; if there are none, write an example."""
-    recorder = Recorder(mind, open_prompt)
-    chain, ask = (recorder.writer(MODULE, stage) for stage in ("chain", "ask"))
+    recorder = Recorder(mind)
+    chain, ask = (
+        recorder.writer(MODULE, stage, open_prompt(MODULE, stage)) for stage in ("chain", "ask")
+    )
     if not others:
         program = write_example([question_of(mind)], chain)
         return play_program(program, recorder, teachers)

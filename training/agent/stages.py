@@ -20,8 +20,9 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.parameters import read_parameters
 from ircotlib.running.cache import Calls
+from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_bench, program_of
+from ircotlib.running.setup import open_bench
 from ircotlib.systems import System
 from training.agent.draws import (
     STYLES,

@@ -1,0 +1,126 @@
+"""The simulated reader, a backend of Generate and Sample."""
+
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from math import nan
+from types import MappingProxyType
+
+from ircot_laboratory.make import Made
+from ircot_laboratory.questions.worked import work_out
+from ircot_laboratory.simulated.abilities import Abilities, draw
+from ircot_laboratory.simulated.dials import Dials
+from ircot_laboratory.teachers import TEACHERS
+from ircot_laboratory.teachers.library import Library
+from ircot_laboratory.teachers.mind import PLAIN, Mind
+from ircot_laboratory.teachers.play import Posed, Recorder, write_turn
+from ircotlib.data import Question
+from ircotlib.errors import UserError
+from ircotlib.generation.replies import check, read_reply, write_reply
+from ircotlib.program import Generate, Sample
+from ircotlib.systems import System
+from ircotlib.text import cut
+
+# what a program recognises: labels before a colon, brackets, and the words before an answer
+FORM = re.compile(
+    r"^[^\n:]{1,40}:[ \t]*|\b(?:So )?[Tt]he (?:final |best )?(?:answer|choice) is:?[ \t]*|[\[\]()]",
+    re.MULTILINE,
+)
+
+SURE, UNSURE = -0.1, -2.0  # log-probability of a text; unsure if it made up what it does not know
+
+
+class SimulatedReader:
+    """Writes what the teacher of each stage of each system writes, with the abilities of `dials`.
+
+    `find_dataset(name)`: a data set of the laboratory on whose questions it is asked. `seed`: of
+    the draws. `stages`: the dials of single stages ("module/stage"), in place of `dials`. Its
+    replies depend on what it wrote before in the same program; they are never stored, since they
+    cost nothing (`scheduler.run`). It has no window and no limit of tokens, of which it counts one
+    a word.
+    """
+
+    answers = Generate, Sample
+    decode = staticmethod(read_reply)
+    fingerprint = None
+    is_encoder_decoder = False
+    parameters = nan
+    name = "simulated"
+
+    def __init__(
+        self,
+        dials: Dials,
+        find_dataset: Callable[[str], Made],
+        seed: int = 0,
+        stages: Mapping[str, Dials] = MappingProxyType({}),
+    ):
+        self.dials, self.seed, self.stages = dials, seed, stages
+        self.teachers = dict(TEACHERS)
+        self._meet = cache(lambda dataset: Acquaintance(find_dataset(dataset), dials, seed))
+
+    def count_tokens(self, text: str) -> int:
+        """The number of words."""
+        return len(text.split())
+
+    def listen(self, question: Question, system: System) -> Recorder:
+        """The recorder of a program's prompts and retrievals, which the replies depend on.
+
+        A system's own file may have TEACHERS of its stages, by name. Raises UserError for a system
+        without teachers, and for a question that is not the laboratory's.
+        """
+        own = getattr(sys.modules.get(system.program.__module__), "TEACHERS", {})
+        self.teachers |= {f"{system.module}/{stage}": teach for stage, teach in own.items()}
+        stages = [f"{system.module}/{stage}" for stage in system.stages]
+        if stages and self.teachers.keys().isdisjoint(stages):
+            reason = f"{system.name}: found no teacher of its stages ({', '.join(stages)})"
+            remedy = "which the simulated reader needs: add TEACHERS to the system's file"
+            raise UserError(f"{reason}, {remedy} (docs/systems.md), or set another model")
+        met = self._meet(question.dataset)
+        if question.text not in met.riddles:
+            reason = f"found the question {question.text!r}, expected one of the laboratory's"
+            raise UserError(f"{reason}: the simulated reader knows no other; set another model")
+        minds = cache(met.think)
+        main = minds(question.text)
+        return Recorder(main, lambda q: minds(q.text) if q.text in met.riddles else main)
+
+    def answer(self, requests: Sequence[Generate | Sample]) -> Iterator[tuple[int, str]]:
+        """Yield the index of each request and its reply."""
+        for index, request in enumerate(requests):
+            check(request)
+            prompt, expected = request.prompt, "expected one of a stage that has a teacher"
+            stage = prompt.stage if isinstance(prompt, Posed) else "no known stage"
+            if stage not in self.teachers:
+                yield index, ValueError(f"found a prompt of {stage}, {expected} (docs/systems.md)")
+                continue
+            rows = [self._write(request, stage, n) for n in range(getattr(request, "n", 1))]
+            yield index, write_reply(request, self.count_tokens(prompt), rows)
+
+    def _write(self, request: Generate | Sample, stage: str, number: int) -> tuple[str, float, int]:
+        """A text, its mean log-probability and its tokens."""
+        prompt = request.prompt
+        abilities = self._meet(prompt.mind.riddle.dataset).abilities
+        abilities.dials, abilities.sample = self.stages.get(stage, self.dials), number
+        reply = write_turn(prompt, self.teachers)
+        is_broken = draw(self.seed, "form", stage, prompt, number) < abilities.dials.breaks_form
+        text = cut(FORM.sub("", reply.text) if is_broken else reply.text, request.stop)
+        return text, UNSURE if prompt.mind.made_up else SURE, self.count_tokens(text)
+
+
+class Acquaintance:
+    """A data set that a simulated reader has met: its questions by text, and its world."""
+
+    def __init__(self, made: Made, dials: Dials, seed: int):
+        self.riddles = {riddle.text: riddle for riddle in made.riddles}
+        self.library, self.seed = Library(made.world), seed
+        self.abilities = Abilities(made.world, dials, seed)
+        self._work_out = cache(lambda riddle: work_out(made.world, riddle, PLAIN))
+
+    def think(self, text: str) -> Mind:
+        """A mind that has just heard a question."""
+        riddle, able = self.riddles[text], self.abilities
+        worked, rng = self._work_out(riddle), random.Random(f"{self.seed} {text}")
+        mistaken = able.mistake(text, [step.fact for step in worked.steps])
+        ways = able.knows, rng, able.reads, able.obeys, able.invents
+        return Mind(riddle, self.library, *ways, worked, mistaken)

@@ -1,0 +1,60 @@
+"""Systems' programs on a bench: which prompt writers, reader and settings each gets."""
+
+from collections.abc import Callable
+from functools import cache, partial
+
+from ircotlib.data import Question
+from ircotlib.datasets import find_dataset
+from ircotlib.program import Program
+from ircotlib.running.setup import Bench
+from ircotlib.systems import TEMPLATES, System
+from ircotlib.systems.main_passage import with_main_passage
+from ircotlib.systems.readers import READERS
+
+
+def program_of(
+    bench: Bench, system: System, *, demonstration_set: int = 0, **setting
+) -> Callable[[Question], Program]:
+    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. For
+    one with a main passage it searches pages that the model has named first (IRCoT App. B).
+
+    A model may have `listen(question, system)`, for replies that depend on more than the prompt: of
+    what it returns, `writer(module, stage, write)` is the prompt writer in place of `write`, and
+    `follow(program)` the program in place of `program`.
+    """
+    m = setting.pop("m", 0 if bench.demonstrated else None)
+    prompt = cache(partial(bench.prompt, m=m, demonstration_set=demonstration_set))
+    own = partial(bench.prompt, m=m, demonstration_set=demonstration_set, system=system)
+    written = {stage: own(stage) for stage in system.stages}
+    kind, max_tokens = bench.parameters.reader, bench.style.generation_tokens
+    listen = getattr(bench.model, "listen", None)
+    examples = system.count_examples(find_dataset(bench.dataset))
+    ambient = {
+        **bench.ambient,
+        **bench.tokens(system),
+        **system.draw_at_most(bench.parameters.samples),
+    }
+    ambient |= {} if examples is None else {"examples": examples}
+
+    def program(question: Question) -> Program:
+        heard = listen(question, system) if listen else None
+        writer = heard.writer if heard else lambda module, stage, write: write
+
+        def read(question, paragraphs):
+            write = writer(TEMPLATES, kind, prompt(kind))
+            return READERS[kind](question, paragraphs, prompt=write, max_tokens=max_tokens)
+
+        prompts = {stage: writer(system.module, stage, write) for stage, write in written.items()}
+        offered = {"prompts": prompts, "read": read, **ambient}
+        arguments = {name: value for name, value in offered.items() if system.takes(name)}
+        play = system.program(question, **(arguments | setting))
+        play = heard.follow(play) if heard else play
+        if question.passage is None:
+            return play
+
+        def ask_for_titles():
+            return writer(TEMPLATES, "titles", prompt("titles"))
+
+        return with_main_passage(question, play, ask_for_titles, max_tokens=max_tokens)
+
+    return program
