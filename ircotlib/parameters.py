@@ -1,4 +1,4 @@
-"""The parameters of the notebooks: their types, ranges and choices, checked before any work begins.
+"""The parameters of the notebooks, checked before any work begins.
 
 A profile (profiles/NAME.yaml) sets them all; `changes` override some of them.
 """
@@ -10,15 +10,15 @@ import shlex
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ircotlib import ranges
 from ircotlib.data import expected_by
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
 from ircotlib.files.paths import PROFILES
 from ircotlib.generation.budget import find_price
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
-from ircotlib.retrieval import check_retriever
 from ircotlib.systems import all_systems
 
 # in SearChain's order (§4.1)
@@ -36,36 +36,6 @@ YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
 
 
-def _once(values: list) -> list:
-    if len(set(map(str, values))) < len(values):
-        raise UserError("expected each value once")
-    return values
-
-
-def _read_server(server: str) -> str:
-    from ircotlib.generation.endpoints import read_addresses
-
-    return ",".join(read_addresses(server)) if server else ""
-
-
-Count = Annotated[int, Field(ge=1, strict=True)]
-Number = Annotated[int, Field(ge=0, strict=True)]
-Threads = Annotated[int, Field(ge=1, le=1024, strict=True)]
-Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Prices = Annotated[list[Cost], Field(min_length=2, max_length=2)]
-Worlds = Annotated[list[tuple[int, Count, Count]], Field(min_length=1)]
-Server = Annotated[str, AfterValidator(_read_server)]
-Retriever = Annotated[str, AfterValidator(check_retriever)]
-Retrievers = Annotated[list[Retriever], AfterValidator(_once)]
-Name = Annotated[str, Field(min_length=1)]
-Names = Annotated[list[Name], AfterValidator(_once)]
-SomeNames = Annotated[Names, Field(min_length=1)]
-Counts = Annotated[list[Count], AfterValidator(_once)]
-SomeCounts = Annotated[Counts, Field(min_length=1)]
-
-
 class Parameters(BaseModel):
     """All parameters, frozen. In addition to those below, `<system's file>_<parameter>` is the grid
     of a system, for example `ircot_k`; with the prefix "scale_" or "ood_" it is the grid for
@@ -73,66 +43,77 @@ class Parameters(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", str_strip_whitespace=True)
-    __pydantic_extra__: dict[str, SomeCounts]
+    __pydantic_extra__: dict[str, ranges.SomeCounts]
 
     profile: str  # a file of profiles/
     # what is asked, and what is searched
-    datasets: SomeNames
+    datasets: ranges.SomeNames
     data_dir: str  # folder of the official raw files; "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # of contexts, or the paper's (IRCoT App. A)
-    retriever: Retriever = "embedded"
-    dev: Number  # questions to tune on (IRCoT §4: 100)
-    test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
+    retriever: ranges.Retriever = "embedded"
+    dev: ranges.Number  # questions to tune on (IRCoT §4: 100)
+    test: ranges.Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     seed: Annotated[int, Field(strict=True)] = 0  # for drawing dev and test questions
     # which models read and write
-    model: Name  # a local folder or a hub id; with `server`, its name there
+    model: ranges.Name  # a local folder or a hub id; with `server`, its name there
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
     extractor: str = ""  # extractive reader (SearChain §3.2): a folder or a hub id; "": none
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
     # how able the simulated reader is (model: simulated; docs/abilities.md)
-    knows: Share = 0.0  # share of the facts that it knows by heart
-    misreads: Share = 0.0  # share of the facts in passages that it misreads
-    decomposes: Share = 0.0  # share of the steps in which it asks for something else
-    makes_up: Share = 0.0  # share of the facts unknown to it that it makes up
-    obeys: Share = 1.0  # share of the facts for which it believes passages against its memory
-    breaks_form: Share = 0.0  # share of its replies that cannot be parsed
-    extractor_misreads: Share = 0.0  # as `misreads`, for the extractive reader
-    coincide: Share = 0.0  # share of the facts that both misread alike
+    knows: ranges.Share = 0.0  # share of the facts that it knows by heart
+    misreads: ranges.Share = 0.0  # share of the facts in passages that it misreads
+    decomposes: ranges.Share = 0.0  # share of the steps in which it asks for something else
+    makes_up: ranges.Share = 0.0  # share of the facts unknown to it that it makes up
+    obeys: ranges.Share = (
+        1.0  # share of the facts for which it believes passages against its memory
+    )
+    breaks_form: ranges.Share = 0.0  # share of its replies that cannot be parsed
+    extractor_misreads: ranges.Share = 0.0  # as `misreads`, for the extractive reader
+    coincide: ranges.Share = 0.0  # share of the facts that both misread alike
     # a server, and what it may cost
-    server: Server = ""  # addresses of an OpenAI-compatible server; "": a local model
+    server: ranges.Server = ""  # addresses of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
-    in_flight: Threads = 8  # parallel requests to the server
-    timeout: Seconds = 300.0  # seconds without a sign of life from the server
-    prices: Prices | None = None  # USD per million tokens read and written; None: data/prices.csv
-    max_cost: Cost | None = None  # USD that a process may spend on the server
-    max_requests: Count | None = None  # requests that a process may send to it
+    in_flight: ranges.Threads = 8  # parallel requests to the server
+    timeout: ranges.Seconds = 300.0  # seconds without a sign of life from the server
+    prices: ranges.Prices | None = (
+        None  # USD per million tokens read and written; None: data/prices.csv
+    )
+    max_cost: ranges.Cost | None = None  # USD that a process may spend on the server
+    max_requests: ranges.Count | None = None  # requests that a process may send to it
     # how models are prompted
     style: str  # of prompting (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
     demonstrations: str  # folder of prompt files in the authors' format (prompts/README.md)
-    context_tokens: Count | None  # the model's window; None: the paper's for this style
+    context_tokens: ranges.Count | None  # the model's window; None: the paper's for this style
     # which systems, and how they go
-    systems: Names = []  # some systems by name; empty: all
-    distractors: Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
+    systems: ranges.Names = []  # some systems by name; empty: all
+    distractors: ranges.Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
     released: bool = False  # follow IRCoT's program where it differs from the paper
-    max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
-    samples: Count | None = None  # most texts sampled at a time; None: as in the system's paper
+    max_steps: ranges.Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
+    samples: ranges.Count | None = (
+        None  # most texts sampled at a time; None: as in the system's paper
+    )
     # single notebooks
     question: str = ""  # 00_tour: which its box asks at first; "": the page's
-    k: Count = 4  # 00_tour, 05_laboratory: paragraphs of each retrieval
-    retrievers: Retrievers = []  # 02_index, 13_head_to_head: compared; empty: only `retriever`
-    recall_k: SomeCounts = [5, 7, 9, 11, 13, 15]  # 02_index (IRCoT §4.1)
+    k: ranges.Count = 4  # 00_tour, 05_laboratory: paragraphs of each retrieval
+    retrievers: ranges.Retrievers = []  # 02_index, 13_head_to_head: compared; empty: only `retriever`
+    recall_k: ranges.SomeCounts = [5, 7, 9, 11, 13, 15]  # 02_index (IRCoT §4.1)
     both_readers: bool = True  # 04_ircot: also run the other reader (IRCoT Table 4)
-    worlds: Worlds = [(0, 2400, 600), (7, 1200, 200)]  # 05_laboratory: seed, pages, questions
-    measured: Count = 20  # 05_laboratory: questions of each data set that are measured on
-    models: SomeNames  # 06_scale: compared
-    scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
-    ood_distractors: Counts | None = None  # 07_ood; None: as `distractors`
-    ood_test: Count | None = None  # 07_ood: test questions; None: as `test`
-    judged: Count = 40  # 08_factuality: questions of each data set whose chains are judged
-    head_to_head: SomeNames = EIGHT  # 13_head_to_head: its data sets
-    head_to_head_test: Count | None = None  # 13_head_to_head: test questions; None: as `test`
+    worlds: ranges.Worlds = [
+        (0, 2400, 600),
+        (7, 1200, 200),
+    ]  # 05_laboratory: seed, pages, questions
+    measured: ranges.Count = 20  # 05_laboratory: questions of each data set that are measured on
+    models: ranges.SomeNames  # 06_scale: compared
+    scale_distractors: ranges.Counts | None = None  # 06_scale; None: as `distractors`
+    ood_distractors: ranges.Counts | None = None  # 07_ood; None: as `distractors`
+    ood_test: ranges.Count | None = None  # 07_ood: test questions; None: as `test`
+    judged: ranges.Count = 40  # 08_factuality: questions of each data set whose chains are judged
+    head_to_head: ranges.SomeNames = EIGHT  # 13_head_to_head: its data sets
+    head_to_head_test: ranges.Count | None = (
+        None  # 13_head_to_head: test questions; None: as `test`
+    )
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
 
     @model_validator(mode="before")

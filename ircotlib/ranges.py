@@ -1,0 +1,38 @@
+"""The types of parameters: what values each may have, checked by pydantic."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from ircotlib.errors import UserError
+from ircotlib.retrieval import check_retriever
+
+
+def _once(values: list) -> list:
+    if len(set(map(str, values))) < len(values):
+        raise UserError("expected each value once")
+    return values
+
+
+def _read_server(server: str) -> str:
+    from ircotlib.generation.endpoints import read_addresses
+
+    return ",".join(read_addresses(server)) if server else ""
+
+
+Count = Annotated[int, Field(ge=1, strict=True)]
+Number = Annotated[int, Field(ge=0, strict=True)]
+Threads = Annotated[int, Field(ge=1, le=1024, strict=True)]
+Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Prices = Annotated[list[Cost], Field(min_length=2, max_length=2)]
+Worlds = Annotated[list[tuple[int, Count, Count]], Field(min_length=1)]
+Server = Annotated[str, AfterValidator(_read_server)]
+Retriever = Annotated[str, AfterValidator(check_retriever)]
+Retrievers = Annotated[list[Retriever], AfterValidator(_once)]
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[list[Name], AfterValidator(_once)]
+SomeNames = Annotated[Names, Field(min_length=1)]
+Counts = Annotated[list[Count], AfterValidator(_once)]
+SomeCounts = Annotated[Counts, Field(min_length=1)]
