@@ -66,7 +66,7 @@ class Parameters(BaseModel):
     decomposes: ranges.Share = 0.0  # share of the steps in which it asks for something else
     makes_up: ranges.Share = 0.0  # share of the facts unknown to it that it makes up
     obeys: ranges.Share = (
-        1.0  # share of the facts for which it believes passages against its memory
+        1.0  # share of the facts for which passages overrule its memory
     )
     breaks_form: ranges.Share = 0.0  # share of its replies that cannot be parsed
     extractor_misreads: ranges.Share = 0.0  # as `misreads`, for the extractive reader
@@ -77,7 +77,7 @@ class Parameters(BaseModel):
     in_flight: ranges.Threads = 8  # parallel requests to the server
     timeout: ranges.Seconds = 300.0  # seconds without a sign of life from the server
     prices: ranges.Prices | None = (
-        None  # USD per million tokens read and written; None: data/prices.csv
+        None  # USD per million tokens in and out; None: data/prices.csv
     )
     max_cost: ranges.Cost | None = None  # USD that a process may spend on the server
     max_requests: ranges.Count | None = None  # requests that a process may send to it
@@ -92,18 +92,18 @@ class Parameters(BaseModel):
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: ranges.Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     samples: ranges.Count | None = (
-        None  # most texts sampled at a time; None: as in the system's paper
+        None  # most texts sampled at a time; None: as in its paper
     )
     # single notebooks
     question: str = ""  # 00_tour: which its box asks at first; "": the page's
     k: ranges.Count = 4  # 00_tour, 05_laboratory: paragraphs of each retrieval
-    retrievers: ranges.Retrievers = []  # 02_index, 13_head_to_head: compared; empty: only `retriever`
+    retrievers: ranges.Retrievers = []  # 02_index, 13_head_to_head; empty: only `retriever`
     recall_k: ranges.SomeCounts = [5, 7, 9, 11, 13, 15]  # 02_index (IRCoT §4.1)
     both_readers: bool = True  # 04_ircot: also run the other reader (IRCoT Table 4)
     worlds: ranges.Worlds = [
         (0, 2400, 600),
         (7, 1200, 200),
-    ]  # 05_laboratory: seed, pages, questions
+    ]  # 05_laboratory: seed, size, questions
     measured: ranges.Count = 20  # 05_laboratory: questions of each data set that are measured on
     models: ranges.SomeNames  # 06_scale: compared
     scale_distractors: ranges.Counts | None = None  # 06_scale; None: as `distractors`
@@ -112,7 +112,7 @@ class Parameters(BaseModel):
     judged: ranges.Count = 40  # 08_factuality: questions of each data set whose chains are judged
     head_to_head: ranges.SomeNames = EIGHT  # 13_head_to_head: its data sets
     head_to_head_test: ranges.Count | None = (
-        None  # 13_head_to_head: test questions; None: as `test`
+        None  # 13_head_to_head: questions; None: as `test`
     )
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
 
