@@ -65,9 +65,7 @@ class Parameters(BaseModel):
     misreads: ranges.Share = 0.0  # share of the facts in passages that it misreads
     decomposes: ranges.Share = 0.0  # share of the steps in which it asks for something else
     makes_up: ranges.Share = 0.0  # share of the facts unknown to it that it makes up
-    obeys: ranges.Share = (
-        1.0  # share of the facts for which passages overrule its memory
-    )
+    obeys: ranges.Share = 1.0  # share of the facts for which passages overrule its memory
     breaks_form: ranges.Share = 0.0  # share of its replies that cannot be parsed
     extractor_misreads: ranges.Share = 0.0  # as `misreads`, for the extractive reader
     coincide: ranges.Share = 0.0  # share of the facts that both misread alike
@@ -76,9 +74,7 @@ class Parameters(BaseModel):
     chat: bool = False  # use the server's chat interface, not completions
     in_flight: ranges.Threads = 8  # parallel requests to the server
     timeout: ranges.Seconds = 300.0  # seconds without a sign of life from the server
-    prices: ranges.Prices | None = (
-        None  # USD per million tokens in and out; None: data/prices.csv
-    )
+    prices: ranges.Prices | None = None  # USD per million tokens in and out; None: data/prices.csv
     max_cost: ranges.Cost | None = None  # USD that a process may spend on the server
     max_requests: ranges.Count | None = None  # requests that a process may send to it
     # how models are prompted
@@ -91,9 +87,7 @@ class Parameters(BaseModel):
     distractors: ranges.Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: ranges.Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
-    samples: ranges.Count | None = (
-        None  # most texts sampled at a time; None: as in its paper
-    )
+    samples: ranges.Count | None = None  # most texts sampled at a time; None: as in its paper
     # single notebooks
     question: str = ""  # 00_tour: which its box asks at first; "": the page's
     k: ranges.Count = 4  # 00_tour, 05_laboratory: paragraphs of each retrieval
@@ -111,9 +105,7 @@ class Parameters(BaseModel):
     ood_test: ranges.Count | None = None  # 07_ood: test questions; None: as `test`
     judged: ranges.Count = 40  # 08_factuality: questions of each data set whose chains are judged
     head_to_head: ranges.SomeNames = EIGHT  # 13_head_to_head: its data sets
-    head_to_head_test: ranges.Count | None = (
-        None  # 13_head_to_head: questions; None: as `test`
-    )
+    head_to_head_test: ranges.Count | None = None  # 13_head_to_head: questions; None: as `test`
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
 
     @model_validator(mode="before")
