@@ -1,0 +1,91 @@
+"""Plays systems with the simulated reader, in all processes at once and without keeping runs."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+
+import pandas as pd
+
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.scoring import score
+from ircotlib.files.progress import show_progress
+from ircotlib.generation.batches import count_cores
+from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
+from ircotlib.running.cache import Calls
+from ircotlib.running.programs import program_of
+from ircotlib.running.scheduler import run
+from ircotlib.running.setup import open_bench
+from ircotlib.systems import all_systems
+
+
+@dataclass(frozen=True)
+class Play:
+    """A system on a data set's test questions, with a reader's dials and a setting.
+
+    `dials`: those that differ from perfect reading without knowledge. `setting`: keywords of the
+    system's program, such as k; other keywords have the system's defaults, not tuned ones.
+    `changes`: of parameters.
+    """
+
+    dataset: str
+    system: str
+    dials: Mapping[str, float] = field(default_factory=dict)
+    setting: Mapping[str, object] = field(default_factory=dict)
+    changes: Mapping[str, object] = field(default_factory=dict)
+
+
+def with_simulated(p: Parameters, dials: Mapping[str, float], **changes) -> Parameters:
+    """The parameters with the simulated reader, and extractor, in place of their models."""
+    return p.change(model=SIMULATED, **WITH_SIMULATED | dict(dials) | changes)
+
+
+def play_all(p: Parameters, plays: Sequence[Play], questions: int) -> pd.DataFrame:
+    """Play systems on `questions` test questions of their data sets, or on all if there are fewer.
+
+    Return one row per play and question: `play`, its number; dataset, system, metric, all dials,
+    the setting and the changes; id and kind of the question, its `score` and `recall`, from 0 to 1,
+    and whether its replies could be `parsed`. Nothing depends on the number of processes.
+    """
+    jobs = [(p, n, play, questions) for n, play in enumerate(plays)]
+    # plays that retrieve alike go to the same process one after the other
+    groups = {}
+    for job in jobs:
+        groups.setdefault((job[2].dataset, job[2].system), []).append(job)
+    with ExitStack() as at_the_end:
+        progress = at_the_end.enter_context(show_progress("plays", len(jobs)))
+        each = map(_play_group, groups.values())
+        if (cores := count_cores()) > 1 and len(groups) > 1:
+            pool = ProcessPoolExecutor(min(cores, len(groups)), get_context("spawn"))
+            each = at_the_end.enter_context(pool).map(_play_group, groups.values())
+        tables, done = [], 0
+        for group, table in zip(groups.values(), each, strict=True):
+            tables.append(table)
+            progress(done := done + len(group), len(jobs))
+    return pd.concat(tables).sort_values("play", kind="stable", ignore_index=True)
+
+
+def _play_group(jobs: Sequence[tuple]) -> pd.DataFrame:
+    retrieved = Calls(None)
+    return pd.concat([_play(*job, retrieved) for job in jobs], ignore_index=True)
+
+
+def _play(p: Parameters, number: int, play: Play, questions: int, calls: Calls) -> pd.DataFrame:
+    system = all_systems()[play.system]
+    p = with_simulated(p, play.dials, test=questions, dev=0, **play.changes)
+    bench = open_bench(p, play.dataset, "abilities")
+    build, metric = (
+        program_of(bench, system, **play.setting),
+        system.measure(find_dataset(play.dataset)),
+    )
+    outcomes, _ = run({q.id: build(q) for q in bench.test}, bench.backends, calls)
+    about = {"play": number, "dataset": play.dataset, "system": play.system, "metric": metric}
+    about |= {name: getattr(p, name) for name in DIALS} | play.setting | play.changes
+    rows = []
+    for question in bench.test:
+        result = outcomes[question.id].result
+        scores = score(question, result)
+        row = {"id": question.id, "kind": question.kind, "score": scores[metric]}
+        rows.append(about | row | {"recall": scores["recall"], "parsed": not result.fault})
+    return pd.DataFrame(rows)
