@@ -8,16 +8,16 @@ from multiprocessing import get_context
 
 import pandas as pd
 
-from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
+from ircotlib.results.head_to_head import measures_of
 from ircotlib.running.cache import Calls
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import open_bench
-from ircotlib.systems import all_systems
+from ircotlib.systems import RECALL, all_systems
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ def play_all(p: Parameters, plays: Sequence[Play], questions: int) -> pd.DataFra
 
     Return one row per play and question: `play`, its number; dataset, system, metric, all dials,
     the setting and the changes; id and kind of the question, its `score` and `recall`, from 0 to 1,
-    and whether its replies could be `parsed`. Nothing depends on the number of processes.
+    and whether its replies could be `parsed`. All systems of a data set are scored alike, by its
+    first measure in 13_head_to_head. Nothing depends on the number of processes.
     """
     jobs = [(p, n, play, questions) for n, play in enumerate(plays)]
     # plays that retrieve alike go to the same process one after the other
@@ -75,10 +76,8 @@ def _play(p: Parameters, number: int, play: Play, questions: int, calls: Calls) 
     system = all_systems()[play.system]
     p = with_simulated(p, play.dials, test=questions, dev=0, **play.changes)
     bench = open_bench(p, play.dataset, "abilities")
-    build, metric = (
-        program_of(bench, system, **play.setting),
-        system.measure(find_dataset(play.dataset)),
-    )
+    build = program_of(bench, system, **play.setting)
+    metric = RECALL if system.tuned_by == RECALL else measures_of(play.dataset)[0]
     outcomes, _ = run({q.id: build(q) for q in bench.test}, bench.backends, calls)
     about = {"play": number, "dataset": play.dataset, "system": play.system, "metric": metric}
     about |= {name: getattr(p, name) for name in DIALS} | play.setting | play.changes
