@@ -1,10 +1,14 @@
-"""Downloads the official files that a profile needs from their publishers into its data_dir.
+"""Downloads the official files that a profile needs from their publishers into its data_dir, or has
+them generated where that is how they are made.
 
 ircotlib fetch --profile paper --list               what is missing, and how large it is
 ircotlib fetch --profile paper --set data_dir=FOLDER
 """
 
 import csv
+import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +16,7 @@ from urllib.parse import urlsplit
 
 from ircotlib.command.checks import check_writable
 from ircotlib.datasets import find_dataset
-from ircotlib.errors import UserError
+from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.download import download, unpack
 from ircotlib.files.options import add_profile, new_parser, parse_changes
 from ircotlib.files.paths import DATA, DOWNLOADS, ROOT, resolve
@@ -24,7 +28,8 @@ class Download(NamedTuple):
 
     `corpus`: "full" for files that only the papers' corpora need. `address`: of the single file, or
     of an archive with all files; "" if the publisher offers none. `bytes`, `checksum`: 0 and "" if
-    not published. `page`: for getting the files by hand.
+    not published. `page`: for getting the files by hand. `program`: a command line that writes the
+    files into the folder named after it; "" if they are downloaded.
     """
 
     folder: str
@@ -34,6 +39,7 @@ class Download(NamedTuple):
     bytes: int
     checksum: str
     page: str
+    program: str = ""
 
     @property
     def is_archive(self) -> bool:
@@ -42,7 +48,13 @@ class Download(NamedTuple):
 
     def __str__(self) -> str:
         size = f"{self.bytes / 1e6:,.0f} MB" if self.bytes else "size unknown"
-        return f"{self.folder}: {', '.join(self.files)} ({size}) {self.address or self.page}"
+        source = self.program if self.can_be_got else self.page
+        return f"{self.folder}: {', '.join(self.files)} ({size}) {self.address or source}"
+
+    @property
+    def can_be_got(self) -> bool:
+        """Whether it has an address, or its program is installed."""
+        return bool(self.address or (self.program and shutil.which(shlex.split(self.program)[0])))
 
 
 def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
@@ -74,18 +86,35 @@ def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
 
 
 def fetch(row: Download, data_dir: Path) -> list[Path]:
-    """Download the files of a row to data_dir/<folder>, resuming, and return their paths. Raises
-    ConnectionError if the publisher does not answer, ValueError for another file than expected.
+    """Download the files of a row to data_dir/<folder>, resuming, or run the program that writes
+    them, and return their paths. Raises ConnectionError if the publisher does not answer,
+    ValueError for another file than expected, and Unavailable if the program fails.
     """
     folder = data_dir / row.folder
     folder.mkdir(parents=True, exist_ok=True)
     check_writable(folder, "data_dir")
+    if row.program:
+        return generate(row, folder)
     path = folder / Path(urlsplit(row.address).path).name
     try:
         download(row.address, path, row.bytes, row.checksum)
     except (ConnectionError, ValueError) as error:
         raise type(error)(f"{error}; or get it by hand, see {row.page}") from error
     return unpack(path, row.files, folder) if row.is_archive else [path]
+
+
+def generate(row: Download, folder: Path) -> list[Path]:
+    """Run the program that writes the files of a row into a folder, and return their paths. Raises
+    Unavailable, with the last line that it wrote, if it fails or leaves a file out.
+    """
+    command = [*shlex.split(row.program), str(folder.absolute())]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    missing = [name for name in row.files if not (folder / name).is_file()]
+    if run.returncode or missing:
+        written = " ".join((run.stderr or run.stdout).strip().rpartition("\n")[2].split())[:200]
+        failed = f"found status {run.returncode} of {command[0]} ({written}), expected it to write"
+        raise Unavailable(f"{failed} {' and '.join(row.files)} into {folder}: see {row.page}")
+    return [folder / name for name in row.files]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -102,11 +131,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{prompts}, into {p.demonstrations}")
     data_dir, rows = ROOT / p.data_dir, list(missing(p, read_downloads()))
     for row in rows:
-        if row.address and not options.list:
+        if row.can_be_got and not options.list:
             print(*fetch(row, data_dir), sep="\n", flush=True)
         else:
-            by_hand = "" if row.address else "by hand: "
+            by_hand = "" if row.can_be_got else "by hand: "
             print(f"{by_hand}{row}, into {data_dir / row.folder}", flush=True)
     if not rows:
         print(f"{data_dir} has all files that {p.profile} needs")
-    return 0 if all(row.address for row in rows) else 1
+    return 0 if all(row.can_be_got for row in rows) else 1
