@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import shutil
 import tarfile
 import threading
 import zipfile
@@ -13,6 +14,7 @@ import pytest
 from ircotlib.__main__ import main
 from ircotlib.command import fetch
 from ircotlib.datasets import all_datasets
+from ircotlib.datasets.files import read_dataset
 from ircotlib.files import download as download_module
 from ircotlib.files.download import download, unpack
 from ircotlib.parameters import read_parameters
@@ -146,7 +148,7 @@ def test_a_damaged_archive_or_one_without_the_files_is_one_line(pack, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-TABLE = "folder,corpus,files,address,bytes,checksum,page\n"
+TABLE = "folder,corpus,files,address,bytes,checksum,page,program\n"
 
 
 @pytest.fixture
@@ -187,12 +189,52 @@ def test_a_file_that_the_publisher_has_no_more_is_one_line_with_its_page(command
     assert "status 404" in error and "the page" in error and error.count("\n") == 1
 
 
+# a stub with a generator's options: it writes two files into the folder that it is given, and fails
+# for seed 2
+WRITER = """#!/bin/sh
+test "$1 $3" = "--seed --output-dir" || exit 3
+test "$2" = 1 || { echo trace >&2; echo "no Prolog" >&2; exit 1; }
+echo [1] > "$4/questions.json"; echo [2] > "$4/articles.json"
+"""
+WORLD = "phantomwiki,,questions.json articles.json,,,,https://page (install it),"
+
+
+def test_a_program_that_is_installed_writes_the_files(command, tmp_path, monkeypatch, capsys):
+    chosen = "--set=datasets=[phantomwiki]"
+    assert command(f"{WORLD}write-a-world --seed 1 --output-dir\n", chosen) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("by hand: phantomwiki: questions.json, articles.json")
+    assert "https://page (install it)" in printed and printed.count("\n") == 1
+    (tmp_path / "write-a-world").write_text(WRITER)
+    (tmp_path / "write-a-world").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert command(f"{WORLD}write-a-world --seed 1 --output-dir\n", chosen, "--list") == 0
+    assert not [*(tmp_path / "raw").iterdir()]
+    assert command(f"{WORLD}write-a-world --seed 2 --output-dir\n", chosen) == 1
+    error = capsys.readouterr().err
+    assert "status 1 of write-a-world (no Prolog)" in error and error.count("\n") == 1
+    assert command(f"{WORLD}write-a-world --seed 1 --output-dir\n", chosen) == 0
+    assert (tmp_path / "raw/phantomwiki/articles.json").read_text() == "[2]\n"
+    capsys.readouterr()
+    assert command(f"{WORLD}write-a-world --seed 1 --output-dir\n", chosen) == 0
+    assert "has all files that sample needs" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not shutil.which("pw-generate"), reason="needs pw-generate of phantom-wiki")
+def test_the_package_of_phantomwiki_writes_what_is_read(tmp_path):
+    [row] = [row for row in fetch.read_downloads() if row.folder == "phantomwiki"]
+    questions, articles = fetch.fetch(row, tmp_path)
+    assert questions == tmp_path / "phantomwiki/questions.json" and articles.is_file()
+    questions, paragraphs = read_dataset("phantomwiki", tmp_path)
+    assert len(questions) == 140 and len([*paragraphs]) == 503
+
+
 def test_the_table_names_the_files_that_the_data_sets_read():
     table, sets = fetch.read_downloads(), all_datasets()
     named = {name for row in table for name in row.files}
     for name in set(sets) - {"own"}:
         assert sets[name].files[0] in named
-        assert set(sets[name].full_corpus.files) <= named, name
+        assert set(sets[name].full_corpus.files if sets[name].full_corpus else ()) <= named, name
     for row in table:
         assert row.page.startswith("https://") and row.bytes >= 0
         kind, _, digits = row.checksum.partition(":")

@@ -51,6 +51,10 @@ OWN = {"id": "1", "question": "Who?", "answers": ["Ann", "A."], "kind": "2hop"}
 OWN |= {"paragraphs": [{"title": "A", "text": "It is Ann.", "is_supporting": True}]}
 LINES = "id_aliases.json", PAGES  # files of JSON lines
 IIRC = [{"title": "Ivana", "text": "She studied.", "questions": ASKED}]
+FACTS = ['son("Ann", "Ben").', 'job("Ann", "clerk").']
+ANN = {"title": "Ann", "article": "# Ann\n\nThe son of Ann is Ben.", "facts": FACTS}
+QUERY = {"query": ["son(Y_4, Y_2)", 'job(Y_4, "clerk")'], "answer": "Y_2"}
+SON = {"question": "Who is a clerk's son?", "answer": ["Ben"], "difficulty": 2, "prolog": QUERY}
 WHY_ALONE = {"question": "Why?", "answer": "So."}
 # the files of each data set, those that are damaged in turn
 FILES = {
@@ -66,6 +70,7 @@ FILES = {
     "fever sample": {"dev_300.jsonl": [CLAIM], PAGES: [PAGE]},
     "eli5": {"eli5-dev-kilt.jsonl": [WHY], PAGES: [PAGE]},
     "eli5 sample": {"alce_200.json": [WHY_ALONE], PAGES: [PAGE]},
+    "phantomwiki": {"questions.json": [SON], "articles.json": [ANN]},
     "own": {"questions.jsonl": [OWN]},
 }
 PLACES = [(name, file) for name, files in FILES.items() for file in files]

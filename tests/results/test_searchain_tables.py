@@ -146,6 +146,10 @@ def test_pictures_have_what_the_tables_have():
     table = pd.DataFrame([row | {"dataset": "eli5", "metric": "rouge_l", "low": 4.0, "high": 6.0}])
     axis = draw_by_dataset(table, "title").axes[0]
     assert axis.patches[0].get_width() == 5 and axis.collections[0].get_offsets()[0][0] == 7
+    unknown = table.assign(reported=pd.Series([None], dtype=object))  # no paper has the data set
+    figure = draw_by_dataset(unknown, "title")
+    figure.draw_without_rendering()
+    assert not len(figure.axes[0].collections[0].get_offsets())
 
 
 def test_the_most_telling_questions_come_first():

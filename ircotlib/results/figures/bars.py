@@ -106,7 +106,8 @@ def draw_by_dataset(table: pd.DataFrame, title: str) -> plt.Figure:
         look |= {"legend": False, "ax": axis}
         seaborn.barplot(panels.with_ends(rows), x="value", y="system", **look)
         circles = {"s": 14, "facecolor": "none", "edgecolor": "black", "zorder": 3}
-        axis.scatter(rows["reported"], rows["system"], **circles)
+        known = rows.dropna(subset="reported")
+        axis.scatter(known["reported"].astype(float), known["system"], **circles)
         axis.set(xlim=(0, 102), xlabel=rows["metric"].iloc[0], ylabel="")
         axis.set_ylim(len(systems) - 0.4, -0.6)
 
