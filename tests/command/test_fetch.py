@@ -246,6 +246,7 @@ NEEDED = [
     ("hotpotqa fever", "full", ["hotpotqa", "hotpotqa full", "fever", "kilt full"]),
     ("fever strategyqa", "pooled", ["strategyqa", "fever", "kilt full"]),
     ("strategyqa own", "pooled", ["strategyqa"]),
+    ("phantomwiki musique", "full", ["musique", "musique full", "phantomwiki"]),
 ]
 
 

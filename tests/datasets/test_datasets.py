@@ -179,7 +179,7 @@ def test_the_folder_lists_its_data_sets_in_their_order():
     for name, dataset in all_datasets().items():
         multihop = name in of_ircot[:3]
         assert name in of_searchain or [*dataset.scores] == ["f1", "em", *["cover_em"] * multihop]
-        corpus = {"own": None} | dict.fromkeys(of_searchain, "kilt")
+        corpus = {"own": None, "phantomwiki": None} | dict.fromkeys(of_searchain, "kilt")
         assert (dataset.full_corpus and dataset.full_corpus.name) == corpus.get(name, name)
 
 
