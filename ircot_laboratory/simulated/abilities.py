@@ -3,17 +3,19 @@ it is about, not from what was drawn before, so that all systems meet the same e
 """
 
 import random
-from functools import lru_cache
 from hashlib import blake2b
 
 from ircot_laboratory.judge.reading import value_of
 from ircot_laboratory.simulated.dials import Dials
+from ircot_laboratory.teachers.library import Library
 from ircot_laboratory.teachers.mind import value_in
-from ircot_laboratory.world.records import Fact, Passage, World
+from ircot_laboratory.world.encyclopedia import draw_value
+from ircot_laboratory.world.records import Fact, Passage
 from ircot_laboratory.world.relations import RELATIONS
 
+PERSONS = {"man": "person"}  # kinds of values that are alike
 
-@lru_cache(maxsize=1_000_000)
+
 def draw(*names: object) -> float:
     """A number from 0 to 1 that depends on nothing but these names."""
     digest = blake2b("\n".join(map(str, names)).encode(), digest_size=7).digest()
@@ -21,12 +23,13 @@ def draw(*names: object) -> float:
 
 
 class Abilities:
-    """The abilities of a reader in one world, for a Mind. `dials` may be changed between two
+    """The abilities of a reader of one library, for a Mind. `dials` may be changed between two
     replies; `sample`: the number of the text that is being sampled.
     """
 
-    def __init__(self, world: World, dials: Dials, seed: int):
-        self.world, self.dials, self.seed, self.sample = world, dials, seed, 0
+    def __init__(self, library: Library, dials: Dials, seed: int):
+        self.library, self.world = library, library.world
+        self.dials, self.seed, self.sample = dials, seed, 0
 
     def knows(self, fact: Fact) -> str | None:
         """The value of a fact, if it is one that the reader knows by heart; otherwise None."""
@@ -36,18 +39,32 @@ class Abilities:
 
     def reads(self, passage: Passage, fact: Fact) -> str | None:
         """The value that the reader finds for a fact in a passage, or None."""
-        value = value_in(passage, fact)
-        misreads = draw(self.seed, "misreads", *fact) < self.dials.misreads
-        return misread_value(self.world, passage, fact, self.seed) if value and misreads else value
+        return self._read(passage, fact, self.dials.misreads)
 
     def extracts(self, passage: Passage, fact: Fact) -> str | None:
         """The same for the extractive reader."""
         coincides = draw(self.seed, "coincide", *fact) < self.dials.coincide
         reader = () if coincides else ("extractor",)
-        value = value_in(passage, fact)
-        misreads = draw(self.seed, *reader, "misreads", *fact) < self.dials.extractor_misreads
-        if value and misreads:
-            return misread_value(self.world, passage, fact, self.seed, *reader)
+        return self._read(passage, fact, self.dials.extractor_misreads, *reader)
+
+    def _read(self, passage: Passage, fact: Fact, share: float, *reader: str) -> str | None:
+        value, names = value_in(passage, fact), (self.seed, *reader, "misreads", *fact)
+        return self._misread(passage, fact, names) if value and draw(*names) < share else value
+
+    def _misread(self, passage: Passage, fact: Fact, names: tuple) -> str:
+        """A wrong value for a fact that a passage states: another one of the same kind in the
+        passage or, if it has none, one that another page may state. `names`: of the draw.
+        """
+        rng, relation = random.Random(f"{names}"), self.world.relation(*fact)
+        values = {span.relation: passage.text[span.start : span.end] for span in passage.spans}
+        right = values.pop(fact.relation)
+        kinds = {name: self.world.relation(fact.subject, name).value for name in values}
+        alike = [v for name, v in values.items() if _kind(kinds[name]) == _kind(relation.value)]
+        if others := [value for value in alike if value != right]:
+            return rng.choice(others)
+        value = right
+        while value == right:
+            value = draw_value(relation, fact.subject, self.library.by_kind, rng)
         return value
 
     def obeys(self, fact: Fact) -> bool:
@@ -70,19 +87,11 @@ class Abilities:
                 others = [r for r in RELATIONS[self.world.entities[subject].kind]]
                 [right] = [r for r in others if r.name == relation]
                 others.remove(right)
-                alike = [r for r in others if r.value == right.value] or others
+                alike = [r for r in others if _kind(r.value) == _kind(right.value)] or others
                 chosen = alike[int(draw(self.seed, "asks", question, n) * len(alike))]
                 mistaken[n] = chosen.name
         return mistaken
 
 
-def misread_value(world: World, passage: Passage, fact: Fact, *names: object) -> str | None:
-    """Another value of a passage that states a fact, of the same kind if it has one; None if it has
-    no other. `names`: of the draw that chooses it.
-    """
-    values = {span.relation: passage.text[span.start : span.end] for span in passage.spans}
-    kinds = {name: world.relation(fact.subject, name).value for name in values}
-    right, kind = values.pop(fact.relation), kinds[fact.relation]
-    others = {name: value for name, value in values.items() if value != right}
-    choices = [value for name, value in others.items() if kinds[name] == kind] or [*others.values()]
-    return choices[int(draw("value", *names, *fact) * len(choices))] if choices else None
+def _kind(value: str) -> str:
+    return PERSONS.get(value, value)

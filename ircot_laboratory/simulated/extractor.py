@@ -27,7 +27,7 @@ class SimulatedExtractor:
     def __init__(self, dials: Dials, find_dataset: Callable[[str], Made], dataset: str, seed=0):
         self.dials, self.seed = dials, seed
         self._open = cache(lambda: Library(find_dataset(dataset).world))
-        self._able = cache(lambda: Abilities(self._open().world, dials, seed))
+        self._able = cache(lambda: Abilities(self._open(), dials, seed))
 
     def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str]]:
         """Yield the index of each request and its reply, as Extractor does."""

@@ -81,9 +81,9 @@ class SimulatedReader:
         if question.text not in met.riddles:
             reason = f"found the question {question.text!r}, expected one of the laboratory's"
             raise UserError(f"{reason}: the simulated reader knows no other; set another model")
-        minds = cache(met.think)
-        main = minds(question.text)
-        return Recorder(main, lambda q: minds(q.text) if q.text in met.riddles else main)
+        main, of_others = met.think(question.text), cache(met.think)
+        # Auto-CoT asks about others; a sub-question has the id of its question
+        return Recorder(main, lambda q: main if q.id == question.id else of_others(q.text))
 
     def answer(self, requests: Sequence[Generate | Sample]) -> Iterator[tuple[int, str]]:
         """Yield the index of each request and its reply."""
@@ -103,7 +103,8 @@ class SimulatedReader:
         abilities = self._meet(prompt.mind.riddle.dataset).abilities
         abilities.dials, abilities.sample = self.stages.get(stage, self.dials), number
         reply = write_turn(prompt, self.teachers)
-        is_broken = draw(self.seed, "form", stage, prompt, number) < abilities.dials.breaks_form
+        breaks_form = abilities.dials.breaks_form
+        is_broken = breaks_form and draw(self.seed, "form", stage, prompt, number) < breaks_form
         text = cut(FORM.sub("", reply.text) if is_broken else reply.text, request.stop)
         return text, UNSURE if prompt.mind.made_up else SURE, self.count_tokens(text)
 
@@ -114,12 +115,13 @@ class Acquaintance:
     def __init__(self, made: Made, dials: Dials, seed: int):
         self.riddles = {riddle.text: riddle for riddle in made.riddles}
         self.library, self.seed = Library(made.world), seed
-        self.abilities = Abilities(made.world, dials, seed)
+        self.abilities, self.dials = Abilities(self.library, dials, seed), dials
         self._work_out = cache(lambda riddle: work_out(made.world, riddle, PLAIN))
 
     def think(self, text: str) -> Mind:
         """A mind that has just heard a question."""
         riddle, able = self.riddles[text], self.abilities
+        able.dials = self.dials  # not those of a single stage
         worked, rng = self._work_out(riddle), random.Random(f"{self.seed} {text}")
         mistaken = able.mistake(text, [step.fact for step in worked.steps])
         ways = able.knows, rng, able.reads, able.obeys, able.invents

@@ -18,9 +18,22 @@ LOOKED_FOR = {  # for some relations, a word that most of their sentences on a p
 
 
 def react_act(mind: Mind, situation: Situation) -> str:
-    """The next thought and action: what was read and what to find next, or the answer."""
+    """The next thought and action: what was read and what to find next, or the answer. An action
+    that could not be read is written again, alone if the thought stands.
+    """
     lines, notes = situation.so_far.splitlines(), mind.notes
+    if action := re.fullmatch(r"Action (\d+):", lines[-1]):
+        return notes["written"].partition(f"\nAction {action[1]}: ")[2]
     number = int(re.match(r"Thought (\d+):", lines[-1])[1])
+    if number > 1 and lines[-2].partition(": ")[2].startswith("Invalid action"):
+        notes["written"] = re.sub(r"\bAction \d+:", f"Action {number}:", notes["written"])
+    else:
+        notes["written"] = _think_and_act(mind, lines, number)
+    return notes["written"]
+
+
+def _think_and_act(mind: Mind, lines: list[str], number: int) -> str:
+    notes = mind.notes
     if number == 1:
         mind.forget()
         notes |= {"step": 0, "looked up": False}

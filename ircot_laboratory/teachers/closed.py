@@ -70,8 +70,8 @@ def accept_sentence(mind: Mind, n: int, text: str) -> bool:
     """Believe the answer to step n that a text states in one of the reader's sentences. Return
     whether the text has such a sentence.
     """
-    for sentence, (step, fact) in mind.worded.items():
-        if step == n and sentence in text and fact == mind.fact(n):
-            mind.accept(n, mind.sentences[sentence])
+    for sentence, value in mind.sentences.items():
+        if mind.worded[sentence] == (n, mind.fact(n)) and sentence in text:
+            mind.accept(n, value)
             return True
     return False

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ircot_laboratory.questions.verdicts import CLAIM_THOUGHTS, NO, PLACE, YES
+from ircot_laboratory.questions.wording import AGE, COUNT, list_names
+from ircot_laboratory.questions.wording import NOBODY as NO_MEMBERS
 from ircot_laboratory.questions.worked import WorkedExample
 from ircot_laboratory.world.records import Fact, Riddle
 
@@ -41,16 +43,27 @@ def compared_steps(riddle: Riddle, worked: WorkedExample) -> list[int]:
 
 
 def conclude_from(
-    riddle: Riddle, worked: WorkedExample, thus: str, values: Sequence[str]
+    riddle: Riddle, worked: WorkedExample, thus: str, values: Sequence[str], facts: Sequence[Fact]
 ) -> list[tuple[str, str]]:
-    """The conclusion and the answer that follow from the compared values, then the opposite of
-    both. `thus`: the conclusion of the worked example.
+    """The conclusion and the answer that follow from the compared values of facts, then the
+    opposite of both; numbers (IIRC) have none, and are repeated. `thus`: the conclusion of the
+    worked example.
     """
     steps = compared_steps(riddle, worked)
+    if riddle.kind == "age":
+        birth, year = values
+        n = str(int(year) - int(birth))
+        return [(AGE.thought.format(x=facts[0].subject, n=n), n)] * 2
     if not riddle.sought:
         outcomes = [(thus, worked.answer), turn_round(thus, worked.answer, riddle)]
         gold = [worked.steps[n].answer for n in steps]
         return outcomes if _order(gold) == _order(values) else outcomes[::-1]
+    if riddle.kind == "count":
+        names = [fact.subject for fact in facts]
+        born = [name for name, value in zip(names, values, strict=True) if value == riddle.sought]
+        n, were = str(len(born)), "was" if len(born) == 1 else "were"
+        those = list_names(born) or NO_MEMBERS.format(n=n)
+        return [(COUNT.thought.format(those=those, were=were, place=riddle.sought), n)] * 2
     [value], texts = values, CLAIM_THOUGHTS
     if riddle.kind == "place":
         row = PLACE[worked.steps[steps[0]].fact.relation]
@@ -82,4 +95,5 @@ def turn_round(text: str, answer: str, riddle: Riddle) -> tuple[str, str]:
 
 def named_subjects(riddle: Riddle) -> list[str]:
     """The subjects of a question's facts that the question names."""
-    return [fact.subject for fact in riddle.facts if fact.subject in riddle.text]
+    subjects = dict.fromkeys(fact.subject for fact in riddle.facts)
+    return [subject for subject in subjects if subject in riddle.text]

@@ -111,11 +111,12 @@ class Mind:
 
     def forget(self) -> None:
         """Discard the answers of all steps, to start over."""
-        self.values.clear()
+        self.forget_from(0)
 
     def forget_from(self, n: int) -> None:
         """Discard the answers of step n and all later ones."""
         self.values = {step: value for step, value in self.values.items() if step < n}
+        self.made_up = {step for step in self.made_up if step < n}
 
     def subject(self, n: int) -> str:
         """The entity that step n asks about, according to what the reader believes so far."""
@@ -238,11 +239,12 @@ class Mind:
             return thus, " ".join([*self.say_all(), thus]).strip()
         if not self.compared:
             return thus, names[self.steps[-1].answer]
-        if UNKNOWN in (self.values[n] for n in self.compared):
-            return "", UNKNOWN
         values = tuple(self.values[n] for n in self.compared)
+        are_years = self.steps[self.compared[0]].answer.isdigit()
+        if UNKNOWN in values or are_years and not all(map(str.isdigit, values)):
+            return "", UNKNOWN
         facts = tuple(self.fact(n) for n in self.compared)
-        now, otherwise = conclude_from(self.riddle, self.worked, thus, values)
+        now, otherwise = conclude_from(self.riddle, self.worked, thus, values, facts)
         for text, other in zip(now, otherwise, strict=True):
             self.conclusions.append(ComparedConclusion(text, other, values, facts))
         return now
