@@ -8,7 +8,7 @@ from ircot_laboratory.judge.reading import compile_template
 from ircot_laboratory.make import Made
 from ircot_laboratory.simulated.abilities import Abilities, draw
 from ircot_laboratory.simulated.dials import Dials
-from ircot_laboratory.teachers.library import Library
+from ircot_laboratory.simulated.reader import meet
 from ircot_laboratory.world.records import Fact
 from ircot_laboratory.world.relations import RELATIONS
 from ircotlib.program import Extract, Extracted
@@ -26,7 +26,7 @@ class SimulatedExtractor:
 
     def __init__(self, dials: Dials, find_dataset: Callable[[str], Made], dataset: str, seed=0):
         self.dials, self.seed = dials, seed
-        self._open = cache(lambda: Library(find_dataset(dataset).world))
+        self._open = cache(lambda: meet(find_dataset, dataset).library)
         self._able = cache(lambda: Abilities(self._open(), dials, seed))
 
     def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str]]:

@@ -4,11 +4,12 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache, partial
 from math import nan
 from types import MappingProxyType
 
 from ircot_laboratory.make import Made
+from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircot_laboratory.questions.worked import work_out
 from ircot_laboratory.simulated.abilities import Abilities, draw
 from ircot_laboratory.simulated.dials import Dials
@@ -16,6 +17,7 @@ from ircot_laboratory.teachers import TEACHERS
 from ircot_laboratory.teachers.library import Library
 from ircot_laboratory.teachers.mind import PLAIN, Mind
 from ircot_laboratory.teachers.play import Posed, Recorder, write_turn
+from ircot_laboratory.world.records import Riddle
 from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.generation.replies import check, read_reply, write_reply
@@ -30,6 +32,21 @@ FORM = re.compile(
 )
 
 SURE, UNSURE = -0.1, -2.0  # log-probability of a text; unsure if it made up what it does not know
+
+
+class Acquaintance:
+    """A data set of a laboratory that its simulated readers have met."""
+
+    def __init__(self, made: Made):
+        self.riddles = {riddle.text: riddle for riddle in made.riddles}
+        self.library = Library(made.world)
+        self.work_out = cache(lambda riddle: work_out(made.world, riddle, PLAIN))
+
+
+@lru_cache(maxsize=2 * len(ALL_DATASETS))
+def meet(find_dataset: Callable[[str], Made], dataset: str) -> Acquaintance:
+    """A data set and all that does not depend on a reader, once for all readers."""
+    return Acquaintance(find_dataset(dataset))
 
 
 class SimulatedReader:
@@ -58,7 +75,8 @@ class SimulatedReader:
     ):
         self.dials, self.seed, self.stages = dials, seed, stages
         self.teachers = dict(TEACHERS)
-        self._meet = cache(lambda dataset: Acquaintance(find_dataset(dataset), dials, seed))
+        self._meet = partial(meet, find_dataset)
+        self._able = cache(lambda dataset: Abilities(self._meet(dataset).library, dials, seed))
 
     def count_tokens(self, text: str) -> int:
         """The number of words."""
@@ -77,13 +95,22 @@ class SimulatedReader:
             reason = f"{system.name}: found no teacher of its stages ({', '.join(stages)})"
             remedy = "which the simulated reader needs: add TEACHERS to the system's file"
             raise UserError(f"{reason}, {remedy} (docs/systems.md), or set another model")
-        met = self._meet(question.dataset)
-        if question.text not in met.riddles:
+        riddles = self._meet(question.dataset).riddles
+        if question.text not in riddles:
             reason = f"found the question {question.text!r}, expected one of the laboratory's"
             raise UserError(f"{reason}: the simulated reader knows no other; set another model")
-        main, of_others = met.think(question.text), cache(met.think)
-        # Auto-CoT asks about others; a sub-question has the id of its question
-        return Recorder(main, lambda q: main if q.id == question.id else of_others(q.text))
+        main, think = self._think(riddles[question.text]), cache(self._think)
+        # Auto-CoT asks other questions, too; a sub-question has the id of its question
+        return Recorder(main, lambda q: main if q.id == question.id else think(riddles[q.text]))
+
+    def _think(self, riddle: Riddle) -> Mind:
+        """A mind that has just heard a question."""
+        met, able = self._meet(riddle.dataset), self._able(riddle.dataset)
+        worked, rng = met.work_out(riddle), random.Random(f"{self.seed} {riddle.text}")
+        able.dials = self.dials  # not those of a single stage
+        mistaken = able.mistake(riddle.text, [step.fact for step in worked.steps])
+        ways = able.knows, rng, able.reads, able.obeys, able.invents
+        return Mind(riddle, met.library, *ways, worked, mistaken)
 
     def answer(self, requests: Sequence[Generate | Sample]) -> Iterator[tuple[int, str]]:
         """Yield the index of each request and its reply."""
@@ -100,29 +127,12 @@ class SimulatedReader:
     def _write(self, request: Generate | Sample, stage: str, number: int) -> tuple[str, float, int]:
         """A text, its mean log-probability and its tokens."""
         prompt = request.prompt
-        abilities = self._meet(prompt.mind.riddle.dataset).abilities
+        abilities = self._able(prompt.mind.riddle.dataset)
         abilities.dials, abilities.sample = self.stages.get(stage, self.dials), number
+        believed = len(prompt.mind.beliefs)
         reply = write_turn(prompt, self.teachers)
+        prompt.read |= {belief.fact for belief in prompt.mind.beliefs[believed:] if belief.passage}
         breaks_form = abilities.dials.breaks_form
         is_broken = breaks_form and draw(self.seed, "form", stage, prompt, number) < breaks_form
         text = cut(FORM.sub("", reply.text) if is_broken else reply.text, request.stop)
         return text, UNSURE if prompt.mind.made_up else SURE, self.count_tokens(text)
-
-
-class Acquaintance:
-    """A data set that a simulated reader has met: its questions by text, and its world."""
-
-    def __init__(self, made: Made, dials: Dials, seed: int):
-        self.riddles = {riddle.text: riddle for riddle in made.riddles}
-        self.library, self.seed = Library(made.world), seed
-        self.abilities, self.dials = Abilities(self.library, dials, seed), dials
-        self._work_out = cache(lambda riddle: work_out(made.world, riddle, PLAIN))
-
-    def think(self, text: str) -> Mind:
-        """A mind that has just heard a question."""
-        riddle, able = self.riddles[text], self.abilities
-        able.dials = self.dials  # not those of a single stage
-        worked, rng = self._work_out(riddle), random.Random(f"{self.seed} {text}")
-        mistaken = able.mistake(text, [step.fact for step in worked.steps])
-        ways = able.knows, rng, able.reads, able.obeys, able.invents
-        return Mind(riddle, self.library, *ways, worked, mistaken)

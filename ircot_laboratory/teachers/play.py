@@ -63,10 +63,13 @@ OpenPrompt = Callable[[str, str], WritePrompt]  # of a system's stage
 
 
 class Posed(str):
-    """A prompt that knows what it was written for, and for whom."""
+    """A prompt that knows what it was written for, and for whom; once it is answered, also the
+    facts that the reply took from paragraphs (`read`).
+    """
 
     mind: Mind
     situation: Situation
+    read: frozenset[Fact] = frozenset()
 
     @property
     def stage(self) -> str:

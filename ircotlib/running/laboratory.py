@@ -3,15 +3,18 @@ facts that judge a chain, and for a simulated reader. Nothing else in it knows t
 laboratory.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 
 from ircotlib.datasets.facts import Facts
 from ircotlib.errors import UserError
 from ircotlib.files.checksums import read_description
 from ircotlib.files.paths import DATA, resolve
 from ircotlib.parameters import DIALS, Parameters
+
+NONE = MappingProxyType({})
 
 
 def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
@@ -36,11 +39,17 @@ def find_facts(p: Parameters, dataset: str) -> Facts | None:
     return LaboratoryFacts(dataset)
 
 
-def open_simulated_reader(p: Parameters) -> object:
-    """The simulated reader with the dials of these parameters. Raises UserError if `data_dir` is
-    not a laboratory.
+def open_simulated_reader(p: Parameters, stages: Mapping[str, Mapping] = NONE) -> object:
+    """The simulated reader with the dials of these parameters. `stages`: the dials that differ in
+    single stages ("module/stage"). Raises UserError if `data_dir` is not a laboratory.
     """
-    return _reader(tuple(getattr(p, name) for name in DIALS), p.data_dir, p.seed)
+    of_stages = {stage: tuple(_dials(p, dials).values()) for stage, dials in stages.items()}
+    of_all = tuple(_dials(p, {}).values())
+    return _reader(of_all, p.data_dir, p.seed, tuple(sorted(of_stages.items())))
+
+
+def _dials(p: Parameters, changes: Mapping[str, float]) -> dict[str, float]:
+    return {name: getattr(p, name) for name in DIALS} | changes
 
 
 def open_simulated_extractor(p: Parameters, dataset: str) -> object:
@@ -48,16 +57,17 @@ def open_simulated_extractor(p: Parameters, dataset: str) -> object:
     from ircot_laboratory.simulated.dials import Dials
     from ircot_laboratory.simulated.extractor import SimulatedExtractor
 
-    dials = Dials(*(getattr(p, name) for name in DIALS))
+    dials = Dials(**_dials(p, {}))
     return SimulatedExtractor(dials, _find_laboratory(p.data_dir), dataset, p.seed)
 
 
 @cache
-def _reader(dials: tuple[float, ...], data_dir: str, seed: int) -> object:
+def _reader(dials: tuple[float, ...], data_dir: str, seed: int, stages: tuple) -> object:
     from ircot_laboratory.simulated.dials import Dials
     from ircot_laboratory.simulated.reader import SimulatedReader
 
-    return SimulatedReader(Dials(*dials), _find_laboratory(data_dir), seed)
+    of_stages = {stage: Dials(*of_one) for stage, of_one in stages}
+    return SimulatedReader(Dials(*dials), _find_laboratory(data_dir), seed, of_stages)
 
 
 def _find_laboratory(data_dir: str) -> Callable:

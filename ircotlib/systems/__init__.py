@@ -9,6 +9,7 @@ Imports: data, datasets, errors, files, metrics, program, prompting, retrieval, 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ircotlib.datasets import COVER_EM, Dataset
 from ircotlib.errors import UserError
@@ -66,7 +67,7 @@ class System:
         """The name of its file, which is also that of its prompts and of its grid's parameters."""
         return self.program.__module__.rpartition(".")[2]
 
-    @property
+    @cached_property
     def defaults(self) -> dict[str, object]:
         """The keywords of its program, and of its inner one, with their defaults."""
         programs = [program for program in (self.inner, self.program) if program]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 
 import pandas as pd
@@ -14,6 +14,7 @@ from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
 from ircotlib.results.head_to_head import measures_of
 from ircotlib.running.cache import Calls
+from ircotlib.running.laboratory import open_simulated_reader
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import open_bench
@@ -24,9 +25,9 @@ from ircotlib.systems import RECALL, all_systems
 class Play:
     """A system on a data set's test questions, with a reader's dials and a setting.
 
-    `dials`: those that differ from perfect reading without knowledge. `setting`: keywords of the
-    system's program, such as k; other keywords have the system's defaults, not tuned ones.
-    `changes`: of parameters.
+    `dials`: those that differ from perfect reading without knowledge; `stages`: those that differ
+    again in single stages ("module/stage"). `setting`: keywords of the system's program, such as k;
+    other keywords have the system's defaults, not tuned ones. `changes`: of parameters.
     """
 
     dataset: str
@@ -34,6 +35,7 @@ class Play:
     dials: Mapping[str, float] = field(default_factory=dict)
     setting: Mapping[str, object] = field(default_factory=dict)
     changes: Mapping[str, object] = field(default_factory=dict)
+    stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def with_simulated(p: Parameters, dials: Mapping[str, float], **changes) -> Parameters:
@@ -41,15 +43,17 @@ def with_simulated(p: Parameters, dials: Mapping[str, float], **changes) -> Para
     return p.change(model=SIMULATED, **WITH_SIMULATED | dict(dials) | changes)
 
 
-def play_all(p: Parameters, plays: Sequence[Play], questions: int) -> pd.DataFrame:
+def play_all(p: Parameters, plays: Sequence[Play], questions: int, dev: int = 0) -> pd.DataFrame:
     """Play systems on `questions` test questions of their data sets, or on all if there are fewer.
+    `dev`: questions of the data sets that are kept for tuning, and not played.
 
     Return one row per play and question: `play`, its number; dataset, system, metric, all dials,
     the setting and the changes; id and kind of the question, its `score` and `recall`, from 0 to 1,
     and whether its replies could be `parsed`. All systems of a data set are scored alike, by its
     first measure in 13_head_to_head. Nothing depends on the number of processes.
     """
-    jobs = [(p, n, play, questions) for n, play in enumerate(plays)]
+    p = p.change(test=questions, dev=dev)
+    jobs = [(p, n, play) for n, play in enumerate(plays)]
     # plays that retrieve alike go to the same process one after the other
     groups = {}
     for job in jobs:
@@ -72,10 +76,11 @@ def _play_group(jobs: Sequence[tuple]) -> pd.DataFrame:
     return pd.concat([_play(*job, retrieved) for job in jobs], ignore_index=True)
 
 
-def _play(p: Parameters, number: int, play: Play, questions: int, calls: Calls) -> pd.DataFrame:
+def _play(p: Parameters, number: int, play: Play, calls: Calls) -> pd.DataFrame:
     system = all_systems()[play.system]
-    p = with_simulated(p, play.dials, test=questions, dev=0, **play.changes)
+    p = with_simulated(p, play.dials, **play.changes)
     bench = open_bench(p, play.dataset, "abilities")
+    bench = replace(bench, model=open_simulated_reader(p, play.stages))
     build = program_of(bench, system, **play.setting)
     metric = RECALL if system.tuned_by == RECALL else measures_of(play.dataset)[0]
     outcomes, _ = run({q.id: build(q) for q in bench.test}, bench.backends, calls)
