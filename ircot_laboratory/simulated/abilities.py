@@ -7,8 +7,7 @@ from hashlib import blake2b
 
 from ircot_laboratory.judge.reading import value_of
 from ircot_laboratory.simulated.dials import Dials
-from ircot_laboratory.teachers.library import Library
-from ircot_laboratory.teachers.mind import value_in
+from ircot_laboratory.teachers.library import Library, value_in
 from ircot_laboratory.world.encyclopedia import draw_value
 from ircot_laboratory.world.records import Fact, Passage
 from ircot_laboratory.world.relations import RELATIONS

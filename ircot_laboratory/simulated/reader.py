@@ -129,9 +129,9 @@ class SimulatedReader:
         prompt = request.prompt
         abilities = self._able(prompt.mind.riddle.dataset)
         abilities.dials, abilities.sample = self.stages.get(stage, self.dials), number
-        believed = len(prompt.mind.beliefs)
+        before = len(prompt.mind.beliefs)
         reply = write_turn(prompt, self.teachers)
-        prompt.read |= {belief.fact for belief in prompt.mind.beliefs[believed:] if belief.passage}
+        prompt.settled += tuple(prompt.mind.beliefs[before:])
         breaks_form = abilities.dials.breaks_form
         is_broken = breaks_form and draw(self.seed, "form", stage, prompt, number) < breaks_form
         text = cut(FORM.sub("", reply.text) if is_broken else reply.text, request.stop)

@@ -38,21 +38,20 @@ def verify_and_edit_answer(mind: Mind, situation: Situation) -> str:
     n, fact = mind.worded[situation.question.text]
     if mind.steps[n].after:
         mind.values[mind.steps[n].after[-1]] = fact.subject
-    paragraphs = []
-    for paragraph in mind.retrieved:
-        value = mind.reads(mind.library.passage(paragraph), fact)
-        if value is not None and value in situation.fields["evidence"]:
-            paragraphs.append(paragraph)
-    mind.settle(n, paragraphs)
+    evidence = situation.fields["evidence"]
+    mind.settle(n, [page for page in mind.retrieved if mind.shows(evidence, fact, [page])])
     return mind.say(n)
 
 
 def interaug_read(mind: Mind, situation: Situation) -> Reply | str:
-    """The answer from one paragraph: its value of the relation that the last step asks for, if that
-    is the answer; otherwise the answer that follows from the paragraph and from memory.
+    """The answer from one paragraph and from memory, if they have all facts; otherwise the
+    paragraph's value of the relation that the last step asks for, if that is the answer.
     """
     mind.forget()
     paragraph = next(p for p in mind.retrieved if situation.fields["evidence"] in p.text)
+    if all(mind.settle(n, [paragraph], guess=False) for n in range(len(mind.steps))):
+        return answer_alone(mind)
+    mind.forget()
     last = len(mind.steps) - 1
     if not mind.riddle.compared and mind.steps[last].answer == mind.riddle.answer:
         if mind.steps[last].after:

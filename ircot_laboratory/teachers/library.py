@@ -78,6 +78,14 @@ class Library:
         return Extracted("" if rng.random() < NOTHING else wrong, rng.gauss(*UNSURE))
 
 
+def value_in(passage: Passage, fact: Fact) -> str | None:
+    """The value of a fact in a passage, or None if the passage does not state it."""
+    if passage.title != fact.subject:
+        return None
+    spans = (span for span in passage.spans if span.relation == fact.relation)
+    return next((passage.text[span.start : span.end] for span in spans), None)
+
+
 def _open(world: World) -> BM25:
     paragraphs = [
         Paragraph(f"{title} {n}", title, passage.text)

@@ -15,7 +15,7 @@ from ircot_laboratory.teachers.conclusions import (
     conclude_from,
     rename,
 )
-from ircot_laboratory.teachers.library import Library
+from ircot_laboratory.teachers.library import Library, value_in
 from ircot_laboratory.world.encyclopedia import draw_value
 from ircot_laboratory.world.names import PARTS
 from ircot_laboratory.world.records import Entity, Fact, Passage, Riddle
@@ -39,14 +39,6 @@ class Belief(NamedTuple):
     fact: Fact
     passage: Passage | None = None
     made_up: bool = False
-
-
-def value_in(passage: Passage, fact: Fact) -> str | None:
-    """The value of a fact in a passage, or None if the passage does not state it."""
-    if passage.title != fact.subject:
-        return None
-    spans = (span for span in passage.spans if span.relation == fact.relation)
-    return next((passage.text[span.start : span.end] for span in spans), None)
 
 
 @dataclass
@@ -224,6 +216,11 @@ class Mind:
         fact, passages = self.fact(n), self.read(paragraphs)
         values = [value for passage in passages if (value := self.reads(passage, fact))]
         return (self.stubborn_value(fact) or values[0]) if values else None
+
+    def shows(self, text: str, fact: Fact, paragraphs: Sequence[Paragraph]) -> bool:
+        """Whether a part of some paragraphs states a fact."""
+        values = (value_in(self.library.passage(paragraph), fact) for paragraph in paragraphs)
+        return any(value is not None and value in text for value in values)
 
     def gives_up(self, n: int) -> bool:
         """Whether the reader, if it does not know step n, says so where it can."""

@@ -5,7 +5,7 @@ what the system asks a model, and what a careful reader writes.
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from ircot_laboratory.teachers.mind import Mind
+from ircot_laboratory.teachers.mind import Belief, Mind
 from ircot_laboratory.world.records import Fact
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import Generate, Program, Retrieve, Sample, Sampled
@@ -63,13 +63,13 @@ OpenPrompt = Callable[[str, str], WritePrompt]  # of a system's stage
 
 
 class Posed(str):
-    """A prompt that knows what it was written for, and for whom; once it is answered, also the
-    facts that the reply took from paragraphs (`read`).
+    """A prompt that knows what it was written for, and for whom; once a simulated reader has
+    answered it, also what the reader settled on for the reply (`settled`).
     """
 
     mind: Mind
     situation: Situation
-    read: frozenset[Fact] = frozenset()
+    settled: tuple[Belief, ...] = ()
 
     @property
     def stage(self) -> str:

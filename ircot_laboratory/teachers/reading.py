@@ -16,7 +16,7 @@ def ircot_cot(mind: Mind, situation: Situation) -> Reply:
     sentences = []
     for n in range(_next_step(mind, situation), len(mind.steps)):
         known = mind.settle(n, situation.paragraphs)
-        if not known and sentences:
+        if not known and sentences and not mind.invents:  # only what is known is taught
             return Reply(" ".join(sentences), ends=False)
         sentences.append(mind.say(n))
     conclusion, _ = mind.conclude()

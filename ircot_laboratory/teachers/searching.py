@@ -69,7 +69,9 @@ def _trace(mind: Mind, pairs: str) -> str:
     for mark, query, answer in PAIR.findall(pairs):
         n, fact = mind.worded[query]
         if fact == mind.fact(n):
-            mind.accept(n, answer.removesuffix("."))
+            if mind.values.get(n) != (answer := answer.removesuffix(".")):
+                mind.forget_from(n)  # and what followed from it
+            mind.accept(n, answer)
             marks[n] = int(mark)
     sentences = []
     for n in range(len(mind.steps)):

@@ -17,7 +17,7 @@ from ircotlib.running.cache import Calls
 from ircotlib.running.laboratory import open_simulated_reader
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_bench
+from ircotlib.running.setup import Bench, open_bench
 from ircotlib.systems import RECALL, all_systems
 
 
@@ -76,12 +76,16 @@ def _play_group(jobs: Sequence[tuple]) -> pd.DataFrame:
     return pd.concat([_play(*job, retrieved) for job in jobs], ignore_index=True)
 
 
-def _play(p: Parameters, number: int, play: Play, calls: Calls) -> pd.DataFrame:
-    system = all_systems()[play.system]
+def open_play(p: Parameters, play: Play) -> Bench:
+    """The bench on which a play takes place."""
     p = with_simulated(p, play.dials, **play.changes)
     bench = open_bench(p, play.dataset, "abilities")
-    bench = replace(bench, model=open_simulated_reader(p, play.stages))
-    build = program_of(bench, system, **play.setting)
+    return replace(bench, model=open_simulated_reader(p, play.stages))
+
+
+def _play(p: Parameters, number: int, play: Play, calls: Calls) -> pd.DataFrame:
+    bench, system = open_play(p, play), all_systems()[play.system]
+    build, p = program_of(bench, system, **play.setting), bench.parameters
     metric = RECALL if system.tuned_by == RECALL else measures_of(play.dataset)[0]
     outcomes, _ = run({q.id: build(q) for q in bench.test}, bench.backends, calls)
     about = {"play": number, "dataset": play.dataset, "system": play.system, "metric": metric}
