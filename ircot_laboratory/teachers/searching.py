@@ -69,7 +69,8 @@ def _trace(mind: Mind, pairs: str) -> str:
     for mark, query, answer in PAIR.findall(pairs):
         n, fact = mind.worded[query]
         if fact == mind.fact(n):
-            if mind.values.get(n) != (answer := answer.removesuffix(".")):
+            answer = mind.stubborn_value(fact) or answer.removesuffix(".")
+            if answer != mind.values.get(n):
                 mind.forget_from(n)  # and what followed from it
             mind.accept(n, answer)
             marks[n] = int(mark)

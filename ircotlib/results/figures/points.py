@@ -1,5 +1,6 @@
 """Lines and points: recall by K, scores by size or cost, settings tried, and training curves."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -9,6 +10,7 @@ from matplotlib.ticker import EngFormatter
 from ircotlib.results.figures import panels
 
 BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
+WORST = ("#b0413e", "#3b6fb6", "#e08e45")
 SCALE = {"build, CPU": "seconds", "build, peak memory": "MB", "index on disk": "MB"}
 SCALE["batches of 64, CPU"] = "queries a CPU-second"
 
@@ -175,4 +177,27 @@ def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = N
     figure = panels.draw_panels(table, "panel", draw, title, 2.5, 1.25, across)
     figure.supxlabel("K, paragraphs of a retrieval", fontsize="medium")
     figure.supylabel("M, distractors in demonstrations", fontsize="medium")
+    return figure
+
+
+def draw_predicted(table: pd.DataFrame, ways: Sequence[str], title: str) -> plt.Figure:
+    """Each system's predicted against its measured score in each data set, one panel per way of
+    predicting, a column of the table. The three systems that are predicted worst on average are in
+    colour, with their mean error in points.
+    """
+    figure, axes = panels.subplots(1, len(ways), figsize=(1 + 4.4 * len(ways), 4.6), sharey=True)
+    for axis, way in zip(axes, ways, strict=True):
+        errors = (table[way] - table["measured"]).groupby(table["system"]).mean()
+        worst = errors.sort_values(key=abs, ascending=False).index[:3]
+        rest = table[~table["system"].isin(worst)]
+        axis.plot([0, 100], [0, 100], color="#9aa5b1", linewidth=1, zorder=0)
+        axis.scatter(rest["measured"], rest[way], s=14, color="#9aa5b1", linewidth=0)
+        for name, color in zip(worst, WORST, strict=False):
+            rows = table[table["system"] == name]
+            label = f"{name}, {errors[name]:+.0f}"
+            axis.scatter(rows["measured"], rows[way], s=26, color=color, linewidth=0, label=label)
+        axis.legend(loc="lower right", fontsize="small")
+        axis.set(xlabel="measured, %", xlim=(-2, 102), ylim=(-2, 102), title=way, aspect="equal")
+    axes[0].set_ylabel("predicted, %")
+    figure.suptitle(title)
     return figure

@@ -1,0 +1,151 @@
+"""Does the simulated reader predict how well the agent plays? Its dials are set to what was
+measured of the agent, and its scores compared with the agent's in 13_head_to_head.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import exp, log, pi, sqrt
+from pathlib import Path
+from statistics import fmean
+
+import pandas as pd
+
+from ircotlib.files.paths import resolve
+from ircotlib.parameters import Parameters
+from ircotlib.program import Generate, Sample
+from ircotlib.results.abilities.plays import Play, open_play, play_all
+from ircotlib.results.head_to_head import measures_of
+from ircotlib.results.measures import KNEW, read_run
+from ircotlib.results.runs import count_parsed, count_requests
+from ircotlib.running.cache import Calls
+from ircotlib.running.folder import read_about
+from ircotlib.running.laboratory import find_facts
+from ircotlib.running.predictions import read_scores
+from ircotlib.running.programs import program_of
+from ircotlib.running.scheduler import run
+from ircotlib.running.setup import open_dataset
+from ircotlib.systems import all_systems
+from ircotlib.text import is_reasoning, sentences
+
+PLAYING = "playing.json"  # how well the agent plays each stage (training.agent.evaluate)
+ONE, BY_STAGE = "one rate", "rates by stage"
+SEARCHAIN, ADMITS = "SearChain", "searchain/chain"  # the stage that can leave a query unsolved
+
+Runs = Mapping[tuple[str, str], Path]  # folders by data set and system, from `find_test_runs`
+
+
+def read_playing(model: str) -> dict[str, float]:
+    """The share of an agent's turns that are right, given gold replies before, by stage."""
+    return json.loads((Path(resolve(model)) / PLAYING).read_text(encoding="utf-8"))["by stage"]
+
+
+def share_known(p: Parameters, dataset: str, runs: Runs) -> float:
+    """The share of the facts in the chains of CoT, which does not retrieve, that are true."""
+    facts, chains, verdicts = find_facts(p, dataset), read_run(runs[dataset, KNEW]), Counter()
+    for question in open_dataset(p, dataset)[1]:
+        for sentence in sentences(chains["reading"][question.id]):
+            if not is_reasoning(sentence):
+                verdicts[facts.judge(sentence, question)] += 1
+    return verdicts["true"] / max(1, verdicts["true"] + verdicts["false"])
+
+
+def share_unsolved(dataset: str, runs: Runs) -> float:
+    """The share of the queries in SearChain's first chains that are left unsolved."""
+    nodes = [node for nodes in read_run(runs[dataset, SEARCHAIN])["nodes"] for node in nodes]
+    return fmean(node.unsolved for node in nodes if node.round == 1)
+
+
+def set_dials(p: Parameters, runs: Runs) -> list[Play]:
+    """A play for each run, of the same system with the same setting. What is known, and how often
+    the reader of SearChain says that it is not, is measured in each data set, and the share of
+    unread replies in each run. What else is not known is made up; nothing is misread.
+    """
+    plays, of_dataset = [], {}
+    for dataset in {dataset: None for dataset, _ in runs}:
+        knows = share_known(p, dataset, runs)
+        admits = share_unsolved(dataset, runs) / (1 - knows) if knows < 1 else 0.0
+        of_dataset[dataset] = knows, {ADMITS: {"makes_up": max(0.0, 1 - admits)}}
+    for (dataset, system), folder in runs.items():
+        about, counts = read_about(folder), count_parsed(folder)
+        replies = max(1, count_requests(about)["calls"] / about["questions"])
+        breaks_form = 1 - (counts["parsed"] / counts["questions"]) ** (1 / replies)
+        knows, stages = of_dataset[dataset]
+        dials = {"knows": knows, "makes_up": 1.0, "breaks_form": breaks_form}
+        plays.append(Play(dataset, system, dials, about["setting"], stages=stages))
+    return plays
+
+
+def count_facts(p: Parameters, plays: Sequence[Play], questions: int) -> dict[str, tuple]:
+    """For each stage, how many facts a reply takes from paragraphs, and how many from paragraphs
+    and from memory, on average.
+    """
+    counts, p = defaultdict(list), p.change(test=questions)
+    for play in plays:
+        bench = open_play(p, play)
+        build = program_of(bench, all_systems()[play.system], **play.setting)
+        outcomes, _ = run({q.id: build(q) for q in bench.test}, bench.backends, Calls(None))
+        for step in (step for outcome in outcomes.values() for step in outcome.trace):
+            if isinstance(step.request, Generate | Sample):
+                prompt = step.request.prompt
+                read = {belief.fact for belief in prompt.settled if belief.passage}
+                stated = {belief.fact for belief in prompt.settled if not belief.made_up}
+                counts[prompt.stage].append((len(read), len(stated)))
+    return {stage: tuple(map(fmean, zip(*pairs, strict=True))) for stage, pairs in counts.items()}
+
+
+def rate_misreading(
+    right: Mapping[str, float], facts: Mapping[str, tuple]
+) -> tuple[float, dict[str, float]]:
+    """The share of facts that are misread in all stages that read, and in each of them: if r of its
+    turns are `right` and state m facts, 1 - r^(1/m). `facts`: from `count_facts`.
+    """
+    reading = {stage: stated for stage, (read, stated) in facts.items() if read and stage in right}
+    together = sum(log(right[stage]) for stage in reading) / sum(reading.values())
+    return 1 - exp(together), {s: 1 - right[s] ** (1 / stated) for s, stated in reading.items()}
+
+
+def predict(
+    p: Parameters, runs: Runs, right: Mapping[str, float], questions: int, counted: int = 4
+) -> pd.DataFrame:
+    """The agent's score in each run, and the simulated reader's on the same questions with one
+    misreading rate (ONE) and with rates by stage (BY_STAGE), in percent.
+
+    `p`: of the runs; `right`: from `read_playing`; `questions`: at most so many of each run;
+    `counted`: those from which facts are counted.
+    """
+    plays = set_dials(p, runs)
+    rate, rates = rate_misreading(right, count_facts(p, plays, counted))
+    one = [replace(play, dials=play.dials | {"misreads": rate}) for play in plays]
+    stages = {stage: {"misreads": of_stage} for stage, of_stage in rates.items()}
+    many = []
+    for play in one:
+        admits = {stage: stages.get(stage, {}) | dials for stage, dials in play.stages.items()}
+        many.append(replace(play, stages=stages | admits))
+    table, rows = play_all(p, [*one, *many], questions, p.dev), []
+    means = 100 * table.groupby("play")["score"].mean()
+    for n, ((dataset, system), folder) in enumerate(runs.items()):
+        scores, metric = read_scores(folder, read_about(folder)), measures_of(dataset)[0]
+        ids = table["id"][table["play"] == n]
+        measured = 100 * fmean(scores[id][metric] for id in ids)
+        row = {"dataset": dataset, "system": system, "n": len(ids), "measured": measured}
+        rows.append(row | {ONE: means[n], BY_STAGE: means[n + len(runs)]})
+    return pd.DataFrame(rows).round(1)
+
+
+def compare(table: pd.DataFrame) -> pd.DataFrame:
+    """How well each prediction agrees with what was measured: Spearman's rank correlation, the mean
+    absolute error and the mean error in points; the error that two samples of as many questions
+    would have by chance; and the three systems with the largest mean errors.
+    """
+    rows, share = [], table["measured"] / 100
+    chance = 100 * (share * (1 - share) / table["n"] * 4 / pi).map(sqrt).mean()
+    for way in (ONE, BY_STAGE):
+        errors = table[way] - table["measured"]
+        of_systems = errors.groupby(table["system"]).mean().sort_values(key=abs, ascending=False)
+        worst = ", ".join(f"{name} {error:+.0f}" for name, error in of_systems[:3].items())
+        row = {"prediction": way, "correlation": table["measured"].corr(table[way], "spearman")}
+        row |= {"absolute error": errors.abs().mean(), "error": errors.mean(), "chance": chance}
+        rows.append(row | {"worst": worst})
+    return pd.DataFrame(rows).round(2)

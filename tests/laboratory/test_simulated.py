@@ -1,0 +1,103 @@
+"""The dials of the simulated reader do what they say, in all systems."""
+
+from functools import cache
+
+import pytest
+from simulating import NAMES, P, play
+
+from ircotlib.datasets.scoring import score
+from ircotlib.program import Generate, Sample
+from ircotlib.results.abilities import plays
+from ircotlib.results.abilities.plays import Play, play_all
+
+MIDDLING = {"knows": 0.4, "misreads": 0.2, "decomposes": 0.15, "breaks_form": 0.1}
+MIDDLING |= {"extractor_misreads": 0.2}
+BETTER = {"knows": 1.0, "misreads": 0.0, "decomposes": 0.0, "breaks_form": 0.0}
+BETTER |= {"extractor_misreads": 0.0}
+# those that never retrieve
+CLOSED = ["NoR QA", "Direct Prompting", "Auto-CoT", "CoT", "CoT-SC", "Recite-and-answer"]
+CLOSED += ["Self-Ask w/o IR", "Least-to-Most", "Plan-and-Solve", "SearChain w/o IR"]
+
+
+@cache
+def score_all(dataset: str, questions: int, **dials: float) -> dict[str, list[tuple]]:
+    """Each system's cover-EM and recall for each question, in their order."""
+    scores = {}
+    for name in NAMES:
+        bench, outcomes = play(name, dataset, questions, **dials)
+        rows = [score(question, outcomes[question.id].result) for question in bench.test]
+        scores[name] = [(row["cover_em"], row["recall"]) for row in rows]
+    return scores
+
+
+@pytest.mark.parametrize("dial", BETTER)
+def test_no_system_loses_by_a_better_ability(dial):
+    # every error is drawn for itself, so that a better reader makes some of the same errors; on
+    # MuSiQue two errors cannot cancel each other, as they can where values are compared
+    worse = score_all("musique", 10, **MIDDLING)
+    better = score_all("musique", 10, **MIDDLING | {dial: BETTER[dial]})
+    gained = 0
+    for name in NAMES:
+        changes = [b - a for (a, _), (b, _) in zip(worse[name], better[name], strict=True)]
+        lost = [number for number, change in enumerate(changes) if change < 0]
+        assert len(lost) <= 1, (name, lost)
+        gained += sum(changes)
+    assert gained > 3
+
+
+@pytest.mark.parametrize("dataset", ["musique", "2wikimultihopqa", "fever", "strategyqa"])
+def test_who_knows_everything_answers_everything(dataset):
+    scores = score_all(dataset, 5, knows=1.0)
+    assert {name: rows for name, rows in scores.items() if any(em < 1 for em, _ in rows)} == {}
+
+
+@pytest.mark.parametrize("dataset", ["musique", "2wikimultihopqa"])
+def test_who_knows_nothing_and_reads_perfectly_answers_what_was_retrieved(dataset):
+    scores, answered = score_all(dataset, 10), 0
+    # ReAct shows five sentences of a page; InterAug reads each paragraph alone
+    for name in set(NAMES) - {"ReAct", "ReAct -> CoT-SC", "InterAug"}:
+        for em, recall in scores[name]:
+            assert (em == 1) == (recall == 1), name
+            answered += em == 1
+    assert answered > 40
+    assert all(em == 0 for name in CLOSED for em, _ in scores[name])
+
+
+@pytest.mark.parametrize("dataset", ["musique", "fever"])
+def test_what_is_unknown_and_not_made_up_is_said_to_be_unknown(dataset):
+    for name in CLOSED:
+        _, outcomes = play(name, dataset, 8)
+        assert {outcome.result.answer.lower() for outcome in outcomes.values()} <= {"unknown", ""}
+
+
+def test_all_systems_read_a_fact_in_the_same_way():
+    values, readers = {}, {}
+    for name in NAMES:
+        _, outcomes = play(name, "hotpotqa", 8, misreads=0.5, knows=0.2)
+        for step in (step for outcome in outcomes.values() for step in outcome.trace):
+            if isinstance(step.request, Generate | Sample):
+                for belief in step.request.prompt.settled:
+                    if belief.passage:
+                        key = belief.passage.text, belief.fact
+                        values.setdefault(key, set()).add(belief.value)
+                        readers.setdefault(key, set()).add(name)
+    assert sum(len(names) > 5 for names in readers.values()) > 10
+    assert {key for key, different in values.items() if len(different) > 1} == set()
+
+
+def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
+    dials = {"knows": 0.5, "misreads": 0.3, "makes_up": 0.5, "extractor_misreads": 0.3}
+    stages = {"searchain/chain": {"misreads": 0.0, "decomposes": 1.0}}
+    several = [
+        Play("musique", "SearChain", dials, stages=stages),
+        Play("musique", "Auto-CoT", dials | {"decomposes": 0.3}),
+        Play("fever", "Self-Ask", dials),
+    ]
+
+    def scores(some, cores):
+        monkeypatch.setattr(plays, "count_cores", lambda: cores)
+        table = play_all(P, some, 6)
+        columns = ["system", "id", "score", "recall", "parsed"]
+        return table[columns].sort_values(columns[:2]).to_csv(index=False)
+
+    assert scores(several, 1) == scores(several[::-1], 2)

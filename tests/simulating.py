@@ -1,0 +1,26 @@
+"""Plays systems with the simulated reader, in this process, for tests."""
+
+from ircotlib.parameters import read_parameters
+from ircotlib.program import Outcome
+from ircotlib.results.abilities.plays import Play, open_play
+from ircotlib.running.cache import Calls
+from ircotlib.running.programs import program_of
+from ircotlib.running.scheduler import run
+from ircotlib.running.setup import Bench
+from ircotlib.systems import System, all_systems
+
+K = 6  # paragraphs of a retrieval, for the systems that are tuned
+P = read_parameters("mini")
+SYSTEMS = [system for system in all_systems().values() if system.tuned_by != "recall"]
+NAMES = [system.name for system in SYSTEMS]
+
+
+def play(
+    system: System | str, dataset: str, questions: int, stages=None, **dials: float
+) -> tuple[Bench, dict[str, Outcome]]:
+    """The bench, and the outcome of each of its questions by id."""
+    system = all_systems()[system] if isinstance(system, str) else system
+    about = Play(dataset, system.name, dials, stages=stages or {})
+    bench = open_play(P.change(test=questions, dev=0), about)
+    build = program_of(bench, system, **({"k": K} if "k" in system.grid else {}))
+    return bench, run({q.id: build(q) for q in bench.test}, bench.backends, Calls(None))[0]
