@@ -52,7 +52,7 @@ _NAMES = {  # by module
         "draw_with_reported draw_by_dataset draw_by_demonstrations draw_causes draw_factual_errors"
     ),
     "results.figures.points": (
-        "draw_recall draw_tuning draw_by_size draw_front draw_forms draw_training"
+        "draw_recall draw_tuning draw_by_size draw_front draw_forms draw_training draw_predicted"
     ),
     "results.figures.tree": "draw_tree",
     # judging by hand
