@@ -54,6 +54,7 @@ _NAMES = {  # by module
     "results.figures.points": (
         "draw_recall draw_tuning draw_by_size draw_front draw_forms draw_training draw_predicted"
     ),
+    "results.abilities.fit": "predict_agent compare_predictions ONE BY_STAGE",
     "results.figures.tree": "draw_tree",
     # judging by hand
     "annotate.box": "annotate_box references_box",

@@ -61,7 +61,7 @@ def test_a_reader_like_that_of_the_runs_is_predicted(runs):
     assert (table["measured"] - table[fit.BY_STAGE]).abs().max() < 15
     worse = fit.predict(p, folders, dict.fromkeys(right, 0.2), QUESTIONS).set_index("system")
     assert worse[fit.ONE]["Self-Ask"] < table.set_index("system")[fit.ONE]["Self-Ask"] - 30
-    agreement = fit.compare(table).set_index("prediction")
+    agreement = fit.compare_predictions(table).set_index("prediction")
     assert list(agreement.index) == [fit.ONE, fit.BY_STAGE]
     assert (
         agreement["absolute error"][fit.BY_STAGE] < 10 and agreement["chance"].between(2, 9).all()

@@ -16,9 +16,9 @@ from ircotlib.files.paths import resolve
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Sample
 from ircotlib.results.abilities.plays import Play, open_play, play_all
-from ircotlib.results.head_to_head import measures_of
+from ircotlib.results.head_to_head import EXPERIMENT, measures_of, panels_of
 from ircotlib.results.measures import KNEW, read_run
-from ircotlib.results.runs import count_parsed, count_requests
+from ircotlib.results.runs import count_parsed, count_requests, find_test_runs, has_runs
 from ircotlib.running.cache import Calls
 from ircotlib.running.folder import read_about
 from ircotlib.running.laboratory import find_facts
@@ -34,11 +34,6 @@ ONE, BY_STAGE = "one rate", "rates by stage"
 SEARCHAIN, ADMITS = "SearChain", "searchain/chain"  # the stage that can leave a query unsolved
 
 Runs = Mapping[tuple[str, str], Path]  # folders by data set and system, from `find_test_runs`
-
-
-def read_playing(model: str) -> dict[str, float]:
-    """The share of an agent's turns that are right, given gold replies before, by stage."""
-    return json.loads((Path(resolve(model)) / PLAYING).read_text(encoding="utf-8"))["by stage"]
 
 
 def share_known(p: Parameters, dataset: str, runs: Runs) -> float:
@@ -106,14 +101,27 @@ def rate_misreading(
     return 1 - exp(together), {s: 1 - right[s] ** (1 / stated) for s, stated in reading.items()}
 
 
+def predict_agent(p: Parameters, questions: int = 40) -> pd.DataFrame:
+    """Predict the runs of 13_head_to_head; see `predict`. Empty if there are none, or if it was not
+    measured how well their model plays each stage.
+    """
+    [panel, *_] = panels_of(p)
+    playing = Path(resolve(panel.model)) / PLAYING
+    if not playing.is_file() or not has_runs(panel, EXPERIMENT):
+        return pd.DataFrame(columns=["dataset", "system", "n", "measured", ONE, BY_STAGE])
+    right = json.loads(playing.read_text(encoding="utf-8"))["by stage"]
+    return predict(panel, find_test_runs(panel, EXPERIMENT), right, questions)
+
+
 def predict(
     p: Parameters, runs: Runs, right: Mapping[str, float], questions: int, counted: int = 4
 ) -> pd.DataFrame:
     """The agent's score in each run, and the simulated reader's on the same questions with one
     misreading rate (ONE) and with rates by stage (BY_STAGE), in percent.
 
-    `p`: of the runs; `right`: from `read_playing`; `questions`: at most so many of each run;
-    `counted`: those from which facts are counted.
+    `p`: of the runs; `right`: the share of the model's turns that are right, given gold replies
+    before, by stage; `questions`: at most so many of each run; `counted`: those from which facts
+    are counted.
     """
     plays = set_dials(p, runs)
     rate, rates = rate_misreading(right, count_facts(p, plays, counted))
@@ -134,7 +142,7 @@ def predict(
     return pd.DataFrame(rows).round(1)
 
 
-def compare(table: pd.DataFrame) -> pd.DataFrame:
+def compare_predictions(table: pd.DataFrame) -> pd.DataFrame:
     """How well each prediction agrees with what was measured: Spearman's rank correlation, the mean
     absolute error and the mean error in points; the error that two samples of as many questions
     would have by chance; and the three systems with the largest mean errors.

@@ -180,11 +180,13 @@ def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = N
     return figure
 
 
-def draw_predicted(table: pd.DataFrame, ways: Sequence[str], title: str) -> plt.Figure:
+def draw_predicted(table: pd.DataFrame, ways: Sequence[str], title: str) -> plt.Figure | None:
     """Each system's predicted against its measured score in each data set, one panel per way of
-    predicting, a column of the table. The three systems that are predicted worst on average are in
-    colour, with their mean error in points.
+    predicting, a column of the table; None if there is no row. The three systems that are predicted
+    worst on average are in colour, with their mean error in points.
     """
+    if table.empty:
+        return None
     figure, axes = panels.subplots(1, len(ways), figsize=(1 + 4.4 * len(ways), 4.6), sharey=True)
     for axis, way in zip(axes, ways, strict=True):
         errors = (table[way] - table["measured"]).groupby(table["system"]).mean()
