@@ -50,7 +50,8 @@ def test_every_stage_and_every_system_was_measured_and_the_page_says_how():
     stages, closed = PLAYING["by stage"], {}
     for row in PLAYING["closed"]:
         closed.setdefault(row["system"], []).append((row["parsed"], row["mean"]))
-    assert set(stages) | {"react/cot"} == set(TEACHERS) and set(closed) == set(taught_systems())
+    untaught = {"react/cot", "ircot/titles"}  # IIRC is not among its data sets
+    assert set(stages) | untaught == set(TEACHERS) and set(closed) == set(taught_systems())
     expected = {"stages": [[name, f"{100 * right:.0f}"] for name, right in stages.items()]}
     expected["closed"] = [
         [name, *(f"{100 * mean(column):.0f}" for column in zip(*pairs, strict=True))]
