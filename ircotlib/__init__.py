@@ -46,6 +46,9 @@ _NAMES = {  # by module
     "results.markdown": "save_table as_wide_markdown",
     "results.cases": "find_cases",
     "running.laboratory": "find_facts",
+    "results.abilities.map": "map_systems",
+    "results.abilities.readers": "read_readers",
+    "results.abilities.parts": "weigh_parts",
     # figures
     "results.figures.panels": "save_figure",
     "results.figures.bars": (
@@ -56,6 +59,7 @@ _NAMES = {  # by module
     ),
     "results.abilities.fit": "predict_agent compare_predictions ONE BY_STAGE",
     "results.figures.tree": "draw_tree",
+    "results.figures.maps": "draw_map draw_parts",
     # judging by hand
     "annotate.box": "annotate_box references_box",
     # errors

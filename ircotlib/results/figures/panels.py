@@ -15,11 +15,16 @@ INTERVAL = {"estimator": "median", "errorbar": ("pi", 100)}  # of what `with_end
 
 def subplots(*shape: int, **settings):
     """A figure and its axes in the style of all figures."""
+    set_style()
+    return plt.subplots(*shape, layout="constrained", **settings)
+
+
+def set_style() -> None:
+    """Set the style of all figures, for those that are made next."""
     import seaborn  # takes a second
 
     style = {"font.sans-serif": ["DejaVu Sans"], "text.parse_math": False}  # "$" is no formula
     seaborn.set_theme("paper", "whitegrid", rc=style)
-    return plt.subplots(*shape, layout="constrained", **settings)
 
 
 def draw_panels(

@@ -1,0 +1,90 @@
+"""Which system answers best with which reader: all systems of a map, over how much a reader knows
+and how often it misreads.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import pandas as pd
+
+from ircotlib.parameters import Parameters
+from ircotlib.results.abilities.plays import Play, play_all
+from ircotlib.results.statistics import holm, p_values
+
+# the rivals, with their settings; K is IRCoT's best on MuSiQue
+SYSTEMS = {"IRCoT QA": {"k": 4}, "SearChain": {}, "Self-Ask": {}, "DSP": {}, "CoT": {}}
+CLOSED = ("CoT",)  # these read nothing
+COARSE = (0, 0.3, 0.6, 0.9), (0, 0.15, 0.3, 0.45)
+
+
+@dataclass(frozen=True)
+class View:
+    """A map of a data set: the shares of facts known (to the right) and misread (upwards), at equal
+    distances. `extractor`: how often the extractive reader misreads; None: as often as the model,
+    half of the time the same. `dials`: others that differ from perfect reading.
+    """
+
+    name: str
+    dataset: str = "musique"
+    knows: Sequence[float] = COARSE[0]
+    misreads: Sequence[float] = COARSE[1]
+    extractor: float | None = None
+    dials: Mapping[str, float] = field(default_factory=dict)
+
+    def cells(self) -> Iterator[tuple[float, float, dict[str, float]]]:
+        """Each share known and misread, with the reader's dials."""
+        for misreads, knows in product(self.misreads, self.knows):
+            extractor = misreads if self.extractor is None else self.extractor
+            dials = {"knows": knows, "misreads": misreads, "extractor_misreads": extractor}
+            dials["coincide"] = 0.5 if self.extractor is None else 0.0
+            yield knows, misreads, dials | dict(self.dials)
+
+
+FINE = (0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9), (0, 0.1, 0.2, 0.3, 0.4, 0.5)
+VIEWS = (
+    View("MuSiQue", knows=FINE[0], misreads=FINE[1]),
+    View("MuSiQue, extractor without error", extractor=0.0),
+    View("MuSiQue, obeys half of the passages", dials={"obeys": 0.5}),
+    View("HotpotQA", "hotpotqa"),
+    View("2WikiMultihopQA", "2wikimultihopqa"),
+)
+
+
+def map_systems(
+    p: Parameters, questions: int, views: Sequence[View] = VIEWS, systems: Mapping = SYSTEMS
+) -> pd.DataFrame:
+    """Play the systems with every reader of the views, on so many test questions of each data set.
+
+    Return one row per view (`map`), reader and system: its mean score in percent, how far it is
+    `behind` the best in points, and the p-value of that paired difference, corrected for all
+    systems of the cell (Holm). `leads`: whether no system is surely better (p is not below 0.05).
+    """
+    plays, cells = {}, []  # plays by what decides them, numbers of plays by cell
+    for view in views:
+        for knows, misreads, dials in view.cells():
+            for system, setting in systems.items():
+                met = dials | ({"misreads": 0.0} if system in CLOSED else {})
+                key = view.dataset, system, *met.items()
+                play = Play(view.dataset, system, met, setting)
+                number, _ = plays.setdefault(key, (len(plays), play))
+                cells.append((view.name, view.dataset, knows, misreads, system, number))
+    outcomes = play_all(p, [play for _, play in plays.values()], questions)
+    by_play = dict(tuple(outcomes.groupby("play")))
+    columns = ["map", "dataset", "knows", "misreads", "system", "play"]
+    groups = pd.DataFrame(cells, columns=columns).groupby(columns[:4], sort=False)
+    return pd.concat([_compare(cell, by_play) for _, cell in groups], ignore_index=True)
+
+
+def _compare(cell: pd.DataFrame, by_play: Mapping[int, pd.DataFrame]) -> pd.DataFrame:
+    """The rows of one cell, from the scores of its systems on the same questions."""
+    scores = pd.DataFrame({n: by_play[n].set_index("id")["score"] for n in cell["play"]})
+    scores.columns = cell["system"]
+    means = 100 * scores.mean()
+    best = means.idxmax()
+    p = p_values(scores.sub(scores[best], axis=0).drop(columns=best).to_numpy())
+    p = pd.Series(holm(p), scores.columns.drop(best)).reindex(scores.columns, fill_value=1.0)
+    values = {"metric": by_play[cell["play"].iloc[0]]["metric"].iloc[0], "n": len(scores)}
+    values |= {"mean": means.to_numpy().round(2), "behind": (means[best] - means).to_numpy()}
+    values |= {"p": p.to_numpy().round(4), "leads": (p >= 0.05).to_numpy()}
+    return cell.drop(columns="play").assign(**values).round({"behind": 2})

@@ -1,0 +1,85 @@
+"""What each part of a system is worth to which reader: systems without it, or with more of it."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import pandas as pd
+
+from ircotlib.parameters import Parameters
+from ircotlib.results.abilities.map import SYSTEMS
+from ircotlib.results.abilities.plays import Play, play_all
+from ircotlib.results.statistics import paired_difference
+
+DATASET = "musique"
+LITTLE, MUCH = {"knows": 0.2}, {"knows": 0.8}
+WELL, BADLY = (dict.fromkeys(("misreads", "extractor_misreads"), rate) for rate in (0.05, 0.3))
+READERS = {
+    "knows little (20%),\nreads well (5% wrong)": LITTLE | WELL,
+    "knows little (20%),\nreads badly (30% wrong)": LITTLE | BADLY,
+    "knows much (80%),\nreads well (5% wrong)": MUCH | WELL,
+    "knows much (80%),\nreads badly (30% wrong)": MUCH | BADLY,
+}
+TEMPERS = {"says so": {"makes_up": 0.0}, "makes it up": {"makes_up": 1.0}}
+
+
+class Part(NamedTuple):
+    """A part of a system, by name, and how to play without it: another system or setting; `dials`
+    and `changes` as of Play.
+    """
+
+    system: str
+    name: str
+    played: str
+    setting: Mapping = {}
+    dials: Mapping = {}
+    changes: Mapping = {}
+
+
+PARTS = (
+    Part("SearChain", "retrieval", "SearChain w/o IR"),
+    Part("SearChain", "verification", "SearChain w/o Verification"),
+    Part("SearChain", "completion", "SearChain w/o Completion"),
+    Part("SearChain", "errors of the extractor", "SearChain", dials={"extractor_misreads": 0.0}),
+    Part("SearChain", "rounds 3 to 5", "SearChain", {"max_rounds": 2}),
+    Part("IRCoT QA", "retrieval", "NoR QA"),
+    Part("IRCoT QA", "retrieval after the first", "OneR QA", {"k": 15}),
+    Part("IRCoT QA", "the reader", "IRCoT QA w/o reader", {"k": 4}),
+    Part("IRCoT QA", "K = 4, not 2", "IRCoT QA", {"k": 2}),
+    Part("IRCoT QA", "K = 4, not 8", "IRCoT QA", {"k": 8}),
+    Part("IRCoT QA", "steps 3 to 8", "IRCoT QA", {"k": 4}, changes={"max_steps": 2}),
+    Part("Self-Ask", "retrieval", "Self-Ask w/o IR"),
+    Part("DSP", "the second hop", "DSP", {"hops": 1}),
+    Part("DSP", "two hops, not four", "DSP", {"hops": 4}),
+)
+
+
+def weigh_parts(
+    p: Parameters, questions: int, parts: Sequence[Part] = PARTS, readers: Mapping = READERS
+) -> pd.DataFrame:
+    """Play systems of MuSiQue whole and without each part, with every reader, which says "unknown"
+    to what it does not know, or makes it up; half of the errors of both readers are the same.
+
+    Return one row per part and reader: the mean scores of the `whole` system and `without` the part
+    in percent, and the points that the part is `worth`, with the 95% interval of the paired
+    difference.
+    """
+    plays, rows = {}, []
+    for (reader, dials), (temper, made_up) in product(readers.items(), TEMPERS.items()):
+        dials = dials | made_up | {"coincide": 0.5}
+        for part in parts:
+            whole = Play(DATASET, part.system, dials, SYSTEMS[part.system])
+            without = dials | dict(part.dials)
+            without = Play(DATASET, part.played, without, part.setting, part.changes)
+            numbers = [plays.setdefault(repr(x), (len(plays), x))[0] for x in (whole, without)]
+            rows.append((part.system, part.name, reader, temper, *numbers))
+    outcomes = play_all(p, [play for _, play in plays.values()], questions)
+    scores = {n: 100 * rows.set_index("id")["score"] for n, rows in outcomes.groupby("play")}
+    table = []
+    for *names, whole, without in rows:
+        difference = paired_difference(scores[whole], scores[without])
+        row = dict(zip(("system", "part", "reader", "temper"), names, strict=True))
+        row |= {"n": len(scores[whole]), "whole": scores[whole].mean()}
+        row |= {"without": scores[without].mean(), "worth": difference.mean}
+        table.append(row | {"low": difference.low, "high": difference.high})
+    return pd.DataFrame(table).round(2)

@@ -1,0 +1,148 @@
+"""How able real readers are: what they know and misread, from runs or from papers' tables."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.datasets.facts import Facts
+from ircotlib.errors import DataError
+from ircotlib.files.paths import FIGURES
+from ircotlib.parameters import Parameters
+from ircotlib.program import Generate, Outcome, Retrieve
+from ircotlib.results.head_to_head import EXPERIMENT, panels_of
+from ircotlib.results.reported import read_reported
+from ircotlib.results.runs import find_test_runs, has_runs
+from ircotlib.results.statistics import bootstrap_interval
+from ircotlib.running.experiment import replay
+from ircotlib.running.laboratory import find_facts
+from ircotlib.text import gives_answer, sentences
+
+RATES = ("knows", "misreads")
+COLUMNS = ["reader", *(f"{rate}{end}" for rate in RATES for end in ("", "_low", "_high"))]
+COLUMNS += ["questions", "source"]
+DATASET = "musique"
+CLOSED, READING = ("NoR QA", "CoT"), ("OneR QA", "IRCoT QA")  # all write a fact a sentence
+ONE_FACT = ("zsre", "trex")  # their questions ask for one fact
+NO_HOPS = ("naturalquestions", "webquestions", "triviaqa", "squad")  # of Table 8, as HotpotQA's
+ANCHOR = "real_anchor_rates"  # the figure of bench/real_anchor.py
+TWO_FACTS = "hotpotqa"  # each of its questions needs two
+
+
+def read_readers(p: Parameters) -> pd.DataFrame:
+    """The rates of real readers, from 0 to 1, one row each, with the ends of their intervals:
+    `knows`, the share of facts known by heart, and `misreads`, the share of facts in passages that
+    are misread; NaN if nothing tells. `source`: what they were measured on or derived from.
+
+    Ours are those whose runs are there: the agent (13_head_to_head), the model of `p` (04_ircot).
+    """
+    of_agent = panels_of(p)[0].change(datasets=[DATASET])
+    ours = ((of_agent, EXPERIMENT), (p.change(datasets=[DATASET]), "04_ircot"))
+    rows = [measure_reader(*run) for run in ours if find_facts(p, DATASET) and has_runs(*run)]
+    rows += [*read_anchor(), derive_chatgpt(), derive_flan()]
+    return check_readers(pd.DataFrame(rows, columns=COLUMNS))
+
+
+def check_readers(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of readers, if it is one. Raises DataError for missing columns, rates that are not
+    from 0 to 1, and two rows of one reader.
+    """
+    if missing := [name for name in COLUMNS if name not in table]:
+        raise DataError(f"found no column {missing[0]!r} of readers: write them with read_readers")
+    rates = table[COLUMNS[1:7]].astype(float)
+    if wrong := [name for name in rates if not rates[name].dropna().between(0, 1).all()]:
+        raise DataError(f"{wrong[0]}: found {[*table[wrong[0]]]}, expected rates from 0 to 1")
+    if table["reader"].duplicated().any():
+        raise DataError("found two rows of one reader, expected one: leave one out")
+    return table[COLUMNS]
+
+
+def measure_reader(p: Parameters, experiment: str) -> dict:
+    """Measure a model in its runs of an experiment on MuSiQue: which of the facts it states are
+    right, in chains without retrieval, and where its prompt shows a page that states the fact.
+    """
+    facts, stated = find_facts(p, DATASET), {"knows": [], "misreads": []}
+    folders, counts = find_test_runs(p, experiment), []
+    for system in (*CLOSED, *READING):
+        if folder := folders.get((DATASET, system)):
+            outcomes = replay(folder)
+            counts.append(len(outcomes))
+            for outcome in outcomes.values():
+                for fact in read_stated(outcome, facts):
+                    if system in CLOSED:
+                        stated["knows"].append(fact.right)
+                    elif fact.shown:
+                        stated["misreads"].append(not fact.right)
+    names = ", ".join(name for name in (*CLOSED, *READING) if (DATASET, name) in folders)
+    row = {"reader": Path(p.model).name, "questions": max(counts)}
+    row["source"] = f"measured: {', '.join(f'{len(stated[r])} facts' for r in RATES)}, {names}"
+    for rate, values in stated.items():
+        row[rate] = np.mean(values)
+        row[f"{rate}_low"], row[f"{rate}_high"] = bootstrap_interval(values)
+    return row
+
+
+def read_stated(outcome: Outcome, facts: Facts) -> Iterator:
+    """The facts in the sentences of all replies (`Stated`), with the pages that the prompt shows;
+    those of a sentence that gives the answer are left out.
+    """
+    retrieved = {}
+    for step in outcome.trace:
+        if isinstance(step.request, Retrieve):
+            retrieved |= {paragraph.text: paragraph.title for paragraph in step.reply}
+        elif isinstance(step.request, Generate):
+            titles = {title for text, title in retrieved.items() if text in step.request.prompt}
+            for sentence in sentences(step.reply):
+                if not gives_answer(sentence) and (fact := facts.read(sentence, titles)):
+                    yield fact
+
+
+def derive_chatgpt() -> dict:
+    """What SearChain's tables say of gpt-3.5-turbo. It knows the facts that it answers in questions
+    of one fact without retrieval (Table 1, CoT). Of those that it does not know, it is shown the
+    right document in some, and answers right in fewer (Table 8): it misreads the others.
+    """
+    knows = read_reported("searchain", source="Table 1", system="CoT").set_index("dataset")["value"]
+    knows = knows[list(ONE_FACT)] / 100
+    table = read_reported("searchain", source="Table 8").set_index(["metric", "dataset"])
+    shown = table[table["system"] == "retriever"]["value"]["top1_where_llm_wrong"]
+    right = table[table["system"] == "LLM w/ IR"]["value"]["accuracy_where_llm_wrong"]
+    misreads = (1 - right / shown)[list(NO_HOPS)]
+    row = {"reader": "gpt-3.5-turbo", "source": "derived: SearChain, Tables 1 and 8"}
+    for rate, values in zip(RATES, (knows, misreads), strict=True):
+        row |= {rate: values.mean(), f"{rate}_low": values.min(), f"{rate}_high": values.max()}
+    return row
+
+
+def derive_flan() -> dict:
+    """What IRCoT's Table 4 says of Flan-T5-XXL: the F1 of NoR QA on HotpotQA is at least the share
+    of its questions whose two facts are both known. No table tells how it reads.
+    """
+    wanted = {"model": "Flan-T5-XXL", "system": "NoR QA", "dataset": TWO_FACTS}
+    table = read_reported(source="Table 4", metric="f1", **wanted)
+    most = np.sqrt(table["value"].max() / 100)
+    row = {"reader": "Flan-T5-XXL", "knows_low": 0.0, "knows_high": most}
+    return row | {"source": "derived: IRCoT, Table 4; its reading is not known"}
+
+
+def read_anchor(folder: Path = FIGURES) -> Iterator[dict]:
+    """The readers that bench/real_anchor.py measured on real questions of HotpotQA, if any: the
+    shares of its two-fact questions that are right, as if both facts were equally likely so.
+    """
+    path = folder / f"{ANCHOR}.csv"
+    if not path.is_file():
+        return
+    table = pd.read_csv(path)
+    table = table[table["dataset"] == TWO_FACTS]
+    for model, rows in table.groupby("model", sort=False):
+        closed = rows[rows["rate"].eq("right without paragraphs") & rows["system"].isin(CLOSED)]
+        shown = rows[rows["rate"].eq("right, all gold paragraphs shown")]
+        if len(closed) and len(shown):
+            known, read = closed.loc[closed["mean"].idxmax()], shown.loc[shown["n"].idxmax()]
+            ends = {"": "mean", "_low": "low", "_high": "high"}
+            row = {f"knows{end}": np.sqrt(known[name] / 100) for end, name in ends.items()}
+            ends = {"": "mean", "_low": "high", "_high": "low"}
+            row |= {f"misreads{end}": 1 - np.sqrt(read[n] / 100) for end, n in ends.items()}
+            row |= {"reader": Path(model).name, "questions": known["n"]}
+            yield row | {"source": f"measured on real questions: {path.name}"}

@@ -1,0 +1,137 @@
+"""Which system answers best with which reader, where readers are on the map, and what parts are
+worth.
+"""
+
+import pandas as pd
+import pytest
+
+from ircotlib.data import Paragraph
+from ircotlib.datasets.facts import Stated
+from ircotlib.errors import DataError
+from ircotlib.parameters import read_parameters
+from ircotlib.program import Generate, Outcome, Retrieve, Step
+from ircotlib.results.abilities import readers
+from ircotlib.results.abilities.map import SYSTEMS, View, map_systems
+from ircotlib.results.abilities.parts import LITTLE, PARTS, weigh_parts
+from ircotlib.results.figures.maps import draw_map, draw_parts
+from ircotlib.running.laboratory import find_facts
+
+N = 60
+WELL = {"misreads": 0.0, "extractor_misreads": 0.0}
+
+
+@pytest.fixture(scope="module")
+def p():
+    return read_parameters("mini")
+
+
+@pytest.fixture(scope="module")
+def table(p):
+    views = View("a", knows=(0, 1), misreads=(0, 0.4)), View("b", misreads=(0.3,), extractor=0.0)
+    return map_systems(p, N, views)
+
+
+def test_a_map_has_each_cell_once_with_all_systems_and_a_leader(table):
+    cells = table.groupby(["map", "dataset", "knows", "misreads"])
+    assert len(cells) == 4 + 4
+    assert all([*rows["system"]] == [*SYSTEMS] for _, rows in cells)
+    assert (table["n"] == N).all()
+    assert cells["leads"].any().all()
+    assert (cells["behind"].min() == 0).all()
+    assert (table[~table["leads"]]["behind"] > 0).all()
+
+
+def test_retrieval_decides_where_nothing_is_known_and_nothing_where_all_is(table):
+    scores = table[table["map"] == "a"].set_index(["knows", "misreads", "system"]).sort_index()
+    assert not scores.loc[(0, 0, "CoT"), "leads"]
+    assert scores.loc[(0, 0, "IRCoT QA"), "mean"] > 95
+    assert scores.loc[(0, 0, "CoT"), "mean"] == scores.loc[(0, 0.4, "CoT"), "mean"] < 10
+    assert scores.loc[(1, 0), "leads"].all()
+    assert scores.loc[(1, 0.4, "CoT"), "mean"] == 100  # it reads nothing
+    assert not scores.loc[(1, 0.4, "IRCoT QA"), "leads"]
+
+
+def test_searchain_leads_where_a_second_reader_does_not_err(table):
+    rows = table[(table["map"] == "b") & table["leads"]]
+    assert set(rows["system"]) == {"SearChain"}
+
+
+def test_a_map_shows_each_view_and_each_reader(table):
+    rows = [readers.derive_chatgpt(), readers.derive_flan()]
+    figure = draw_map(table, pd.DataFrame(rows, columns=readers.COLUMNS), "title")
+    assert [axis.get_title() for axis in figure.axes] == ["a", "b"]
+    texts = " ".join(text.get_text() for text in figure.axes[0].texts)
+    assert "gpt-3.5-turbo" in texts and "Flan-T5-XXL, reading unknown" in texts
+
+
+def test_rates_of_the_papers_models_follow_from_their_tables():
+    chatgpt, flan = readers.derive_chatgpt(), readers.derive_flan()
+    assert chatgpt["knows_low"] == pytest.approx(0.2236)  # Table 1, zsRE
+    assert chatgpt["misreads_low"] == pytest.approx(1 - 25.32 / 28.10)  # Table 8, TriviaQA
+    assert flan["knows_high"] == pytest.approx(0.253**0.5)  # Table 4, HotpotQA
+    assert "misreads" not in flan
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"knows": 1.2}, "knows: found .*1.2.*, expected rates from 0 to 1"),
+        ({"reader": "Flan-T5-XXL"}, "two rows of one reader"),
+    ],
+)
+def test_a_damaged_table_of_readers_is_refused(change, message):
+    rows = [readers.derive_chatgpt() | change, readers.derive_flan()]
+    table = pd.DataFrame(rows, columns=readers.COLUMNS)
+    with pytest.raises(DataError, match=message):
+        readers.check_readers(table)
+    with pytest.raises(DataError, match="no column 'source'"):
+        readers.check_readers(table.drop(columns="source"))
+
+
+def test_a_reader_of_real_questions_is_read_as_if_both_facts_were_alike(tmp_path):
+    assert [*readers.read_anchor(tmp_path)] == []
+    rows = [("right without paragraphs", "a/B", "hotpotqa", "CoT", 25.0, 16.0, 36.0, 30)]
+    rows += [("right, all gold paragraphs shown", "a/B", "hotpotqa", "OneR QA", 81, 64, 100, 9)]
+    columns = "rate model dataset system mean low high n".split()
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / f"{readers.ANCHOR}.csv")
+    [row] = readers.read_anchor(tmp_path)
+    rates = [row[name] for name in readers.COLUMNS[1:7]]
+    assert row["reader"] == "B"
+    assert rates == pytest.approx([0.5, 0.4, 0.6, 0.1, 0, 0.2])
+
+
+def test_facts_are_read_with_the_pages_that_a_prompt_shows(p):
+    facts = find_facts(p, "musique")
+    entities = facts.world.entities
+    name = next(n for n, e in entities.items() if e.kind == "person" and "birthplace" in e.facts)
+    place = entities[name].facts["birthplace"]
+    right, wrong = (f"{name} was born in {value}." for value in (place, name))
+    assert facts.read(right, [name]) == Stated(True, True)
+    assert facts.read(wrong, [place]) == Stated(False, False)
+    assert facts.read("Nobody Here was born in Aldton.", [name]) is None
+    assert facts.read("It rained.", [name]) is None
+    page = Paragraph("1", name, "its text")
+    texts = [("nothing", right), ("its text", f"{wrong} So the answer is: {place}.")]
+    steps = [Step(Retrieve("q", 1), (page,), False)]
+    steps += [Step(Generate(prompt, "", 9), reply, False) for prompt, reply in texts]
+    outcome = Outcome("", None, tuple(steps))
+    assert [*readers.read_stated(outcome, facts)] == [Stated(True, False), Stated(False, True)]
+
+
+def test_parts_are_worth_what_their_reader_makes_of_them(p):
+    known = {"all": {"knows": 1.0} | WELL, "little": LITTLE | WELL}
+    names = "retrieval", "verification", "completion"
+    parts = [part for part in PARTS if part.system == "SearChain" and part.name in names]
+    table = weigh_parts(p, N, parts, known)
+    assert len(table) == len(parts) * len(known) * 2
+    worth = table.set_index(["reader", "temper", "part"])["worth"]
+    assert (worth["all"] == 0).all()
+    # who makes up has no unsolved query to complete; who does not has no wrong answer to verify
+    assert worth["little", "makes it up", "completion"] == 0
+    assert worth["little", "says so", "verification"] == 0
+    assert worth["little", "makes it up", "verification"] > 50
+    assert worth["little", "says so", "completion"] > 50
+    figure = draw_parts(table, "title")
+    assert [axis.get_title() for axis in figure.axes] == [
+        f"a reader that {temper} if it does not know" for temper in ("says so", "makes it up")
+    ]
