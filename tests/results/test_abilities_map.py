@@ -16,7 +16,7 @@ from ircotlib.results.abilities.parts import LITTLE, PARTS, weigh_parts
 from ircotlib.results.figures.maps import draw_map, draw_parts
 from ircotlib.running.laboratory import find_facts
 
-N = 60
+N = 50
 WELL = {"misreads": 0.0, "extractor_misreads": 0.0}
 
 
@@ -27,7 +27,10 @@ def p():
 
 @pytest.fixture(scope="module")
 def table(p):
-    views = View("a", knows=(0, 1), misreads=(0, 0.4)), View("b", misreads=(0.3,), extractor=0.0)
+    views = (
+        View("a", knows=(0, 1), misreads=(0, 0.4)),
+        View("b", "musique", (0.3, 0.9), (0.2, 0.4), extractor=0.0),
+    )
     return map_systems(p, N, views)
 
 

@@ -3,8 +3,8 @@ and how often it misreads.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -15,14 +15,15 @@ from ircotlib.results.statistics import holm, p_values
 # the rivals, with their settings; K is IRCoT's best on MuSiQue
 SYSTEMS = {"IRCoT QA": {"k": 4}, "SearChain": {}, "Self-Ask": {}, "DSP": {}, "CoT": {}}
 CLOSED = ("CoT",)  # these read nothing
-COARSE = (0, 0.3, 0.6, 0.9), (0, 0.15, 0.3, 0.45)
+LESS = SYSTEMS | {"SearChain w/o Verification": {}}
+COARSE = (0, 0.3, 0.6, 0.9), (0, 0.2, 0.4)
 
 
-@dataclass(frozen=True)
-class View:
-    """A map of a data set: the shares of facts known (to the right) and misread (upwards), at equal
-    distances. `extractor`: how often the extractive reader misreads; None: as often as the model,
-    half of the time the same. `dials`: others that differ from perfect reading.
+class View(NamedTuple):
+    """A map of a data set, with systems and their settings: the shares of facts known (to the
+    right) and misread (upwards), each at equal distances. `extractor`: how often the extractive
+    reader misreads; None: as often as the model, half of the time the same. `dials`: others that
+    differ from perfect reading.
     """
 
     name: str
@@ -30,7 +31,8 @@ class View:
     knows: Sequence[float] = COARSE[0]
     misreads: Sequence[float] = COARSE[1]
     extractor: float | None = None
-    dials: Mapping[str, float] = field(default_factory=dict)
+    dials: Mapping[str, float] = {}
+    systems: Mapping[str, Mapping] = SYSTEMS
 
     def cells(self) -> Iterator[tuple[float, float, dict[str, float]]]:
         """Each share known and misread, with the reader's dials."""
@@ -44,17 +46,17 @@ class View:
 FINE = (0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9), (0, 0.1, 0.2, 0.3, 0.4, 0.5)
 VIEWS = (
     View("MuSiQue", knows=FINE[0], misreads=FINE[1]),
-    View("MuSiQue, extractor without error", extractor=0.0),
-    View("MuSiQue, obeys half of the passages", dials={"obeys": 0.5}),
+    View("extractor without error", extractor=0.0),
+    View("SearChain also w/o Verification", systems=LESS),
+    View("the same, makes up what it lacks", dials={"makes_up": 1.0}, systems=LESS),
+    View("obeys half of the passages", dials={"obeys": 0.5}),
     View("HotpotQA", "hotpotqa"),
     View("2WikiMultihopQA", "2wikimultihopqa"),
 )
 
 
-def map_systems(
-    p: Parameters, questions: int, views: Sequence[View] = VIEWS, systems: Mapping = SYSTEMS
-) -> pd.DataFrame:
-    """Play the systems with every reader of the views, on so many test questions of each data set.
+def map_systems(p: Parameters, questions: int, views: Sequence[View] = VIEWS) -> pd.DataFrame:
+    """Play the systems of each view with all of its readers, on so many test questions.
 
     Return one row per view (`map`), reader and system: its mean score in percent, how far it is
     `behind` the best in points, and the p-value of that paired difference, corrected for all
@@ -63,8 +65,8 @@ def map_systems(
     plays, cells = {}, []  # plays by what decides them, numbers of plays by cell
     for view in views:
         for knows, misreads, dials in view.cells():
-            for system, setting in systems.items():
-                met = dials | ({"misreads": 0.0} if system in CLOSED else {})
+            for system, setting in view.systems.items():
+                met = dict(view.dials, knows=knows) if system in CLOSED else dials
                 key = view.dataset, system, *met.items()
                 play = Play(view.dataset, system, met, setting)
                 number, _ = plays.setdefault(key, (len(plays), play))

@@ -15,10 +15,10 @@ DATASET = "musique"
 LITTLE, MUCH = {"knows": 0.2}, {"knows": 0.8}
 WELL, BADLY = (dict.fromkeys(("misreads", "extractor_misreads"), rate) for rate in (0.05, 0.3))
 READERS = {
-    "knows little (20%),\nreads well (5% wrong)": LITTLE | WELL,
-    "knows little (20%),\nreads badly (30% wrong)": LITTLE | BADLY,
-    "knows much (80%),\nreads well (5% wrong)": MUCH | WELL,
-    "knows much (80%),\nreads badly (30% wrong)": MUCH | BADLY,
+    "knows little (20%), reads well (95%)": LITTLE | WELL,
+    "knows little (20%), reads badly (70%)": LITTLE | BADLY,
+    "knows much (80%), reads well (95%)": MUCH | WELL,
+    "knows much (80%), reads badly (70%)": MUCH | BADLY,
 }
 TEMPERS = {"says so": {"makes_up": 0.0}, "makes it up": {"makes_up": 1.0}}
 

@@ -1,5 +1,7 @@
 """Draws which system answers best with which reader, and what each part of a system is worth."""
 
+from textwrap import fill
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.patches import Patch, Rectangle
@@ -21,7 +23,7 @@ def draw_map(table: pd.DataFrame, readers: pd.DataFrame, title: str) -> plt.Figu
     names, colors = list(dict.fromkeys(table["map"])), panels.colors_of(table["system"].unique())
     across, small = len(names) // 2, [*names[1:], "."]  # "." is no panel
     rows = [names[0], *small[:across]], [names[0], *small[across : 2 * across]]
-    shape = {"figsize": (7.5 + 2.6 * across, 6.2), "width_ratios": [2.7, *[1] * across]}
+    shape = {"figsize": (7.5 + 2.4 * across, 6.2), "width_ratios": [2.7, *[1] * across]}
     panels.set_style()
     figure, axes = plt.subplot_mosaic(rows, layout="constrained", **shape)
     for name, axis in axes.items():
@@ -108,7 +110,9 @@ def draw_parts(table: pd.DataFrame, title: str) -> plt.Figure:
             label.set_color(label.get_color() if is_sure else "#9aa5b1")
         changes = parts["system"].ne(parts["system"].shift()).to_numpy().nonzero()[0]
         axis.hlines(changes[1:], 0, len(heat.columns), color="black", linewidth=1)
+        axis.set_xticklabels([fill(reader, 14) for reader in heat.columns])
         axis.set(title=f"a reader that {temper} if it does not know", xlabel="", ylabel="")
         axis.tick_params(rotation=0)
+    figure.supxlabel("grey: may be chance", fontsize="medium")
     figure.suptitle(title)
     return figure
