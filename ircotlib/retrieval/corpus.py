@@ -26,6 +26,7 @@ PARAGRAPHS, OFFSETS, IDS, DESCRIPTION = "paragraphs.jsonl", "offsets.npy", "ids.
 FILES = PARAGRAPHS, OFFSETS, IDS
 REMEDY = "delete the folder, and the next run writes the corpus again"
 MOST_KEPT = 10_000  # paragraphs kept in memory: those read last
+DIGITS = 16  # of a fingerprint
 PARTIAL = "partial-"  # begins the name of a folder of files being written
 Progress = Callable[[range], Iterable[int]]  # wraps positions to show a bar, as tqdm does
 
@@ -123,6 +124,14 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
         return _write(Path(folder), paragraphs, {})
 
 
+def fingerprint_of(paragraphs: Iterable[Paragraph]) -> str:
+    """The fingerprint of a corpus of these paragraphs, without writing it."""
+    fingerprint = sha256()
+    for paragraph in paragraphs:
+        fingerprint.update(_line(paragraph))
+    return fingerprint.hexdigest()[:DIGITS]
+
+
 def _hold(folder: Path):
     folder.mkdir(parents=True, exist_ok=True)
     return hold_lock(folder / "corpus.lock", f"the corpus {folder}")
@@ -160,8 +169,7 @@ def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
     offsets, hashes, fingerprint = array("q", [0]), array("Q"), sha256()
     with (folder / PARAGRAPHS).open("wb") as file:
         for paragraph in paragraphs:
-            row = {"id": paragraph.id, "title": paragraph.title, "text": paragraph.text}
-            line = (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")
+            line = _line(paragraph)
             file.write(line)
             fingerprint.update(line)
             offsets.append(offsets[-1] + len(line))
@@ -171,8 +179,13 @@ def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
         raise DataError(f"no paragraphs to write to {folder.parent}: {needed}")
     np.save(folder / OFFSETS, np.asarray(offsets, dtype=np.int64))
     np.save(folder / IDS, _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
-    digest = fingerprint.hexdigest()[:16]
-    return {"count": len(hashes), "fingerprint": digest, "files": take_sums(folder, FILES)}
+    sums, digest = take_sums(folder, FILES), fingerprint.hexdigest()[:DIGITS]
+    return {"count": len(hashes), "fingerprint": digest, "files": sums}
+
+
+def _line(paragraph: Paragraph) -> bytes:
+    row = {"id": paragraph.id, "title": paragraph.title, "text": paragraph.text}
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")
 
 
 def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:

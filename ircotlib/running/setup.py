@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -22,7 +22,7 @@ from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import read_template
 from ircotlib.retrieval import open_retriever
-from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.retrieval.corpus import fingerprint_of, open_corpus
 from ircotlib.running.backends import open_model, open_reading
 from ircotlib.running.cache import Calls
 from ircotlib.running.laboratory import data_folder
@@ -208,9 +208,11 @@ def _opened(
 ) -> tuple[list[Question], object]:
     """Questions and retriever, opened once per process."""
     folder, indexes = data_folder(data_dir, data), data / "indexes"
-    questions, paragraphs = read_dataset(dataset, folder, corpus, released)
+    read = partial(read_dataset, dataset, folder, corpus, released)
+    questions, paragraphs = read()
     if corpus == "full":
         return questions, open_retriever(paragraphs, indexes / paragraphs.folder.name, retriever)
     name = f"{Path(folder).resolve().name}-{dataset}"
-    stored = write_corpus(data / "corpora" / name, paragraphs)
+    # read once more to be written, if it changed: it may be an iterator
+    stored = open_corpus(data / "corpora" / name, fingerprint_of(paragraphs), lambda: read()[1])
     return questions, open_retriever(stored, indexes / name, retriever)

@@ -13,7 +13,7 @@ from corpora import flip, run_and_kill
 
 from ircotlib.data import Paragraph, read_jsonl
 from ircotlib.files.paths import ROOT
-from ircotlib.retrieval.corpus import Corpus, open_corpus, write_corpus
+from ircotlib.retrieval.corpus import Corpus, fingerprint_of, open_corpus, write_corpus
 
 FILES = {"paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json", "corpus.lock"}
 
@@ -55,7 +55,9 @@ def test_the_fingerprint_is_of_the_content_and_its_order(tmp_path):
     assert write_corpus(tmp_path / "b", PARAGRAPHS).fingerprint == first
     changed = [Paragraph("a", "Café", "Line one"), *PARAGRAPHS[1:]]
     others = PARAGRAPHS[::-1], changed, PARAGRAPHS[:3]
-    assert len({first, *(write_corpus(tmp_path, other).fingerprint for other in others)}) == 4
+    written = [write_corpus(tmp_path, other).fingerprint for other in others]
+    assert len({first, *written}) == 4
+    assert [fingerprint_of(other) for other in (PARAGRAPHS, *others)] == [first, *written]
 
 
 def test_equal_ids_and_errors_while_reading_leave_the_old_corpus(tmp_path):
