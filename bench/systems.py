@@ -21,6 +21,7 @@ from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
 from ircotlib.retrieval import retriever_name
 from ircotlib.running.cache import Calls
+from ircotlib.running.folder import name_model
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
@@ -51,7 +52,7 @@ def time_all(p: Parameters, questions: int) -> Iterator[dict]:
         bench = replace(bench, test=bench.test[:questions])
         time_system(replace(bench, test=bench.test[:1]), systems[-1])
         for system in track(systems, f"{dataset}, systems"):
-            row = {"profile": p.profile, "model": p.model, "dataset": dataset}
+            row = {"profile": p.profile, "model": name_model(p), "dataset": dataset}
             row |= {"retriever": retriever_name(p.retriever), "system": system.name}
             row |= {"seconds": round(time_system(bench, system), 3), "n": len(bench.test)}
             yield row

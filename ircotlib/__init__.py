@@ -27,7 +27,7 @@ _NAMES = {  # by module
     # running
     "running.setup": "Bench open_bench open_benches change_model",
     "running.experiment": "answer answer_all run_system tune compare_systems replay",
-    "running.folder": "read_about run_folder",
+    "running.folder": "name_model read_about run_folder",
     "running.predictions": "read_predictions",
     # looking at questions
     "explore.ask": "ask find_systems own_question",

@@ -137,7 +137,10 @@ class Parameters(BaseModel):
         if self.context_tokens is not None and self.context_tokens <= written:
             expected = f"expected more than {written}, which {self.style} keeps for what is written"
             raise UserError(f"context_tokens: found {self.context_tokens}, {expected}")
-        if SIMULATED not in (self.model, self.extractor, *self.models):
+        models = (self.model, *self.models, self.second_model)
+        if self.server and SIMULATED in models:
+            raise UserError("found a server and a simulated reader, expected one; leave server out")
+        if SIMULATED not in (*models, self.extractor):
             given = [
                 name
                 for name in DIALS
@@ -153,7 +156,9 @@ class Parameters(BaseModel):
         return self
 
     def change(self, **changes) -> "Parameters":
-        """These parameters with some replaced, checked again."""
+        """These parameters with some replaced, checked again; see WITH_SIMULATED."""
+        if changes.get("model") == SIMULATED != self.model:
+            changes = WITH_SIMULATED | {"models": self.models} | changes
         return _check(self.model_dump() | changes)
 
     def out_of_distribution(self) -> "Parameters":

@@ -17,10 +17,11 @@ from ircotlib.datasets.files import find_questions
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.paths import DATA, FIGURES, ROOT, resolve
 from ircotlib.files.urls import is_here, why_unreachable
-from ircotlib.parameters import Parameters
+from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.prompting.demonstrations import prompt_path
 from ircotlib.prompting.prompt import STYLES
 from ircotlib.retrieval import find_retriever, model_of
+from ircotlib.running.laboratory import open_simulated_reader
 from ircotlib.systems import IRCOT, choose_systems
 
 CONFIG = "config.json"
@@ -41,6 +42,8 @@ def check_places(p: Parameters, data: bool = True, model: bool = True, models: b
         _check_folder("demonstrations", p.demonstrations)
     for retriever in (p.retriever, *p.retrievers):
         _check_retriever(retriever, answers=data)
+    if SIMULATED in (p.model, *p.models, p.second_model, p.extractor):
+        open_simulated_reader(p)  # raises UserError if the data are not a laboratory's
     if p.server:
         _check_client("openai", "server")
     else:
@@ -48,6 +51,7 @@ def check_places(p: Parameters, data: bool = True, model: bool = True, models: b
         for name in p.models:
             check_model("models", name, hub=models)
         check_model("agent", p.agent)
+        check_model("second_model", p.second_model)
     check_model("extractor", p.extractor)
     check_model("duplicates", p.duplicates)
     try:
@@ -106,7 +110,7 @@ def check_model(parameter: str, name: str, hub: bool = False, file: str | None =
     `hub`: raise Unavailable if neither the Hugging Face hub nor its local cache has it.
     """
     folder = Path(resolve(name))
-    if not name or (folder.is_dir() and (file is None or (folder / file).is_file())):
+    if name in ("", SIMULATED) or (folder.is_dir() and (file is None or (folder / file).is_file())):
         return
     if folder.exists() or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
         lacking = f"no {file} in {folder}" if folder.is_dir() else f"no folder {folder}"

@@ -25,7 +25,7 @@ from ircotlib.command.checks import check_places
 from ircotlib.errors import UserError
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count
 from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
-from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.parameters import SIMULATED, Parameters, read_parameters
 
 MEMORY = re.compile("Kernel died|MemoryError|out of memory|allocate memory|bad_alloc|map segment")
 FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
@@ -41,8 +41,8 @@ class About(NamedTuple):
 
     `makes`: its figures and tables; those of other profiles than mini bear the profile's name, in
     place of <profile> or at the end. `needs`: some of "data" (the official files, if any), "model",
-    "models" and "agent" (or, if there is none, the model). `runs`: the notebooks whose runs it
-    reads. `minutes`: how long it takes with the mini profile at first.
+    "models", "agent" (or, if there is none, the model) and "own data". `runs`: the notebooks whose
+    runs it reads. `minutes`: how long it takes with the mini profile at first.
     """
 
     makes: list[str]
@@ -210,4 +210,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise UserError("found --save with another profile or --set, expected mini alone")
     p = read_parameters(options.profile, changes)
     makes = {name: made_by(name, p.profile) for name in all_notebooks()}
-    regenerate(p, choose_notebooks(options.only, makes), changes, options.save, options.jobs)
+    notebooks = choose_notebooks(options.only, makes)
+    if p.model == SIMULATED:
+        for name in [n for n in notebooks if "own data" in about_notebook(n).needs]:
+            notebooks.remove(name)
+            reason = "the simulated reader knows no data of one's own"
+            print(f"{name} is left out: {reason}", file=sys.stderr, flush=True)
+    regenerate(p, notebooks, changes, options.save, options.jobs)

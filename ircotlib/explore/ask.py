@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from ircotlib.data import Question
@@ -10,6 +11,7 @@ from ircotlib.explore.trace import plain, trace_as_text
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
 from ircotlib.running.experiment import answer
+from ircotlib.running.folder import name_model
 from ircotlib.running.setup import open_bench
 from ircotlib.systems import IRCOT, System, all_systems, choose_systems
 
@@ -22,11 +24,12 @@ class Asked(NamedTuple):
 
     system: str
     outcome: Outcome
+    model: str  # its name
 
     def __str__(self) -> str:
         steps = trace_as_text(self.outcome.trace)
         answer = plain(self.outcome.result.answer) or "nothing"
-        return f"{self.system}\n{steps}\n{self.system} answers: {answer}"
+        return f"{self.system}, {self.model}\n{steps}\n{self.system} answers: {answer}"
 
 
 def own_question(text: str, dataset: str) -> Question:
@@ -49,8 +52,9 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Asked
     question = own_question(text, dataset)
     m = p.distractors[0] if p.distractors else 0
     for system in find_systems(systems or p.systems):
-        bench = open_bench(p if system.study == IRCOT else p.for_agent(), dataset, "00_tour")
-        yield Asked(system.name, answer(bench, system, question, k=p.k, m=m))
+        own = p if system.study == IRCOT else p.for_agent()
+        bench, model = open_bench(own, dataset, "00_tour"), Path(name_model(own)).name
+        yield Asked(system.name, answer(bench, system, question, k=p.k, m=m), model)
 
 
 def find_systems(names: Sequence[str] = ()) -> list[System]:

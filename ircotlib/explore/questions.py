@@ -12,7 +12,7 @@ from ircotlib.explore.trace import trace_as_markdown
 from ircotlib.files.paths import DATA
 from ircotlib.results.causes import CAUSES, find_causes
 from ircotlib.running.experiment import replay
-from ircotlib.running.folder import read_about
+from ircotlib.running.folder import name_model, read_about
 from ircotlib.running.predictions import parameters_of
 from ircotlib.running.setup import open_dataset
 from ircotlib.systems import RECALL
@@ -33,7 +33,7 @@ def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
         about = read_about(folder)
         row = {name: about[name] for name in ("experiment", "dataset", "part", "system")}
         row["setting"] = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
-        row["model"] = Path(about["parameters"]["model"]).name
+        row["model"] = Path(name_model(about["parameters"])).name
         rows.append(row | {"questions": about["questions"], "folder": folder})
     return pd.DataFrame(rows)
 
@@ -134,7 +134,9 @@ def _show_run(folder: Path, row: Mapping) -> str:
     gold = (*row["gold_found"], *row["gold_missed"])
     question = Question(row["id"], row["question"], row["answers"], gold, row["dataset"])
     outcome = replay(folder, [row["id"]])[row["id"]]
-    head = f"#### {escape(folder.name)}\n\nanswer: **{escape(row['answer']) or 'none'}**"
+    model = Path(name_model(read_about(folder)["parameters"])).name
+    head = f"#### {escape(folder.name)}\n\n{escape(model)}"
+    head += f" · answer: **{escape(row['answer']) or 'none'}**"
     head += f" · {row['metric']} {row[row['metric']]:.2f}"
     head += f" · {len(row['gold_found'])} of {len(gold)} gold paragraphs"
     head += f" · {row['cause']}" if row["cause"] else ""

@@ -37,7 +37,7 @@ def _read_sizes(p: Parameters) -> pd.DataFrame:
     """The runs of 06_scale, of each model in whichever style it was prompted."""
     tables, options = [], {"experiment": "06_scale", "grid_of": SCALE}
     for name in p.models:
-        styles = [p.change(model=name, style=style) for style in (p.style, GPT3.name)]
+        styles = [p.change(model=name), p.change(model=name, style=GPT3.name)]
         made = [of_style for of_style in styles if runs_folder(of_style, **options).is_dir()]
         tables.append(read_runs((made or styles)[0], **options))
     return pd.concat(tables, ignore_index=True)

@@ -13,7 +13,7 @@ from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import count_requests, find_runs
 from ircotlib.results.statistics import holm, p_values, per_question, summarise
 from ircotlib.retrieval import model_of, retriever_name
-from ircotlib.running.folder import read_about
+from ircotlib.running.folder import name_model, read_about
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 EXPERIMENT = "13_head_to_head"
@@ -91,7 +91,7 @@ def _read_seconds(p: Parameters) -> pd.DataFrame:
     if not path.is_file():
         return pd.DataFrame(columns=columns)
     table = pd.read_csv(path)
-    same = (table["model"] == p.model) & (table["retriever"] == retriever_name(p.retriever))
+    same = (table["model"] == name_model(p)) & (table["retriever"] == retriever_name(p.retriever))
     return table[same][columns]
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +13,7 @@ from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
 from ircotlib.files.checksums import take_sums
 from ircotlib.files.paths import write_whole
+from ircotlib.parameters import DIALS, SIMULATED, Parameters
 from ircotlib.running.setup import Bench
 from ircotlib.systems import System
 
@@ -42,10 +43,23 @@ def about_run(bench: Bench, system: System, part: str, setting: dict, counts: di
     return about | _versions(bench, counts)
 
 
+def name_model(p: Parameters | Mapping) -> str:
+    """The name of the model of some parameters, for tables, titles and pages: that of a simulated
+    reader has the dials that are set.
+    """
+    p = dict(p)
+    if p["model"] != SIMULATED:
+        return p["model"]
+    defaults = {name: Parameters.model_fields[name].default for name in DIALS}
+    dials = [f"{name} {p[name]:g}" for name in DIALS if p[name] != defaults[name]]
+    return f"simulated reader ({', '.join(dials)})" if dials else "simulated reader"
+
+
 def columns_of(about: dict) -> dict:
     """The columns that describe a run in its table of scores, from its run.json."""
     p, named = about["parameters"], ("dataset", "system")
-    columns = {name: p[name] for name in ("profile", "model", "style", "reader")}
+    columns = {"profile": p["profile"], "model": name_model(p)}
+    columns |= {name: p[name] for name in ("style", "reader")}
     columns |= {name: about[name] for name in named}
     columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
     setting = {"k": None, "m": None, "demonstration_set": None} | about["setting"]

@@ -78,6 +78,7 @@ def _find_laboratory(data_dir: str) -> Callable:
         return make_dataset
     about = read_description(Path(resolve(data_dir)) / ABOUT, "it is needed whole")
     if not about:
-        expected = f"expected {ABOUT}: the simulated reader knows only what a laboratory says"
-        raise UserError(f"{data_dir}: {expected}; set another model, or leave data_dir out")
+        expected = "expected a laboratory, which is all that the simulated reader knows"
+        remedy = "set another model, or leave data_dir out"
+        raise UserError(f"data_dir: found no {ABOUT} in {data_dir}, {expected}; {remedy}")
     return partial(make_dataset, **{name: about[name] for name in ("seed", "size", "questions")})

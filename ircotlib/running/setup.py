@@ -192,8 +192,9 @@ def open_benches(p: Parameters, experiment: str, **options) -> list[Bench]:
 def change_model(p: Parameters, name: str) -> Parameters:
     """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1)."""
     changed = p.change(model=name)
-    causal = not open_model(changed).is_encoder_decoder
-    return changed.change(style=GPT3.name) if causal else changed
+    if name == SIMULATED or open_model(changed).is_encoder_decoder:
+        return changed
+    return changed.change(style=GPT3.name)
 
 
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:

@@ -87,7 +87,8 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     (millions), style, system, and mean, low, high in percent; models are drawn in its order.
     """
     names = table["model"].map(lambda model: Path(model).name.removeprefix("mini-"))
-    table = table.assign(size=names + table["parameters"].map("\n{:.2g} M".format))
+    millions = table["parameters"].map("\n{:.2g} M".format, na_action="ignore").fillna("")
+    table = table.assign(size=names + millions)
     sizes = list(dict.fromkeys(table["size"]))
 
     def draw(rows, axis):
