@@ -55,8 +55,8 @@ def ircot_titles(mind: Mind, situation: Situation) -> str:
     """
     mind.forget()
     titles = {}
-    for n in range(len(mind.steps)):
-        titles[mind.subject(n)] = None
-        if not mind.settle(n, situation.paragraphs, guess=False):
-            break
+    for n, step in enumerate(mind.steps):
+        if mind.values.keys() >= {*step.after}:  # it knows which page the step is about
+            titles[mind.subject(n)] = None
+            mind.settle(n, situation.paragraphs, guess=False)
     return ", ".join(titles)
