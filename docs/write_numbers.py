@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.dense import TOKENS, WIDTH
+from ircot_laboratory.simulated.dials import explain_dials
 from ircotlib.files.paths import FIGURES, MODELS, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures.points import BACKENDS
@@ -209,10 +210,15 @@ def benchmarks() -> dict:
     }
 
 
+def dials() -> dict:
+    rows = [(f"`{x.dial}`", f"{x.default:g}", x.meaning, x.example) for x in explain_dials()]
+    return {"dials": as_table(["dial", "default", "meaning", "example"], rows)}
+
+
 def numbers() -> dict[str, str | list]:
     """All blocks by name: the text of a table, or the numbers of a sentence."""
-    parts = head_to_head, main_results, claims, other_settings, models, vectors
-    return {name: text for write in (*parts, bm25, benchmarks) for name, text in write().items()}
+    parts = head_to_head, main_results, claims, other_settings, models, vectors, bm25, benchmarks
+    return {name: text for write in (*parts, dials) for name, text in write().items()}
 
 
 def fill(page: str, blocks: dict[str, str | list]) -> str:

@@ -2,6 +2,7 @@
 SearChain §4.3.4; there people judge). A fact that no page states is false.
 """
 
+import re
 from collections.abc import Collection, Sequence
 
 from ircot_laboratory.judge.causes import weigh
@@ -13,10 +14,13 @@ from ircotlib.datasets.facts import Attempt, Evidence, Stated
 
 
 def judge(sentence: str, question: str, answers: Sequence[str], entities: Entities) -> str:
-    """Whether a sentence of a chain is "true" or "false" in a world; "unsure" if it cannot be read.
+    """Whether a sentence of a chain is "true" or "false" in a world; "unsure" if it cannot be read,
+    or says that something is unknown.
 
     `question`: needed to judge conclusions. `answers`: the gold answers, for "So the answer is".
     """
+    if re.search(r"\bunknown\b", sentence):
+        return "unsure"
     verdicts = [value_of(r.subject, r.relation, entities) == r.value for r in read_facts(sentence)]
     for pattern, decide in CONCLUSIONS.items():
         if match := pattern.fullmatch(sentence):

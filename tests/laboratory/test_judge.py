@@ -43,6 +43,8 @@ SAID = [
     ("unsure", "", "Ada Holm was born in Aldton"),
     ("unsure", "", "She was born in Aldton."),
     ("unsure", "", "Ada Holm liked Aldton."),
+    ("unsure", "", "Ada Holm was born in unknown."),
+    ("unsure", "", "So the answer is: unknown."),
     ("unsure", "", ""),
     ("true", FIRST, "Thus, Blue Moon came out first."),
     ("false", FIRST, "Thus, Red Moon came out first."),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -86,7 +87,7 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     of the same style (IRCoT Figures 8 and 9). `table`: columns dataset, model, parameters
     (millions), style, system, and mean, low, high in percent; models are drawn in its order.
     """
-    names = table["model"].map(lambda model: Path(model).name.removeprefix("mini-"))
+    names = table["model"].map(lambda name: fill(Path(name).name.removeprefix("mini-"), 16))
     millions = table["parameters"].map("\n{:.2g} M".format, na_action="ignore").fillna("")
     table = table.assign(size=names + millions)
     sizes = list(dict.fromkeys(table["size"]))
