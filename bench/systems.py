@@ -5,6 +5,11 @@ It runs every system of the head to head on the first test questions of each dat
 first setting of its grid, in one process with one thread, starting from empty call caches.
 
     python -m bench.systems --set agent=FOLDER --questions 20
+    python -m bench.systems --driver
+
+The second command measures the workbench alone, in figures/bench_driver.csv: the milliseconds per
+question of programs, prompts and scheduler, with the simulated reader in place of the models, and
+retrievals that are all in the call cache.
 """
 
 import time
@@ -16,7 +21,7 @@ import pandas as pd
 from ircotlib.command.checks import check_places
 from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
 from ircotlib.files.progress import track
-from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.parameters import SIMULATED, Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
 from ircotlib.retrieval import retriever_name
@@ -30,21 +35,22 @@ from ircotlib.systems import System
 QUESTIONS = 10  # of each data set
 
 
-def time_system(bench: Bench, system: System) -> float:
+def time_system(bench: Bench, system: System, again: bool = False) -> float:
     """The seconds per question that a system takes with an empty call cache, answering all test
-    questions of the bench at once.
+    questions of the bench at once; `again`: those that it takes when it answers them once more.
     """
     setting = {name: values[0] for name, values in bench.grid(system).items()}
     build = program_of(bench, system, **setting)
     with Calls() as calls:
-        started = time.perf_counter()
-        run({question.id: build(question) for question in bench.test}, bench.backends, calls)
+        for _ in range(1 + again):
+            started = time.perf_counter()
+            run({question.id: build(question) for question in bench.test}, bench.backends, calls)
         return (time.perf_counter() - started) / len(bench.test)
 
 
-def time_all(p: Parameters, questions: int) -> Iterator[dict]:
+def time_all(p: Parameters, questions: int, driver: bool = False) -> Iterator[dict]:
     """A row for each data set and system. The first run of a bench, which opens everything, is not
-    counted.
+    counted. `driver`: in milliseconds, without retrieving.
     """
     systems = systems_of(p)
     for dataset in p.datasets:
@@ -54,7 +60,9 @@ def time_all(p: Parameters, questions: int) -> Iterator[dict]:
         for system in track(systems, f"{dataset}, systems"):
             row = {"profile": p.profile, "model": name_model(p), "dataset": dataset}
             row |= {"retriever": retriever_name(p.retriever), "system": system.name}
-            row |= {"seconds": round(time_system(bench, system), 3), "n": len(bench.test)}
+            seconds = time_system(bench, system, driver)
+            row |= {"ms": round(1e3 * seconds, 2)} if driver else {"seconds": round(seconds, 3)}
+            row |= {"n": len(bench.test)}
             yield row
 
 
@@ -63,15 +71,17 @@ def main() -> None:
     parser.add_argument("--profile", default="mini")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--questions", type=read_count, default=QUESTIONS, help="of each data set")
+    parser.add_argument("--driver", action="store_true", help="with the simulated reader")
     options = parser.parse_args()
+    changes = parse_changes(options.set) | ({"model": SIMULATED} if options.driver else {})
     with refusing():
-        p = panels_of(read_parameters(options.profile, parse_changes(options.set)))[0]
+        p = panels_of(read_parameters(options.profile, changes))[0]
         check_places(p, models=False)
     import torch  # takes seconds, so only once the options are read
 
     torch.set_num_threads(1)
-    table = pd.DataFrame(time_all(p, options.questions))
-    save_figure(None, table, TIMES, options.profile)
+    table = pd.DataFrame(time_all(p, options.questions, options.driver))
+    save_figure(None, table, "bench_driver" if options.driver else TIMES, options.profile)
     print(table.groupby("system", sort=False)["seconds"].mean().round(2).to_string())
 
 

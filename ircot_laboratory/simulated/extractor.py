@@ -2,15 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 
-from ircot_laboratory.judge.reading import compile_template
 from ircot_laboratory.make import Made
 from ircot_laboratory.simulated.abilities import Abilities, draw
 from ircot_laboratory.simulated.dials import Dials
+from ircot_laboratory.simulated.queries import read_question
 from ircot_laboratory.simulated.reader import meet
-from ircot_laboratory.world.records import Fact
-from ircot_laboratory.world.relations import RELATIONS
 from ircotlib.program import Extract, Extracted
 
 SURE, UNSURE = 8.0, -4.0  # its confidence, a logit as the shipped reader's
@@ -48,17 +46,3 @@ class SimulatedExtractor:
         other = passage.spans[int(draw(*names) * len(passage.spans))]
         is_misled = draw(*names, "is misled") < self.dials.extractor_misreads
         return passage.text[other.start : other.end], SURE if is_misled else UNSURE
-
-
-@lru_cache(maxsize=100_000)
-def read_question(query: str) -> tuple[Fact, ...]:
-    """The facts that a query may ask for, in the laboratory's wording of questions."""
-    matches = ((name, pattern.fullmatch(query)) for name, pattern in _question_patterns())
-    return tuple(Fact(match["x"], name) for name, match in matches if match)
-
-
-@cache
-def _question_patterns() -> tuple:
-    relations = {r.name: r for relations in RELATIONS.values() for r in relations}
-    wordings = ((r.name, wording) for r in relations.values() for wording in r.questions)
-    return tuple((name, compile_template(wording)) for name, wording in wordings)

@@ -13,6 +13,7 @@ from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircot_laboratory.questions.worked import work_out
 from ircot_laboratory.simulated.abilities import Abilities, draw
 from ircot_laboratory.simulated.dials import Dials
+from ircot_laboratory.simulated.queries import pose
 from ircot_laboratory.teachers import TEACHERS
 from ircot_laboratory.teachers.library import Library
 from ircot_laboratory.teachers.mind import PLAIN, Mind
@@ -39,8 +40,12 @@ class Acquaintance:
 
     def __init__(self, made: Made):
         self.riddles = {riddle.text: riddle for riddle in made.riddles}
-        self.library = Library(made.world)
+        self.library, self.dataset = Library(made.world), made.riddles[0].dataset
         self.work_out = cache(lambda riddle: work_out(made.world, riddle, PLAIN))
+
+    def find(self, text: str) -> Riddle | None:
+        """The question with this text, or one that asks for a single fact; None for others."""
+        return self.riddles.get(text) or pose(self.library.world, self.dataset, text)
 
 
 @lru_cache(maxsize=2 * len(ALL_DATASETS))
@@ -86,7 +91,7 @@ class SimulatedReader:
         """The recorder of a program's prompts and retrievals, which the replies depend on.
 
         A system's own file may have TEACHERS of its stages, by name. Raises UserError for a system
-        without teachers, and for a question that is not the laboratory's.
+        without teachers, and for a question that is neither the laboratory's nor about one fact.
         """
         own = getattr(sys.modules.get(system.program.__module__), "TEACHERS", {})
         self.teachers |= {f"{system.module}/{stage}": teach for stage, teach in own.items()}
@@ -95,13 +100,13 @@ class SimulatedReader:
             reason = f"{system.name}: found no teacher of its stages ({', '.join(stages)})"
             remedy = "which the simulated reader needs: add TEACHERS to the system's file"
             raise UserError(f"{reason}, {remedy} (docs/systems.md), or set another model")
-        riddles = self._meet(question.dataset).riddles
-        if question.text not in riddles:
-            reason = f"found the question {question.text!r}, expected one of the laboratory's"
-            raise UserError(f"{reason}: the simulated reader knows no other; set another model")
-        main, think = self._think(riddles[question.text]), cache(self._think)
+        met = self._meet(question.dataset)
+        if (riddle := met.find(question.text)) is None:
+            expected = f"expected one of the laboratory's, such as {next(iter(met.riddles))!r}"
+            raise UserError(f"found the question {question.text!r}, {expected}; or another model")
+        main, think = self._think(riddle), cache(self._think)
         # Auto-CoT asks other questions, too; a sub-question has the id of its question
-        return Recorder(main, lambda q: main if q.id == question.id else think(riddles[q.text]))
+        return Recorder(main, lambda q: main if q.id == question.id else think(met.riddles[q.text]))
 
     def _think(self, riddle: Riddle) -> Mind:
         """A mind that has just heard a question."""

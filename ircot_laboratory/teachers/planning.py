@@ -37,6 +37,10 @@ def least_to_most_solve(mind: Mind, situation: Situation) -> Reply | str:
     n = so_far.count("\nA:")
     if n == 0:
         mind.forget()
+    for step, text in enumerate(so_far.split("\nQ: ")[:-1]):  # answers that it did not write
+        if step not in mind.values:
+            given = text.rpartition("A: ")[2]
+            mind.accept(step, given) if given else mind.settle(step)
     if so_far.endswith(f"{whole}\nA: ") or situation.question.text == whole:
         mind.settle_all(first=n)
         return answer_alone(mind)

@@ -83,15 +83,18 @@ def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.Data
     parts (panel "b", S_all), the model answers right. `of_parts`: from `ask_parts`.
     """
     [system] = choose_systems(["Least-to-Most"])
-    write = bench.prompt("solve", system=system)
-    ask = partial(answer_given_parts, write=write, **bench.tokens(system))
+    write, listen = bench.prompt("solve", system=system), getattr(bench.model, "listen", None)
+    ask = partial(answer_given_parts, **bench.tokens(system))
     ids, rows, pairs = part_ids(parts), [], []
     for question in bench.test:
         of_one, known = parts[question.id], list(of_parts["right"][ids[question.id]])
         for panel, i in product("ab", range(1, len(of_one) + 1)):
             if all(known[-i:] if panel == "a" else known):
                 variant = replace(question, id=f"{question.id} {panel}{i}")
-                pairs.append((variant, ask(variant, of_one[: len(of_one) - i], panel == "a")))
+                heard = listen(variant, system) if listen else None
+                own = heard.writer(system.module, "solve", write) if heard else write
+                given = of_one[: len(of_one) - i], panel == "a"
+                pairs.append((variant, ask(variant, *given, write=own)))
                 rows.append((question.id, panel, len(of_one), i))
     table = pd.DataFrame(rows, columns=["id", "panel", "hops", "i"])
     return table.assign(right=_run(bench, pairs)["right"].to_numpy())

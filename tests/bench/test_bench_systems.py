@@ -3,7 +3,9 @@
 import time
 
 from bench import systems as bench_systems
+from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
+from ircotlib.running import setup
 from ircotlib.systems import choose_systems
 
 
@@ -44,7 +46,7 @@ def test_a_row_a_data_set_and_system_on_the_first_questions(monkeypatch):
         opened.append(dataset)
         return Bench(dataset, list(range(50)))
 
-    def time_system(bench, system):
+    def time_system(bench, system, again=False):
         timed.append((system.name, len(bench.test)))
         return 0.12345
 
@@ -59,3 +61,15 @@ def test_a_row_a_data_set_and_system_on_the_first_questions(monkeypatch):
     assert [(row["dataset"], row["system"]) for row in rows] == pairs
     assert {"model", "retriever", "profile"} < set(rows[0])
     assert {(row["seconds"], row["n"]) for row in rows} == {(0.123, 10)}
+
+
+def test_the_driver_is_timed_without_retrieving(tmp_path, monkeypatch):
+    """With the simulated reader, on a real bench."""
+    monkeypatch.setattr(setup, "DATA", tmp_path)
+    folder = make_laboratory(tmp_path / "small", seed=5, size=300, questions=10)
+    changes = {"model": "simulated", "data_dir": str(folder), "datasets": ["zsre"], "dev": 0}
+    p = read_parameters("mini", changes | {"systems": ["CoT", "ReAct", "SearChain"], "test": 4})
+    rows = list(bench_systems.time_all(p, 4, driver=True))
+    assert [row["system"] for row in rows] == ["CoT", "ReAct", "SearChain"]
+    assert all(0 < row["ms"] < 1000 and row["n"] == 4 for row in rows)
+    assert {row["model"] for row in rows} == {"simulated reader"}
