@@ -7,9 +7,9 @@ first setting of its grid, in one process with one thread, starting from empty c
     python -m bench.systems --set agent=FOLDER --questions 20
     python -m bench.systems --driver
 
-The second command measures the workbench alone, in figures/bench_driver.csv: the milliseconds per
-question of programs, prompts and scheduler, with the simulated reader in place of the models, and
-retrievals that are all in the call cache.
+The second command measures the workbench alone, in figures/bench_driver.csv: the milliseconds of
+CPU per question of programs, prompts and scheduler, with the simulated reader in place of the
+models, and retrievals that are all in the call cache.
 """
 
 import time
@@ -37,15 +37,16 @@ QUESTIONS = 10  # of each data set
 
 def time_system(bench: Bench, system: System, again: bool = False) -> float:
     """The seconds per question that a system takes with an empty call cache, answering all test
-    questions of the bench at once; `again`: those that it takes when it answers them once more.
+    questions of the bench at once; `again`: those of CPU when it answers them once more.
     """
+    clock = time.process_time if again else time.perf_counter
     setting = {name: values[0] for name, values in bench.grid(system).items()}
     build = program_of(bench, system, **setting)
     with Calls() as calls:
         for _ in range(1 + again):
-            started = time.perf_counter()
+            started = clock()
             run({question.id: build(question) for question in bench.test}, bench.backends, calls)
-        return (time.perf_counter() - started) / len(bench.test)
+        return (clock() - started) / len(bench.test)
 
 
 def time_all(p: Parameters, questions: int, driver: bool = False) -> Iterator[dict]:
@@ -82,7 +83,8 @@ def main() -> None:
     torch.set_num_threads(1)
     table = pd.DataFrame(time_all(p, options.questions, options.driver))
     save_figure(None, table, "bench_driver" if options.driver else TIMES, options.profile)
-    print(table.groupby("system", sort=False)["seconds"].mean().round(2).to_string())
+    unit = "ms" if options.driver else "seconds"
+    print(table.groupby("system", sort=False)[unit].mean().round(2).to_string())
 
 
 if __name__ == "__main__":

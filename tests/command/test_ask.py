@@ -28,8 +28,9 @@ def asked(tmp_path_factory) -> str:
 
 def test_each_system_shows_its_steps_and_then_its_answer(asked):
     blocks = [block.splitlines() for block in asked.strip().split("\n\n")]
-    assert [lines[0] for lines in blocks] == list(DEFAULT)
-    for name, *steps, answer in blocks:
+    models = ["mini-xxl"] * 3 + ["agent"]
+    assert [lines[0] for lines in blocks] == list(map("{}, {}".format, DEFAULT, models))
+    for name, (_, *steps, answer) in zip(DEFAULT, blocks, strict=True):
         assert answer.startswith(f"{name} answers: ")
         assert [step.split(".")[0] for step in steps] == [str(n + 1) for n in range(len(steps))]
     assert "[Query 1]" in blocks[-1][1]  # the agent plays SearChain, in its format
@@ -39,7 +40,7 @@ def test_the_steps_in_the_readme_are_those_of_ircot(asked):
     shown = README.split("ircotlib ask")[1].split("\n\n")[1]
     lines = [line.strip() for line in shown.splitlines()]
     assert lines[-1].startswith("IRCoT QA answers: ") and len(lines) > 3
-    steps = asked[asked.index("\nIRCoT QA\n") : asked.index("\nSearChain\n")]
+    steps = asked[asked.index("\nIRCoT QA, ") : asked.index("\nSearChain, ")]
     for part in (part.strip() for line in lines for part in line.split("…")):
         assert part in steps
 
@@ -53,7 +54,8 @@ def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
     options = [f"--set={change}" for change in [*changes, "distractors=[]"]]
     assert main(["ask", "Who: is 'Ann' #1?", "--system", "oner qa", *options]) == 0
     name, retrieved, *_, answer = capsys.readouterr().out.strip().split("\n")
-    assert (name, retrieved) == ("OneR QA", "1. retrieve 4 with “Who: is 'Ann' #1?” → Ann")
+    assert name == "OneR QA, mini-base"
+    assert retrieved == "1. retrieve 4 with “Who: is 'Ann' #1?” → Ann"
     assert answer.startswith("OneR QA answers: ")
 
 

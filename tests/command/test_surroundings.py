@@ -107,8 +107,8 @@ def test_formulas_in_tables_and_figures_and_markup_in_ids_are_text(tmp_path):
 
 def test_a_terminal_is_not_steered():
     step = Step(Generate("p"), "a\x1b[2J\x07\nb\u202e", False)
-    text = str(ask.Asked("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,))))
-    assert text == "S\n1. generate, stop at the end → a [2J  b\nS answers: ]0;x y"
+    text = str(ask.Asked("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,)), "m"))
+    assert text == "S, m\n1. generate, stop at the end → a [2J  b\nS answers: ]0;x y"
 
 
 def test_a_judgement_without_sense_is_left_out(tmp_path):
