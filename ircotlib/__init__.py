@@ -45,10 +45,14 @@ _NAMES = {  # by module
     "results.claims": "compare judge_claims compare_sizes",
     "results.markdown": "save_table as_wide_markdown",
     "results.cases": "find_cases",
-    "running.laboratory": "find_facts",
     "results.abilities.map": "map_systems",
     "results.abilities.readers": "read_readers",
     "results.abilities.parts": "weigh_parts",
+    "results.abilities.points": "describe_plays",
+    "results.abilities.ceilings": "play_ceilings play_settings",
+    "results.abilities.dials": "play_dials",
+    "results.abilities.retrieval": "play_retrieval",
+    "running.laboratory": "find_facts explain_dials",
     # figures
     "results.figures.panels": "save_figure",
     "results.figures.bars": (
@@ -58,6 +62,7 @@ _NAMES = {  # by module
         "draw_recall draw_tuning draw_by_size draw_front draw_forms draw_training draw_predicted"
     ),
     "results.abilities.fit": "predict_agent compare_predictions ONE BY_STAGE",
+    "results.figures.abilities": "draw_ceilings draw_settings draw_abilities",
     "results.figures.tree": "draw_tree",
     "results.figures.maps": "draw_map draw_parts",
     # judging by hand

@@ -106,6 +106,7 @@ class Parameters(BaseModel):
     judged: ranges.Count = 40  # 08_factuality: questions of each data set whose chains are judged
     head_to_head: ranges.SomeNames = EIGHT  # 13_head_to_head: its data sets
     head_to_head_test: ranges.Count | None = None  # 13_head_to_head: questions; None: as `test`
+    abilities_test: ranges.Count = 100  # 15_abilities: questions of each data set
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
 
     @model_validator(mode="before")
@@ -141,12 +142,8 @@ class Parameters(BaseModel):
         if self.server and SIMULATED in models:
             raise UserError("found a server and a simulated reader, expected one; leave server out")
         if SIMULATED not in (*models, self.extractor):
-            given = [
-                name
-                for name in DIALS
-                if getattr(self, name) != type(self).model_fields[name].default
-            ]
-            if given:
+            fields = type(self).model_fields
+            if given := [name for name in DIALS if getattr(self, name) != fields[name].default]:
                 raise UserError(f"found {given[0]} and no simulated reader; set model=simulated")
         if not self.server and (self.max_cost, self.max_requests) != (None, None):
             raise UserError("found max_cost or max_requests and no server; set server, or neither")

@@ -46,6 +46,9 @@ class Passage:
     text: str
     spans: tuple[Span, ...]
 
+    def __hash__(self):  # of the text alone, which remembers its own
+        return hash(self.text)
+
     def span(self, relation: str) -> Span:
         """Where the paragraph states this relation; StopIteration if it does not."""
         return next(span for span in self.spans if span.relation == relation)

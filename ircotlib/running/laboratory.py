@@ -8,6 +8,8 @@ from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
+import pandas as pd
+
 from ircotlib.datasets.facts import Facts
 from ircotlib.errors import UserError
 from ircotlib.files.checksums import read_description
@@ -26,6 +28,21 @@ def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
     from ircot_laboratory.make import make_laboratory
 
     return make_laboratory(data / "laboratory")
+
+
+def open_laboratory(size: int) -> Path:
+    """The folder of a laboratory with an encyclopedia of `size` pages, made if it is missing."""
+    from ircot_laboratory.make import QUESTIONS, SEED, make_laboratory
+
+    world = SEED, size, QUESTIONS
+    return make_laboratory(DATA / "laboratories" / "-".join(map(str, world)), *world)
+
+
+def explain_dials() -> pd.DataFrame:
+    """The dials of the simulated reader, with default, meaning and an example."""
+    from ircot_laboratory.simulated.dials import explain_dials
+
+    return pd.DataFrame(explain_dials()).set_index("dial")
 
 
 def find_facts(p: Parameters, dataset: str) -> Facts | None:

@@ -12,6 +12,7 @@ from ircotlib.datasets.scoring import score
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
+from ircotlib.results.abilities.retriever import FlawedRetriever
 from ircotlib.results.head_to_head import measures_of
 from ircotlib.running.cache import Calls
 from ircotlib.running.laboratory import open_simulated_reader
@@ -28,6 +29,7 @@ class Play:
     `dials`: those that differ from perfect reading without knowledge; `stages`: those that differ
     again in single stages ("module/stage"). `setting`: keywords of the system's program, such as k;
     other keywords have the system's defaults, not tuned ones. `changes`: of parameters.
+    `retrieval`: errors of the retriever, keywords of FlawedRetriever.
     """
 
     dataset: str
@@ -36,6 +38,7 @@ class Play:
     setting: Mapping[str, object] = field(default_factory=dict)
     changes: Mapping[str, object] = field(default_factory=dict)
     stages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    retrieval: Mapping[str, float] = field(default_factory=dict)
 
 
 def with_simulated(p: Parameters, dials: Mapping[str, float], **changes) -> Parameters:
@@ -48,9 +51,10 @@ def play_all(p: Parameters, plays: Sequence[Play], questions: int, dev: int = 0)
     `dev`: questions of the data sets that are kept for tuning, and not played.
 
     Return one row per play and question: `play`, its number; dataset, system, metric, all dials,
-    the setting and the changes; id and kind of the question, its `score` and `recall`, from 0 to 1,
-    and whether its replies could be `parsed`. All systems of a data set are scored alike, by its
-    first measure in 13_head_to_head. Nothing depends on the number of processes.
+    the setting, the changes and the retriever's errors; id and kind of the question, its `score`
+    and `recall`, from 0 to 1, and whether its replies could be `parsed`. All systems of a data set
+    are scored alike, by its first measure in 13_head_to_head. Nothing depends on the number of
+    processes.
     """
     p = p.change(test=questions, dev=dev)
     jobs = [(p, n, play) for n, play in enumerate(plays)]
@@ -80,7 +84,11 @@ def open_play(p: Parameters, play: Play) -> Bench:
     """The bench on which a play takes place."""
     p = with_simulated(p, play.dials, **play.changes)
     bench = open_bench(p, play.dataset, "abilities")
-    return replace(bench, model=open_simulated_reader(p, play.stages))
+    bench = replace(bench, model=open_simulated_reader(p, play.stages))
+    if play.retrieval:
+        retriever = FlawedRetriever(bench.retriever, **play.retrieval, seed=p.seed)
+        bench = replace(bench, retriever=retriever)
+    return bench
 
 
 def _play(p: Parameters, number: int, play: Play, calls: Calls) -> pd.DataFrame:
@@ -89,7 +97,8 @@ def _play(p: Parameters, number: int, play: Play, calls: Calls) -> pd.DataFrame:
     metric = RECALL if system.tuned_by == RECALL else measures_of(play.dataset)[0]
     outcomes, _ = run({q.id: build(q) for q in bench.test}, bench.backends, calls)
     about = {"play": number, "dataset": play.dataset, "system": play.system, "metric": metric}
-    about |= {name: getattr(p, name) for name in DIALS} | play.setting | play.changes
+    about |= {name: getattr(p, name) for name in DIALS}
+    about |= {**play.setting, **play.changes, **play.retrieval}
     rows = []
     for question in bench.test:
         result = outcomes[question.id].result

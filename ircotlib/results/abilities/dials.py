@@ -1,0 +1,65 @@
+"""How the score of a system depends on each ability of the reader, and which system is ahead."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.parameters import Parameters
+from ircotlib.results.abilities.plays import Play
+from ircotlib.results.abilities.points import average, play_points
+from ircotlib.results.statistics import resampled_means
+
+# a reader of middling abilities; each panel changes one
+BASE = {"knows": 0.3, "misreads": 0.1, "decomposes": 0.0, "makes_up": 0.5, "obeys": 1.0}
+BASE |= {"breaks_form": 0.0, "extractor_misreads": 0.1, "coincide": 0.5}
+SHARES, ERRORS = (0, 0.1, 0.3, 0.5, 0.75, 1), (0, 0.05, 0.1, 0.2, 0.3, 0.5)
+STEPS = dict.fromkeys(BASE, SHARES)
+STEPS |= dict.fromkeys(("misreads", "decomposes", "breaks_form", "extractor_misreads"), ERRORS)
+# with K that loses nothing by itself (play_settings)
+SYSTEMS = {"CoT": {}, "OneR QA": {"k": 15}, "Self-Ask": {}, "IRCoT QA": {"k": 4}}
+SYSTEMS |= {"DSP": {}, "SearChain": {}}
+DATASETS = ("musique",)
+
+
+def play_dials(p: Parameters) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The mean of each system on DATASETS, for each dial (`panel`) at each of its STEPS (`x`), with
+    the other dials at BASE (`at`: the dial's own), and where lines cross (`find_crossings`).
+    """
+    points = []
+    for dial, values in STEPS.items():
+        for value, system, dataset in itertools.product(values, SYSTEMS, DATASETS):
+            play = Play(dataset, system, BASE | {dial: value}, SYSTEMS[system])
+            points.append(({"panel": dial, "at": BASE[dial], "x": value}, play))
+    scores = play_points(p, points)
+    return average(scores, "panel", "at", "x", "system"), find_crossings(scores)
+
+
+def find_crossings(scores: pd.DataFrame) -> pd.DataFrame:
+    """Where the lines of two systems cross by more than chance: the first is ahead at one step and
+    behind at a later one, both with a 95% interval of the paired difference on one side of 0.
+    Columns panel, ahead, behind (before the crossing), and x, y (percent) of the crossing.
+    """
+    rows = []
+    for panel, of_panel in scores.groupby("panel", sort=False):
+        table = of_panel.pivot_table("score", ["dataset", "id"], ["system", "x"], sort=False)
+        for a, b in itertools.combinations(table.columns.unique("system"), 2):
+            differences = table[a] - table[b]
+            low, high = np.percentile(resampled_means(differences.to_numpy()), [2.5, 97.5], axis=0)
+            signs = (low > 0).astype(int) - (high < 0)
+            sure = np.flatnonzero(signs)
+            for start, end in itertools.pairwise(sure):
+                if signs[start] == -signs[end]:
+                    x, y = _cross(table[a].mean() * 100, table[b].mean() * 100, start, end)
+                    names = (a, b) if signs[start] > 0 else (b, a)
+                    rows.append((panel, *names, round(x, 3), round(y, 2)))
+    return pd.DataFrame(rows, columns=["panel", "ahead", "behind", "x", "y"])
+
+
+def _cross(a: pd.Series, b: pd.Series, start: int, end: int) -> tuple[float, float]:
+    """Where two lines through points at the same x cross, between the points `start` and `end`."""
+    gap = (a - b).to_numpy()
+    n = next(n for n in range(start, end) if gap[n] * gap[n + 1] <= 0 and gap[n] != gap[n + 1])
+    share = gap[n] / (gap[n] - gap[n + 1])
+    (x, left), (further, right) = list(a.items())[n : n + 2]
+    return x + share * (further - x), left + share * (right - left)

@@ -1,0 +1,84 @@
+"""What the simulated reader's plays show: ceilings, and lines with bands."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from ircotlib.results.figures import panels
+
+MUSIQUE, OTHERS = "#3b6fb6", ("#e08e45", "#5d9b84", "#a63d57")  # lines of data sets
+
+
+def draw_ceilings(table: pd.DataFrame, title: str) -> plt.Figure:
+    """The score of each system on each data set as a heat map, with K below it where it is tuned.
+    `table`: columns dataset, system, k (0: not tuned) and mean in percent, in the order drawn.
+    """
+    import seaborn
+
+    table = panels.with_titles(table)
+    systems, datasets = table["system"].unique(), table["dataset"].unique()
+    text = table["mean"].map("{:.0f}".format)
+    text += table["k"].map(lambda k: f"  (K {k:.0f})" if k else "")
+    cells = table.assign(text=text).pivot(index="system", columns="dataset")
+    heat, texts = (cells[name].loc[systems, datasets] for name in ("mean", "text"))
+    figure, axis = panels.subplots(figsize=(2.4 + 0.95 * len(datasets), 1 + 0.27 * len(systems)))
+    look = {"cmap": "Blues", "vmin": 0, "vmax": 130, "cbar": False, "linewidths": 1}
+    look |= {"annot": texts, "fmt": "", "annot_kws": {"color": "black", "fontsize": "small"}}
+    seaborn.heatmap(heat, ax=axis, **look)
+    axis.set(xlabel="", ylabel="")
+    axis.tick_params(length=0, rotation=0)
+    axis.xaxis.tick_top()
+    return panels.finish(figure, title)
+
+
+def draw_settings(table: pd.DataFrame, title: str) -> plt.Figure:
+    """The score against single settings, one panel each, with a line per data set; dotted: what the
+    paper has. `table`: columns panel, at, x, dataset, and mean, low, high in percent.
+    """
+    table = panels.with_titles(table)
+    palette = dict(zip(table["dataset"].unique(), (MUSIQUE, *OTHERS)))
+    return draw_bands(table, "dataset", palette, title, across=5)
+
+
+def draw_abilities(
+    table: pd.DataFrame, title: str, crossings: pd.DataFrame | None = None, **look
+) -> plt.Figure:
+    """The score against one quantity in each panel, with a line per system; dotted: what it is in
+    the other panels; rings: `crossings` (columns panel, x, y). `table`: columns panel, at, x,
+    system, and mean, low, high in percent.
+    """
+    palette = panels.colors_of(table["system"])
+    return draw_bands(table, "system", palette, title, crossings, **look)
+
+
+def draw_bands(
+    table: pd.DataFrame,
+    line: str,
+    palette: dict[str, str],
+    title: str,
+    crossings: pd.DataFrame | None = None,
+    across: int = 4,
+    log: tuple[str, ...] = (),
+) -> plt.Figure:
+    """Lines of means with bands of their intervals, one panel per value of `panel`. `log`: the
+    panels with a logarithmic x axis.
+    """
+
+    def draw(rows, axis):
+        import seaborn
+
+        look = {"hue": line, "palette": palette, "marker": "o", "markersize": 4, "ax": axis}
+        seaborn.lineplot(panels.with_ends(rows), x="x", y="value", **panels.INTERVAL, **look)
+        panel, ats = rows["panel"].iloc[0], rows["at"].dropna().unique()
+        for at in ats:
+            axis.axvline(at, color="#6b7785", linestyle=":", linewidth=1.2, zorder=0)
+        if crossings is not None:
+            here = crossings[crossings["panel"] == panel]
+            ring = {"s": 70, "facecolor": "none", "edgecolor": "black", "linewidth": 1.1}
+            axis.scatter(here["x"], here["y"], zorder=5, **ring)
+        axis.set(xlabel="", ylabel="right, %", ylim=(-2, 103))
+        if panel in log:
+            axis.set_xscale("log")
+            axis.set_xticks(ticks := sorted(rows["x"].unique()), [f"{x:g}" for x in ticks])
+            axis.minorticks_off()
+
+    return panels.draw_panels(table, "panel", draw, title, 2.3, 2.2, across, sharey=True)
