@@ -31,10 +31,14 @@ def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
 
 
 def open_laboratory(size: int) -> Path:
-    """The folder of a laboratory with an encyclopedia of `size` pages, made if it is missing."""
-    from ircot_laboratory.make import QUESTIONS, SEED, make_laboratory
+    """The folder of a laboratory with an encyclopedia of `size` pages, made if it is missing. It
+    has the usual number of questions, or as many as a small world allows.
+    """
+    from ircot_laboratory.make import QUESTIONS, SEED, SIZE, make_laboratory
 
-    world = SEED, size, QUESTIONS
+    if size == SIZE:
+        return make_laboratory(DATA / "laboratory")
+    world = SEED, size, min(QUESTIONS, size // 3)
     return make_laboratory(DATA / "laboratories" / "-".join(map(str, world)), *world)
 
 

@@ -13,16 +13,16 @@ FLOOR = "CoT"  # which stands for the systems that retrieve nothing
 DATASETS = "musique strategyqa hotpotqa".split()  # of settings, from the hardest
 # system, its keyword, in words, values, and its other keywords
 SETTINGS = (
-    ("OneR QA", "k", "K", (1, 5, 10, 15, 25, 40), {}),
-    ("IRCoT QA", "k", "K", (1, 2, 4, 6, 8, 12), {}),
-    ("IRCoT QA", "max_paragraphs", "paragraphs kept, K = 8", (5, 10, 15, 20, 25, 35), {"k": 8}),
-    ("IRCoT QA", "max_steps", "sentences, K = 4", (1, 2, 3, 4, 6, 8), {"k": 4}),
-    ("DecomP", "max_calls", "sub-questions, K = 4", (1, 2, 3, 4, 6, 8), {"k": 4}),
-    ("Self-Ask", "max_follow_ups", "follow-up questions", (1, 2, 3, 4, 6, 8), {}),
-    ("ReAct", "max_actions", "actions", (1, 2, 3, 5, 7, 10), {}),
-    ("Tree-of-Thought w/ IR", "depth", "depth of the tree", (1, 2, 3, 4, 5, 6), {}),
+    ("OneR QA", "k", "K", (1, 5, 15, 25, 40), {}),
+    ("IRCoT QA", "k", "K", (2, 4, 6, 8, 12), {}),
+    ("IRCoT QA", "max_paragraphs", "kept paragraphs, K 8", (5, 10, 15, 20, 30), {"k": 8}),
+    ("IRCoT QA", "max_steps", "sentences, K 4", (1, 2, 3, 4, 8), {"k": 4}),
+    ("DecomP", "max_calls", "sub-questions, K 4", (1, 2, 3, 4, 8), {"k": 4}),
+    ("Self-Ask", "max_follow_ups", "follow-up questions", (1, 2, 3, 4, 8), {}),
+    ("ReAct", "max_actions", "actions", (1, 3, 5, 7, 10), {}),
+    ("Tree-of-Thought w/ IR", "depth", "depth", (1, 2, 3, 4, 5), {}),
     ("DSP", "hops", "hops", (1, 2, 3, 4), {}),
-    ("SearChain", "max_rounds", "rounds", (1, 2, 3, 4, 5, 6), {}),
+    ("SearChain", "max_rounds", "rounds", (1, 2, 3, 4, 5), {}),
 )
 
 

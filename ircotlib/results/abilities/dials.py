@@ -11,15 +11,16 @@ from ircotlib.results.abilities.points import average, play_points
 from ircotlib.results.statistics import resampled_means
 
 # a reader of middling abilities; each panel changes one
-BASE = {"knows": 0.3, "misreads": 0.1, "decomposes": 0.0, "makes_up": 0.5, "obeys": 1.0}
+BASE = {"knows": 0.5, "misreads": 0.1, "decomposes": 0.0, "makes_up": 0.5, "obeys": 1.0}
 BASE |= {"breaks_form": 0.0, "extractor_misreads": 0.1, "coincide": 0.5}
-SHARES, ERRORS = (0, 0.1, 0.3, 0.5, 0.75, 1), (0, 0.05, 0.1, 0.2, 0.3, 0.5)
-STEPS = dict.fromkeys(BASE, SHARES)
-STEPS |= dict.fromkeys(("misreads", "decomposes", "breaks_form", "extractor_misreads"), ERRORS)
-# with K that loses nothing by itself (play_settings)
+STEPS = {"knows": (0, 0.15, 0.3, 0.5, 0.75, 1), "misreads": (0, 0.05, 0.1, 0.2, 0.3, 0.5)}
+STEPS |= dict.fromkeys(("decomposes", "breaks_form", "extractor_misreads"), (0, 0.1, 0.3, 0.5))
+STEPS |= dict.fromkeys(("makes_up", "obeys", "coincide"), (0, 0.5, 1))
+STEPS = {dial: STEPS[dial] for dial in BASE}
+# with a K that costs a perfect reader nothing (ceilings.play_settings)
 SYSTEMS = {"CoT": {}, "OneR QA": {"k": 15}, "Self-Ask": {}, "IRCoT QA": {"k": 4}}
 SYSTEMS |= {"DSP": {}, "SearChain": {}}
-DATASETS = ("musique",)
+DATASETS = ("musique", "hotpotqa", "strategyqa")  # up to four steps, two, and yes or no
 
 
 def play_dials(p: Parameters) -> tuple[pd.DataFrame, pd.DataFrame]:

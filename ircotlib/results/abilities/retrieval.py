@@ -11,12 +11,12 @@ from ircotlib.results.abilities.points import average, play_points
 from ircotlib.running.laboratory import open_laboratory
 from ircotlib.systems import all_systems
 
-SHARES = (0, 0.1, 0.2, 0.4, 0.6, 0.8)
+SHARES = (0, 0.2, 0.4, 0.6, 0.8)
 PANELS = {  # what is changed, and to what
     "K": (1, 2, 4, 8, 15),
     "misses": SHARES,
     "distractors": SHARES,
-    "pages": (600, 2400, 9600),
+    "pages": (300, 600, 1200, 2400),
 }
 
 

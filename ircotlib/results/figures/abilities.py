@@ -1,5 +1,7 @@
 """What the simulated reader's plays show: ceilings, and lines with bands."""
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import pandas as pd
 
@@ -21,7 +23,7 @@ def draw_ceilings(table: pd.DataFrame, title: str) -> plt.Figure:
     cells = table.assign(text=text).pivot(index="system", columns="dataset")
     heat, texts = (cells[name].loc[systems, datasets] for name in ("mean", "text"))
     figure, axis = panels.subplots(figsize=(2.4 + 0.95 * len(datasets), 1 + 0.27 * len(systems)))
-    look = {"cmap": "Blues", "vmin": 0, "vmax": 130, "cbar": False, "linewidths": 1}
+    look = {"cmap": "Blues", "vmin": 0, "vmax": 180, "cbar": False, "linewidths": 1}
     look |= {"annot": texts, "fmt": "", "annot_kws": {"color": "black", "fontsize": "small"}}
     seaborn.heatmap(heat, ax=axis, **look)
     axis.set(xlabel="", ylabel="")
@@ -36,7 +38,7 @@ def draw_settings(table: pd.DataFrame, title: str) -> plt.Figure:
     """
     table = panels.with_titles(table)
     palette = dict(zip(table["dataset"].unique(), (MUSIQUE, *OTHERS)))
-    return draw_bands(table, "dataset", palette, title, across=5)
+    return draw_bands(table, "dataset", palette, title, across=5, ticked=table["panel"].unique())
 
 
 def draw_abilities(
@@ -57,10 +59,11 @@ def draw_bands(
     title: str,
     crossings: pd.DataFrame | None = None,
     across: int = 4,
-    log: tuple[str, ...] = (),
+    ticked: Sequence[str] = (),
+    log: Sequence[str] = (),
 ) -> plt.Figure:
-    """Lines of means with bands of their intervals, one panel per value of `panel`. `log`: the
-    panels with a logarithmic x axis.
+    """Lines of means with bands of their intervals, one panel per value of `panel`. `ticked`: the
+    panels whose x axis has a tick at each value; `log`: those of them with a logarithmic one.
     """
 
     def draw(rows, axis):
@@ -68,8 +71,8 @@ def draw_bands(
 
         look = {"hue": line, "palette": palette, "marker": "o", "markersize": 4, "ax": axis}
         seaborn.lineplot(panels.with_ends(rows), x="x", y="value", **panels.INTERVAL, **look)
-        panel, ats = rows["panel"].iloc[0], rows["at"].dropna().unique()
-        for at in ats:
+        panel, xs = rows["panel"].iloc[0], sorted(rows["x"].unique())
+        for at in rows["at"].dropna().unique():
             axis.axvline(at, color="#6b7785", linestyle=":", linewidth=1.2, zorder=0)
         if crossings is not None:
             here = crossings[crossings["panel"] == panel]
@@ -78,7 +81,8 @@ def draw_bands(
         axis.set(xlabel="", ylabel="right, %", ylim=(-2, 103))
         if panel in log:
             axis.set_xscale("log")
-            axis.set_xticks(ticks := sorted(rows["x"].unique()), [f"{x:g}" for x in ticks])
+        if panel in ticked:
+            axis.set_xticks(xs, map("{:g}".format, xs))
             axis.minorticks_off()
 
     return panels.draw_panels(table, "panel", draw, title, 2.3, 2.2, across, sharey=True)
