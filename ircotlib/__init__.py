@@ -43,7 +43,7 @@ _NAMES = {  # by module
     "results.reported": "read_reported with_reported",
     "results.statistics": "summarise describe paired_difference per_question",
     "results.claims": "compare judge_claims compare_sizes",
-    "results.markdown": "save_table as_wide_markdown",
+    "results.markdown": "save_table as_markdown as_wide_markdown",
     "results.cases": "find_cases",
     "results.abilities.map": "map_systems",
     "results.abilities.readers": "read_readers",

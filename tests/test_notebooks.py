@@ -35,10 +35,13 @@ PART = dict.fromkeys(("04_ircot", "08_factuality", "09_explorer", "12_baselines"
 PART |= dict.fromkeys(("06_scale", "99_figures"), MUSIQUE | {"models": SIZES})
 PART |= {"07_ood": {"datasets": ["2wikimultihopqa", "musique"]}}
 PART |= {"05_laboratory": {"systems": ["OneR QA"]}, "11_searchain": MUSIQUE | {"test": 4}}
+PART |= {"15_abilities": {"abilities_test": 10, "head_to_head": ["musique"]}}
 PART |= dict.fromkeys(("13_head_to_head", "14_searchain_tables"), HEAD_TO_HEAD)
 # tables whose rows change if only a part is run: only their columns are compared
 OF_ALL = {"head_to_head_orders", "searchain_ablation", "searchain_cases", "searchain_claims"}
-OF_ALL |= {"searchain_fig10", "searchain_tree", *(f"searchain_table{n}" for n in range(4, 12))}
+OF_ALL |= {f"abilities_{name}" for name in ("ceilings", "settings", "dials", "crossings")}
+OF_ALL |= {"abilities_retrieval", "searchain_fig10", "searchain_tree"}
+OF_ALL |= {f"searchain_table{n}" for n in range(4, 12)}
 PATHS = {name: NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()}
 NBVAL = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q"]
 NBVAL += ["--nbval-cell-timeout=900", "-p", "no:cacheprovider", "-p", "no:xdist"]
@@ -62,7 +65,9 @@ def executed(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("name", "count"), [("05_laboratory", 4), ("09_explorer", 1)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("05_laboratory", 4), ("09_explorer", 1), ("15_abilities", 1)]
+)
 def test_marked_cells_reproduce(executed, name, count):
     """nbval has compared the other notebooks' cells. These depend on no data set or system."""
     made = nbformat.read(executed / f"data/executed/mini/{name}.ipynb", as_version=4).cells

@@ -43,10 +43,10 @@ def open_laboratory(size: int) -> Path:
 
 
 def explain_dials() -> pd.DataFrame:
-    """The dials of the simulated reader, with default, meaning and an example."""
+    """Each dial of the simulated reader, with its default, meaning and an example."""
     from ircot_laboratory.simulated.dials import explain_dials
 
-    return pd.DataFrame(explain_dials()).set_index("dial")
+    return pd.DataFrame(explain_dials())
 
 
 def find_facts(p: Parameters, dataset: str) -> Facts | None:

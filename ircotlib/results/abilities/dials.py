@@ -39,28 +39,30 @@ def play_dials(p: Parameters) -> tuple[pd.DataFrame, pd.DataFrame]:
 def find_crossings(scores: pd.DataFrame) -> pd.DataFrame:
     """Where the lines of two systems cross by more than chance: the first is ahead at one step and
     behind at a later one, both with a 95% interval of the paired difference on one side of 0.
-    Columns panel, ahead, behind (before the crossing), and x, y (percent) of the crossing.
+    Columns panel, ahead, behind (before the crossing), x and y (percent) of the crossing, and
+    `leads`: whether no other system is higher there, so that the crossing changes the lead.
     """
     rows = []
     for panel, of_panel in scores.groupby("panel", sort=False):
-        table = of_panel.pivot_table("score", ["dataset", "id"], ["system", "x"], sort=False)
-        for a, b in itertools.combinations(table.columns.unique("system"), 2):
-            differences = table[a] - table[b]
-            low, high = np.percentile(resampled_means(differences.to_numpy()), [2.5, 97.5], axis=0)
+        table = 100 * of_panel.pivot_table("score", ["dataset", "id"], ["system", "x"], sort=False)
+        lines = table.mean().unstack("system").sort_index()
+        for a, b in itertools.combinations(lines, 2):
+            differences = (table[a] - table[b])[lines.index].to_numpy()
+            low, high = np.percentile(resampled_means(differences), [2.5, 97.5], axis=0)
             signs = (low > 0).astype(int) - (high < 0)
-            sure = np.flatnonzero(signs)
-            for start, end in itertools.pairwise(sure):
+            for start, end in itertools.pairwise(np.flatnonzero(signs)):
                 if signs[start] == -signs[end]:
-                    x, y = _cross(table[a].mean() * 100, table[b].mean() * 100, start, end)
+                    x, y = _cross(lines[a], lines[b], start, end)
+                    highest = max(np.interp(x, lines.index, lines[name]) for name in lines)
                     names = (a, b) if signs[start] > 0 else (b, a)
-                    rows.append((panel, *names, round(x, 3), round(y, 2)))
-    return pd.DataFrame(rows, columns=["panel", "ahead", "behind", "x", "y"])
+                    rows.append((panel, *names, round(x, 3), round(y, 2), highest < y + 1e-6))
+    return pd.DataFrame(rows, columns=["panel", "ahead", "behind", "x", "y", "leads"])
 
 
 def _cross(a: pd.Series, b: pd.Series, start: int, end: int) -> tuple[float, float]:
     """Where two lines through points at the same x cross, between the points `start` and `end`."""
-    gap = (a - b).to_numpy()
+    gap, x = (a - b).to_numpy(), a.index
     n = next(n for n in range(start, end) if gap[n] * gap[n + 1] <= 0 and gap[n] != gap[n + 1])
     share = gap[n] / (gap[n] - gap[n + 1])
-    (x, left), (further, right) = list(a.items())[n : n + 2]
-    return x + share * (further - x), left + share * (right - left)
+    y = a.iloc[n] + share * (a.iloc[n + 1] - a.iloc[n])
+    return float(x[n] + share * (x[n + 1] - x[n])), float(y)

@@ -18,6 +18,7 @@ PANELS = {  # what is changed, and to what
     "distractors": SHARES,
     "pages": (300, 600, 1200, 2400),
 }
+AT = {"misses": 0, "distractors": 0, "pages": 2400}  # in the other panels; K: see SYSTEMS
 
 
 def play_retrieval(p: Parameters) -> pd.DataFrame:
@@ -35,6 +36,6 @@ def play_retrieval(p: Parameters) -> pd.DataFrame:
                 worlds[x] = open_laboratory(x)
             changes = {"data_dir": str(worlds[x])} if panel == "pages" else {}
             for dataset in DATASETS:
-                play = Play(dataset, name, BASE, setting, changes, retrieval)
-                points.append(({"panel": panel, "x": x}, play))
-    return average(play_points(p, points), "panel", "system", "x")
+                play = Play(dataset, name, BASE, setting, changes, retrieval=retrieval)
+                points.append(({"panel": panel, "at": AT.get(panel), "x": x}, play))
+    return average(play_points(p, points), "panel", "at", "x", "system")

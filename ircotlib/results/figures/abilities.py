@@ -45,8 +45,8 @@ def draw_abilities(
     table: pd.DataFrame, title: str, crossings: pd.DataFrame | None = None, **look
 ) -> plt.Figure:
     """The score against one quantity in each panel, with a line per system; dotted: what it is in
-    the other panels; rings: `crossings` (columns panel, x, y). `table`: columns panel, at, x,
-    system, and mean, low, high in percent.
+    the other panels; rings: those of `crossings` (columns panel, x, y, leads) that change the lead.
+    `table`: columns panel, at, x, system, and mean, low, high in percent.
     """
     palette = panels.colors_of(table["system"])
     return draw_bands(table, "system", palette, title, crossings, **look)
@@ -62,21 +62,24 @@ def draw_bands(
     ticked: Sequence[str] = (),
     log: Sequence[str] = (),
 ) -> plt.Figure:
-    """Lines of means with bands of their intervals, one panel per value of `panel`. `ticked`: the
-    panels whose x axis has a tick at each value; `log`: those of them with a logarithmic one.
+    """Lines of means with bands of their intervals, one panel per value of `panel`. Every other
+    line is dashed, so that one below it is seen. `ticked`: the panels whose x axis has a tick at
+    each value; `log`: those of them with a logarithmic one.
     """
+    dashes = {name: (3, 1.5) if n % 2 else "" for n, name in enumerate(palette)}
 
     def draw(rows, axis):
         import seaborn
 
-        look = {"hue": line, "palette": palette, "marker": "o", "markersize": 4, "ax": axis}
+        look = {"hue": line, "palette": palette, "markersize": 4, "ax": axis}
+        look |= {"style": line, "dashes": dashes, "markers": dict.fromkeys(palette, "o")}
         seaborn.lineplot(panels.with_ends(rows), x="x", y="value", **panels.INTERVAL, **look)
         panel, xs = rows["panel"].iloc[0], sorted(rows["x"].unique())
         for at in rows["at"].dropna().unique():
             axis.axvline(at, color="#6b7785", linestyle=":", linewidth=1.2, zorder=0)
         if crossings is not None:
-            here = crossings[crossings["panel"] == panel]
-            ring = {"s": 70, "facecolor": "none", "edgecolor": "black", "linewidth": 1.1}
+            here = crossings[(crossings["panel"] == panel) & crossings["leads"]]
+            ring = {"s": 80, "facecolor": "none", "edgecolor": "black", "linewidth": 1.1}
             axis.scatter(here["x"], here["y"], zorder=5, **ring)
         axis.set(xlabel="", ylabel="right, %", ylim=(-2, 103))
         if panel in log:
@@ -85,4 +88,4 @@ def draw_bands(
             axis.set_xticks(xs, map("{:g}".format, xs))
             axis.minorticks_off()
 
-    return panels.draw_panels(table, "panel", draw, title, 2.3, 2.2, across, sharey=True)
+    return panels.draw_panels(table, "panel", draw, title, 2.3, 2.5, across, sharey=True)
