@@ -38,7 +38,8 @@ def draw_settings(table: pd.DataFrame, title: str) -> plt.Figure:
     """
     table = panels.with_titles(table)
     palette = dict(zip(table["dataset"].unique(), (MUSIQUE, *OTHERS)))
-    return draw_bands(table, "dataset", palette, title, across=5, ticked=table["panel"].unique())
+    look = {"across": 5, "size": (1.9, 1.7), "ticked": table["panel"].unique()}
+    return draw_bands(table, "dataset", palette, title, **look)
 
 
 def draw_abilities(
@@ -59,12 +60,13 @@ def draw_bands(
     title: str,
     crossings: pd.DataFrame | None = None,
     across: int = 4,
+    size: tuple[float, float] = (2.3, 2.2),
     ticked: Sequence[str] = (),
     log: Sequence[str] = (),
 ) -> plt.Figure:
     """Lines of means with bands of their intervals, one panel per value of `panel`. Every other
     line is dashed, so that one below it is seen. `ticked`: the panels whose x axis has a tick at
-    each value; `log`: those of them with a logarithmic one.
+    each value; `log`: those of them with a logarithmic one. `size`: of a panel.
     """
     dashes = {name: (3, 1.5) if n % 2 else "" for n, name in enumerate(palette)}
 
@@ -72,6 +74,7 @@ def draw_bands(
         import seaborn
 
         look = {"hue": line, "palette": palette, "markersize": 4, "ax": axis}
+        look["err_kws"] = {"linewidth": 0}
         look |= {"style": line, "dashes": dashes, "markers": dict.fromkeys(palette, "o")}
         seaborn.lineplot(panels.with_ends(rows), x="x", y="value", **panels.INTERVAL, **look)
         panel, xs = rows["panel"].iloc[0], sorted(rows["x"].unique())
@@ -88,4 +91,4 @@ def draw_bands(
             axis.set_xticks(xs, map("{:g}".format, xs))
             axis.minorticks_off()
 
-    return panels.draw_panels(table, "panel", draw, title, 2.3, 2.5, across, sharey=True)
+    return panels.draw_panels(table, "panel", draw, title, *size, across, sharey=True)
