@@ -8,8 +8,6 @@ from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
-import pandas as pd
-
 from ircotlib.datasets.facts import Facts
 from ircotlib.errors import UserError
 from ircotlib.files.checksums import read_description
@@ -42,8 +40,10 @@ def open_laboratory(size: int) -> Path:
     return make_laboratory(DATA / "laboratories" / "-".join(map(str, world)), *world)
 
 
-def explain_dials() -> pd.DataFrame:
-    """Each dial of the simulated reader, with its default, meaning and an example."""
+def explain_dials() -> object:
+    """A table (pandas) of the simulated reader's dials, with default, meaning and an example."""
+    import pandas as pd
+
     from ircot_laboratory.simulated.dials import explain_dials
 
     return pd.DataFrame(explain_dials())
