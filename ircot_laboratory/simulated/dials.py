@@ -21,7 +21,8 @@ class Dials:
     )
     misreads: float = _dial(
         0.0,
-        "Share of the facts stated in a passage for which it takes another value of the passage.",
+        "Share of the facts stated in passages that it gets wrong: it takes another value of the "
+        "same kind, one of the passage if it has any.",
         "0.1: it takes Ada Moss's place of death for her birthplace whenever it reads that page.",
     )
     decomposes: float = _dial(
@@ -33,7 +34,7 @@ class Dials:
         0.0,
         "Share of the facts that it makes up if it neither knows nor reads them; of the others it "
         'says "unknown".',
-        "1: it gives Ada Moss an invented mother; 0: it says that her mother is unknown.",
+        "1: it gives Ada Moss an invented mentor; 0: it says that her mentor is unknown.",
     )
     obeys: float = _dial(
         1.0,
@@ -53,8 +54,8 @@ class Dials:
     )
     coincide: float = _dial(
         0.0,
-        "Share of the facts in passages that the extractive reader misreads exactly if the model "
-        "does.",
+        "Share of the facts that the extractive reader misreads as the model does; if one of them "
+        "misreads less often, it errs only where the other does.",
         "1: both take the same wrong city, and neither corrects the other; 0: they err apart.",
     )
 

@@ -63,6 +63,15 @@ def test_who_knows_nothing_and_reads_perfectly_answers_what_was_retrieved(datase
     assert all(em == 0 for name in CLOSED for em, _ in scores[name])
 
 
+@pytest.mark.parametrize("knows", [0, 1])
+def test_numbers_and_titles_of_iirc(knows):
+    bench, outcomes = play("IRCoT QA", "iirc", 16, knows=knows)
+    assert "value" in {question.kind for question in bench.test}
+    for question in bench.test:
+        row = score(question, outcomes[question.id].result)
+        assert (row["f1"] == 1) == (knows or row["recall"] == 1)
+
+
 @pytest.mark.parametrize("dataset", ["musique", "fever"])
 def test_what_is_unknown_and_not_made_up_is_said_to_be_unknown(dataset):
     for name in CLOSED:
