@@ -88,9 +88,12 @@ def test_dials(p):
     # all know everything, and then CoT needs no more
     assert mean_of(table, panel="knows", x=1, system="CoT") == 100
     assert mean_of(table, panel="knows", x=0, system="CoT") < 20
+    lost = {}
     for system in ("Self-Ask", "IRCoT QA", "SearChain"):
         right, wrong = (mean_of(table, panel="misreads", x=x, system=system) for x in (0, 0.5))
-        assert right > wrong + 20
+        lost[system] = right - wrong
+    assert min(lost["Self-Ask"], lost["IRCoT QA"]) > 20
+    assert 0 < lost["SearChain"] < lost["Self-Ask"]  # a second reader corrects it
     # the extractive reader is SearChain's alone
     of_extractor = table[table["panel"] == "extractor_misreads"]
     spread = of_extractor.groupby("system")["mean"].agg(np.ptp)
