@@ -66,12 +66,15 @@ def interaug_read(mind: Mind, situation: Situation) -> Reply | str:
 
 def dsp_search(mind: Mind, situation: Situation) -> str:
     """A rationale with what is known so far, and the query for the next step: the first one that
-    is neither read nor known.
+    is neither in the summary, nor read, nor known.
     """
     paragraphs, sentences, n = situation.paragraphs, [], 0
+    summary = str(situation.fields.get("summary", ""))
     if not paragraphs:
         mind.forget()
-    while n < len(mind.steps) and paragraphs and mind.settle(n, paragraphs, guess=False):
+    while n < len(mind.steps) and paragraphs:
+        if not accept_sentence(mind, n, summary) and not mind.settle(n, paragraphs, guess=False):
+            break
         sentences.append(mind.say(n))
         n += 1
     n = min(n, len(mind.steps) - 1)

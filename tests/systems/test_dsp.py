@@ -1,5 +1,7 @@
 """DSP, played by hand."""
 
+import re
+
 from playing import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
@@ -72,6 +74,17 @@ def test_it_demonstrates_searches_twice_and_predicts():
     assert (result.answer, result.reading, result.fault) == ("Ann.", "H.\nAnswer: Ann.", "")
     assert result.paragraphs == (NAIROBI, NILE, ANN)
     assert result.thoughts == ("E.\nSearch Query: capital", "F is long.\nSearch Query: Ann")
+
+
+def test_from_the_third_hop_on_a_search_shows_what_the_one_before_wrote():
+    prompts = writers("dsp", "demonstrate", "search", "predict")
+    replies = [f"Hop {n}.\nSearch Query: {n}" for n in (1, 2, 3)]
+    replies = [reply for text in replies for reply in (text, (NILE,))]
+    program = dsp(QUESTION, prompts=prompts, hops=3, queries=1, n=1)
+    requests, _ = play(program, [*replies, "So.\nAnswer: Ann"])
+    shown = [request.prompt for request in requests if isinstance(request, Generate)]
+    summaries = [re.findall("Summary: (.*)", prompt) for prompt in shown]
+    assert summaries == [[], [], ["Hop 2."], ["Hop 3."]]
 
 
 def test_without_examples_and_without_an_answer():

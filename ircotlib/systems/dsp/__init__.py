@@ -7,7 +7,14 @@ from functools import partial
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program
 from ircotlib.systems import TWO, Prompts, searchain_system
-from ircotlib.systems.dsp.examples import Examples, Solution, Stage, read_pairs, succeeds
+from ircotlib.systems.dsp.examples import (
+    Examples,
+    Solution,
+    Stage,
+    read_pairs,
+    show_summary,
+    succeeds,
+)
 from ircotlib.systems.dsp.primitives import Sampling, complete_field, retrieve_fused
 from ircotlib.text import majority, normalise_answer
 
@@ -69,14 +76,15 @@ def demonstrate(
 
 def search(question: Question, examples: Examples, prompts: Prompts, sampling: Sampling) -> Program:
     """Retrieve in hops, each with sampled queries; return a Solution whose last stage is shown the
-    paragraphs of the last hop, and has written nothing yet (DSP §2).
+    paragraphs of the last hop, and has written nothing yet (DSP §2). Each stage from the third on
+    is also shown what the one before wrote, its summary.
     """
     context, summary, hops = (), "", []
     for hop in range(sampling.hops):
-        blocks = examples.show(hop, QUERY)
-        write = partial(prompts["search"], question, context, examples=blocks)
+        fields = {"examples": examples.show(hop, QUERY), "summary": show_summary(summary)}
+        write = partial(prompts["search"], question, context, **fields)
         drawn = yield from complete_field(write, QUERY, sampling.queries, sampling)
-        hops.append(Stage(context, "", *drawn[0]))
+        hops.append(Stage(context, summary, *drawn[0]))
         queries = [query for _, query in drawn] + [question.text] * (sampling.queries > 1)
         context = yield from retrieve_fused(queries, sampling.depth, sampling.k)
         summary = drawn[0][0] if hop else ""
@@ -88,8 +96,7 @@ def predict(
 ) -> Program:
     """Let sampled answers vote; return the solution with the answer and its rationale (DSP §2)."""
     _, hops, last = searched
-    fields = {"examples": examples.show(None, ANSWER)}
-    fields |= {"summary": f"Summary: {last.summary}\n" if last.summary else ""}
+    fields = {"examples": examples.show(None, ANSWER), "summary": show_summary(last.summary)}
     write = partial(prompts["predict"], question, last.context, **fields)
     drawn = yield from complete_field(write, ANSWER, sampling.n, sampling)
     answer = majority([answer for _, answer in drawn])

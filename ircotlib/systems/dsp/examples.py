@@ -59,9 +59,14 @@ def succeeds(solution: Solution, gold: str) -> bool:
     return held and exact_match(solution.last.written, [gold]) == 1
 
 
+def show_summary(summary: str) -> str:
+    """The line with a summary, "" if there is none."""
+    return f"Summary: {summary}\n" if summary else ""
+
+
 def _show(question: str, stage: Stage, field: str) -> str:
     """An annotated example, in the form in which the stages' templates show the question asked."""
     paragraphs = "".join(render_paragraph(paragraph) + "\n\n" for paragraph in stage.context)
-    summary = f"Summary: {stage.summary}\n" if stage.summary else ""
+    summary = show_summary(stage.summary)
     rationale = f"Rationale: Let's think step by step. {stage.rationale}{field} {stage.written}"
     return f"{paragraphs}{summary}Question: {question}\n{rationale}"
