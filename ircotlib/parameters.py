@@ -106,7 +106,7 @@ class Parameters(BaseModel):
     judged: ranges.Count = 40  # 08_factuality: questions of each data set whose chains are judged
     head_to_head: ranges.SomeNames = EIGHT  # 13_head_to_head: its data sets
     head_to_head_test: ranges.Count | None = None  # 13_head_to_head: questions; None: as `test`
-    abilities_test: ranges.Count = 100  # 15_abilities: questions of each data set
+    abilities_test: ranges.Count = 80  # 15_abilities: questions of each data set
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
 
     @model_validator(mode="before")
