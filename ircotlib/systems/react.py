@@ -12,7 +12,8 @@ from ircotlib.systems import FEW, Prompts, WritePrompt, searchain_system
 from ircotlib.systems.cot import cot_sc
 from ircotlib.text import sentences
 
-ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.IGNORECASE | re.DOTALL)
+ANOTHER = r"(\n(\n|Question:).*)?"  # example, with which a small model goes on
+ACTION = re.compile(rf"(search|lookup|finish)\[(.*?)\]{ANOTHER}", re.IGNORECASE | re.DOTALL)
 
 
 def react(
@@ -68,7 +69,9 @@ def think_and_act(
 
 
 def read_action(action: str) -> tuple[str, str]:
-    """The verb of an action, in lower case, and its argument; two empty texts for no action."""
+    """The verb of an action, in lower case, and its argument; two empty texts for no action.
+    ANOTHER example below it is ignored (ours).
+    """
     match = ACTION.fullmatch(action)
     return (match[1].lower(), match[2].strip()) if match else ("", "")
 

@@ -111,6 +111,10 @@ def test_a_search_of_the_corpus_instead_of_titles():
 def test_actions_are_read_whole():
     assert read_action("Search[The [REC] film]") == ("search", "The [REC] film")
     assert read_action("finish[ Rome ]") == ("finish", "Rome")
+    assert read_action("Finish[cities [1]\nRome [2]]") == ("finish", "cities [1]\nRome [2]")
+    another = "Question: Who?\nThought 1: I search.\nAction 1: Search[him]"
+    for between in ("\n", "\n\n\n"):
+        assert read_action(f"Finish[Rome]{between}{another}") == ("finish", "Rome")
     assert {read_action(action) for action in ("Lookup[a]b", "Ask[a]", "")} == {("", "")}
 
 
