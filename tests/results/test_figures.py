@@ -10,7 +10,12 @@ matplotlib.use("Agg")
 
 from ircotlib.data import Node
 from ircotlib.results.figures import panels
-from ircotlib.results.figures.bars import draw_by_demonstrations, draw_causes, draw_with_reported
+from ircotlib.results.figures.bars import (
+    draw_by_demonstrations,
+    draw_causes,
+    draw_measures,
+    draw_with_reported,
+)
 from ircotlib.results.figures.points import (
     draw_by_size,
     draw_front,
@@ -233,3 +238,30 @@ def test_a_tree_has_a_row_a_chain_that_begins_below_the_node_with_the_feedback()
 def test_a_tree_without_a_node_says_so():
     [axis] = draw_tree([], "Where?").axes
     assert texts(axis.texts) == ["no query could be read"]
+
+
+def test_measures_have_a_row_of_panels_per_data_set():
+    rows = [
+        ("hotpotqa", "IRCoT QA", "recall", 80.0, 60.0, 90.0),
+        ("hotpotqa", "OneR QA, as many", "recall", 70.0, 50.0, 85.0),
+        ("hotpotqa", "NoR QA", "f1", 7.0, 0.0, 20.0),
+        ("hotpotqa", "IRCoT QA", "f1", 19.0, 0.0, 40.0),
+        ("musique", "OneR QA, as many", "recall", 45.0, 40.0, 50.0),
+        ("musique", "NoR QA", "f1", 2.0, 0.0, 6.0),
+    ]
+    table = pd.DataFrame(rows, columns=["dataset", "system", "metric", "mean", "low", "high"])
+    figure = draw_measures(table, "a title")
+    titles = [axis.get_title() for axis in figure.axes]
+    assert titles == [
+        "HotpotQA: recall, %",
+        "HotpotQA: F1, %",
+        "MuSiQue: recall, %",
+        "MuSiQue: F1, %",
+    ]
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == ["NoR QA", "OneR QA, as many", "IRCoT QA"]
+    for axis, shown in zip(figure.axes, ([70, 80], [7, 19], [45], [2]), strict=True):
+        assert sorted(bar.get_width() for bar in axis.patches if bar.get_width() > 0) == shown
+        assert sorted(int(text.get_text()) for text in axis.texts) == shown
+    limits = [axis.get_xlim() for axis in figure.axes]
+    assert limits == [(0, 100), (0, 50)] * 2  # the same for a measure

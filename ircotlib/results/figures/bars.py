@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from ircotlib.results.figures import panels
+from ircotlib.systems import all_systems
 
 CAUSES = ("#9aa5b1", "#a63d57", "#e08e45", "#c9b458", "#5a6fa8", "#7fb08a", "#c9a6c9")
 OUTLINES = {"saturation": 1, "err_kws": {"linewidth": 1, "color": "black"}, **panels.INTERVAL}
@@ -113,3 +114,31 @@ def draw_by_dataset(table: pd.DataFrame, title: str) -> plt.Figure:
 
     title, height = f"{title}; circles: the papers'", 1.2 + 0.22 * len(systems)
     return panels.draw_panels(table, "dataset", draw, title, 2, height, sharey=True)
+
+
+def draw_measures(table: pd.DataFrame, title: str) -> plt.Figure:
+    """All systems, one row of panels per data set and one column per measure: the mean, written
+    beside its bar, with its interval. What differs from the usual system stands after a comma in
+    its name. `table`: columns dataset, system, metric, and mean, low, high in percent.
+    """
+    records = panels.colors_of(all_systems())
+    bases = {name: name.partition(",")[0] for name in table["system"]}
+    names = sorted(bases, key=lambda name: [*records].index(bases[name]))
+    palette = {name: records[bases[name]] for name in names}
+    tops = 1.25 * table.groupby("metric")["high"].max().clip(upper=80)
+    metrics = table["metric"].replace({"f1": "F1", "cover_em": "cover-EM"})
+    panel = panels.with_titles(table)["dataset"] + ": " + metrics + ", %"
+
+    def draw(rows, axis):
+        import seaborn
+
+        look = {"order": names, "hue": "system", "palette": palette, "legend": False, **OUTLINES}
+        seaborn.barplot(panels.with_ends(rows), x="value", y="system", ax=axis, **look)
+        for name, mean, high in rows[["system", "mean", "high"]].itertuples(index=False):
+            beside = {"textcoords": "offset points", "va": "center", "fontsize": "x-small"}
+            axis.annotate(f"{mean:.0f}", (high, names.index(name)), (3, 0), **beside)
+        axis.set(xlim=(0, tops[rows["metric"].iloc[0]]), xlabel="", ylabel="")
+
+    height, across = 1 + 0.2 * len(names), table["metric"].nunique()
+    look = {"height": height, "across": across, "sharey": True}
+    return panels.draw_panels(table.assign(panel=panel), "panel", draw, title, 3, **look)
