@@ -6,27 +6,21 @@ others and in sentences only the numbers are, in their order, but not those in h
 """
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from bench.dense import TOKENS, WIDTH
+from docs.anchor import anchor
+from docs.pages import PAGES, THREE, as_table, fill, read
 from ircot_laboratory.simulated.dials import explain_dials
-from ircotlib.files.paths import FIGURES, MODELS, ROOT
+from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures.points import BACKENDS
 from ircotlib.results.head_to_head import average
 
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-BLOCK = re.compile(r"(<!-- (\w[\w ]*) -->)(.*?)(<!-- /\2 -->)", re.DOTALL)
-NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?![\w,])")
-HEAD = re.compile(r"(\n\|.*\n\|---.*)?")  # of a table, if the text is one
-OTHERS = {"stages", "closed"}  # training.agent.evaluate prints them
-THREE = ("hotpotqa", "2wikimultihopqa", "musique")
 FOUR = (*THREE, "iirc")  # which is not in IRCoT's Figures 5, 6, 8 and 9
 PAIRS = ("OneR", "IRCoT"), ("OneR QA", "IRCoT QA")  # recall and F1
 VERDICTS = ("holds", "does not hold", "cannot tell")
@@ -39,17 +33,6 @@ SOURCES = {  # column of the table of verdicts -> sources of its claims
 }
 COSTS = ("build, CPU", "build, peak memory", "index on disk")
 COSTS += ("one at a time, CPU", "batches of 64, CPU")
-
-
-def read(name: str, profile: str = "mini") -> pd.DataFrame:
-    """The rows of a figure; "paper": those of the papers."""
-    table = pd.read_csv(FIGURES / f"{name}.csv")
-    return table[table["profile"] == profile] if "profile" in table else table
-
-
-def as_table(head: Iterable[str], rows: Iterable[Iterable]) -> str:
-    lines = [f"| {' | '.join(map(str, cells))} |".replace("|  |", "| |") for cells in (head, *rows)]
-    return "\n".join(["", lines[0], "|---" * (lines[0].count("|") - 1) + "|", *lines[1:], ""])
 
 
 def count(table: pd.DataFrame) -> list[int]:
@@ -217,27 +200,8 @@ def dials() -> dict:
 
 def numbers() -> dict[str, str | list]:
     """All blocks by name: the text of a table, or the numbers of a sentence."""
-    parts = head_to_head, main_results, claims, other_settings, models, vectors, bm25, benchmarks
-    return {name: text for write in (*parts, dials) for name, text in write().items()}
-
-
-def fill(page: str, blocks: dict[str, str | list]) -> str:
-    """The page with its blocks written anew. Raises ValueError if a block has no numbers here, or a
-    sentence another count of numbers.
-    """
-
-    def written(match: re.Match) -> str:
-        start, name, text, end = match.groups()
-        new = blocks.get(name, text if name in OTHERS else None)
-        head = HEAD.match(text)[0]
-        if isinstance(new, list) and len(new) == len(NUMBER.findall(text[len(head) :])):
-            left = iter(new)
-            new = head + NUMBER.sub(lambda _: str(next(left)), text[len(head) :])
-        if not isinstance(new, str):
-            raise ValueError(f"found other numbers in the block {name!r}, expected {new}")
-        return start + new + end
-
-    return BLOCK.sub(written, page)
+    parts = head_to_head, main_results, claims, other_settings, anchor, models, vectors, bm25
+    return {name: text for write in (*parts, benchmarks, dials) for name, text in write().items()}
 
 
 def main() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.write_numbers import BLOCK, OTHERS, PAGES, SOURCES, count, fill, numbers, read, trainings
+from docs.pages import BLOCK, OTHERS, PAGES, fill
+from docs.write_numbers import SOURCES, count, numbers, read, trainings
 from ircotlib.files.paths import MODELS
 from ircotlib.results.figures.points import BACKENDS
 

@@ -1,0 +1,47 @@
+"""The pages of README and docs, how numbers are written between their marker comments, and what
+they are written from.
+"""
+
+import re
+from collections.abc import Iterable
+
+import pandas as pd
+
+from ircotlib.files.paths import FIGURES, ROOT
+
+THREE = ("hotpotqa", "2wikimultihopqa", "musique")
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+BLOCK = re.compile(r"(<!-- (\w[\w ]*) -->)(.*?)(<!-- /\2 -->)", re.DOTALL)
+NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?![\w,])")
+HEAD = re.compile(r"(\n\|.*\n\|---.*)?")  # of a table, if the text is one
+OTHERS = {"stages", "closed"}  # training.agent.evaluate prints them
+
+
+def fill(page: str, blocks: dict[str, str | list]) -> str:
+    """The page with its blocks written anew. Raises ValueError if a block has no numbers here, or a
+    sentence another count of numbers.
+    """
+
+    def written(match: re.Match) -> str:
+        start, name, text, end = match.groups()
+        new = blocks.get(name, text if name in OTHERS else None)
+        head = HEAD.match(text)[0]
+        if isinstance(new, list) and len(new) == len(NUMBER.findall(text[len(head) :])):
+            left = iter(new)
+            new = head + NUMBER.sub(lambda _: str(next(left)), text[len(head) :])
+        if not isinstance(new, str):
+            raise ValueError(f"found other numbers in the block {name!r}, expected {new}")
+        return start + new + end
+
+    return BLOCK.sub(written, page)
+
+
+def read(name: str, profile: str = "mini") -> pd.DataFrame:
+    """The rows of a figure; "paper": those of the papers."""
+    table = pd.read_csv(FIGURES / f"{name}.csv")
+    return table[table["profile"] == profile] if "profile" in table else table
+
+
+def as_table(head: Iterable[str], rows: Iterable[Iterable]) -> str:
+    lines = [f"| {' | '.join(map(str, cells))} |".replace("|  |", "| |") for cells in (head, *rows)]
+    return "\n".join(["", lines[0], "|---" * (lines[0].count("|") - 1) + "|", *lines[1:], ""])
