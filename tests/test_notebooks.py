@@ -39,8 +39,9 @@ PART |= {"15_abilities": {"abilities_test": 10, "head_to_head": ["musique"]}}
 PART |= dict.fromkeys(("13_head_to_head", "14_searchain_tables"), HEAD_TO_HEAD)
 # tables whose rows change if only a part is run: only their columns are compared
 OF_ALL = {"head_to_head_orders", "searchain_ablation", "searchain_cases", "searchain_claims"}
-OF_ALL |= {f"abilities_{name}" for name in ("ceilings", "settings", "dials", "crossings")}
-OF_ALL |= {"abilities_retrieval", "searchain_fig10", "searchain_tree"}
+OF_ALL |= {f"abilities_{name}" for name in ("ceilings", "settings", "dials", "crossings", "map")}
+OF_ALL |= {f"abilities_{name}" for name in ("parts", "agent", "readers", "retrieval")}
+OF_ALL |= {"searchain_fig10", "searchain_tree"}
 OF_ALL |= {f"searchain_table{n}" for n in range(4, 12)}
 PATHS = {name: NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()}
 NBVAL = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q"]
@@ -128,7 +129,8 @@ def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
     made = {path for name in PATHS for use in ("mini", "sample") for path in made_by(name, use)}
     benches = {f"bench_{name}.csv" for name in ("batching", "dense", "parse_rates", "systems")}
     # head_to_head_dense: notebook 13 with two retrievers (docs/searchain.md)
-    for name in ("retrieval_scale", "reader_confidence", "head_to_head_dense"):
+    benches |= {f"real_anchor_{name}.csv" for name in ("rates", "differences")}
+    for name in ("retrieval_scale", "reader_confidence", "head_to_head_dense", "real_anchor"):
         benches |= {f"{name}.csv", f"{name}.png"}
     assert {path.name for path in {*FIGURES.iterdir()} - made} == benches
 

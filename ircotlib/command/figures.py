@@ -112,7 +112,9 @@ def _kernel():
     if hasattr(THREAD, "kernel") and run_sync(THREAD.kernel.is_alive)():
         client = THREAD.kernel.blocking_client()
         client.start_channels()
-        client.execute("get_ipython().reset()", silent=True, reply=True, timeout=60)
+        # processes that a notebook starts look for __spec__
+        fresh = "get_ipython().reset(); __spec__ = None"
+        client.execute(fresh, silent=True, reply=True, timeout=60)
         client.stop_channels()
     else:
         # encrypts messages to the kernel; without it ipykernel warns

@@ -32,6 +32,7 @@ WRONG = [
     ("bench.dense", ["TMP"], "TMP: found vectors of 0 paragraphs"),
     ("bench.systems", ["--profile", "x"], "the profile 'x'"),
     ("bench.systems", ["--set", "agent=TMP"], "model: found no config.json in TMP"),
+    ("bench.real_anchor", ["--profile", "x"], "the profile 'x'"),
     ("bench.server", ["--model", "m", "--server", "x"], "the address 'x'"),
     ("bench.parse_rates", [*SERVED, "--data", "TMP/x"], "data_dir: found no folder TMP/x"),
 ]

@@ -53,7 +53,7 @@ def test_only_what_is_known_is_asked(monkeypatch):
     bench.test = [QUESTION, Question("r", "Who?", ("x",), (), "musique")]
     bench.prompt = lambda stage, system: write
     bench.tokens = lambda system: {"max_tokens": 5}
-    bench.dataset, bench.backends, bench.calls = "musique", (), None
+    bench.dataset, bench.backends, bench.calls, bench.model = "musique", (), None, None
     parts = {"q": OF_Q, "r": OF_Q}
     names = part_ids(parts)
     right = {names["q"][0]: False} | dict.fromkeys([names["q"][1], *names["r"]], True)
