@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # those that take twenty seconds or more, the slowest first
 SLOW = (
     "notebooks any_model training elastic_cluster readme elastic loop regenerate models"
-    " imports elastic_load server annotate elastic_laboratory elastic_client laboratory causal"
+    " imports elastic_load abilities_panels server annotate elastic_laboratory elastic_client"
+    " laboratory causal fit"
 ).split()
 
 
