@@ -109,7 +109,8 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
     for column in {"dataset", "demonstrations"} & {*table}:
         if datasets := part.get("datasets", part.get("head_to_head")):
             table = table[table[column].isin(datasets)]
-    if "system" in table and "head_to_head" in part:  # systems chosen by name keep the order of all
+    # systems chosen by name keep the order of all
+    if "system" in table and "systems" in part and "head_to_head" in part:
         table = table[table["system"].isin(part["systems"])]
         table = table.sort_values(["dataset", "system"], kind="stable")
     if "models" in part and path.stem.startswith(("ircot_claims", "ircot_fig08", "ircot_fig09")):
