@@ -94,10 +94,8 @@ class Parameters(BaseModel):
     retrievers: ranges.Retrievers = []  # 02_index, 13_head_to_head; empty: only `retriever`
     recall_k: ranges.SomeCounts = [5, 7, 9, 11, 13, 15]  # 02_index (IRCoT §4.1)
     both_readers: bool = True  # 04_ircot: also run the other reader (IRCoT Table 4)
-    worlds: ranges.Worlds = [
-        (0, 2400, 600),
-        (7, 1200, 200),
-    ]  # 05_laboratory: seed, size, questions
+    # 05_laboratory: seed, size, questions
+    worlds: ranges.Worlds = [(0, 2400, 600), (7, 1200, 200)]
     measured: ranges.Count = 20  # 05_laboratory: questions of each data set that are measured on
     models: ranges.SomeNames  # 06_scale: compared
     scale_distractors: ranges.Counts | None = None  # 06_scale; None: as `distractors`

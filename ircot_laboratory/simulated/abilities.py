@@ -83,9 +83,8 @@ class Abilities:
         mistaken = {}
         for n, (subject, relation) in enumerate(facts):
             if draw(self.seed, "decomposes", question, n) < self.dials.decomposes:
-                others = [r for r in RELATIONS[self.world.entities[subject].kind]]
-                [right] = [r for r in others if r.name == relation]
-                others.remove(right)
+                right = self.world.relation(subject, relation)
+                others = [r for r in RELATIONS[self.world.entities[subject].kind] if r != right]
                 alike = [r for r in others if _kind(r.value) == _kind(right.value)] or others
                 chosen = alike[int(draw(self.seed, "asks", question, n) * len(alike))]
                 mistaken[n] = chosen.name

@@ -59,10 +59,9 @@ class SimulatedReader:
 
     `find_dataset(name)`: a data set of the laboratory on whose questions it is asked. `seed`: of
     the draws. `stages`: the dials of single stages ("module/stage"), in place of `dials`, but for
-    `decomposes`: a question is understood once and for all. Its
-    replies depend on what it wrote before in the same program; they are never stored, since they
-    cost nothing (`scheduler.run`). It has no window and no limit of tokens, of which it counts one
-    a word.
+    `decomposes`: a question is understood once and for all. Its replies depend on what it wrote
+    before in the same program; they are never stored, since they cost nothing (`scheduler.run`). It
+    has no window and no limit of tokens, of which it counts one a word.
     """
 
     answers = Generate, Sample

@@ -91,8 +91,11 @@ def _reader(dials: tuple[float, ...], data_dir: str, seed: int, stages: tuple) -
     return SimulatedReader(Dials(*dials), _find_laboratory(data_dir), seed, of_stages)
 
 
+@cache
 def _find_laboratory(data_dir: str) -> Callable:
-    """What makes the data sets of the laboratory in a folder, as records."""
+    """What makes the data sets of the laboratory in a folder, as records; the same object for the
+    same folder, so that its readers share what they have met.
+    """
     from ircot_laboratory.make import ABOUT, make_dataset
 
     if not data_dir:
