@@ -5,6 +5,8 @@ import json
 import pandas as pd
 
 from ircotlib.data import Node
+from ircotlib.files.tables import write_table
+from ircotlib.running.folder import read_about, write_about
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
 NOTHING |= {"fault": "", "trace": []}
@@ -16,15 +18,23 @@ def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=()):
     about = {"experiment": "by_hand", "dataset": opened.dataset, "part": "test", "system": system}
     about |= {"setting": dict(setting), "metric": "f1", "shown": None, "grid_of": ""}
     about |= {"parameters": opened.parameters.model_dump(mode="json"), "questions": len(lines)}
-    (folder / "run.json").write_text(json.dumps(about))
     questions = opened.test[: len(lines)]
     rows = [{"id": q.id} | NOTHING | line for q, line in zip(questions, lines, strict=True)]
     (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     table = pd.DataFrame(scores, columns=["recall", "f1"])
+    table = table.assign(paragraphs=0, steps=0)
     table.insert(0, "kind", [question.kind for question in questions])
     table.insert(0, "id", [question.id for question in questions])
-    table.to_csv(folder / "scores.csv", index=False)
+    write_table(folder / "scores.csv", table)
+    write_about(folder, about)
     return folder
+
+
+def rewrite(folder, name, text):
+    """Change a file of a run, as if it had been written so."""
+    about = read_about(folder)
+    (folder / name).write_text(text)
+    write_about(folder, about)
 
 
 def node(mark=1, feedback=""):

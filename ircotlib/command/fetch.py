@@ -5,7 +5,6 @@ ircotlib fetch --profile paper --list               what is missing, and how lar
 ircotlib fetch --profile paper --set data_dir=FOLDER
 """
 
-import csv
 import shlex
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.download import download, unpack
 from ircotlib.files.options import add_profile, new_parser, parse_changes
 from ircotlib.files.paths import DATA, DOWNLOADS, ROOT, resolve
+from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters, read_parameters
 
 
@@ -59,10 +59,9 @@ class Download(NamedTuple):
 
 def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
     """The table of downloads."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    numbers = [{"files": tuple(r["files"].split()), "bytes": int(r["bytes"] or 0)} for r in rows]
-    return [Download(**row | number) for row, number in zip(rows, numbers, strict=True)]
+    columns = dict.fromkeys(Download._fields) | {"bytes": Number(0, kind=int, empty=0)}
+    rows = read_table(path, columns, key=["folder", "files"])
+    return [Download(**row | {"files": tuple(row["files"].split())}) for row in rows]
 
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:

@@ -3,7 +3,7 @@
 import json
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +42,22 @@ def check_sums(folder: Path, sums: Mapping, remedy: str) -> None:
         if checksum != (written := sums[name][1]):
             differs = f"found the checksum {checksum:08x}, expected {written:08x}"
             raise DataError(f"{Path(folder) / name}: {differs}, as it was written; {remedy}")
+
+
+def read_whole(path: Path, written: Sequence[int], remedy: str) -> bytes:
+    """The content of a file whose size and checksum are those that were taken when it was written.
+    Raises DataError with the remedy if it is another, or cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        found = "no such file" if missing else f"a file that cannot be read ({error.strerror})"
+        raise DataError(f"{path}: found {found}, expected {written[0]:,} bytes; {remedy}") from None
+    if [len(content), zlib.crc32(content)] != list(written):
+        found = f"found {len(content):,} bytes that are not the {written[0]:,} written there"
+        raise DataError(f"{path}: {found}; {remedy}")
+    return content
 
 
 def write_description(path: Path, description: Mapping) -> None:

@@ -1,13 +1,15 @@
 """Prices of models behind servers, what a process spends, and the limit at which it stops."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Condition
 from typing import NamedTuple
 
-from ircotlib.errors import UserError
+from ircotlib.errors import DataError, UserError
 from ircotlib.files.paths import PRICES
+from ircotlib.files.tables import Number, read_table
+
+USD = Number(0)
 
 
 class Price(NamedTuple):
@@ -26,10 +28,16 @@ def find_price(model: str, prices: Sequence[float] | None = None) -> Price | Non
     """The price of a model: `prices` (as in Price), else from data/prices.csv; None: unknown."""
     if prices is not None:
         return Price(*prices, "as set")
-    with PRICES.open(encoding="utf-8", newline="") as file:
-        row = {row["model"]: row for row in csv.DictReader(file)}.get(model)
-    about = row and f"{row['source']}, {row['date']}"
-    return row and Price(float(row["input"]), float(row["output"]), about)
+    columns = dict.fromkeys(("model", "source", "date")) | dict.fromkeys(Price._fields[:2], USD)
+    rows = {row["model"]: row for row in read_table(PRICES, columns, key=["model"])}
+    for row in rows.values():
+        if row["output"] < row["input"]:
+            found = f"found {row['input']:g} for tokens read, {row['output']:g} for tokens written"
+            expected = "expected those written to cost no less; correct them, or set prices"
+            raise DataError(f"{PRICES}, model {row['model']!r}: {found}, {expected}")
+    if (row := rows.get(model)) is None:
+        return None
+    return Price(row["input"], row["output"], f"{row['source']}, {row['date']}")
 
 
 def in_dollars(cost: float | None) -> str:

@@ -6,6 +6,7 @@ import pandas as pd
 
 from ircotlib.datasets import all_datasets
 from ircotlib.files.paths import REPORTED_CASES
+from ircotlib.files.tables import read_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.factuality import chain_of
 from ircotlib.results.markdown import as_markdown
@@ -21,6 +22,7 @@ COMPARED = ("NoR QA", "OneR QA", "IRCoT QA")  # in the order of the paper's colu
 RANKS = {"Table 2": 0, "Table 5": 1}  # of the question shown, from 0
 COLUMNS = ["dataset", "id", "question", "gold answer", "gold paragraphs", "system", "retrieved"]
 COLUMNS += ["chain", "answer", "recall", "score", "paper's question", "paper's answer"]
+CASES = ["source", "dataset", "system", *COLUMNS[-2:]]  # columns of data/reported_cases.csv
 
 
 def _rank(
@@ -106,7 +108,8 @@ def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFra
             by_system = of_dataset[of_dataset["id"] == id].set_index("system", drop=False)
             gold = by_system.at[COMPARED[-1], "gold_found"]
             rows += [_row(by_system.loc[name], gold, corpus) for name in COMPARED]
-    papers = pd.read_csv(REPORTED_CASES).query("source == @source").drop(columns="source")
+    papers = pd.DataFrame(read_table(REPORTED_CASES, dict.fromkeys(CASES), CASES[:3]))
+    papers = papers.query("source == @source").drop(columns="source")
     table = pd.DataFrame(rows, columns=COLUMNS[:-2]).astype({"dataset": object, "system": object})
     return beside(table, papers, ["dataset", "system"]).reindex(columns=COLUMNS)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import Paragraph, Question, read_jsonl
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.parameters import Parameters
 from ircotlib.results.claims import compare
@@ -19,7 +19,7 @@ from ircotlib.results.runs import find_runs
 from ircotlib.results.statistics import summarise
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import read_about
-from ircotlib.running.predictions import find_paragraph
+from ircotlib.running.predictions import find_paragraph, read_lines
 from ircotlib.running.setup import open_dataset
 from ircotlib.systems import ANSWER, all_systems
 from ircotlib.text import gives_answer, sentences
@@ -78,8 +78,8 @@ def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
 
 def draw_questions(p: Parameters, folder: Path) -> Iterator[tuple[Question, dict, Corpus]]:
     """`p.judged` questions, the same for every run of a data set, each with its predicted row."""
-    _, test, retriever = open_dataset(p, read_about(folder)["dataset"])
-    rows = {row["id"]: row for row in read_jsonl(folder / "predictions.jsonl")}
+    about = read_about(folder)
+    rows, (_, test, retriever) = read_lines(folder, about), open_dataset(p, about["dataset"])
     for question in random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test))):
         yield question, rows[question.id], retriever.corpus
 

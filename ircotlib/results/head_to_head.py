@@ -8,6 +8,7 @@ import pandas as pd
 
 from ircotlib.datasets import COVER_EM, find_dataset
 from ircotlib.files.paths import FIGURES
+from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import count_requests, find_runs
@@ -90,7 +91,8 @@ def _read_seconds(p: Parameters) -> pd.DataFrame:
     path, columns = FIGURES / f"{TIMES}{suffix}.csv", ["dataset", "system", "seconds"]
     if not path.is_file():
         return pd.DataFrame(columns=columns)
-    table = pd.read_csv(path)
+    names = dict.fromkeys(("model", "retriever", *columns))
+    table = pd.DataFrame(read_table(path, names | {"seconds": Number(0)}))
     same = (table["model"] == name_model(p)) & (table["retriever"] == retriever_name(p.retriever))
     return table[same][columns]
 

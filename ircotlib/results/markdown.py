@@ -7,6 +7,7 @@ import pandas as pd
 
 from ircotlib.datasets import all_datasets
 from ircotlib.files.paths import FIGURES
+from ircotlib.files.tables import write_table
 
 
 def save_table(
@@ -21,7 +22,7 @@ def save_table(
     """
     FIGURES.mkdir(parents=True, exist_ok=True)
     name = name if profile == "mini" else f"{name}_{profile}"
-    table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
+    write_table(FIGURES / f"{name}.csv", table)
     text = f"{caption}\n\n{(write or as_markdown)(table)}\n"
     (FIGURES / f"{name}.md").write_text(text, encoding="utf-8")
 

@@ -26,13 +26,13 @@ def read_run(folder: Path) -> pd.DataFrame:
     """The questions of a run, one row each, by id, with `score`, the run's measure from 0 to 1, and
     `right`, whether it is 1. Raises DataError, in one line, for an incomplete folder.
     """
-    about, folder = read_about(folder), Path(folder)
-    lines = read_lines(folder, about, ("answer", "thoughts", "reading", "nodes"))
-    rows, scores = {}, read_scores(folder, about)
-    for id, line in lines.items():
+    about, rows = read_about(folder), {}
+    scores = read_scores(folder, about)
+    for id, line in read_lines(folder, about).items():
         score = scores[id][about["metric"]]
-        row = {"kind": scores[id]["kind"], "score": score, "right": not score < 1}
-        rows[id] = line | {"nodes": tuple(Node(**node) for node in line["nodes"])} | row
+        row = {name: line[name] for name in ("answer", "thoughts", "reading")}
+        row |= {"kind": scores[id]["kind"], "score": score, "right": not score < 1}
+        rows[id] = row | {"nodes": tuple(Node(**node) for node in line["nodes"])}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

@@ -6,16 +6,20 @@ from functools import wraps
 import pandas as pd
 
 from ircotlib.files.paths import REPORTED
+from ircotlib.files.tables import Number, read_table
 from ircotlib.systems import all_systems
 
 KEYS = ["dataset", "system", "metric"]
+NAMED = ["paper", "source", *KEYS, "model", "note"]  # name a row of data/reported.csv
+REPORTS = dict.fromkeys(NAMED) | {"value": Number(0), "deviation": Number(0, empty=float("nan"))}
 COLUMNS = "profile dataset model system metric mean low high deviation n reported".split()
 TABLE = [*KEYS, "model", "paper", "ours", "difference", "n"]  # columns of SearChain's tables
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
     """The rows of data/reported.csv like `wanted`, with our name of each system in `name`."""
-    table = pd.read_csv(REPORTED)
+    table = pd.DataFrame(read_table(REPORTED, REPORTS, NAMED))
+    table = table.mask(table == "")  # an empty cell is a missing value
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]
     names = {theirs: name for name, system in all_systems().items() for theirs in system.reported}

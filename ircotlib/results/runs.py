@@ -11,7 +11,7 @@ from ircotlib.data import Node
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome, Retrieve, Sample
 from ircotlib.running.folder import columns_of, read_about
-from ircotlib.running.predictions import read_lines
+from ircotlib.running.predictions import read_lines, read_scores
 from ircotlib.running.setup import runs_folder
 from ircotlib.systems import all_systems
 
@@ -25,7 +25,7 @@ def read_runs(p: Parameters, experiment: str, part: str = "test", **options) -> 
     makes the runs, when a data set has none.
     """
     tables = [
-        pd.read_csv(folder / "scores.csv", dtype={"id": str}).assign(**columns_of(about))
+        pd.DataFrame(read_scores(folder, about).values()).assign(**columns_of(about))
         for folder, about in _read_abouts(p, experiment, part, **options)
     ]
     return in_order(pd.concat(tables, ignore_index=True), "system", all_systems())
@@ -107,7 +107,7 @@ def count_parsed(folder: Path) -> dict:
     unsolved query, `silent` all others without one. Also the model's calls, tokens and seconds.
     """
     about = read_about(folder)
-    lines = list(read_lines(Path(folder), about, ("answer", "fault", "nodes")).values())
+    lines = list(read_lines(folder, about).values())
     empty = [line for line in lines if not (line["answer"] or line["fault"])]
     answered, unparsed = (sum(bool(line[name]) for line in lines) for name in ("answer", "fault"))
     unsolved = sum(any(node["unsolved"] for node in line["nodes"]) for line in empty)

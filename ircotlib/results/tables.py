@@ -5,7 +5,6 @@ from itertools import product
 
 import pandas as pd
 
-from ircotlib.data import read_jsonl
 from ircotlib.datasets import COVER_EM, find_dataset
 from ircotlib.metrics import cover_em
 from ircotlib.parameters import Parameters
@@ -17,7 +16,9 @@ from ircotlib.results.reported import beside, declare, read_reported, rows_of
 from ircotlib.results.runs import find_test_runs, in_order
 from ircotlib.results.statistics import summarise
 from ircotlib.running.experiment import replay
+from ircotlib.running.folder import read_about
 from ircotlib.running.laboratory import find_facts
+from ircotlib.running.predictions import read_lines
 from ircotlib.running.setup import Bench, open_dataset
 from ircotlib.systems import RECALL, System, all_systems
 
@@ -199,9 +200,11 @@ def _judge_best_passages(p: Parameters, dataset: str) -> pd.Series:
     """Whether the best passage for each question contains one of its answers, by question id."""
     _, test, retriever = open_dataset(p, dataset)
     folder, right = find_test_runs(p, EXPERIMENT)[dataset, WITH_IR], {}
-    best = {line["id"]: line["paragraphs"][:1] for line in read_jsonl(folder / "predictions.jsonl")}
+    lines = read_lines(folder, read_about(folder))
     for question in test:
-        text = "".join(retriever.corpus.find(id).text for id in best[question.id])
+        text = "".join(
+            retriever.corpus.find(id).text for id in lines[question.id]["paragraphs"][:1]
+        )
         right[question.id] = cover_em(text, question.answers) == 1
     return pd.Series(right)
 

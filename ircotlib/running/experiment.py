@@ -14,7 +14,7 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.errors import UserError
 from ircotlib.files.progress import show_progress
-from ircotlib.parameters import Parameters
+from ircotlib.files.tables import write_table
 from ircotlib.program import Outcome
 from ircotlib.running.costs import announce_plan, announce_run, run_cost
 from ircotlib.running.folder import (
@@ -25,7 +25,7 @@ from ircotlib.running.folder import (
     run_folder,
     write_about,
 )
-from ircotlib.running.predictions import row_of
+from ircotlib.running.predictions import parameters_of, row_of
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
@@ -53,7 +53,7 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     scored = [score(q, outcomes[q.id].result, bench.parameters.released) for q in questions]
     rows = [{"id": q.id, "kind": q.kind, **s} for q, s in zip(questions, scored, strict=True)]
     scores = pd.DataFrame(rows)
-    scores.to_csv(folder / "scores.csv", index=False)
+    write_table(folder / "scores.csv", scores)
     costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
     about = about_run(bench, system, part, setting, counts)
     about |= {"questions": len(questions)} | costs | run_cost(bench, outcomes)
@@ -149,7 +149,7 @@ def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcom
     these questions.
     """
     about = read_about(folder)
-    p = Parameters(**about["parameters"])
+    p = parameters_of(about)
     options = {name: about[name] for name in ("shown", "grid_of")}
     bench = open_bench(p, about["dataset"], about["experiment"], **options)
     [system] = choose_systems([about["system"]])

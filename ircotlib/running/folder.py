@@ -11,15 +11,13 @@ from pathlib import Path
 
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
-from ircotlib.files.checksums import take_sums
+from ircotlib.files.checksums import read_whole, take_sums
 from ircotlib.files.paths import write_whole
 from ircotlib.parameters import DIALS, SIMULATED, Parameters
 from ircotlib.running.setup import Bench
 from ircotlib.systems import System
 
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
-ABOUT = ("experiment", "dataset", "part", "system", "setting", "metric", "shown", "grid_of")
-ABOUT += ("parameters", "questions")  # what it takes from run.json to read and replay a run
 FILES = ("predictions.jsonl", "scores.csv")  # beside run.json
 AGAIN = "run its notebook again: cached calls cost nothing"
 
@@ -76,21 +74,28 @@ def write_about(folder: Path, about: dict) -> None:
 
 
 def read_about(folder: Path) -> dict:
-    """Read run.json from a run's folder. Raises DataError, in one line, if it is missing or
-    damaged.
+    """Read run.json from a run's folder. Raises DataError, in one line, if it is missing or is not
+    as it was written.
     """
     path = Path(folder) / "run.json"
     if not path.is_file():
         unfinished = "found no run.json: the run is still going on, or was interrupted"
         raise DataError(f"{folder}: {unfinished}, expected a finished one; {AGAIN}")
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        missing = [name for name in ABOUT if name not in about.keys()]
-    except (ValueError, AttributeError, RecursionError) as error:
-        raise DataError(f"{path}: found no JSON ({error}), expected an object; {AGAIN}") from None
-    if missing:
-        raise DataError(f"{path}: found no {missing[0]!r}, expected {', '.join(ABOUT)}; {AGAIN}")
+        about = json.loads(path.read_bytes())
+        whole = about.pop("checksum", "") == _hash(json.dumps(about))
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        whole = False
+    if not whole:
+        raise DataError(f"{path}: found another text than was written there; {AGAIN}")
     return about
+
+
+def read_file(folder: Path, about: Mapping, name: str) -> bytes:
+    """The content of one of the FILES of a run, whose run.json is `about`. Raises DataError, in one
+    line, if it is missing or is not as it was written.
+    """
+    return read_whole(Path(folder) / name, about["files"][name], AGAIN)
 
 
 def clear_runs(bench: Bench, system: System, part: str, settings: Sequence[dict]) -> None:

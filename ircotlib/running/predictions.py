@@ -1,21 +1,25 @@
 """The predictions of a run: their file, and the table of them with their questions and scores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib import program
-from ircotlib.data import Paragraph, Question, read_jsonl
+from ircotlib.data import Paragraph, Question
 from ircotlib.errors import DataError
+from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Outcome, Step, unknown
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.folder import AGAIN, columns_of, read_about
+from ircotlib.running.folder import AGAIN, columns_of, read_about, read_file
 from ircotlib.running.setup import open_dataset
 
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")  # by `row_of`, as they are
+SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
+COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
 
 
 def read_predictions(folder: Path) -> pd.DataFrame:
@@ -24,52 +28,26 @@ def read_predictions(folder: Path) -> pd.DataFrame:
     predictions.jsonl, the scores of scores.csv, whether the answer is `right`, and the columns that
     describe the run (`columns_of`).
 
-    Raises DataError, in one line, for a folder that is incomplete or was made from other data.
+    Raises DataError, in one line, for a folder that is damaged or was made from other data.
     """
-    about, folder = read_about(folder), Path(folder)
-    lines = read_lines(folder, about, ("paragraphs", *WRITTEN))
-    scores, run = read_scores(folder, about), columns_of(about)
+    about = read_about(folder)
+    lines, scores, run = read_lines(folder, about), read_scores(folder, about), columns_of(about)
     questions = _read_questions(folder, about, lines)
-    if missing := [id for id in lines if id not in scores]:
-        problem = f"found no row of the question {missing[0]!r}, which predictions.jsonl has"
-        raise DataError(f"{folder / 'scores.csv'}: {problem}, expected {len(lines)} rows; {AGAIN}")
     return pd.DataFrame([_row(questions[id], lines[id], scores[id], run) for id in lines])
 
 
-def read_lines(folder: Path, about: Mapping, names: Sequence[str]) -> dict[str, dict]:
-    """The fields `names` of each line of a run's predictions.jsonl, by question id. Raises
-    ValueError, in one line, if the file is missing, damaged or incomplete.
-    """
-    path = folder / "predictions.jsonl"
-    expected = f"expected {about['questions']} questions as in run.json"
-    try:
-        rows = {row["id"]: {name: row[name] for name in names} for row in read_jsonl(path)}
-    except FileNotFoundError:
-        raise DataError(f"{path}: found no such file, {expected}; {AGAIN}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        problem = f"found a line that is damaged or cut off ({reason})"
-        raise DataError(f"{path}: {problem}, {expected}; {AGAIN}") from None
-    if len(rows) != about["questions"]:
-        raise DataError(f"{path}: found {len(rows)} questions, {expected}; {AGAIN}")
-    return rows
+def read_lines(folder: Path, about: Mapping) -> dict[str, dict]:
+    """The lines of a run's predictions.jsonl, as `row_of` made them, by question id."""
+    lines = map(json.loads, read_file(folder, about, "predictions.jsonl").splitlines())
+    return {line["id"]: line for line in lines}
 
 
 def read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
-    """The kind and the scores of each question of a run, by question id. Raises DataError, in one
-    line, if they cannot be read.
-    """
-    path, expected = folder / "scores.csv", f"expected a table of id, kind and {about['metric']}"
-    try:
-        table = pd.read_csv(path, dtype={"id": str, "kind": str}).set_index("id")
-        table["kind"] = table["kind"].fillna("")
-        table[about["metric"]].astype(float)
-    except FileNotFoundError:
-        raise DataError(f"{path}: found no such file, {expected}; {AGAIN}") from None
-    except (ValueError, KeyError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{path}: found no such table ({reason}), {expected}; {AGAIN}") from None
-    return table[~table.index.duplicated()].to_dict("index")
+    """The rows of a run's scores.csv by question id: its id, kind and scores."""
+    path, columns = Path(folder) / "scores.csv", {"id": None, "kind": None} | COUNTS
+    content = read_file(folder, about, path.name)
+    rows = read_table(path, columns, key=["id"], others=SCORE, content=content)
+    return {row["id"]: row for row in rows}
 
 
 def parameters_of(about: Mapping) -> Parameters:

@@ -167,9 +167,9 @@ def command(publisher, tmp_path, monkeypatch):
 
 
 def test_the_command_gets_what_has_an_address(command, publisher, tmp_path, capsys):
-    rows = "hotpotqa,,hotpot_dev_distractor_v1.json,URL/hotpot_dev_distractor_v1.json,3,,p\n"
-    rows += "2wikimultihopqa,,dev.json,URL/ids.zip?dl=1,,,p\n"
-    rows += "musique,,musique_ans_v1.0_dev.jsonl,,,,https://page\n"
+    rows = "hotpotqa,,hotpot_dev_distractor_v1.json,URL/hotpot_dev_distractor_v1.json,3,,p,\n"
+    rows += "2wikimultihopqa,,dev.json,URL/ids.zip?dl=1,,,p,\n"
+    rows += "musique,,musique_ans_v1.0_dev.jsonl,,,,https://page,\n"
     publisher.files["/hotpot_dev_distractor_v1.json"] = b"[1]"
     publisher.files["/ids.zip?dl=1"] = zipped({"ids/dev.json": b"[2]", "ids/other.json": b"[]"})
     assert command(rows, "--list") == 1 and not list((tmp_path / "raw").iterdir())
@@ -184,7 +184,7 @@ def test_the_command_gets_what_has_an_address(command, publisher, tmp_path, caps
 
 
 def test_a_file_that_the_publisher_has_no_more_is_one_line_with_its_page(command, capsys):
-    assert command("hotpotqa,,a,URL/a,,,the page\n") == 1
+    assert command("hotpotqa,,a,URL/a,,,the page,\n") == 1
     error = capsys.readouterr().err
     assert "status 404" in error and "the page" in error and error.count("\n") == 1
 

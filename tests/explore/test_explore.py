@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from written import write_run
+from written import rewrite, write_run
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.datasets.facts import Evidence
@@ -21,7 +21,7 @@ from ircotlib.results import causes
 from ircotlib.results.causes import CAUSES, count_causes, find_causes
 from ircotlib.running import setup
 from ircotlib.running.experiment import replay, run_system
-from ircotlib.running.folder import run_folder
+from ircotlib.running.folder import read_about, run_folder, write_about
 from ircotlib.running.predictions import read_predictions
 from ircotlib.running.setup import open_bench
 from ircotlib.systems import all_systems
@@ -102,30 +102,18 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:-100])
 
 
-def drop(path, number, instead=None):
-    lines = path.read_text().splitlines(keepends=True)
-    lines[number : number + 1] = [] if instead is None else [lines[instead]]
-    path.write_text("".join(lines))
-
-
 def rename_first(folder):
     id = json.loads((folder / LINES).read_text().splitlines()[0])["id"]
     for name in (LINES, SCORES):
-        (folder / name).write_text((folder / name).read_text().replace(id, "unheard-of"))
+        rewrite(folder, name, (folder / name).read_text().replace(id, "unheard-of"))
 
 
 RUN, LINES, SCORES = "run.json", "predictions.jsonl", "scores.csv"
 DAMAGES = [  # what is done, and what the error names
     (shutil.rmtree, RUN),
     (lambda f: cut(f / RUN), RUN),
-    (lambda f: (f / RUN).write_text("{}"), f"{RUN}.*'experiment'"),
-    (lambda f: cut(f / LINES), rf"{LINES}.*cut off \(.*line \d+: .* 10"),
-    (lambda f: drop(f / LINES, 3), f"{LINES}.* 9 .* 10"),
-    (lambda f: drop(f / LINES, 3, instead=2), f"{LINES}.* 9 .* 10"),
-    (lambda f: (f / LINES).write_text('{"id": "a"}\n'), f"{LINES}.*paragraphs"),
+    (lambda f: cut(f / LINES), LINES),
     (lambda f: (f / SCORES).unlink(), SCORES),
-    (lambda f: drop(f / SCORES, 3), f"{SCORES}.*no row of the question"),
-    (lambda f: (f / SCORES).write_text("id,kind\n1,2,3\n4,5,6,7,8\n"), f"{SCORES}.*f1"),
     (rename_first, "unheard-of.*hotpotqa.*data_dir"),
 ]
 
@@ -256,17 +244,17 @@ def test_one_question_is_replayed_alone(opened, ran):
 
 
 def test_it_is_said_when_a_replay_answers_otherwise(opened, copied):
-    path, id = copied / LINES, opened.test[0].id
-    first, *others = path.read_text().splitlines()
-    path.write_text("\n".join([json.dumps(json.loads(first) | {"answer": "Oz"}), *others]))
+    id = opened.test[0].id
+    first, *others = (copied / LINES).read_text().splitlines()
+    changed = json.dumps(json.loads(first) | {"answer": "Oz"})
+    rewrite(copied, LINES, "\n".join([changed, *others]))
     shown = show_question(copied, id)
     answer = json.loads(first)["answer"]
     assert "answer: **Oz**" in shown and f"Replayed, it answers **{answer}**" in shown
 
 
 def test_a_run_of_a_system_whose_file_is_gone_is_read_and_not_replayed(copied, ran, displayed):
-    about = json.loads((copied / RUN).read_text()) | {"system": "Two-step QA"}
-    (copied / RUN).write_text(json.dumps(about))
+    write_about(copied, read_about(copied) | {"system": "Two-step QA"})
     table = find_causes(copied)
     assert list(table["cause"]) == list(find_causes(ran["IRCoT QA"])["cause"])
     with pytest.raises(ValueError, match="found the system 'Two-step QA'"):
@@ -289,7 +277,8 @@ def marked(opened, tmp_path):
     run_system(own, S["OneR QA"], k=2)
     folder = run_folder(own, S["OneR QA"], "test", {"k": 2})
     path = folder / "predictions.jsonl"
-    path.write_text(path.read_text().replace('"answer": "', '"answer": "<script>_x_'))
+    marked = path.read_text().replace('"answer": "', '"answer": "<script>_x_')
+    rewrite(folder, path.name, marked)
     return folder
 
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 
 import pytest
+from written import rewrite
 
 from ircot_laboratory.judge.facts import judge_reference as judge_statement
 from ircot_laboratory.make import make_laboratory
@@ -83,7 +84,7 @@ def marked_run(parameters):
         nodes = [Node(f"Query {n}?", "x", 1, n, passage=id, mark=n) for n, id in ids]
         row |= {"reading": "It is so [1]. And so [2]. So the answer is x."}
         row |= {"nodes": [asdict(node) for node in nodes]}
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rewrite(path.parent, path.name, "".join(json.dumps(row) + "\n" for row in rows))
     return opened
 
 

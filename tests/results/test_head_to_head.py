@@ -1,6 +1,5 @@
 """The big table of all systems: its tests, costs, front and orders, from runs written by hand."""
 
-import json
 from itertools import product
 
 import pandas as pd
@@ -10,7 +9,7 @@ from ircotlib.parameters import EIGHT, read_parameters
 from ircotlib.results import head_to_head
 from ircotlib.results.head_to_head import compare_all, measures_of, panels_of, systems_of
 from ircotlib.results.statistics import holm, p_values
-from ircotlib.running.folder import ABOUT
+from ircotlib.running.folder import FILES, write_about
 from ircotlib.running.setup import Bench, identity
 from ircotlib.systems import all_systems
 
@@ -44,7 +43,9 @@ def runs(tmp_path, monkeypatch):
         kinds = {"requests": 10 * rank, "prompt_tokens": 1000 * rank, "tokens": 100 * rank}
         counts = {"Retrieve": {"requests": 20}, "Generate": kinds, "Sample": kinds}
         about = {"dataset": dataset, "system": system, "counts": counts, "questions": 10}
-        (folders[-1] / "run.json").write_text(json.dumps(dict.fromkeys(ABOUT) | about))
+        for name in FILES:
+            (folders[-1] / name).touch()
+        write_about(folders[-1], about)
     monkeypatch.setattr(head_to_head, "find_runs", lambda p, experiment: folders)
     monkeypatch.setattr(head_to_head, "FIGURES", tmp_path)
     return pd.concat([runs_of(name) for name in P.head_to_head], ignore_index=True)

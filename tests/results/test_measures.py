@@ -10,7 +10,7 @@ from ircotlib.data import Node, Paragraph, Prediction
 from ircotlib.program import Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
 from ircotlib.results import measures
 from ircotlib.results.runs import count_parsed
-from ircotlib.running.folder import ABOUT
+from ircotlib.running.folder import write_about
 from ircotlib.running.predictions import row_of
 
 ROME = Paragraph("p", "Rome", "Rome is a city.")
@@ -46,14 +46,14 @@ def write_run(tmp_path):
     def write(name, scores, nodes=NODES, thoughts=()):
         folder, lines = tmp_path / name, []
         folder.mkdir()
-        about = dict.fromkeys(ABOUT) | {"metric": "cover_em", "questions": len(scores)}
-        (folder / "run.json").write_text(json.dumps(about))
         for id in scores:
             prediction = Prediction("A", (ROME,), thoughts, READINGS[id], nodes.get(id, ()))
             lines.append(json.dumps(row_of(id, Outcome(id, prediction, ()))))
         (folder / "predictions.jsonl").write_text("\n".join(lines))
-        table = [f"{id},{KINDS[id]},{score},0.5" for id, score in scores.items()]
-        (folder / "scores.csv").write_text("\n".join(["id,kind,cover_em,recall", *table]))
+        names = "id,kind,cover_em,recall,paragraphs,steps"
+        table = [f"{id},{KINDS[id]},{score},0.5,1,0" for id, score in scores.items()]
+        (folder / "scores.csv").write_text("\n".join([names, *table]))
+        write_about(folder, {"metric": "cover_em", "questions": len(scores)})
         return measures.read_run(folder)
 
     return write
@@ -78,7 +78,7 @@ def test_a_run_is_read_with_its_nodes(with_ir):
 
 def test_a_folder_that_is_not_whole_is_refused(tmp_path, with_ir):
     (tmp_path / "with" / "predictions.jsonl").write_text('{"id": "one", "answer": "A"}')
-    with pytest.raises(ValueError, match="predictions.jsonl: .*thoughts"):
+    with pytest.raises(ValueError, match="predictions.jsonl: found 28 bytes that are not"):
         measures.read_run(tmp_path / "with")
     with pytest.raises(ValueError, match="run.json"):
         measures.read_run(tmp_path)
@@ -86,9 +86,8 @@ def test_a_folder_that_is_not_whole_is_refused(tmp_path, with_ir):
 
 def test_how_many_replies_could_be_read(tmp_path, with_ir):
     folder = tmp_path / "with"
-    about = json.loads((folder / "run.json").read_text()) | {"dataset": "musique", "system": "S"}
+    about = {"dataset": "musique", "system": "S"}
     about |= {"questions": 6, "seconds": 2.6, "counts": {"Sample": {"requests": 3, "tokens": 40}}}
-    (folder / "run.json").write_text(json.dumps(about))
     answers = {"one": ("A", ""), "two": ("A", "no query"), "three": ("", "no query")}
     answers |= {"four": ("", ""), "five": ("", ""), "six": ("A", "")}
     nodes = {"five": [{"unsolved": False}, {"unsolved": True}], "six": [{"unsolved": True}]}
@@ -97,6 +96,7 @@ def test_how_many_replies_could_be_read(tmp_path, with_ir):
         for id, (answer, fault) in answers.items()
     ]
     (folder / "predictions.jsonl").write_text("\n".join(lines))
+    write_about(folder, about)
     expected = {"dataset": "musique", "system": "S", "questions": 6, "answered": 3, "parsed": 4}
     expected |= {"said to be unparsed": 2, "unsolved": 1, "silent": 1}
     assert count_parsed(folder) == expected | {"calls": 3, "tokens written": 40, "seconds": 3}

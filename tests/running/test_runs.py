@@ -18,7 +18,6 @@ from ircotlib.results.reported import COLUMNS, read_reported, with_reported
 from ircotlib.results.runs import has_runs, name_edges, read_costs, read_runs, read_training
 from ircotlib.results.statistics import describe, summarise
 from ircotlib.running import experiment as runs
-from ircotlib.running import folder as folder_of_runs
 from ircotlib.running import setup as bench
 from ircotlib.running.experiment import answer, compare_systems, replay, run_system, tune
 from ircotlib.running.programs import program_of
@@ -192,19 +191,6 @@ def test_predictions_are_kept_when_scoring_fails(plain, monkeypatch):
     (folder,) = (plain.runs / "test").iterdir()
     assert len((folder / "predictions.jsonl").read_text().splitlines()) == 4
     assert not (folder / "run.json").exists()  # so it is not taken for a complete run
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"5", b"{}", b"\xff", b"[" * 5000])
-def test_a_damaged_run_is_told_and_made_anew(plain, content):
-    run_system(few(plain), S["OneR"], k=3)
-    run_system(few(plain), S["NoR QA"])
-    (damaged,) = (plain.runs / "test").glob("OneR*")
-    (damaged / "run.json").write_bytes(content)
-    with pytest.raises(ValueError, match="run.json: found no .*run its notebook again") as error:
-        folder_of_runs.read_about(damaged)
-    assert "\n" not in str(error.value)
-    run_system(few(plain), S["OneR"], k=3)
-    assert folder_of_runs.read_about(damaged)["questions"] == 4
 
 
 def test_predictions_are_kept_whatever_a_server_replied(plain):

@@ -9,6 +9,7 @@ import pandas as pd
 from ircotlib.datasets.facts import Facts
 from ircotlib.errors import DataError
 from ircotlib.files.paths import FIGURES
+from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve
 from ircotlib.results.head_to_head import EXPERIMENT, panels_of
@@ -133,7 +134,9 @@ def read_anchor(folder: Path = FIGURES) -> Iterator[dict]:
     path = folder / f"{ANCHOR}.csv"
     if not path.is_file():
         return
-    table = pd.read_csv(path)
+    texts, shares = ("model", "dataset", "rate", "system"), ("mean", "low", "high")
+    columns = dict.fromkeys(texts) | dict.fromkeys(shares, Number(0, 100, empty=np.nan))
+    table = pd.DataFrame(read_table(path, columns | {"n": Number(0, kind=int)}))
     table = table[table["dataset"] == TWO_FACTS]
     for model, rows in table.groupby("model", sort=False):
         closed = rows[rows["rate"].eq("right without paragraphs") & rows["system"].isin(CLOSED)]

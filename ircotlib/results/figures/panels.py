@@ -8,6 +8,7 @@ import pandas as pd
 
 from ircotlib.datasets import all_datasets
 from ircotlib.files.paths import FIGURES
+from ircotlib.files.tables import write_table
 from ircotlib.systems import all_systems
 
 INTERVAL = {"estimator": "median", "errorbar": ("pi", 100)}  # of what `with_ends` returns
@@ -91,7 +92,7 @@ def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str, profi
     """
     FIGURES.mkdir(parents=True, exist_ok=True)
     name = name if profile == "mini" else f"{name}_{profile}"
-    table.to_csv(FIGURES / f"{name}.csv", index=False, lineterminator="\n")
+    write_table(FIGURES / f"{name}.csv", table)
     if figure is not None:
         path, metadata = FIGURES / f"{name}.png", {"Software": None}
         figure.savefig(path, dpi=160, bbox_inches="tight", metadata=metadata)
