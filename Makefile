@@ -4,8 +4,20 @@ PROFILE ?= mini
 NOTEBOOK ?= notebooks/08_factuality.ipynb
 export OMP_NUM_THREADS ?= 1
 # Kernels run in notebooks/: a folder given relative to this one is made absolute for them.
-export IRCOT_DATA := $(abspath $(IRCOT_DATA))
-export IRCOT_FIGURES := $(abspath $(IRCOT_FIGURES))
+absolute = $(if $(filter-out /%,$(firstword $1)),$(CURDIR)/)$1
+export IRCOT_DATA := $(call absolute,$(IRCOT_DATA))
+export IRCOT_FIGURES := $(call absolute,$(IRCOT_FIGURES))
+define PYTHON_CHECK
+import sys
+if not (3, 11) <= sys.version_info < (3, 15):
+    expected = "expected 3.11 to 3.14: install one, then add PYTHON=python3.12 to the command"
+    sys.exit("found Python %d.%d, %s" % (sys.version_info[:2] + (expected,)))
+try:
+    import ensurepip
+except ImportError:
+    sys.exit("found no ensurepip in Python, expected it: on Debian, apt install python3-venv")
+endef
+export PYTHON_CHECK
 
 .PHONY: figures test lab annotate bench notebooks
 READY = .venv/ready
@@ -35,6 +47,7 @@ notebooks: $(READY)        ## run the mini profile and keep the executed noteboo
 	.venv/bin/ircotlib figures --save --jobs 2
 
 $(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c "$$PYTHON_CHECK"
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(READY)
