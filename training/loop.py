@@ -17,8 +17,9 @@ from torch import nn
 from tqdm import tqdm
 
 from ircotlib.files.options import refuse
+from training.folder import CHECKPOINT, claim
 
-CHECKPOINT, SECONDS = "checkpoint.pt", 120  # its file, and the seconds between two of them
+SECONDS = 120  # between two checkpoints
 Parts = dict[str, float]  # of a loss, by name
 
 
@@ -131,10 +132,13 @@ def run_training(
     After Ctrl-C or SIGTERM, the current step is finished and the checkpoint is written; then
     KeyboardInterrupt is raised. A second signal ends the training at once.
     """
+    claim(out)
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / CHECKPOINT
     if checkpoint.exists():
         training.restore(checkpoint)
+    else:  # another training is now refused
+        training.save(checkpoint)
     started, saved, losses = time.time() - training.seconds, time.time(), {}
     first, steps = training.step, training.recipe["steps"]
     with _notice_signals() as signals:

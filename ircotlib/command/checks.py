@@ -4,7 +4,6 @@ What is wrong in the parameters is a UserError; what does not answer is Unavaila
 
 import re
 import sys
-import tempfile
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import product
@@ -15,7 +14,7 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.downloads import find_files
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.files.paths import DATA, FIGURES, ROOT, resolve
+from ircotlib.files.paths import DATA, FIGURES, ROOT, check_writable, resolve
 from ircotlib.files.urls import is_here, why_unreachable
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.prompting.demonstrations import prompt_path
@@ -67,18 +66,6 @@ def check_places(p: Parameters, data: bool = True, model: bool = True, models: b
         if (is_here(url) or not getproxies()) and (reason := why_unreachable(url)):
             away = f"{url} does not answer ({reason}): only replies that are kept can be used"
             print(away, file=sys.stderr, flush=True)
-
-
-def check_writable(folder: Path, variable: str) -> None:
-    """Raise UserError if 64 kB cannot be written to a folder or the nearest one above it."""
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    try:
-        with tempfile.TemporaryFile(dir=existing) as file:
-            file.write(bytes(1 << 16))
-            file.flush()
-    except OSError as error:
-        reason = f"cannot be written to ({error.strerror or error})"
-        raise UserError(f"{folder}: {reason}; free it, or set {variable} to another") from None
 
 
 def _check_folder(name: str, value: str) -> None:

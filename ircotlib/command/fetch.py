@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ircotlib.command.checks import check_writable
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.download import download, unpack
 from ircotlib.files.options import add_profile, new_parser, parse_changes
-from ircotlib.files.paths import DATA, DOWNLOADS, ROOT, resolve
+from ircotlib.files.paths import DATA, DOWNLOADS, ROOT, check_writable, resolve
 from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters, read_parameters
 

@@ -6,7 +6,14 @@ from functools import cached_property
 from pathlib import Path
 
 from ircotlib.errors import Unavailable
-from ircotlib.files.models import OLDER, find_folder, hash_files, is_hub_name
+from ircotlib.files.models import (
+    CROSS_ENCODER,
+    OLDER,
+    check_kind,
+    find_folder,
+    hash_files,
+    is_hub_name,
+)
 from ircotlib.program import Duplicate
 from ircotlib.text import normalise_answer
 
@@ -44,8 +51,10 @@ class ScoredPairs:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of the model."""
-        return find_folder(self.name, weights=WEIGHTS)
+        """The folder of the model. Raises DataError if it is of another kind."""
+        folder = find_folder(self.name, weights=WEIGHTS)
+        check_kind(folder, CROSS_ENCODER)
+        return folder
 
     @cached_property
     def fingerprint(self) -> str:

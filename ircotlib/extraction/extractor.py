@@ -60,9 +60,7 @@ class Extractor:
     def folder(self) -> Path:
         """The folder of the model. Raises DataError if it is of another kind."""
         folder = models.find_folder(self.name, self.revision, weights=models.OLDER)
-        if (kind := models.read_json(folder, models.CONFIG).get("model_type")) != "dpr":
-            expected = "expected a DPR reader, of model_type dpr; name one as extractor"
-            raise DataError(f"{folder}: found a model_type {kind!r}, {expected}")
+        models.check_kind(folder, models.READER)
         return folder
 
     @cached_property

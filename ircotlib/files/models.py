@@ -26,6 +26,13 @@ REMEDY = "write or download the folder again"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 POINTER = b"version https://git-lfs"
 
+# what a model is: how the class that config.json names ends -> its kind
+T5, CAUSAL = "an encoder-decoder language model", "a causal language model"
+READER, CROSS_ENCODER, ENCODER = "a DPR reader", "a cross-encoder", "an encoder"
+KINDS = {"DPRReader": READER, "ForConditionalGeneration": T5, "ForCausalLM": CAUSAL}
+KINDS |= {"LMHeadModel": CAUSAL, "ForSequenceClassification": CROSS_ENCODER}
+KINDS |= {"ForMaskedLM": ENCODER, "Model": ENCODER, "ColBERT": ENCODER}
+
 
 def find_folder(
     name: str | Path, revision=None, *, weights=WEIGHT_FILES, texts=TEXT_FILES, needed=(CONFIG,)
@@ -54,6 +61,23 @@ def find_folder(
     for path in list_files(folder, "*.safetensors"):
         read_shapes(path)
     return folder
+
+
+def find_kind(folder: Path) -> str:
+    """Which of KINDS the model in a folder is; "" if its files do not say. Any model that
+    sentence-transformers wrote as one is an encoder, or else a cross-encoder.
+    """
+    library = read_json(folder, "config_sentence_transformers.json").get("model_type")
+    if library or (folder / "modules.json").is_file():
+        return CROSS_ENCODER if library == "CrossEncoder" else ENCODER
+    names = read_json(folder, CONFIG).get("architectures") or [""]
+    return next((kind for end, kind in KINDS.items() if str(names[0]).endswith(end)), "")
+
+
+def check_kind(folder: Path, *expected: str) -> None:
+    """Raise DataError if the model in a folder is of another kind than those expected."""
+    if (kind := find_kind(folder)) and kind not in expected:
+        raise DataError(f"{folder}: found {kind}, expected {' or '.join(expected)}")
 
 
 def is_hub_name(name: str) -> bool:

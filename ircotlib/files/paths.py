@@ -3,13 +3,14 @@
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ircotlib.errors import DataError
+from ircotlib.errors import DataError, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,15 +38,35 @@ PRICES = ROOT / "data" / "prices.csv"  # of models behind servers
 MODELS = ROOT / "data" / "models"  # the shipped ones
 
 
+def check_writable(folder: Path, setting: str) -> None:
+    """Raise UserError if 64 kB cannot be written to a folder or the nearest one above it.
+    `setting`: what names the folder.
+    """
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(bytes(1 << 16))
+            file.flush()
+    except OSError as error:
+        reason = f"cannot be written to ({error.strerror or error})"
+        raise UserError(f"{folder}: {reason}; free it, or set {setting} to another") from None
+
+
+def check_own(folder: Path, mark: str, kind: str) -> None:
+    """Raise DataError if a folder has files but not the file `mark`, which every folder that this
+    program may write again has. `kind`: what such a folder is.
+    """
+    if folder.exists() and not (folder / mark).is_file() and any(folder.iterdir()):
+        expected = "it needs a folder of its own, empty or not there yet"
+        raise DataError(f"{folder} holds files that are no {kind}: {expected}")
+
+
 @contextmanager
 def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     """Write a folder atomically: yields a temporary folder next to it, which replaces it at the end
-    of the block, or is removed after an error. Raises DataError if `folder` has files but not the
-    file `about`, which every such folder has. `kind`: what the folder is, for the error.
+    of the block, or is removed after an error. `about`, `kind`: see check_own.
     """
-    if folder.exists() and not (folder / about).is_file() and any(folder.iterdir()):
-        expected = "it needs a folder of its own, empty or not there yet"
-        raise DataError(f"{folder} holds files that are no {kind}: {expected}")
+    check_own(folder, about, kind)
     partial, replaced = (folder.with_name(folder.name + end) for end in (".partial", ".replaced"))
     shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(replaced, ignore_errors=True)

@@ -28,7 +28,7 @@ class Encoder:
     `late`: one vector per token, for late interaction (ColBERTv2, SearChain §4.1.3), instead of one
     per text. `fingerprint` changes with any file of the model, with how texts are embedded, and
     with sentence-transformers' minor version. Raises Unavailable without the extra `dense`,
-    FileNotFoundError if there is no model, and ValueError if it is of the other kind.
+    FileNotFoundError if there is no model, and ValueError if it is of another kind.
     """
 
     def __init__(self, name: str, late: bool = False):
@@ -36,6 +36,7 @@ class Encoder:
             expected = "expected the extra of dense retrieval: pip install -e '.[dense]'"
             raise Unavailable(f"found no sentence-transformers, {expected}")
         self.folder = models.find_folder(name, weights=WEIGHTS, texts=TEXTS)
+        models.check_kind(self.folder, models.ENCODER)
         self.late, self._kept = late, {}
         # sentence-transformers', PyLate's and Stanford's; as such, others would get random weights
         classes = models.read_json(self.folder, models.CONFIG).get("architectures") or []

@@ -249,7 +249,7 @@ def trained(tmp_path_factory):
     def save_and_die(state, path):
         save(state, path)
         saved.append(path)
-        if len(saved) == 5:
+        if len(saved) == 6:
             raise RuntimeError("killed")
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(RuntimeError, match="killed"):

@@ -6,13 +6,14 @@ resumes from it. At the end, the folder holds a plain model with its tokenizer, 
 it was made) and training.jsonl (the training curves).
 """
 
-from ircotlib.files.options import new_parser, read_count, read_folder, read_number, read_rate
+from ircotlib.files.options import new_parser, read_count, read_number, read_rate
+from training.folder import add_out
 
 
 def main() -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
-    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add_out(parser)
     add("--steps", type=read_count, default=15_000, help="900 steps take about ten minutes")
     add("--seed", type=read_number, default=0)
     add("--peak", type=read_rate, default=1e-2, help="highest learning rate")

@@ -8,7 +8,9 @@ retrieval is real. The results are printed and written to FOLDER/playing.json.
 import json
 from pathlib import Path
 
-from ircotlib.files.options import new_parser, read_count, read_number, refuse
+from ircotlib.files.models import CAUSAL, check_kind
+from ircotlib.files.options import new_parser, read_count, read_number, refuse, refusing
+from ircotlib.files.paths import check_writable
 
 
 def main() -> None:
@@ -20,9 +22,14 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.folder / "config.json").is_file():
         refuse(f"found no config.json in {options.folder}, expected the folder of a trained agent")
+    with refusing():
+        check_kind(options.folder, CAUSAL)
+        check_writable(options.folder, "FOLDER")
     from training.agent.stages import measure_agent  # importing torch takes seconds
 
-    record = json.dumps(measure_agent(options.folder, options.questions, options.closed), indent=1)
+    with refusing():
+        measured = measure_agent(options.folder, options.questions, options.closed)
+    record = json.dumps(measured, indent=1)
     print(record)
     (options.folder / "playing.json").write_text(record + "\n")
 

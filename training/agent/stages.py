@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 from tqdm import tqdm
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ircot_laboratory.make import make_dataset
 from ircot_laboratory.teachers.library import Library
@@ -18,6 +18,7 @@ from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
+from ircotlib.errors import DataError
 from ircotlib.parameters import read_parameters
 from ircotlib.running.cache import Calls
 from ircotlib.running.programs import program_of
@@ -36,6 +37,7 @@ from training.agent.encode import EncodedTranscript, encode_transcript, make_bat
 from training.agent.lessons import draw_lesson, known_facts
 from training.agent.sources import locate_sources
 from training.agent.transcripts import join_turns
+from training.agent.words import make_agent_tokenizer
 
 HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
 
@@ -126,8 +128,11 @@ def share_right(judged: Sequence[JudgedTurn], by: str = "stage") -> dict[str, fl
 
 def measure_agent(folder: Path, questions: int, closed: int) -> dict:
     """Measure the agent in a folder on this many questions for each system, turn by turn, and on
-    `closed` questions of each data set in closed loop.
+    `closed` questions of each data set in closed loop. Raises DataError if it has other words.
     """
+    vocabularies = AutoTokenizer.from_pretrained(folder), make_agent_tokenizer()
+    if len({frozenset(words.get_vocab().items()) for words in vocabularies}) > 1:
+        raise DataError(f"{folder}: found a model with other words, expected the agent's")
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     judged = measure_stages(model, questions)

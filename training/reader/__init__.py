@@ -2,5 +2,5 @@
 do not state their answers, model.py has the model, its tensors and its losses, and evaluate.py how
 well it reads.
 
-Imports: ircot_laboratory, ircotlib, loop, rate, words, worlds.
+Imports: folder, ircot_laboratory, ircotlib, loop, rate, words, worlds.
 """

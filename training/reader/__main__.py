@@ -6,13 +6,14 @@ minutes and at Ctrl-C; the same command resumes from it. At the end, the folder 
 DPRReader with its tokenizer, reading.json (how it was made) and reading.jsonl (training curves).
 """
 
-from ircotlib.files.options import new_parser, read_count, read_folder, read_number
+from ircotlib.files.options import new_parser, read_count, read_number
+from training.folder import add_out
 
 
 def main() -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
-    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add_out(parser)
     add("--steps", type=read_count, default=2500)
     add("--seed", type=read_number, default=0)
     options = parser.parse_args()

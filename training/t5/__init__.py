@@ -2,5 +2,5 @@
 steps, draws.py draws questions and chains that are partly written, examples.py writes them as
 prompt and target, sources.py finds where each word comes from, teach.py has the T5s' losses.
 
-Imports: causal, ircot_laboratory, ircotlib, loop, losses, rate, tables, words, worlds.
+Imports: causal, folder, ircot_laboratory, ircotlib, loop, losses, rate, tables, words, worlds.
 """

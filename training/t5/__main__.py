@@ -14,18 +14,18 @@ from pathlib import Path
 from ircotlib.files.options import (
     new_parser,
     read_count,
-    read_folder,
     read_number,
     read_rate,
     refuse,
 )
+from training.folder import add_out
 from training.t5.recipe import SIZES, T5Recipe
 
 
 def _parse() -> argparse.Namespace:
     parser = new_parser(__doc__)
     add = parser.add_argument
-    add("--out", type=read_folder, required=True, help="folder of the model and its checkpoint")
+    add_out(parser)
     add("--size", choices=[*SIZES, "causal"], default="base")
     add("--steps", type=read_count, default=2600, help="fits the size base; larger sizes need more")
     add("--start", type=Path, help="folder of a trained model of the same or a smaller size")
