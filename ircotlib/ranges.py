@@ -15,7 +15,7 @@ def _once(values: list) -> list:
 
 
 def _read_server(server: str) -> str:
-    from ircotlib.generation.endpoints import read_addresses
+    from ircotlib.generation.address import read_addresses
 
     return ",".join(read_addresses(server)) if server else ""
 

@@ -222,12 +222,14 @@ def majority(answers: Sequence[str]) -> str:
     return next(answer for answer in answers if normalise_answer(answer) == most)
 
 
-MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"})
+CONTROLS = {number: " " for number in (*range(32), *range(127, 160)) if chr(number) not in "\t\n"}
+MARKS = CONTROLS | str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"})
 MARKS[ord("$")] = "<span>$</span>"  # in an element of its own it does not begin a formula
 
 
 def escape(text: str) -> str:
     """Escape text from models, queries and pages for Markdown, so that nothing in it is read as
-    HTML, Markdown or a formula, and empty lines in a prompt do not end its <pre>.
+    HTML, Markdown or a formula, empty lines in a prompt do not end its <pre>, and a terminal that
+    prints it is not controlled by it.
     """
     return escape_html(text, quote=False).translate(MARKS)

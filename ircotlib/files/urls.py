@@ -18,8 +18,8 @@ def read_urls(text: str, example: str, credentials: str, port: bool = False) -> 
     """Read addresses with commas between them, each once, without a "/" at the end.
 
     Errors show `example`, a valid address, and `credentials`, what to set instead of a user and a
-    password; they never repeat a password. `port`: each address must have one. Raises UserError
-    for anything but an http or https address without user, password, query and fragment.
+    password; they never repeat a password or a query. `port`: each address must have one. Raises
+    UserError for anything but an http or https address without user, password, query and fragment.
     """
     if "@" in text:
         named = "found an address with a user or a password"
@@ -33,8 +33,9 @@ def read_urls(text: str, example: str, credentials: str, port: bool = False) -> 
         except ValueError:
             valid = False
         if not valid:
-            several = "several with commas between them"
-            raise UserError(f"found the address {url!r}, expected {example}, {several}")
+            several, shown = "several with commas between them", re.split("[?#]", url)[0]
+            shown = repr(shown) if shown == url else f"{shown!r} with a query or a fragment"
+            raise UserError(f"found the address {shown}, expected {example}, {several}")
     return urls
 
 

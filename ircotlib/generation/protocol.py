@@ -1,7 +1,9 @@
 """OpenAI's protocol: the bodies of requests, the texts of replies, and what refusals mean."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import NamedTuple
 
 from ircotlib.generation.budget import Usage
@@ -42,6 +44,10 @@ class RequestRefused(ValueError):
         return None
 
 
+class Unreadable(ValueError):
+    """A reply that is not as the protocol has it: the fault of the address, not of the request."""
+
+
 class Completion(NamedTuple):
     """One text as the server wrote it; its tokens with their log-probabilities, if it has them."""
 
@@ -56,6 +62,16 @@ class Completion(NamedTuple):
                 values.append(value)
             offset += len(token)
         return sum(values) / len(values) if values else None
+
+
+class Reply(NamedTuple):
+    """What can be used of a reply. `texts`: in their order; `faults`: why its other choices, or
+    the whole reply, have none; `usage`: its tokens as the server counts them, None if it does not.
+    """
+
+    texts: tuple[Completion, ...]
+    faults: tuple[ValueError, ...]
+    usage: Usage | None
 
 
 def write_prompt(prompt: PromptText, chat: bool) -> tuple[str, dict]:
@@ -90,39 +106,62 @@ def drop_demonstrations(prompt: PromptText) -> tuple[PromptText, int]:
     return shorter, dropped
 
 
-def read_texts(reply: Mapping) -> list[Completion]:
-    """The texts of a reply to a completion or a chat, in their order; one that was cut off at the
-    length limit counts, as with a local model, unless it is empty. Raises ValueError for a reply
-    without a text, a refusal, or a text withheld by a filter.
+def read_reply(body: str) -> Reply:
+    """Read and check a reply to a completion or a chat. A text that was cut off at the length limit
+    counts, as with a local model, unless it is empty; all that is odd beside a text is ignored.
+    Raises Unreadable for a body that is not a JSON object.
     """
-    choices = reply.get("choices")
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        kind = "a stream" if body.startswith("data:") else f"{body[:80]!r}"
+        raise Unreadable(f"found a reply that is not a JSON object, but {kind}; correct server")
+    choices, texts, faults = content.get("choices"), [], []
     if not isinstance(choices, list) or not choices:
-        raise ValueError(f"found a reply without a choice, expected one: {str(reply)[:200]}")
-    return [_read_choice(choice) for choice in choices]
+        expected = "found a reply without a choice, expected one"
+        choices, faults = [], [Unreadable(f"{expected}: {str(content)[:200]}")]
+    for choice in choices:
+        try:
+            texts.append(_read_choice(choice))
+        except ValueError as fault:
+            faults.append(fault)
+    usage = _object(content.get("usage"))
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    counted = all(type(count) is int and count >= 0 for count in counts)
+    return Reply(tuple(texts), tuple(faults), Usage(*counts) if counted else None)
 
 
-def _read_choice(choice: Mapping) -> Completion:
-    message = choice.get("message") or {}
-    text, end = message.get("content", choice.get("text")), choice.get("finish_reason")
+def _read_choice(choice: object) -> Completion:
+    """The text of a choice. Raises ValueError for a refusal, and Unreadable for no text."""
+    if not isinstance(choice, dict):
+        raise Unreadable(f"found a choice that is no object, expected one: {choice!r:.200}")
+    message, end = _object(choice.get("message")), choice.get("finish_reason")
+    text = message.get("content", choice.get("text"))
     if message.get("refusal") or end == "content_filter":
-        reason = message.get("refusal") or "withheld by a filter"
-        raise ValueError(f"found a refusal ({reason!r}), expected a text; ask another model")
+        reason = str(message.get("refusal") or "withheld by a filter")
+        raise ValueError(f"found a refusal ({reason!r:.200}), expected a text; ask another model")
     if end == "length" and not text:
         remedy = "use a model that does not hide its reasoning"
         raise ValueError(f"found a reply cut by length before any text, expected a text; {remedy}")
     if not isinstance(text, str):
-        raise ValueError(f"found an empty choice, expected a text: {str(choice)[:200]}")
-    logprobs = choice.get("logprobs") or {}
+        raise Unreadable(f"found an empty choice, expected a text: {str(choice)[:200]}")
+    return Completion(text, tuple(_read_tokens(_object(choice.get("logprobs")))))
+
+
+def _read_tokens(logprobs: Mapping) -> Iterator[tuple[str, float]]:
+    """The tokens of a choice with their log-probabilities, without any that have none."""
     if isinstance(logprobs.get("content"), list):  # of a chat
-        pairs = [(token.get("token"), token.get("logprob")) for token in logprobs["content"]]
+        tokens = map(_object, logprobs["content"])
+        pairs = ((token.get("token"), token.get("logprob")) for token in tokens)
     else:
-        pairs = zip(logprobs.get("tokens") or (), logprobs.get("token_logprobs") or ())
-    known = ((token, value) for token, value in pairs if isinstance(value, int | float))
-    return Completion(text, tuple(known))
+        lists = (logprobs.get(name) for name in ("tokens", "token_logprobs"))
+        pairs = zip(*(values if isinstance(values, list) else [] for values in lists), strict=False)
+    for token, value in pairs:
+        if isinstance(token, str) and type(value) in (int, float) and isfinite(value):
+            yield token, value
 
 
-def read_usage(reply: Mapping) -> Usage | None:
-    """The tokens as the server counts them; None if it does not."""
-    usage = reply.get("usage") or {}
-    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    return Usage(*counts) if all(isinstance(count, int) for count in counts) else None
+def _object(value: object) -> Mapping:
+    return value if isinstance(value, dict) else {}

@@ -13,9 +13,10 @@ from math import nan
 from threading import Event
 
 from ircotlib.generation import protocol
+from ircotlib.generation.address import read_addresses
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
-from ircotlib.generation.endpoints import Endpoints, Patience, read_addresses
-from ircotlib.generation.protocol import Completion, PromptText, RequestRefused
+from ircotlib.generation.endpoints import Endpoints, Patience
+from ircotlib.generation.protocol import Completion, PromptText, Reply, RequestRefused
 from ircotlib.generation.replies import Request, check, read_reply
 from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, without_echo
@@ -103,12 +104,13 @@ class ServerModel:
     def _generate(self, request: Generate) -> dict:
         options = {"max_tokens": request.max_tokens, "temperature": 0}
         stop = protocol.write_stop(request.stop)
-        [written, *_], counts = self._complete(request.prompt, options | stop)
+        reply, counts = self._complete(request.prompt, options | stop)
+        written = reply.texts[0]
         text = self._keep(written, request)
         if stop and not text and self.chat and not written.text.startswith("\n") and written.text:
             # "A:" or a fence, then the stop: the answer is on the next lines
-            [written, *_], more = self._complete(request.prompt, options)
-            text, counts = self._keep(written, request), _add(counts, more)
+            reply, more = self._complete(request.prompt, options)
+            text, counts = self._keep(reply.texts[0], request), _add(counts, more)
         return {"text": text} | counts
 
     def _sample(self, request: Sample) -> dict:
@@ -118,10 +120,10 @@ class ServerModel:
         samples, counts = [], {}
         while (missing := request.n - len(samples)) > 0:
             n = 1 if self._one_by_one else missing
-            texts, more = self._complete(request.prompt, options | ({"n": n} if n > 1 else {}))
-            self._one_by_one |= len(texts) < n
+            reply, more = self._complete(request.prompt, options | ({"n": n} if n > 1 else {}))
+            self._one_by_one |= len(reply.texts) + len(reply.faults) < n
             counts = _add(counts, more)
-            for written in texts[:n]:
+            for written in reply.texts[:n]:
                 text = self._keep(written, request)
                 samples.append((text, written.mean_log_probability(text)))
         return {"samples": samples} | counts
@@ -133,9 +135,9 @@ class ServerModel:
             text = without_echo(text, prompt if isinstance(prompt, str) else prompt[-1].text)
         return cut(text, request.stop)
 
-    def _complete(self, prompt: PromptText, options: Mapping) -> tuple[list[Completion], dict]:
-        """The texts of one reply, and its counts of tokens. A prompt that the server finds too long
-        is asked once more, with about half of it.
+    def _complete(self, prompt: PromptText, options: Mapping) -> tuple[Reply, dict]:
+        """One reply, which has a text, and its counts of tokens. A prompt that the server finds too
+        long is asked once more, with about half of it.
         """
         try:
             return self._ask(prompt, options)
@@ -148,12 +150,12 @@ class ServerModel:
                 raise ValueError(f"{refusal}; no demonstration to drop: {advice}") from refusal
             self._report_once("length", f"{refusal}; asked with fewer demonstrations: {advice}")
         try:
-            texts, counts = self._ask(shorter, options)
+            reply, counts = self._ask(shorter, options)
         except RequestRefused as refusal:
             raise ValueError(f"{refusal}, without {dropped} demonstrations: {advice}") from refusal
-        return texts, counts | {"dropped": dropped}
+        return reply, counts | {"dropped": dropped}
 
-    def _ask(self, prompt: PromptText, options: Mapping) -> tuple[list[Completion], dict]:
+    def _ask(self, prompt: PromptText, options: Mapping) -> tuple[Reply, dict]:
         """As _complete, but with the whole prompt; without fields that the server refuses."""
         path, body = protocol.write_prompt(prompt, self.chat)
         body |= {"model": self.name}
@@ -172,11 +174,10 @@ class ServerModel:
                     raise
                 self._left_out |= {field}
                 self._report_once(field, f"{self.name} is asked without {field}, because {refusal}")
-        texts, used = protocol.read_texts(reply), protocol.read_usage(reply)
-        if used is not None:
-            return texts, used._asdict()
-        written = sum(self.count_tokens(text.text) for text in texts)
-        return texts, {"prompt_tokens": most.prompt_tokens, "tokens": written, "estimated": True}
+        if reply.usage is not None:
+            return reply, reply.usage._asdict()
+        written = sum(self.count_tokens(text.text) for text in reply.texts)
+        return reply, {"prompt_tokens": most.prompt_tokens, "tokens": written, "estimated": True}
 
     def _report_once(self, kind: str, text: str) -> None:
         if kind not in self._reported:
