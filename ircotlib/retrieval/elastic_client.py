@@ -6,10 +6,17 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
+from tenacity import (
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    wait_exponential,
+)
 
 from ircotlib.errors import Unavailable
 from ircotlib.files.urls import IN_CLEAR, may_have_key, read_urls
@@ -36,6 +43,9 @@ class TryAgain(Exception):
     """The server does not answer, or cannot for now: it is worth asking again."""
 
 
+AWAY = TryAgain, elasticsearch.UnsupportedProductError  # perhaps another node answers
+
+
 @dataclass(frozen=True)
 class Server:
     """A server, or a cluster, that answered and whose version fits; see `connect`."""
@@ -48,14 +58,14 @@ class Server:
     def ask(self, call: Callable[[], T]) -> T:
         """As `once`, again and again while unavailable, for `patience` s; then Unavailable."""
         again = Retrying(
-            retry=retry_if_exception_type(TryAgain),
+            retry=retry_if_exception_type(AWAY),
             wait=wait_exponential(FIRST_PAUSE, LONGEST_PAUSE),
             stop=stop_after_delay(self.patience),
             reraise=True,
         )
         try:
             return again(once, call)
-        except TryAgain as error:
+        except AWAY as error:
             silent = f"{', '.join(self.urls)} for {self.patience:.0f} s ({error})"
             advice = "start it again, then run the same command again: it goes on from there"
             raise Unavailable(f"no answer from Elasticsearch at {silent}; {advice}") from error
@@ -81,8 +91,12 @@ def connect(url: str, patience: float = 60.0) -> Server:
     each_node_once = len(urls) - 1
     client = elasticsearch.Elasticsearch(list(urls), max_retries=each_node_once, **options)
     accept = {"accept": "*/*"}  # without the header that asks for a version
+    greet = partial(client.perform_request, "GET", "/", headers=accept)
+    each = Retrying(
+        retry=retry_if_exception_type(AWAY), stop=stop_after_attempt(len(urls)), reraise=True
+    )
     try:
-        version = once(lambda: client.perform_request("GET", "/", headers=accept))["version"]
+        version = each(once, greet)["version"]
     except TryAgain as error:
         silent = f"no Elasticsearch answers at {', '.join(urls)} ({error})"
         advice = "start one (docker compose -f docker/compose-one.yml up -d)"
@@ -116,6 +130,8 @@ def once(call: Callable[[], T]) -> T:
         raise Unavailable(f"no secure connection ({error.message}); {advice}") from error
     except (elastic_transport.ConnectionError, elastic_transport.ConnectionTimeout) as error:
         raise TryAgain(error.message) from error
+    except elastic_transport.SerializationError as error:
+        raise TryAgain(f"an unreadable reply: {error.message}"[:300]) from error
     except elasticsearch.UnsupportedProductError:
         raise
     except elasticsearch.ApiError as error:

@@ -29,6 +29,7 @@ from ircotlib.running.predictions import parameters_of, row_of
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
+from ircotlib.running.silence import count_texts
 from ircotlib.systems import RECALL, System, choose_systems
 
 
@@ -56,7 +57,8 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     write_table(folder / "scores.csv", scores)
     costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
     about = about_run(bench, system, part, setting, counts)
-    about |= {"questions": len(questions)} | costs | run_cost(bench, outcomes)
+    about |= {"questions": len(questions)} | costs | count_texts(label.strip(), outcomes)
+    about |= run_cost(bench, outcomes)
     write_about(folder, about)
     return scores.assign(**columns_of(about))
 

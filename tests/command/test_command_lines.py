@@ -62,6 +62,7 @@ figures --set test=2024-99-99 | found --set 'test=2024-99-99'
 figures --set 'model=!!python/object/apply:os.system [id]' | found --set 'model=!!python
 figures --set profile=../../../c/escape | the parameter 'profile'
 figures --set server=http://u:p@h | server: found an address with a user or a password
+figures --set server=https://h/v1?key=s | server: found the address 'https://h/v1' with a query
 figures --set retriever=http://host | retriever: found the address 'http://host'
 figures --set data_dir=/nonexistent | data_dir: found no folder /nonexistent
 figures --set data_dir=TMP/empty | no questions of hotpotqa: looked for hotpot_dev_

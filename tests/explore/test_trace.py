@@ -2,6 +2,7 @@
 
 import html
 import re
+import unicodedata
 
 import pytest
 
@@ -74,6 +75,13 @@ def test_nothing_that_is_said_is_markdown_and_a_prompt_stays_in_its_fold():
     assert prompt.startswith("<details>") and prompt.endswith("</pre></details>")
     assert html.unescape(re.search("<pre>(.*)</pre>", prompt)[1]) == said
     assert reply == f"&nbsp;&nbsp;→ **{text}**"
+
+
+def test_markdown_that_is_printed_does_not_control_the_terminal():
+    said = "".join(map(chr, range(256)))
+    step = Step(Generate(said), said, False)
+    for text in (escape(said), trace_as_markdown([step], QUESTION), trace_as_text([step])):
+        assert {c for c in text if unicodedata.category(c) == "Cc"} <= {"\n", "\t"}
 
 
 def test_questions_and_pages_of_the_laboratory_are_shown():

@@ -51,7 +51,16 @@ def test_a_port_may_be_needed():
         read_urls("http://a", "x", "KEY", port=True)
 
 
-def test_a_password_is_not_repeated():
-    with pytest.raises(ValueError, match="one without user and password; set KEY") as error:
-        read_urls("http://me:secret@a", "x", "KEY")
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("http://me:secret@a", "one without user and password; set KEY"),
+        ("http://a?key=secret", "'http://a' with a query or a fragment, expected x"),
+        ("https://a/v1#secret", "'https://a/v1' with a query or a fragment, expected x"),
+        ("http://b,http://a?secret,c", "'http://a' with a query"),
+    ],
+)
+def test_a_password_or_a_key_is_not_repeated(url, named):
+    with pytest.raises(ValueError, match=named) as error:
+        read_urls(url, "x", "KEY")
     assert "secret" not in str(error.value)

@@ -26,7 +26,20 @@ def folder(request, folders):
     return folders[request.param]
 
 
+@pytest.fixture(scope="session")
+def servers():
+    """Two servers; one takes half a second to stop."""
+    with HTTPServer(threaded=True) as one, HTTPServer(threaded=True) as two:
+        yield one, two
+
+
 @pytest.fixture
-def fake():
-    with HTTPServer(threaded=True) as server:
-        yield Fake(server)
+def fakes(servers):
+    for server in servers:
+        server.clear()
+    return [Fake(server) for server in servers]
+
+
+@pytest.fixture
+def fake(fakes):
+    return fakes[0]

@@ -88,6 +88,40 @@ def test_a_server_that_ignores_n_is_asked_n_times(fake):
     assert [body.get("n") for body in fake.bodies] == [3, None, None, None, None]
 
 
+GOOD = completion("Rome")["choices"][0]
+ODD = [[1], "x", 7, {"prompt_tokens": True, "completion_tokens": 1}, {"prompt_tokens": -7}, None]
+ODD += [{"prompt_tokens": 7.5, "completion_tokens": None}]
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_a_text_that_was_paid_is_kept_whatever_stands_beside_it(fake, chat):
+    good = {"message": {"content": "Rome"}} if chat else {"text": "Rome", "message": None}
+    odd = [{"usage": usage} for usage in ODD]
+    for logs in ([1, 2], "x", {"content": [1, None]}, {"tokens": 3}, {"tokens": [1, "Ro"]}):
+        odd.append({"choices": [good | {"logprobs": logs, "finish_reason": 5}]})
+        odd[-1]["choices"].append({"text": "", "message": [], "logprobs": {"token_logprobs": "?"}})
+    fake.faults = {"all": [{"choices": [good]} | each for each in odd]}
+    backend = model(fake, chat=chat)
+    replies = ask(backend, [Generate(str(number)) for number in range(len(odd))])
+    assert {backend.decode(reply) for reply in replies} == {"Rome"}
+    assert all('"estimated": true' in reply for reply in replies)
+
+
+@pytest.mark.parametrize("odd", [None, "Paris", 3, [], {}, {"text": None}, {"message": "Paris"}])
+def test_only_samples_that_are_missing_are_asked_for_again(fake, odd):
+    logs = {"tokens": ["Ro", "me"], "token_logprobs": [-1, float("nan")]}
+    fake.faults = {"all": [{"choices": [odd, GOOD | {"logprobs": logs}, GOOD]}]}
+    backend = model(fake)
+    texts = backend.decode(ask_one(backend, Sample("red", 3)))
+    assert texts == (Sampled("Rome", -1.0), Sampled("Rome", None), Sampled("RED", None))
+    assert [body.get("n") for body in fake.bodies] == [3, None]  # one more
+    fake.faults = {"all": [{"choices": [odd], "usage": [1]}] * 2}
+    for request in (Generate("blue"), Sample("blue", 2)):
+        error = ask_one(backend, request)
+        assert isinstance(error, ValueError) and "AttributeError" not in repr(error)
+        assert f"{fake.url}v1: found a" in str(error) and "\n" not in str(error)
+
+
 @pytest.mark.parametrize(
     ("written", "kept"),
     [

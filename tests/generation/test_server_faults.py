@@ -5,7 +5,6 @@ from email.utils import formatdate
 
 import pytest
 from asking import ask, ask_one
-from pytest_httpserver import HTTPServer
 from serving import Fake, completion, status
 from werkzeug import Response
 
@@ -149,16 +148,82 @@ def test_a_server_that_hangs_or_is_cut_off_ends_the_run_and_a_rerun_goes_on(fake
         rerun_asks_only(fake, calls, list(WORDS[2:]))
 
 
-def test_of_two_addresses_the_working_one_takes_over_in_mid_run(fake, capsys):
-    words = [f"word {number}" for number in range(60)]
-    with HTTPServer(threaded=True) as server:
-        other = Fake(server)
-        other.faults = {"all": [lambda body: completion(body["prompt"].upper())] * 2 + [cut] * 60}
-        backend = model(other, fake, in_flight=4)
-        replies = ask(backend, [Generate(word, LINE, 9) for word in words])
-    assert [backend.decode(reply) for reply in replies] == [word.upper() for word in words]
-    assert 3 <= len(other.asked) <= 6 and len(fake.asked) == 58
-    assert capsys.readouterr().err.count(f"{other.url}v1: no connection") == 1
+def drip(body):
+    """A stream of events that does not end."""
+    events = (time.sleep(0.02) or "data: {}\n\n" for _ in range(500))
+    return Response(events, 200, content_type="text/event-stream")
+
+
+def page(body):
+    return Response("<html>Welcome", 200, content_type="text/html")
+
+
+BROKEN = {
+    "500": (lambda body: Response("broken", 500), "status 500"),
+    "503": (lambda body: status(503, "loading"), "status 503, loading"),
+    "429": (lambda body: status(429, "slow", {"Retry-After": "9"}), "status 429, slow"),
+    "quota": (lambda body: status(429, "quota", {"Retry-After": "3600"}), "status 429, quota"),
+    "404": (lambda body: status(404, "no such model"), "status 404"),
+    "401": (lambda body: status(401, "key"), "see OPENAI_API_KEY"),
+    "400": (lambda body: status(400, "wrong"), "status 400, wrong"),
+    "redirect": (lambda body: Response("", 302, {"Location": "/"}), "status 302"),
+    "cut": (cut, "no connection"),
+    "hang": (hang, "no answer in 0.5 s"),
+    "page": (page, "not a JSON object, but '<html>Welcome'; correct server"),
+    "stream": (drip, "found a stream"),
+    "no choice": (lambda body: {"choices": []}, "without a choice"),
+    "null": (lambda body: {"choices": [None]}, "a choice that is no object"),
+}
+RESTS = Patience(timeout=0.5, first_pause=9)  # longer than a test
+
+
+@pytest.mark.parametrize(("fault", "reason"), BROKEN.values(), ids=BROKEN)
+def test_an_address_that_fails_in_any_way_rests_and_costs_no_question(fakes, capsys, fault, reason):
+    bad, good = fakes
+    bad.faults = {"all": [fault] * 40}
+    words = [f"word {number}" for number in range(16)]
+    with Calls() as calls:
+        replies = play(model(bad, good, patience=RESTS, in_flight=4), calls, words)
+    assert replies == {word: word.upper() for word in words}
+    assert 1 <= len(bad.asked) <= 4 and sorted(good.asked) == sorted(words)
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"{bad.url}v1: " in line and reason in line
+    assert line.endswith(f"its requests go to {good.url}v1, and it is asked again later")
+
+
+def test_an_address_that_rested_is_asked_again_with_one_request(fakes):
+    other, fake = fakes
+    other.faults = {"all": [lambda body: completion("HERE")] * 2 + [cut] * 3}
+    fake.faults = {"all": [lambda body: time.sleep(0.02) or completion("THERE")] * 60}
+    backend = model(*fakes, in_flight=4, patience=Patience(first_pause=0.05))
+    texts = [backend.decode(each) for each in ask(backend, [Generate(str(n)) for n in range(60)])]
+    assert set(texts) <= {"HERE", "THERE"} | {str(n) for n in range(60)}
+    assert len(fake.asked) + len(other.asked) == 63 and len(other.asked) > 6
+    failed = other.times[2:5]  # the first two may have been sent at once, the last was alone
+    assert failed[2] - failed[1] > 0.04 and other.times[5] - failed[2] > 0.09
+
+
+def test_a_request_is_given_up_only_when_all_addresses_refused_it(fakes):
+    one, two = fakes
+    one.faults = {"blue": [status(400, "too blue")] * 2, "red": [status(400, "too red")]}
+    two.faults = {"blue": [Response("broken", 500)] * 9}
+    with Calls() as calls:
+        with pytest.raises(RuntimeError, match="'blue': 1 of 4 questions failed.*too blue"):
+            play(model(one, two), calls)
+        assert len(calls) == 3 and two.asked.count("blue") == 3
+
+
+ALONE = [name for name in BROKEN if name not in ("400", "429", "hang", "503")]
+
+
+@pytest.mark.parametrize(("fault", "reason"), [BROKEN[name] for name in ALONE], ids=ALONE)
+def test_a_server_that_never_answers_is_told_once_and_soon(fake, capsys, fault, reason):
+    """Not question by question; six times only if it says that it is busy."""
+    fake.faults = {"all": [fault] * 99}
+    backend = model(fake, patience=Patience(timeout=0.5, first_pause=0.05))
+    with Calls() as calls, pytest.raises(RuntimeError, match=f"ServerModel failed.*{reason}"):
+        play(backend, calls)
+    assert len(fake.asked) <= 3 * len(WORDS) and capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

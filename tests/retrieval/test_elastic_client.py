@@ -79,6 +79,7 @@ def version(number: str) -> dict:
     return {"version": {"number": number}}
 
 
+ANY = {"accept": "*/*"}
 PRODUCT = {"x_elastic_product": "Elasticsearch"}
 
 
@@ -125,6 +126,21 @@ def test_versions_and_products_are_compared_when_connecting():
     with answering(200, version("9.0.4"), x_elastic_product="Opensearch") as (url, _):
         with pytest.raises(ValueError, match=f"{url}: the server there is not Elasticsearch"):
             connect(url)
+
+
+PAGE = {"content_type": "text/html"}
+STATUSES = [(200, PAGE), (500, PRODUCT), (503, PRODUCT), (200, {"content_type": "x/y"})]
+
+
+@pytest.mark.parametrize(("status", "headers"), STATUSES)
+def test_a_node_that_fails_in_any_way_costs_no_request(status, headers):
+    good, bad = answering(200, version("9.1.0"), **PRODUCT), answering(status, {"no": 1}, **headers)
+    with good as (url, asked), bad as (other, seen):
+        server = connect(f"{other},{url}", patience=5)
+        for _ in range(4):
+            reply = server.ask(lambda: server.client.perform_request("GET", "/", headers=ANY))
+            assert reply["version"]["number"] == "9.1.0"
+        assert len(asked) == 5 and len(seen) <= 5
 
 
 def test_credentials_are_sent_from_the_environment(monkeypatch):
