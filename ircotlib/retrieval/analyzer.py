@@ -74,10 +74,9 @@ def _words(chunk: str) -> list[str]:
     bare = chunk.strip('.,"()')  # never part of a word at its start or end
     if bare.isascii() and bare.isalnum() and len(bare) <= MAX_LENGTH:
         return [bare]
-    words = (ASCII_WORD if chunk.isascii() else WORD).findall(chunk)
-    if len(chunk) * 2 > MAX_LENGTH and any(_length(word) > MAX_LENGTH for word in words):
+    if len(chunk) * 2 > MAX_LENGTH:  # a character has at most two units
         return list(_cut_words(chunk))
-    return words
+    return (ASCII_WORD if chunk.isascii() else WORD).findall(chunk)
 
 
 def _term(word: str) -> str:
@@ -110,18 +109,20 @@ def _stemmer():
     return PorterStemmer(PorterStemmer.MARTIN_EXTENSIONS)
 
 
-def _length(word: str) -> int:
-    return len(word.encode("utf-16-le")) // 2
-
-
 def _cut_words(chunk: str) -> Iterator[str]:
-    """The words of a chunk, each as long as possible within MAX_LENGTH."""
+    """The words of a chunk, each as long as possible within MAX_LENGTH. A search sees so many
+    characters beyond each place where a word may begin, not the whole rest, which would take the
+    square of the time.
+    """
     start = 0
-    while match := WORD.search(chunk, start):
-        first = match.start()
-        if _length(match[0]) > MAX_LENGTH:
-            units = match[0].encode("utf-16-le")[: 2 * MAX_LENGTH]
-            window = units.decode("utf-16-le", "ignore")
+    while start < len(chunk):
+        match = WORD.search(chunk, start, start + 2 * MAX_LENGTH)
+        if not match or match.start() > start + MAX_LENGTH:
+            start += MAX_LENGTH
+            continue
+        first, units = match.start(), match[0].encode("utf-16-le")
+        if len(units) > 2 * MAX_LENGTH:
+            window = units[: 2 * MAX_LENGTH].decode("utf-16-le", "ignore")
             match = WORD.match(chunk, first, first + len(window))
         if match:
             yield match[0]

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import random
+import time
+from pathlib import Path
 
 import pytest
 
@@ -147,3 +149,38 @@ def test_the_fingerprint_changes_with_the_words_only(monkeypatch):
     digest = analyzer._digest()
     monkeypatch.setattr(analyzer, "STOP_WORDS", analyzer.STOP_WORDS - {"the"})
     assert analyzer._digest() != digest
+
+
+PIECES = [*"aB1_'\".,:;-#*\u0301\u200d\ufe0f\u20e3אア漢ไ👩🏽𝒜ー½İ\u0600", "🇫"]
+
+
+def cut_slowly(chunk: str) -> list[str]:
+    """The words of a chunk by searching in all of the rest for each."""
+    words, start = [], 0
+    while match := WORD.search(chunk, start):
+        first, units = match.start(), match[0].encode("utf-16-le")[: 2 * MAX_LENGTH]
+        if len(units) < len(match[0].encode("utf-16-le")):
+            window = units.decode("utf-16-le", "ignore")
+            match = WORD.match(chunk, first, first + len(window))
+        words += [match[0]] if match else []
+        start = match.end() if match else first + 1
+    return words
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_long_chunks_are_cut_as_by_searching_in_all_of_the_rest(seed):
+    rng = random.Random(seed)
+    counts = 1, 2, 3, 120, 254, 255, 256, 300, 511
+    chunk = "".join(rng.choice(PIECES) * rng.choice(counts) for _ in range(rng.randint(2, 6)))
+    text = "".join(Path(__file__).read_text().split())[seed * 60 :][:600]  # with all scripts
+    for long in (chunk + "a" * 128, text, text.replace("=", "_"), chunk + text):
+        assert analyzer._words(long) == cut_slowly(long)
+
+
+def test_a_long_word_takes_time_in_proportion_to_its_length():
+    seconds = []
+    for length in (5_000, 40_000):  # the square of the time would be 64 times as long
+        started = time.process_time()
+        assert len(analyze("x" * length)) == -(-length // MAX_LENGTH)
+        seconds.append(time.process_time() - started)
+    assert seconds[1] < 30 * seconds[0]
