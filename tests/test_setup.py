@@ -112,12 +112,12 @@ def run_make(folder, *arguments: str, **own: str) -> subprocess.CompletedProcess
 )
 def test_another_python_is_told_in_one_line_before_anything_is_made(code, words, tmp_path):
     """A program that runs this Python as if it were another one."""
-    python, folder = tmp_path / "python", tmp_path / "a folder"
+    python, run, folder = (tmp_path / name for name in ("python", "run.py", "a folder"))
     folder.mkdir()
     for name in ("pyproject.toml", "constraints.txt"):
         (folder / name).write_text("")
-    run = f"import sys\n{code}\nexec(sys.argv[2])"
-    python.write_text(f"#!{sys.executable}\n{run}\n")
+    run.write_text(f"import sys\n{code}\nexec(sys.argv[2])\n")
+    python.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{run}' \"$@\"\n")  # may have spaces
     python.chmod(0o755)
     done = run_make(folder, "figures", PYTHON=str(python))
     line, ended = done.stderr.splitlines()

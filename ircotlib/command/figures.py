@@ -156,7 +156,8 @@ def regenerate(
     needs = {need for notebook in notebooks for need in about_notebook(notebook).needs}
     model = "model" in needs or ("agent" in needs and not p.agent)
     check_places(p, data="data" in needs, model=model, models="models" in needs)
-    os.environ |= {"IRCOT_BATCH": "1"} | KEEP_MEMORY
+    # no kernel reads or writes the user's own settings and history
+    os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
     for library in ("papermill", "traitlets"):  # whose errors are raised too
         logging.getLogger(library).setLevel(logging.CRITICAL)
     executed = {name: DATA / "executed" / p.profile / f"{name}.ipynb" for name in notebooks}

@@ -124,6 +124,7 @@ def test_a_cell_that_fails_is_one_line_with_its_notebook_and_message(tmp_path):
     data.mkdir()
     (data / "laboratory").write_text("a file in the place of a folder")
     env = os.environ | {"PYTHONPATH": str(ROOT), "IRCOT_DATA": str(data)}
+    env |= {"HOME": "/nonexistent", "LANG": "C", "TZ": "Pacific/Auckland"}
     command = [*COMMAND, "--only", "01_corpora"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
