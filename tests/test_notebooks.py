@@ -41,7 +41,8 @@ PART |= dict.fromkeys(("13_head_to_head", "14_searchain_tables"), HEAD_TO_HEAD)
 OF_ALL = {"head_to_head_orders", "searchain_ablation", "searchain_cases", "searchain_claims"}
 OF_ALL |= {f"abilities_{name}" for name in ("ceilings", "settings", "dials", "crossings", "map")}
 OF_ALL |= {f"abilities_{name}" for name in ("parts", "agent", "readers", "retrieval")}
-OF_ALL |= {"searchain_fig10", "searchain_tree"}
+OF_ALL |= {"searchain_fig10", "searchain_tree", "searchain_comparisons"}
+OF_ALL |= {"ircot_claims", "ircot_comparisons"}
 OF_ALL |= {f"searchain_table{n}" for n in range(4, 12)}
 PATHS = {name: NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()}
 NBVAL = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q"]
@@ -113,7 +114,7 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
     if "system" in table and "systems" in part and "head_to_head" in part:
         table = table[table["system"].isin(part["systems"])]
         table = table.sort_values(["dataset", "system"], kind="stable")
-    if "models" in part and path.stem.startswith(("ircot_claims", "ircot_fig08", "ircot_fig09")):
+    if "models" in part and path.stem.startswith(("ircot_fig08", "ircot_fig09")):
         table = table[table["model"].isin(part["models"])]
     if "profile" in table:
         table = table[table["profile"] != "paper"]

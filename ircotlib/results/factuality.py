@@ -13,7 +13,7 @@ import pandas as pd
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.parameters import Parameters
-from ircotlib.results.claims import compare
+from ircotlib.results.claims.comparing import compare
 from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import find_runs
 from ircotlib.results.statistics import summarise

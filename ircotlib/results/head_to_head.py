@@ -12,7 +12,7 @@ from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import count_requests, find_runs
-from ircotlib.results.statistics import holm, p_values, per_question, summarise
+from ircotlib.results.statistics import holm, paired_p, per_question, summarise
 from ircotlib.retrieval import model_of, retriever_name
 from ircotlib.running.folder import name_model, read_about
 from ircotlib.systems import SEARCHAIN, System, choose_systems
@@ -80,8 +80,8 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     for name, rival in ({"best": scores.mean().idxmax()} | RIVALS).items():
         if rival in scores:
             others = scores.drop(columns=rival)
-            p = p_values(others.sub(scores[rival], axis=0).to_numpy())
-            tests[f"p_against_{name}"] = pd.Series(holm(p).round(4), others.columns)
+            p = others.sub(scores[rival], axis=0).apply(paired_p)
+            tests[f"p_against_{name}"] = pd.Series(holm(p).round(4), p.index)
     return pd.DataFrame(tests)
 
 

@@ -46,10 +46,21 @@ def knowledge_sources(run: pd.DataFrame) -> dict[str, float]:
     correction by verification, completion (SearChain Table 2). Counted are the nodes that were
     compared with a passage, except unsolved ones without feedback (ours: the paper does not say).
     """
-    nodes = [node for nodes in run["nodes"] for node in nodes if node.passage]
-    nodes = [node for node in nodes if node.feedback or not node.unsolved]
+    nodes = [node for nodes in run["nodes"] for node in _with_source(nodes)]
     sources = {name: [node.feedback == value for node in nodes] for name, value in SOURCES.items()}
     return {f"knowledge_{name}": _percent(holds) for name, holds in sources.items()}
+
+
+def share_of_own(run: pd.DataFrame) -> pd.Series:
+    """Of each question, the share, 0 to 1, of those nodes that are the model's own, by id; NaN for
+    none (SearChain Table 2).
+    """
+    nodes = run["nodes"].map(_with_source)
+    return nodes.map(lambda nodes: fmean(not node.feedback for node in nodes) if nodes else NAN)
+
+
+def _with_source(nodes: Iterable[Node]) -> list[Node]:
+    return [node for node in nodes if node.passage and (node.feedback or not node.unsolved)]
 
 
 def is_helped(run: pd.DataFrame) -> pd.Series:

@@ -1,8 +1,11 @@
-"""Means of scores, bootstrap intervals, paired differences, and what many tests decide."""
+"""Means of scores, bootstrap intervals, differences, and what many tests decide. Nothing here
+depends on the order of the questions.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +14,9 @@ import pandas as pd
 from ircotlib.errors import DataError
 
 RESAMPLES = 10_000
+LEVEL, POWER = 0.05, 0.8
+# Values are rounded to so many steps of the largest: its halves to tenths, and to sixths, stay.
+PAIRED, UNPAIRED = 2520, 60
 BY = ("profile", "dataset", "model", "system", "metric")
 
 
@@ -27,6 +33,12 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> tuple[float, f
     """The low and high end of the 95% percentile bootstrap interval for the mean of the values
     (Efron 1979; in neither paper). Raises DataError for no values, or for NaN.
     """
+    values = _read_values(values)
+    low, high = np.percentile(resampled_means(values, seed), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def _read_values(values: Sequence[float]) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     missing = int(np.isnan(values).sum())
     if missing or not values.size:
@@ -34,38 +46,74 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> tuple[float, f
             f"found {missing} NaN among {values.size} values, expected at least one value, no NaN: "
             "leave questions without gold paragraphs out"
         )
-    low, high = np.percentile(resampled_means(values, seed), [2.5, 97.5])
-    return float(low), float(high)
+    return values
 
 
 def paired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> Difference:
-    """How much higher `a` scores than `b` on the same questions in the same order: a paired
-    percentile bootstrap over the questions (Efron 1979; in neither paper), with p of `p_values`.
+    """How much higher `a` scores than `b` on the same questions in the same order, with a paired
+    percentile bootstrap interval (Efron 1979) and p of `paired_p`; in neither paper.
     Raises DataError for different lengths, no values, or NaN.
     """
     if len(a) != len(b):
         raise DataError(f"found {len(a)} and {len(b)} scores, expected the same questions")
     differences = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     low, high = bootstrap_interval(differences, seed)
-    return Difference(float(differences.mean()), low, high, float(p_values(differences, seed)))
+    return Difference(float(differences.mean()), low, high, paired_p(differences))
 
 
-def p_values(differences: np.ndarray, seed: int = 0) -> np.ndarray:
-    """The two-sided p-value for a mean of 0, of each column of differences on the same questions:
-    twice the share of the resampled means, with the observed one among them, that lie at 0 or on
-    the less frequent side of it, at most 1; of a sign test if all differences are equal.
+def unpaired_difference(a: Sequence[float], b: Sequence[float], seed: int = 0) -> Difference:
+    """How much higher `a` scores on some questions than `b` on others, as `paired_difference` but
+    with p of `unpaired_p`; both groups are resampled.
     """
-    means = resampled_means(differences, seed)
-    fewer = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
-    p = np.minimum(1.0, 2 * (fewer + 1) / (len(means) + 1))
-    sign_test = np.where(differences[0] == 0, 1.0, 2 * 0.5 ** len(differences))
-    return np.where((differences == differences[:1]).all(axis=0), sign_test, p)
+    a, b = _read_values(a), _read_values(b)
+    means = resampled_means(a, seed) - resampled_means(b, seed + 1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return Difference(float(a.mean() - b.mean()), float(low), float(high), unpaired_p(a, b))
+
+
+def paired_p(differences: Sequence[float]) -> float:
+    """The exact two-sided p-value for differences as often above as below 0: the share of all ways
+    to choose their signs whose sum is at least as far from 0 (Fisher 1935). Of scores 0 and 1 it is
+    that of the sign test of wins and losses (McNemar 1947). Differences are rounded (PAIRED).
+    """
+    steps = _in_steps(_read_values(differences), PAIRED)
+    smaller = min(steps[steps > 0].sum(), -steps[steps < 0].sum())
+    chances = np.eye(1, smaller + 1)[0]  # of each sum of the differences that get one of the signs
+    for size in np.sort(abs(steps[steps != 0])):
+        chances[size:] += chances[:-size]
+        chances /= 2
+    return float(min(1, 2 * chances.sum()))
+
+
+def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
+    """The exact two-sided p-value for equal means on different questions: the share of all ways to
+    divide the values into groups of these sizes whose means are at least as far apart (Fisher
+    1935). Values are rounded (UNPAIRED).
+    """
+    a, b = sorted((_read_values(a), _read_values(b)), key=len)
+    steps = np.concatenate([a, b])
+    steps = _in_steps(steps - steps.min(), UNPAIRED)
+    n, total, own = len(steps), steps.sum(), steps[: len(a)].sum()
+    chances = np.zeros((len(a) + 1, total + 1))  # of each number of values in the group, and sum
+    chances[0, 0], left = 1, len(a) - np.arange(len(a) + 1)[:, None]
+    for i, step in enumerate(np.sort(steps)):
+        joins = chances * left / (n - i)
+        chances -= joins
+        chances[1:, step:] += joins[:-1, : total + 1 - step]
+    distances = abs(n * np.arange(total + 1) - len(a) * total)
+    return float(min(1, chances[-1, distances >= abs(n * own - len(a) * total)].sum()))
+
+
+def _in_steps(values: np.ndarray, steps: int) -> np.ndarray:
+    """The values as whole numbers: `steps` is the largest, then all are divided alike."""
+    whole = np.rint(values / (abs(values).max() or 1) * steps).astype(int)
+    return whole // (np.gcd.reduce(whole) or 1)
 
 
 def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
     """The mean of each column over questions drawn with replacement, which all columns share."""
     # Without rounding, a mean of 0 would be as often a little above as below it.
-    return (_resample(len(values), seed) @ values / len(values)).round(12)
+    return (_resample(len(values), seed) @ np.sort(values, axis=0) / len(values)).round(12)
 
 
 @lru_cache(maxsize=2)  # 80 kB a question
@@ -87,7 +135,18 @@ def holm(p: Sequence[float]) -> np.ndarray:
 def verdicts(p: pd.Series, differences: pd.Series) -> np.ndarray:
     """Whether claims of positive differences hold, or cannot be told: p is not below 0.05."""
     signs = np.where(differences > 0, "holds", "does not hold")
-    return np.where(p < 0.05, signs, "cannot tell")
+    return np.where(p < LEVEL, signs, "cannot tell")
+
+
+def questions_needed(mean: float, deviation: float, level: float) -> float:
+    """How many questions would decide with a probability of 80%, if the mean and the standard
+    deviation of the differences stay, and p must be below `level`. By the normal approximation, for
+    scores 0 and 1 as Connor (1987); infinite for a mean of 0.
+    """
+    if not mean:
+        return float("inf")
+    outer, inner = map(NormalDist().inv_cdf, (1 - level / 2, POWER))
+    return ((outer * np.hypot(mean, deviation) + inner * deviation) / mean) ** 2
 
 
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:

@@ -183,9 +183,7 @@ def table_8(runs: Runs, p: Parameters) -> Iterator[dict]:
     passage has a gold answer (ours: the paper does not say how it judges that), and the accuracy.
     """
     for dataset in p.datasets:
-        scores = find_dataset(dataset).scores
-        named = COVER_EM in scores and "accuracy" not in scores  # an answer that pages can hold
-        if named and {(dataset, KNEW), (dataset, WITH_IR)} <= set(runs):
+        if holds_answers(dataset) and {(dataset, KNEW), (dataset, WITH_IR)} <= set(runs):
             right, right_with_ir = (runs[dataset, name]["right"] for name in (KNEW, WITH_IR))
             best = _judge_best_passages(p, dataset)
             for side, ids in (("right", right.index[right]), ("wrong", right.index[~right])):
@@ -194,6 +192,12 @@ def table_8(runs: Runs, p: Parameters) -> Iterator[dict]:
                 yield from rows_of(dataset, "retriever", n, **{top: 100 * best[ids].mean()})
                 yield from rows_of(dataset, "LLM", n, **{accuracy: alone})
                 yield from rows_of(dataset, "LLM w/ IR", n, **{accuracy: with_ir})
+
+
+def holds_answers(dataset: str) -> bool:
+    """Whether pages can hold its answers: they are named, not "yes" or whole texts."""
+    scores = find_dataset(dataset).scores
+    return COVER_EM in scores and "accuracy" not in scores
 
 
 def _judge_best_passages(p: Parameters, dataset: str) -> pd.Series:

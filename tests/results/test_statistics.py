@@ -1,34 +1,43 @@
-"""Bootstrap intervals, differences of two systems on the same questions, and many tests at once."""
+"""Bootstrap intervals, exact tests of differences, and many tests at once."""
 
+import itertools
 import math
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import bootstrap, ttest_rel
+from scipy.stats import binomtest, bootstrap, fisher_exact, permutation_test, ttest_rel
 
 from ircotlib.results import statistics
-from ircotlib.results.statistics import bootstrap_interval, holm, p_values, paired_difference
+from ircotlib.results.statistics import (
+    bootstrap_interval,
+    holm,
+    paired_difference,
+    paired_p,
+    questions_needed,
+    unpaired_difference,
+    unpaired_p,
+)
 
 
 def test_bootstrap_interval_depends_on_the_seed_only_and_stays_the_same():
     values = np.random.default_rng(1).uniform(size=101)
-    expected = (0.4593279274732244, 0.5696368822850943)
+    expected = (0.458630649873675, 0.569069028392675)
     assert bootstrap_interval(values, seed=3) == pytest.approx(expected, abs=1e-11)
     assert bootstrap_interval(list(values), seed=3) == bootstrap_interval(values, seed=3)
     assert bootstrap_interval(values, seed=1) != bootstrap_interval(values, seed=2)
 
 
 def test_the_bootstrap_is_that_of_scipy():
-    values = np.random.default_rng(2).integers(-1, 2, size=60) / 3
+    values = np.sort(np.random.default_rng(2).integers(-1, 2, size=60) / 3)
     options = {"n_resamples": 10_000, "method": "percentile", "rng": np.random.default_rng(4)}
     expected = bootstrap((values,), np.mean, **options)
     means = statistics.resampled_means(values, seed=4)
     assert means == pytest.approx(expected.bootstrap_distribution, abs=1e-11)
     assert bootstrap_interval(values, 4) == pytest.approx(expected.confidence_interval, abs=1e-11)
-    together = statistics.resampled_means(np.array([values, -values]).T, 4)
-    assert (together == np.array([means, -means]).T).all()
+    together = statistics.resampled_means(np.array([values[::-1], values - 1]).T, 4)
+    assert together == pytest.approx(np.array([means, means - 1]).T)
 
 
 def test_the_difference_of_two_systems_agrees_with_the_t_test():
@@ -72,13 +81,66 @@ def test_equal_differences_are_judged_by_their_sign(mean, n, p):
         assert paired_difference([mean] * n, [0] * n) == statistics.Difference(mean, mean, mean, p)
 
 
-def test_many_systems_share_their_resamples():
-    rng = np.random.default_rng(3)
-    a, b = rng.integers(0, 2, (2, 60)).astype(float)
-    columns = [b - a, np.clip(a + (rng.random(60) < 0.1), 0, 1) - a, a - a, a - a + 1]
-    expected = [paired_difference(column, 0 * a).p for column in columns]
-    assert list(p_values(np.array(columns).T)) == expected
-    assert expected[2] == 1 and expected[3] == 2 * 0.5**60
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties"), [(6, 0, 14), (9, 3, 88), (0, 0, 5), (40, 71, 9)]
+)
+def test_of_right_and_wrong_answers_p_is_that_of_the_sign_test(wins, losses, ties):
+    differences = np.repeat([100.0, -100.0, 0.0], [wins, losses, ties])
+    p = binomtest(wins, wins + losses).pvalue if wins + losses else 1
+    assert paired_p(differences) == pytest.approx(p, rel=1e-12)
+
+
+def test_p_of_other_scores_is_that_of_all_signs():
+    random = np.random.default_rng(5)
+    for n in (2, 4, 11):
+        f1 = random.choice([0, 1 / 3, 0.5, 2 / 3, 0.8, 1], (2, n))
+        for differences in (f1[0] - f1[1], random.normal(0.3, 1, n)):
+            steps = np.rint(differences / (abs(differences).max() or 1) * statistics.PAIRED)
+            sums = [abs(steps @ signs) for signs in itertools.product((1, -1), repeat=n)]
+            expected = np.mean(np.array(sums) >= abs(steps.sum()))
+            assert paired_p(differences) == pytest.approx(expected, rel=1e-12)
+            exact = permutation_test(
+                (differences,), np.mean, permutation_type="samples", n_resamples=np.inf
+            )
+            assert paired_p(differences) == pytest.approx(exact.pvalue, abs=0.01)
+
+
+def test_p_of_different_questions_is_that_of_all_groups():
+    random = np.random.default_rng(6)
+    a, b = random.integers(1, 6, 5), random.integers(2, 7, 8)
+    far = abs(a.mean() - b.mean()) - 1e-9
+    together, groups = np.concatenate([a, b]), itertools.combinations(range(13), 5)
+    means = [(together[[*g]].mean(), np.delete(together, g).mean()) for g in groups]
+    assert unpaired_p(a, b) == pytest.approx(np.mean([abs(x - y) >= far for x, y in means]))
+    assert unpaired_p(b, a) == pytest.approx(unpaired_p(a, b))
+    right, wrong = [1] * 9 + [0] * 3, [1] * 3 + [0] * 9  # symmetrical: as Fisher's exact test
+    expected = fisher_exact([[9, 3], [3, 9]]).pvalue
+    assert unpaired_p(right, wrong) == pytest.approx(expected)
+    test = unpaired_difference(right, wrong)
+    assert test.low < test.mean == 0.5 < test.high and test.p == unpaired_p(right, wrong)
+
+
+def test_nothing_depends_on_the_order_of_questions():
+    random = np.random.default_rng(8)
+    a, b = np.array([1] * 6 + [0] * 14), np.zeros(20)
+    for values in (a, random.uniform(size=20)):
+        for order in (random.permutation(20) for _ in range(3)):
+            again, first = paired_difference(values[order], b), paired_difference(values, b)
+            assert again == pytest.approx(first, rel=1e-12)
+            again = unpaired_difference(values[order], b[:9] + 0.5)
+            assert again == pytest.approx(unpaired_difference(values, b[:9] + 0.5), rel=1e-12)
+    assert paired_difference(a, b).p == 0.03125
+
+
+def test_so_many_questions_decide_four_times_out_of_five():
+    assert questions_needed(0.0, 1.0, 0.05) == math.inf
+    assert math.isnan(questions_needed(1.0, 1.0, math.nan))
+    random, level = np.random.default_rng(9), 0.05 / 10
+    shares = [0.2, 0.05, 0.75]  # of questions won, lost, and equal
+    n = math.ceil(questions_needed(0.15, (0.25 - 0.15**2) ** 0.5, level))
+    counts = random.multinomial(n, shares, size=300)
+    share = np.mean([binomtest(won, won + lost).pvalue < level for won, lost, _ in counts])
+    assert share == pytest.approx(0.8, abs=0.06)
 
 
 @pytest.mark.parametrize("test", [bootstrap_interval, lambda a: paired_difference(a, a)])

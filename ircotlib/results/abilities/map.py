@@ -10,7 +10,7 @@ import pandas as pd
 
 from ircotlib.parameters import Parameters
 from ircotlib.results.abilities.plays import Play, play_all
-from ircotlib.results.statistics import holm, p_values
+from ircotlib.results.statistics import holm, paired_p
 
 # the rivals, with their settings; K is IRCoT's best on MuSiQue
 SYSTEMS = {"IRCoT QA": {"k": 4}, "SearChain": {}, "Self-Ask": {}, "DSP": {}, "CoT": {}}
@@ -84,8 +84,8 @@ def _compare(cell: pd.DataFrame, by_play: Mapping[int, pd.DataFrame]) -> pd.Data
     scores.columns = cell["system"]
     means = 100 * scores.mean()
     best = means.idxmax()
-    p = p_values(scores.sub(scores[best], axis=0).drop(columns=best).to_numpy())
-    p = pd.Series(holm(p), scores.columns.drop(best)).reindex(scores.columns, fill_value=1.0)
+    p = scores.sub(scores[best], axis=0).drop(columns=best).apply(paired_p)
+    p = pd.Series(holm(p), p.index).reindex(scores.columns, fill_value=1.0)
     values = {"metric": by_play[cell["play"].iloc[0]]["metric"].iloc[0], "n": len(scores)}
     values |= {"mean": means.to_numpy().round(2), "behind": (means[best] - means).to_numpy()}
     values |= {"p": p.to_numpy().round(4), "leads": (p >= 0.05).to_numpy()}

@@ -1,17 +1,21 @@
-"""The values of our runs that the papers' claims are about, by the names that the claims use."""
+"""What IRCoT's claims are about: values of our runs, by the names that the claims use."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
-from ircotlib.results.claims import AGAINST, Values, values_of
-from ircotlib.results.head_to_head import measures_of
-from ircotlib.results.measures import KNEW, count_steps, is_helped
+from ircotlib.results.claims.comparing import AGAINST, Values, values_of
+from ircotlib.results.factuality import list_judged, read_items
+from ircotlib.results.head_to_head import EXPERIMENT, panels_of
 from ircotlib.results.reported import read_reported
 from ircotlib.results.runs import read_runs
+from ircotlib.running.folder import name_model
+from ircotlib.running.laboratory import find_facts
 from ircotlib.running.setup import runs_folder
+
+IRCOT_QA = "IRCoT QA"
 
 
 def read_ircot(p: Parameters) -> tuple[dict[str, Values], list[str]]:
@@ -24,6 +28,8 @@ def read_ircot(p: Parameters) -> tuple[dict[str, Values], list[str]]:
         ("sizes", _read_sizes, three),
         ("other demonstrations", _read_other_demonstrations, three),
         ("other reader", lambda p: read_runs(p.other_reader(), "04_ircot"), p.datasets),
+        ("chains", _read_chains, p.datasets),
+        ("published systems", _read_published, three),
     ):
         try:
             if datasets:
@@ -50,9 +56,36 @@ def _read_other_demonstrations(p: Parameters) -> pd.DataFrame:
     return runs[runs["dataset"] != runs["demonstrations"]]
 
 
+def _read_chains(p: Parameters) -> pd.DataFrame:
+    """Whether each chain of a reader that writes some is without factual errors, as the judge of
+    the laboratory sees it; no rows where no facts are known.
+    """
+    p = p if p.reader == "cot" else p.other_reader()
+    facts = {dataset: find_facts(p, dataset) for dataset in p.datasets}
+    items = [item for item in read_items(p) if facts[item.dataset]]
+    judged = {
+        (item.id, n): facts[item.dataset].judge(item.sentences[n], item.question)
+        for item in items
+        for n in range(item.facts)
+    }
+    chains = list_judged(items, judged).assign(metric="factual", model=name_model(p))
+    return chains.assign(demonstrations=chains["dataset"])
+
+
+def _read_published(p: Parameters) -> pd.DataFrame:
+    """F1 of the head to head, of the systems that IRCoT's Table 1 has on a data set."""
+    runs = read_runs(panels_of(p)[0].change(datasets=p.datasets), EXPERIMENT)
+    table_1 = read_reported(source="Table 1")
+    of = table_1["dataset"].str.partition("_")[0]
+    printed = {*zip(of, table_1["name"], strict=True)}
+    keys = zip(runs["dataset"], runs["system"], strict=True)
+    return runs[[key in printed for key in keys]].assign(metric="f1")
+
+
 def ircot_values(runs: Mapping[str, pd.DataFrame]) -> dict[str, Values]:
     """What IRCoT's claims are about, from the runs that `read_ircot` reads, by name."""
     tables, style = dict(runs), runs["scores"]["style"].iloc[0]
+    values = {}
     if "sizes" in runs:
         sizes = runs["sizes"]
         models = sizes[sizes["style"] == style]["model"].unique()  # from small to large
@@ -60,54 +93,20 @@ def ircot_values(runs: Mapping[str, pd.DataFrame]) -> dict[str, Values]:
         tables["sizes but the smallest"] = sizes[sizes["model"] != smallest]
         if len(models) > 1:
             small, large = (sizes[sizes["model"] == model] for model in models[-2:])
-            ours, others = small["system"] == "IRCoT QA", large["system"] != "IRCoT QA"
+            ours, others = small["system"] == IRCOT_QA, large["system"] != IRCOT_QA
             two = pd.concat([small[ours], large[others]])
             tables["two sizes"] = two.assign(model=AGAINST.join(models[-2:]))
+            ends = models[[-1, 0]]
+            recall = sizes[sizes["model"].isin(ends) & (sizes["system"] == "IRCoT")]
+            which = recall["model"].map(dict(zip(ends, ("largest", "smallest"), strict=True)))
+            recall = recall.assign(which=which + " model", model=AGAINST.join(ends))
+            values["smallest and largest"] = values_of(recall, side="which")
     other = tables.pop("other reader", None)
-    values = {name: values_of(table) for name, table in tables.items()}
+    values |= {name: values_of(table) for name, table in tables.items()}
     if other is not None:
         values[f"other reader: {other['reader'].iloc[0]}"] = values_of(other)
         model = "GPT3" if style == GPT3.name else "Flan-T5-XXL"
-        for system, table in pd.concat([runs["scores"], other]).groupby("system"):
-            name = f"readers of {system}, prompted as {model}"
-            values[name] = values_of(table, side="reader")
+        both = pd.concat([runs["scores"], other])
+        both["reading"] = both["system"] + ": " + both["reader"]
+        values[f"readers, prompted as {model}"] = values_of(both, side="reading")
     return values
-
-
-def searchain_values(
-    scores: pd.DataFrame,
-    runs: Mapping[tuple[str, str], pd.DataFrame],
-    forms: pd.DataFrame,
-    second: pd.DataFrame,
-) -> dict[str, Values]:
-    """What SearChain's claims are about: the `scores` of all systems by the first measure of each
-    data set, those of a `second` model, if any, and what is measured on `runs`, from
-    `measures.read_all_runs`, and `forms`, from `knowledge.compare_forms`.
-    """
-    model, known, helped, steps = scores["model"].iloc[0], {}, {}, {}
-    for dataset in read_reported("searchain", source="Table 3(a)")["dataset"].unique():
-        place = (dataset, model, dataset)
-        systems = {name: run for (of, name), run in runs.items() if of == dataset}
-        if "SearChain" in systems and KNEW in systems and systems[KNEW]["right"].any():
-            knew = systems[KNEW]["right"]
-            known[place] = _of_each(systems, lambda run: 100.0 * run["right"][knew])
-        if "SearChain" in systems and (where := is_helped(systems["SearChain"])).any():
-            helped[place] = _of_each(systems, lambda run: 100 * run["score"][where])
-        if dataset == "musique":
-            steps[place] = _of_each(systems, count_steps)
-    parts = forms[forms["i"] < forms["hops"]].set_index(["id", "i"])  # the prompt has some
-    panels = {"a": "knowledge in the prompt", "b": "sub-questions alone"}
-    panels = {panels[name]: rows for name, rows in parts.groupby("panel")}
-    sides = _of_each(panels, lambda rows: 100.0 * rows["right"])
-    values = {"right where the model knows": known, "scores where IR helps": helped}
-    values |= {"steps": steps, "forms": {("musique", model, "musique"): sides}}
-    for name, table in (("scores", scores), ("second model", second)):
-        if len(table):
-            first = table["dataset"].map(lambda dataset: measures_of(dataset)[0])
-            values[name] = values_of(table.assign(metric=first))
-    return values
-
-
-def _of_each(systems: Mapping[str, pd.DataFrame], measure: Callable) -> dict[str, pd.Series]:
-    """What is measured on each table; of no metric, unlike scores."""
-    return {name: measure(run).rename(None) for name, run in systems.items()}

@@ -1,0 +1,79 @@
+"""Values of two sides on questions, their differences, and each pair of systems by itself."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from ircotlib.results.statistics import (
+    paired_difference,
+    per_question,
+    unpaired_difference,
+    verdicts,
+)
+from ircotlib.systems import all_systems
+
+PLACE = ("dataset", "model", "demonstrations")
+AGAINST = " against "  # between the names of two models
+# Values by question id: of each place, those of the sides by name. Their name is their metric.
+Values = Mapping[tuple[str, ...], Mapping[str, pd.Series]]
+
+
+def compare(
+    scores: pd.DataFrame, by: Sequence[str] = ("dataset",), against: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Test the claims of the systems' records (`System.better_than`), each by itself, by
+    `paired_difference` in points, separately for each value of the columns `by`. `against`: the
+    scores of the worse systems, if they were run with another model.
+    """
+    rows, values = [], values_of(scores, by)
+    values_against = values if against is None else values_of(against, by)
+    for place, sides in values.items():
+        others = values_against.get(place, {})
+        for better, system in all_systems().items():
+            for worse in system.better_than:
+                if better in sides and worse in others:
+                    row = dict(zip(by, place, strict=True)) | {"claim": f"{better} > {worse}"}
+                    rows.append(row | difference(sides[better], others[worse]))
+    table = pd.DataFrame(rows, columns=[*by, "claim", "metric", "mean", "low", "high", "p", "n"])
+    table["verdict"] = verdicts(table["p"], table["mean"])
+    return table.round({"mean": 2, "low": 2, "high": 2, "p": 4})
+
+
+def compare_sizes(scores: pd.DataFrame, style: str) -> pd.DataFrame:
+    """Paired differences of each model; then of a style's largest two (IRCoT Figures 8 and 9)."""
+    tables = [compare(scores, ("dataset", "model"))]
+    last = scores[scores["style"] == style]["model"].unique()[-2:]  # they are from small to large
+    if len(last) > 1:
+        second, largest = (scores[scores["model"] == name] for name in last)
+        tables.append(compare(second, against=largest).assign(model=AGAINST.join(last)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def values_of(
+    scores: pd.DataFrame, by: Sequence[str] = PLACE, side: str = "system"
+) -> dict[tuple, dict[str, pd.Series]]:
+    """The scores of runs in percent, by their metric, as values that claims are about."""
+    values = {}
+    for (*place, name), runs in scores.groupby([*by, side], sort=False):
+        metric = runs["metric"].iloc[0]
+        values.setdefault(tuple(place), {})[name] = 100 * per_question(runs, metric)
+    return values
+
+
+def difference(
+    better: pd.Series, worse: pd.Series, paired: bool = True, margin: float = 0.0
+) -> dict:
+    """The test of one pair of sides, on the questions that both have values of, or on those of
+    each: whether the difference is above -margin. `deviation`: the standard deviation of the
+    differences, for `questions_needed`; of two groups, as if they were one.
+    """
+    if paired:
+        both = pd.concat([better, worse], axis=1, join="inner").astype(float)
+        a, b = both.to_numpy().T
+        test, n, variance = paired_difference(a + margin, b), len(both), (a - b).var()
+    else:
+        test, n = unpaired_difference(better + margin, worse), len(better) + len(worse)
+        variance = sum(n / len(side) * side.var(ddof=0) for side in (better, worse))
+    moved = {name: getattr(test, name) - margin for name in ("mean", "low", "high")}
+    row = {"metric": better.name, "n": n, "deviation": variance**0.5, "above": 0.0 - margin}
+    return row | {"p": test.p} | moved
