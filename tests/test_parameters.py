@@ -2,6 +2,10 @@
 
 import pytest
 
+from ircotlib import parameters
+from ircotlib.errors import UserError
+from ircotlib.files.options import parse_changes
+from ircotlib.files.paths import PROFILES
 from ircotlib.parameters import MAIN, OOD, SCALE, grid_names, parameter_names, read_parameters
 from ircotlib.retrieval import retriever_name
 from ircotlib.systems import all_systems
@@ -94,3 +98,40 @@ def test_the_command_that_gives_parameters_says_only_what_was_changed():
     assert read_parameters("mini").command_line() == "--profile mini"
     changed = read_parameters("mini", {"ircot_k": [4], "data_dir": "a b"})
     assert changed.command_line() == "--profile mini --set 'data_dir=\"a b\"' --set 'ircot_k=[4]'"
+
+
+WRONG_LINES = {  # of a profile, and what the error says of them
+    "dev: 030": "dev: found '030', expected a whole number",
+    "test: 1:30": "test: found '1:30', expected a whole number",
+    "test: 0x10": "test: found '0x10'",
+    "test: 40\ntest: 50": "found the name 'test' in line 30, expected a name, and each only once",
+    "12: 3": "found the name 12 in line 30",
+    "null: 3": "found the name None in line 30",
+    "profile: sample": "found the parameter 'profile', expected none",
+    "test: -1": "test: found -1, expected greater than or equal to 1",
+    "timeout: yes": "timeout: found True, expected a number",
+    "max_cost: '3'": "max_cost: found '3', expected a number",
+    "datasets: [x]": "datasets: found 'x'",
+    "knows: 0.5": "found knows and no simulated reader",
+    "test: " + "[" * 3000: "found no YAML",
+    "test: 2024-99-99": "found no YAML (month must be in 1..12)",
+    "worlds: [[030, 5, 5]]": "worlds: found '030', expected a whole number",
+}
+
+
+@pytest.mark.parametrize("line", WRONG_LINES, ids=lambda line: line[:20])
+def test_a_wrong_line_of_a_profile_is_one_line_with_its_file(tmp_path, monkeypatch, line):
+    """On the command line the same value is refused by the same rule."""
+    name, _, value = line.partition(": ")
+    kept = (PROFILES / "mini.yaml").read_text().splitlines()
+    kept = [text for text in kept if not text.startswith(f"{name}:")]
+    (tmp_path / "mine.yaml").write_text("\n".join([*kept, line]))
+    monkeypatch.setattr(parameters, "PROFILES", tmp_path)
+    with pytest.raises(UserError) as error:
+        read_parameters("mine")
+    assert str(error.value).startswith(f"{tmp_path / 'mine.yaml'}: {WRONG_LINES[line]}")
+    assert "\n" not in str(error.value)
+    if name.isidentifier() and "\n" not in value:
+        monkeypatch.undo()
+        with pytest.raises(UserError):
+            read_parameters("mini", parse_changes([f"{name}={value}"]))

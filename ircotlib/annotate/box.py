@@ -12,7 +12,7 @@ from IPython.display import HTML, display
 from ipywidgets import Button, HBox, IntProgress, Label, Text, VBox
 
 from ircotlib.annotate import judgements
-from ircotlib.annotate.judgements import ANNOTATIONS, FALSE, TRUE, UNSURE
+from ircotlib.annotate.judgements import ANNOTATIONS, FALSE, JUDGE, TRUE, UNSURE
 from ircotlib.parameters import Parameters
 from ircotlib.results.citations import read_references
 from ircotlib.results.factuality import FIGURE_7, Item, read_items
@@ -70,8 +70,8 @@ class AnnotateBox(VBox):
 
     @property
     def named(self) -> bool:
-        """Whether the annotator's name can be a file name."""
-        return judgements.NAME.fullmatch(self.name.value) is not None
+        """Whether the annotator has given a name of a person."""
+        return judgements.is_person(self.name.value)
 
     def resume(self) -> None:
         """Read what this annotator has judged, and go to the first sentence not judged yet."""
@@ -138,7 +138,9 @@ class AnnotateBox(VBox):
         done, total = len(self.sentences) - sum(left), len(self.sentences)
         status = f"{done} of {total} sentences, {left.count(0)} of {len(left)} chains"
         status += ": all done, thank you" * (0 < done == total)
-        unnamed = "" if self.named else "type your name first: letters, digits, - and _"
+        unnamed = (
+            "" if self.named else f"type your name first: letters, digits, - and _, not {JUDGE}"
+        )
         self.bar.value, self.status.value = done, problem or unnamed or status
         for key, button in self.buttons.items():
             button.disabled = not self.named and key not in STEPS

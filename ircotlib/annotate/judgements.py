@@ -48,7 +48,12 @@ def judge_sentence(
     note: str = "",
     folder: Path = ANNOTATIONS,
 ) -> Judgement:
-    """Append a judgement to the annotator's file; it is on the disk when this returns."""
+    """Append a judgement to the annotator's file; it is on the disk when this returns. Raises
+    DataError for the name of the program that judges.
+    """
+    if not is_person(annotator):
+        expected = f"expected letters, digits, - and _, and not {JUDGE!r}, which is the program"
+        raise DataError(f"found the annotator's name {annotator!r}, {expected}")
     return write_judgements([Judgement(annotator, item, sentence, verdict, note)], folder)[0]
 
 
@@ -86,6 +91,11 @@ def _append(path: Path, lines: Iterable[str]) -> None:
         os.close(file)
 
 
+def is_person(annotator: str) -> bool:
+    """Whether a person may judge by this name: it can be a file name, and is not the program's."""
+    return NAME.fullmatch(annotator) is not None and annotator.casefold() != JUDGE
+
+
 def file_of(annotator: str, folder: Path = ANNOTATIONS) -> Path:
     """The file of an annotator; raises ValueError for a name that cannot be a file name."""
     if not NAME.fullmatch(annotator):
@@ -110,10 +120,11 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
             continue
         try:
             judgement = Judgement(**json.loads(line))
-            named = isinstance(judgement.item, str) and type(judgement.sentence) is int
-            if not named or judgement.verdict not in (*VERDICTS, None):
+            texts = judgement.item, judgement.note, judgement.time
+            typed = all(isinstance(text, str) for text in texts) and type(judgement.sentence) is int
+            if not typed or judgement.verdict not in (*VERDICTS, None):
                 raise ValueError
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             problem = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
             warnings.warn(f"{problem}; the line is left out", stacklevel=2)
             continue

@@ -1,6 +1,7 @@
 """StrategyQA's official files (Geva et al. 2021), https://github.com/eladsegal/strategyqa"""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     """The paragraphs that annotators named, from a file in the folder of the questions. Raises
-    FileNotFoundError if it is missing, and ValueError if it has no paragraphs or is damaged.
+    FileNotFoundError if it is missing, and DataError if it is damaged or lacks gold paragraphs.
     """
     files = [file for name in PARAGRAPHS if (file := path.with_name(name)).is_file()]
     if not files:
@@ -56,12 +57,23 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
         rows = [(row, f"{file}, {excerpt(id)}") for id, row in entries.items()]
     if not rows:
         raise DataError(f"{file}: found no paragraphs, expected at least one: {AGAIN}")
+    ids = set()
     for row, where in rows:
         if isinstance(row, dict) and "contents" in row:
             row = row | {"content": row["contents"]}
         record = check(row, _Paragraph, where)
         id = f"{record.title}-{record.para_index}"
+        ids.add(id)
         yield Paragraph(id, record.title, record.content.strip())
+    gold = dict.fromkeys(id for question, _ in read_strategyqa(path) for id in question.gold)
+    if lacking := [id for id in gold if id not in ids]:
+        found = f"found no paragraph {lacking[0]!r} ({len(lacking)} of {len(gold)} are missing)"
+        raise DataError(f"{file}: {found}, expected all that {path} names as evidence: {AGAIN}")
+
+
+def read_without_gold(path: Path, corpus: Iterable[Paragraph]) -> Iterator[QuestionContext]:
+    """The questions of a file without gold paragraphs, whose ids KILT's pages do not have."""
+    return ((replace(question, gold=()), context) for question, context in read_strategyqa(path))
 
 
 def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
@@ -83,6 +95,7 @@ DATASET = Dataset(
     read=read_strategyqa,
     scores={"cover_em": cover_em, "accuracy": partial(one_verdict, verdicts=("Yes", "No"))},
     full_corpus=KNOWLEDGE_SOURCE,
+    read_with_corpus=read_without_gold,
     read_paragraphs=read_paragraphs,
     example_family="strategyqa",
     order=5,

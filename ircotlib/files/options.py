@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Never
 
-import yaml
-
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.paths import ROOT
+from ircotlib.files.values import read_value
 
 PATHS = ("data_dir", "demonstrations", "model", "agent", "second_model")
 
@@ -100,7 +99,6 @@ def parse_change(text: str) -> tuple[str, object]:
         path = Path(value).resolve()
         return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     try:
-        return name, yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2024-99-99
-        reason = str(error).splitlines()[0]
-        raise UserError(f"found --set {text!r}, expected a value in YAML ({reason})") from None
+        return name, read_value(value)
+    except UserError as error:
+        raise UserError(f"--set {text!r}: {error}") from None

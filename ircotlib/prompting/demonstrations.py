@@ -155,14 +155,16 @@ def demonstration_sets(
 
 
 def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
-    """The ids of a data set's fixed sets, if any. Raises DataError for a damaged file."""
-    expected = "one JSON object with three lists of ids for each data set"
+    """The ids of a data set's fixed sets; None if the file does not name it. Raises DataError for a
+    damaged file.
+    """
+    expected = "one JSON object with three lists of different ids for each data set"
     fixed = parse_json(path.read_bytes(), str(path), expected)
-    sets = fixed.get(dataset) if isinstance(fixed, dict) else fixed
-    if sets is None:
+    if isinstance(fixed, dict) and dataset not in fixed:
         return None
-    match sets:
+    match sets := fixed[dataset] if isinstance(fixed, dict) else fixed:
         case [[_, *_], [_, *_], [_, *_]] if all(isinstance(id, str) for ids in sets for id in ids):
-            return sets
+            if all(len(set(ids)) == len(ids) for ids in sets):
+                return sets
     found = f"found {excerpt(sets)}: get the file again, or mend it"
     raise DataError(f"{path}, {dataset!r}: expected {expected}, {found}")

@@ -77,7 +77,8 @@ def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
     Words are split at single spaces, so that line breaks and double spaces are kept.
     """
     text = paragraph.text if max_words is None else " ".join(paragraph.text.split(" ")[:max_words])
-    return f"{TITLE}{paragraph.title}\n{text.strip()}"
+    title = " ".join(paragraph.title.splitlines())  # in one line, which begins no other part
+    return f"{TITLE}{title}\n{text.strip()}"
 
 
 def render(

@@ -96,7 +96,7 @@ def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
     assert len(lines) == 8 and all(json.loads(line)["time"].endswith("+00:00") for line in lines)
 
 
-@pytest.mark.parametrize("name", ["", "../ada", "a b", "-x"])
+@pytest.mark.parametrize("name", ["", "../ada", "a b", "-x", "judge", "Judge"])
 def test_a_name_that_is_no_files_and_an_unknown_verdict_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match="the annotator's name"):
         judge_sentence(name, "a", 0, "true", folder=tmp_path)

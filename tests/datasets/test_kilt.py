@@ -1,6 +1,7 @@
 """StrategyQA, and KILT's tasks and pages: small files in the official formats, and real samples."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, read_kilt, read_pages
 from ircotlib.datasets.scoring import score
 from ircotlib.datasets.wording import ask_claim, ask_relation
+from ircotlib.errors import DataError
 from ircotlib.files.paths import ROOT
 from ircotlib.metrics import cover_em, cover_em_of_letters, one_verdict, rouge_l
 
@@ -100,11 +102,20 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
     (tmp_path / "strategyqa_train.json").write_text(json.dumps([record]))
     paragraphs = {"Emma-1": {"title": "Emma", "para_index": 1, "content": "A novel. "}}
     (tmp_path / "strategyqa_train_paragraphs.json").write_text(json.dumps(paragraphs))
+    lacking = "paragraphs.json: found no paragraph 'Jane Austen-2' .1 of 2 are missing., expected"
+    with pytest.raises(DataError, match=lacking):
+        list(read_dataset("strategyqa", tmp_path)[1])
+    paragraphs["2"] = {"title": "Jane Austen", "para_index": 2, "content": "A writer."}
+    (tmp_path / "strategyqa_train_paragraphs.json").write_text(json.dumps(paragraphs))
     [question], corpus = read_dataset("strategyqa", tmp_path)
     assert question.text == "Is Emma a poem? (Yes or No)" and question.answers == ("No",)
     assert question.gold == ("Emma-1", "Jane Austen-2")
-    [paragraph] = corpus
+    paragraph, _ = corpus
     assert (paragraph.id, paragraph.title, paragraph.text) == ("Emma-1", "Emma", "A novel.")
+    [(without, _)] = find_dataset("strategyqa").read_with_corpus(
+        tmp_path / "strategyqa_train.json", ()
+    )
+    assert without == replace(question, gold=())  # KILT's pages have other ids
     scores = score(question, Prediction("No."))
     assert scores["cover_em"] == scores["accuracy"] == 1 and scores["recall"] == 0
 
