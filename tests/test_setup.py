@@ -79,7 +79,7 @@ def test_the_pins_fit_each_other_and_their_python_as_far_as_they_are_installed(p
             continue
         if not pin.specifier.contains(installed.version.partition("+")[0]):
             continue
-        supported = SpecifierSet(installed.metadata["Requires-Python"] or "")
+        supported = SpecifierSet(installed.metadata.get("Requires-Python", ""))
         assert supported.contains(python), f"{pin} needs Python {supported}"
         for need in map(Requirement, installed.requires or ()):
             if need.marker is None or need.marker.evaluate(known):
