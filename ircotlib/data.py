@@ -108,19 +108,17 @@ class Node:
 
 
 def write_jsonl(path: Path, records: Iterable) -> int:
-    """Write records, one JSON object per line, through a temporary file; return their number.
+    """Write records, one JSON object per line; return their number.
 
     Half of a surrogate pair, which a server's reply may hold, is written as a JSON escape.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
     count = 0
-    with partial.open("w", encoding="utf-8", errors="backslashreplace") as file:
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for count, record in enumerate(records, start=1):
             row = dataclasses.asdict(record) if dataclasses.is_dataclass(record) else record
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    partial.replace(path)
     return count
 
 

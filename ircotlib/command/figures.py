@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from secrets import token_hex
 from threading import local
 from typing import NamedTuple
 
@@ -86,12 +87,13 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     from papermill.exceptions import PapermillExecutionError
 
     started = time.monotonic()
-    out.parent.mkdir(parents=True, exist_ok=True)
     source, parameters = NOTEBOOKS / f"{notebook}.ipynb", {"profile": p.profile, "changes": changes}
     options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
     options["stderr_file"] = sys.stderr if p.server else None  # what runs may and do cost
+    out.parent.mkdir(parents=True, exist_ok=True)
+    copy = out.with_name(f"{out.stem}.{token_hex(4)}.ipynb")  # other processes may run it, too
     try:
-        papermill.execute_notebook(source, out, parameters, km=_kernel(), **options)
+        papermill.execute_notebook(source, copy, parameters, km=_kernel(), **options)
     except PapermillExecutionError as error:
         cell = f"notebook {notebook}, code cell {error.exec_count}"
         reason = " ".join(f"{error.ename}: {error.evalue}".split())
@@ -99,6 +101,9 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     except (OSError, RuntimeError) as error:  # RuntimeError: its process was killed
         failure = f"notebook {notebook}: could not be run or kept: {error}"
         raise RuntimeError(f"{failure}{_advice(str(error))}") from error
+    finally:
+        if copy.exists():
+            copy.replace(out)
     return time.monotonic() - started
 
 

@@ -15,7 +15,8 @@ from ircotlib.running.cache import Calls, is_sound
 
 def recover(path: Path) -> tuple[int, Path]:
     """Replace a damaged call cache by one with all its sound replies; return their number, and
-    where the damaged file is now. Raises UserError for no file, or an earlier damaged one.
+    where the damaged file is now. Raises UserError, and leaves the file as it is, for a file
+    without one, which is no call cache; also for no file, or an earlier damaged one.
     """
     partial, damaged = (path.with_name(f"{path.name}.{end}") for end in ("partial", "damaged"))
     if not path.is_file():
@@ -27,6 +28,10 @@ def recover(path: Path) -> tuple[int, Path]:
         for replies in _read_sound(path):
             calls.put_many(replies)
         count = len(calls)
+    if not count:
+        partial.unlink()
+        nothing = f"{path}: found no reply that can be read, expected a call cache"
+        raise UserError(f"{nothing}; to have a new one, move it away. The file was not changed.")
     for end in ("", "-wal", "-shm"):
         if (file := Path(f"{path}{end}")).exists():
             file.rename(f"{damaged}{end}")
@@ -38,7 +43,7 @@ def _read_sound(path: Path) -> Iterator[dict[str, str]]:
     """The sound replies in 4,096 groups, by three digits of their keys: SQLite reads a table up to
     the first damaged page, so each such page costs no more than a group.
     """
-    query = "SELECT * FROM calls WHERE key >= ? AND key < ?"
+    query = "SELECT key, reply, checksum FROM calls WHERE key >= ? AND key < ?"
     with closing(sqlite3.connect(path)) as connection:
         connection.text_factory = bytes
         for number in range(16**3):

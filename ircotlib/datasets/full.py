@@ -14,7 +14,7 @@ from ircotlib.data import Paragraph, read_jsonl, write_jsonl
 from ircotlib.datasets import FullCorpus
 from ircotlib.datasets.downloads import Progress, find_files
 from ircotlib.errors import DataError
-from ircotlib.files.paths import ROOT, hold_lock
+from ircotlib.files.paths import ROOT, hold_lock, write_partial
 from ircotlib.files.progress import show_progress
 from ircotlib.retrieval.corpus import DESCRIPTION, Corpus, write_corpus
 
@@ -128,7 +128,8 @@ def _write_parts(
             deque(counter.pass_on(_distinct(corpus, read_jsonl(path, Paragraph), seen)), maxlen=0)
         else:
             paragraphs = chain.from_iterable(map(corpus.read, files))
-            write_jsonl(path, counter.pass_on(_distinct(corpus, paragraphs, seen)))
+            with write_partial(path) as partial:
+                write_jsonl(partial, counter.pass_on(_distinct(corpus, paragraphs, seen)))
         written.append(path)
     return written, counter.done
 

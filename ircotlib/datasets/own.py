@@ -9,6 +9,7 @@ from ircotlib.data import Question, write_jsonl
 from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.fields import Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.files.paths import write_partial
 from ircotlib.metrics import exact_match, squad_f1
 
 NAME, FILE = "own", "questions.jsonl"
@@ -48,7 +49,8 @@ def write_own(folder: Path, asked: Iterable[QuestionContext]) -> Path:
         pairs = ((p, p.id in q.gold) for p in context)
         texts = [{"title": p.title, "text": p.text, "is_supporting": gold} for p, gold in pairs]
         rows.append(row | {"paragraphs": texts})
-    write_jsonl(Path(folder) / NAME / FILE, rows)
+    with write_partial(Path(folder) / NAME / FILE) as partial:
+        write_jsonl(partial, rows)
     return Path(folder)
 
 

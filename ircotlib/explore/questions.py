@@ -9,7 +9,7 @@ import pandas as pd
 from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.explore.trace import trace_as_markdown
-from ircotlib.files.paths import DATA
+from ircotlib.files.paths import DATA, PARTIAL
 from ircotlib.results.causes import CAUSES, find_causes
 from ircotlib.running.experiment import replay
 from ircotlib.running.folder import name_model, read_about
@@ -23,7 +23,8 @@ CELL = 'width="50%" style="text-align: left; vertical-align: top"'
 
 def find_folders(folder: Path = DATA / "runs") -> list[Path]:
     """The folders of all finished runs below a folder, sorted."""
-    return sorted(path.parent for path in Path(folder).rglob("run.json"))
+    found = (path.parent for path in Path(folder).rglob("run.json"))
+    return sorted(path for path in found if not path.name.startswith(PARTIAL))
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:

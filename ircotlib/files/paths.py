@@ -6,7 +6,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from filecmp import cmp
 from pathlib import Path
+from secrets import token_hex
 
 from filelock import FileLock, Timeout
 
@@ -36,6 +38,7 @@ REPORTED_CASES = ROOT / "data" / "reported_cases.csv"
 DOWNLOADS = ROOT / "data" / "downloads.csv"  # where the official files are
 PRICES = ROOT / "data" / "prices.csv"  # of models behind servers
 MODELS = ROOT / "data" / "models"  # the shipped ones
+PARTIAL = "partial-"  # begins the name of a folder of files being written
 
 
 def check_writable(folder: Path, setting: str) -> None:
@@ -63,8 +66,8 @@ def check_own(folder: Path, mark: str, kind: str) -> None:
 
 @contextmanager
 def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
-    """Write a folder atomically: yields a temporary folder next to it, which replaces it at the end
-    of the block, or is removed after an error. `about`, `kind`: see check_own.
+    """Write a folder atomically, under a lock: yields a temporary folder next to it, which replaces
+    it at the end of the block, or is removed after an error. `about`, `kind`: see check_own.
     """
     check_own(folder, about, kind)
     partial, replaced = (folder.with_name(folder.name + end) for end in (".partial", ".replaced"))
@@ -83,11 +86,41 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
 
 
 @contextmanager
-def write_partial(path: Path) -> Iterator[Path]:
-    """Write a file atomically: a full disk or a killed process leaves the old file as it was.
-    Yields the path to write to, which becomes `path` at the end of the block.
+def replace_files(folder: Path, last: str, earlier: str = "") -> Iterator[Path]:
+    """Replace the files of a folder all together, under a lock: yields a temporary folder in it,
+    whose files are moved up at the end of the block, unless they are what is there.
+
+    `last`: the file that says that the others are whole, moved as the last one. While others
+    change, it is absent or, if there is a folder `earlier`, what it was; the files of which it
+    speaks are then in that folder.
     """
-    partial = path.with_name(path.name + ".partial")
+    folder.mkdir(parents=True, exist_ok=True)
+    for left_over in folder.glob(f"{PARTIAL}*"):  # from a process that was killed
+        shutil.rmtree(left_over)
+    with tempfile.TemporaryDirectory(prefix=PARTIAL, dir=folder) as name:
+        yield (partial := Path(name))
+
+        def differs(name: str) -> bool:
+            return not ((folder / name).is_file() and cmp(partial / name, folder / name, False))
+
+        changed = [p.name for p in partial.iterdir() if p.name != last and differs(p.name)]
+        if changed and not earlier:
+            (folder / last).unlink(missing_ok=True)
+        for name in (*changed, *filter(differs, [last])):
+            if earlier and name != last and (folder / name).exists():
+                (folder / earlier).mkdir(exist_ok=True)
+                (folder / name).replace(folder / earlier / name)
+            (partial / name).replace(folder / name)
+
+
+@contextmanager
+def write_partial(path: Path) -> Iterator[Path]:
+    """Write a file atomically: a full disk or a killed process leaves the old file as it was, and
+    of several processes the last one wins. Yields the path to write to, which becomes `path` at the
+    end of the block.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{token_hex(4)}.partial")
     try:
         yield partial
         partial.replace(path)

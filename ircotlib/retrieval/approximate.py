@@ -13,7 +13,7 @@ import numpy as np
 
 from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
-from ircotlib.files.paths import hold_lock
+from ircotlib.files.paths import hold_lock, write_partial
 from ircotlib.files.progress import track
 
 GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, candidates for them
@@ -50,9 +50,8 @@ def build_approximate(folder: Path, rows: np.ndarray) -> Path:
             for start in track(range(0, len(rows), ROWS), "approximate index", every=1):
                 block = np.asarray(rows[start : start + ROWS])
                 index.add(np.arange(start, start + len(block)), block, threads=1)
-            partial = path.with_suffix(".partial")
-            index.save(str(partial))
-            partial.replace(path)
+            with write_partial(path) as partial:
+                index.save(str(partial))
             write_description(description, {"files": take_sums(folder, [path.name])})
     check_sums(folder, read_description(description, REMEDY)["files"], REMEDY)
     return path

@@ -4,7 +4,6 @@ A corpus of any size is opened without parsing its lines.
 
 import json
 import mmap
-import shutil
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
@@ -13,21 +12,19 @@ from hashlib import blake2b, sha256
 from itertools import islice
 from operator import index
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
-from ircotlib.files.paths import hold_lock
+from ircotlib.files.paths import hold_lock, replace_files
 
 PARAGRAPHS, OFFSETS, IDS, DESCRIPTION = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
 FILES = PARAGRAPHS, OFFSETS, IDS
 REMEDY = "delete the folder, and the next run writes the corpus again"
 MOST_KEPT = 10_000  # paragraphs kept in memory: those read last
 DIGITS = 16  # of a fingerprint
-PARTIAL = "partial-"  # begins the name of a folder of files being written
 Progress = Callable[[range], Iterable[int]]  # wraps positions to show a bar, as tqdm does
 
 
@@ -145,22 +142,9 @@ def _open_whole(folder: Path) -> Corpus | None:
 
 
 def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpus:
-    for left_over in folder.glob(f"{PARTIAL}*"):  # from a process that was killed
-        shutil.rmtree(left_over)
-    old = _open_whole(folder)
-    with TemporaryDirectory(prefix=PARTIAL, dir=folder) as name:
-        partial = Path(name)
+    with replace_files(folder, DESCRIPTION) as partial:
         about = _write_paragraphs(partial, paragraphs) | origin
-        if old and old.fingerprint == about["fingerprint"]:
-            about |= {name: old.about[name] for name in ("count", "files")}
-            if about != old.about:
-                write_description(folder / DESCRIPTION, about)
-            return old
         write_description(partial / DESCRIPTION, about)
-        # corpus.json is moved last: it is absent while the other files change
-        (folder / DESCRIPTION).unlink(missing_ok=True)
-        for name in (*FILES, DESCRIPTION):
-            (partial / name).replace(folder / name)
     return Corpus(folder)
 
 

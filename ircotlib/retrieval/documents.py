@@ -4,16 +4,13 @@ processes, so that all cores are used.
 
 import json
 import os
-import signal
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import Thread
 
+from ircotlib.files.processes import open_pool
 from ircotlib.retrieval.analyzer import join_terms
 from ircotlib.retrieval.corpus import Corpus
 
@@ -36,8 +33,7 @@ def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
         yield from _make(corpus, 0, len(corpus))
         return
     turns = deque()
-    # spawned, not forked: a fork might copy a lock that a thread of the index writer holds
-    with ProcessPoolExecutor(processes, get_context("spawn"), _watch_parent) as pool:
+    with open_pool(processes) as pool:
         try:
             for start in range(0, len(corpus), TURN):
                 stop = min(start + TURN, len(corpus))
@@ -63,14 +59,3 @@ def _make_turn(folder: Path, start: int, stop: int) -> list[str]:
 
 
 _open_corpus = cache(Corpus)
-
-
-def _watch_parent() -> None:
-    """End this process with its parent, even a killed one: the pool would leave it behind."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it silently
-
-    def end() -> None:
-        parent_process().join()
-        os._exit(1)
-
-    Thread(target=end, daemon=True).start()

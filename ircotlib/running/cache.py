@@ -15,11 +15,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Self
 
-from ircotlib.errors import DataError
+from ircotlib.errors import DataError, Unavailable
 
 SCHEMA = 3  # raised when the table or the keys change; kept in the file as SQLite's user_version
 OWNER = 0x4952434F  # "IRCO", kept in the file as SQLite's application_id
 CHECKED = 100_000_000  # the largest file, in bytes, that is checked when it is opened: 0.3 seconds
+EMPTY = 60.0  # seconds after which a file of 0 bytes is not one that a process has just made
 DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT}
 
 TABLE = """CREATE TABLE IF NOT EXISTS calls
@@ -35,16 +36,20 @@ class Calls:
     `path`: the file, created if absent (on a local disk: SQLite's write-ahead log does not work
     over a network); None: in memory only. Several processes may use one file at once; `timeout`:
     how many seconds each waits while another writes. Raises DataError, and leaves the file as it
-    is, if it is damaged or is not a call cache of this version.
+    is, if it is damaged or is not a call cache of this version; Unavailable if it cannot be opened,
+    read or written: it is read-only or locked, a folder is in its place, the disk is full.
     """
 
     def __init__(self, path: Path | str | None = None, *, timeout: float = 60.0):
         self.path = ":memory:" if path is None else str(path)
         if self.path != ":memory:":
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            self._tell_if_empty()
         # JupyterLab runs a widget's callbacks in another thread; the lock admits one at a time.
-        how = {"isolation_level": None, "check_same_thread": False}
-        self._connection, self._turn = sqlite3.connect(self.path, timeout=timeout, **how), Lock()
+        options = {"isolation_level": None, "check_same_thread": False}
+        with self._told():
+            self._connection = sqlite3.connect(self.path, timeout=timeout, **options)
+        self._turn = Lock()
         self._connection.create_function("checksum", 2, checksum, deterministic=True)
         try:
             with self._told():
@@ -142,15 +147,29 @@ class Calls:
             if (said := self._number("PRAGMA integrity_check(1)")) != "ok":
                 raise DataError(self._damage(said))
 
+    def _tell_if_empty(self) -> None:
+        path = Path(self.path)
+        if path.is_file() and not (about := path.stat()).st_size:
+            if time.time() - about.st_mtime > EMPTY:
+                lost = "if it had replies, they are lost, and asked for again"
+                print(f"{path}: found 0 bytes, a new call cache; {lost}", file=sys.stderr)
+
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Raise ValueError, in one line, if SQLite finds the file damaged."""
+        """Turn the errors of SQLite into one line: DataError if it finds the file damaged,
+        Unavailable if it cannot use it.
+        """
         try:
             yield
+        except sqlite3.IntegrityError:  # of what was to be stored
+            raise
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
-                raise
-            raise DataError(self._damage(error)) from error
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED:
+                raise DataError(self._damage(error)) from error
+            lacks = f"{self.path}: this call cache cannot be opened, read or written ({error})"
+            free = "close other programs that hold it, free some space"
+            make = "make the file and its folder writable, or set IRCOT_DATA to another folder"
+            raise Unavailable(f"{lacks}; all replies in it are kept; {free}, {make}") from error
 
     def _damage(self, found: object) -> str:
         said = " ".join(str(found).split())[:200]

@@ -1,6 +1,5 @@
 """Runs: a system on a bench's questions, kept in a folder; tuning; comparing; replaying a run."""
 
-import shutil
 import time
 from collections.abc import Collection, Sequence
 from itertools import product
@@ -13,14 +12,17 @@ from ircotlib.data import Question, write_jsonl
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.errors import UserError
+from ircotlib.files.paths import replace_files
 from ircotlib.files.progress import show_progress
 from ircotlib.files.tables import write_table
 from ircotlib.program import Outcome
 from ircotlib.running.costs import announce_plan, announce_run, run_cost
 from ircotlib.running.folder import (
+    EARLIER,
     about_run,
     clear_runs,
     columns_of,
+    hold_runs,
     read_about,
     run_folder,
     write_about,
@@ -38,8 +40,8 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     question: its scores (`scoring.score`), and the columns that describe the run (`columns_of`).
 
     `setting`: k, m and whatever else the program takes, and demonstration_set, 0 to 2. The folder
-    has predictions.jsonl, scores.csv and, written last, run.json: all parameters, versions,
-    seconds, counts. Run again, it is replayed from the call cache.
+    has predictions.jsonl, scores.csv and run.json: all parameters, versions, seconds, counts. Run
+    again, it is replayed from the call cache. An earlier run is replaced when all is scored.
     """
     questions = {"dev": bench.dev, "test": bench.test}[part]
     build, folder = program_of(bench, system, **setting), run_folder(bench, system, part, setting)
@@ -49,17 +51,17 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     with show_progress(label, len(questions)) as progress:
         programs = {q.id: build(q) for q in questions}
         outcomes, counts = run(programs, bench.backends, bench.calls, progress)
-    shutil.rmtree(folder, ignore_errors=True)
-    write_jsonl(folder / "predictions.jsonl", (row_of(*item) for item in outcomes.items()))
     scored = [score(q, outcomes[q.id].result, bench.parameters.released) for q in questions]
     rows = [{"id": q.id, "kind": q.kind, **s} for q, s in zip(questions, scored, strict=True)]
     scores = pd.DataFrame(rows)
-    write_table(folder / "scores.csv", scores)
     costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
     about = about_run(bench, system, part, setting, counts)
     about |= {"questions": len(questions)} | costs | count_texts(label.strip(), outcomes)
     about |= run_cost(bench, outcomes)
-    write_about(folder, about)
+    with hold_runs(folder), replace_files(folder, "run.json", EARLIER) as partial:
+        write_jsonl(partial / "predictions.jsonl", (row_of(*item) for item in outcomes.items()))
+        write_table(partial / "scores.csv", scores)
+        write_about(partial, about)
     return scores.assign(**columns_of(about))
 
 

@@ -5,6 +5,7 @@ import json
 import platform
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,13 +13,14 @@ from pathlib import Path
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
 from ircotlib.files.checksums import read_whole, take_sums
-from ircotlib.files.paths import write_whole
+from ircotlib.files.paths import hold_lock, write_whole
 from ircotlib.parameters import DIALS, SIMULATED, Parameters
 from ircotlib.running.setup import Bench
 from ircotlib.systems import System
 
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 FILES = ("predictions.jsonl", "scores.csv")  # beside run.json
+EARLIER = "earlier"  # in its folder, those that were replaced last
 AGAIN = "run its notebook again: cached calls cost nothing"
 
 
@@ -92,10 +94,16 @@ def read_about(folder: Path) -> dict:
 
 
 def read_file(folder: Path, about: Mapping, name: str) -> bytes:
-    """The content of one of the FILES of a run, whose run.json is `about`. Raises DataError, in one
-    line, if it is missing or is not as it was written.
+    """The content of one of the FILES of a run, whose run.json is `about`, also if another process
+    has replaced the run since. Raises DataError, in one line, if it is missing or is not as it was
+    written.
     """
-    return read_whole(Path(folder) / name, about["files"][name], AGAIN)
+    try:
+        return read_whole(Path(folder) / name, about["files"][name], AGAIN)
+    except DataError:
+        with suppress(DataError):
+            return read_whole(Path(folder) / EARLIER / name, about["files"][name], AGAIN)
+        raise
 
 
 def clear_runs(bench: Bench, system: System, part: str, settings: Sequence[dict]) -> None:
@@ -103,10 +111,18 @@ def clear_runs(bench: Bench, system: System, part: str, settings: Sequence[dict]
     cache is kept.
     """
     kept = [run_folder(bench, system, part, setting) for setting in settings]
-    own = run_folder(bench, system, part, {}).name
-    for folder in (bench.runs / part).glob("*"):
-        if folder.name.split(" ")[0] == own and folder not in kept:
-            shutil.rmtree(folder)
+    own = run_folder(bench, system, part, {})
+    with hold_runs(own):
+        for folder in own.parent.glob("*"):
+            if folder.name.split(" ")[0] == own.name and folder not in kept:
+                shutil.rmtree(folder)
+
+
+def hold_runs(folder: Path) -> AbstractContextManager:
+    """Hold the lock of those who write or remove runs of a bench. `folder`: of one of its runs."""
+    runs = folder.parents[1]
+    runs.parent.mkdir(parents=True, exist_ok=True)
+    return hold_lock(Path(f"{runs}.lock"), f"a run in {runs}")
 
 
 def _versions(bench: Bench, counts: dict) -> dict:

@@ -130,6 +130,8 @@ def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, pr
     progress(sum(play.ended for play in plays), len(plays))
     while not all(play.ended for play in plays):
         for kind, service in served.items():
+            # another process may have answered some of them meanwhile
+            _replay([play for play in plays if type(play.request) is kind], served, calls)
             waiting = [play for play in plays if not play.ended and type(play.request) is kind]
             if waiting:
                 _replay(_answer_batch(service, waiting, calls), served, calls)

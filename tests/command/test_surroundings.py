@@ -3,7 +3,6 @@
 import errno
 import html
 import json
-import sqlite3
 
 import pandas as pd
 import pytest
@@ -12,6 +11,7 @@ from ircotlib.annotate.judgements import judge_sentence, read_judgements
 from ircotlib.command import figures
 from ircotlib.command.figures import LITTLE_MEMORY, LITTLE_SPACE, _advice
 from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.errors import Unavailable
 from ircotlib.explore import ask
 from ircotlib.explore.trace import answer_as_markdown, question_as_markdown
 from ircotlib.files.paths import write_folder, write_whole
@@ -56,7 +56,7 @@ def test_a_call_cache_on_a_full_disk_keeps_what_it_has(tmp_path):
     with Calls(tmp_path / "calls.sqlite") as calls:
         calls.put_many({"0" * 32: "kept"})
         calls._connection.execute("PRAGMA max_page_count=8")
-        with pytest.raises(sqlite3.OperationalError, match="database or disk is full"):
+        with pytest.raises(Unavailable, match="database or disk is full.*free some space"):
             calls.put_many({f"{n:032x}": "x" * 5000 for n in range(1, 20)})
     with Calls(tmp_path / "calls.sqlite") as calls:
         assert len(calls) == 1 and calls.get_many(["0" * 32]) == {"0" * 32: "kept"}

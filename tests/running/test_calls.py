@@ -1,16 +1,21 @@
 """The call cache: keys by content, first reply wins, several processes, foreign files refused."""
 
 import hashlib
+import os
 import random
 import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Timer
 
 import pytest
 
+from ircotlib.command.recover import recover
+from ircotlib.errors import Unavailable, UserError
 from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, deepen, key
 from ircotlib.running.cache import OWNER, SCHEMA, Calls
 
@@ -127,9 +132,25 @@ def test_a_new_file_that_another_process_is_making_is_waited_for(tmp_path):
 def test_a_file_that_stays_locked_is_an_error(tmp_path):
     other = sqlite3.connect(tmp_path / "calls.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(sqlite3.OperationalError, match="locked"):
+    with pytest.raises(Unavailable, match="cannot be opened, .*database is locked.*close other"):
         Calls(tmp_path / "calls.sqlite", timeout=0.1)
     other.close()
+
+
+def test_a_file_that_cannot_be_opened_is_an_error_of_one_line(tmp_path):
+    for path in (tmp_path, Path("/proc/calls.sqlite")):
+        with pytest.raises(Unavailable, match="cannot be opened, .*make the file and") as error:
+            Calls(path)
+        assert str(error.value).startswith(f"{path}: ") and "\n" not in str(error.value)
+
+
+def test_a_file_of_0_bytes_is_told_unless_it_was_just_made(tmp_path, capsys):
+    path = tmp_path / "calls.sqlite"
+    for age, expected in ((0, ""), (120, f"{path}: found 0 bytes, a new call cache; if it had")):
+        path.write_bytes(b"")
+        os.utime(path, (time.time() - age, time.time() - age))
+        Calls(path).close()
+        assert capsys.readouterr().err[:80].startswith(expected or "\n") == bool(expected)
 
 
 def test_a_batch_that_fails_leaves_nothing(tmp_path):
@@ -263,3 +284,14 @@ def test_what_can_be_read_is_recovered_by_the_command(tmp_path):
     assert {one.name for one in tmp_path.iterdir()} == {"calls.sqlite", "calls.sqlite.damaged"}
     again = subprocess.run(command, capture_output=True, text=True)
     assert again.returncode == 2 and "found an earlier damaged file; move it away" in again.stderr
+
+
+def test_what_is_no_call_cache_is_not_recovered(tmp_path):
+    (tmp_path / "README.md").write_text("my notes")
+    _database(tmp_path / "places.sqlite", "CREATE TABLE calls (key, url)", 0, 0)
+    Calls(tmp_path / "new.sqlite").close()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for name in before:
+        with pytest.raises(UserError, match=f"{name}: found no reply that can be read, expected"):
+            recover(tmp_path / name)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -20,6 +20,7 @@ from ircotlib.results.statistics import describe, summarise
 from ircotlib.running import experiment as runs
 from ircotlib.running import setup as bench
 from ircotlib.running.experiment import answer, compare_systems, replay, run_system, tune
+from ircotlib.running.folder import read_about
 from ircotlib.running.programs import program_of
 from ircotlib.running.setup import change_model, open_bench, runs_folder
 from ircotlib.systems import all_systems
@@ -181,7 +182,9 @@ def test_a_run_replayed_from_its_folder_shows_its_prompts(parameters):
             assert length == step.prompt_tokens
 
 
-def test_predictions_are_kept_when_scoring_fails(plain, monkeypatch):
+def test_when_scoring_fails_the_earlier_run_stays(plain, monkeypatch):
+    run_system(few(plain, 5), S["OneR"], k=3)
+
     def fail(*_):
         raise ValueError("no such score")
 
@@ -189,8 +192,8 @@ def test_predictions_are_kept_when_scoring_fails(plain, monkeypatch):
     with pytest.raises(ValueError, match="no such score"):
         run_system(few(plain), S["OneR"], k=3)
     (folder,) = (plain.runs / "test").iterdir()
-    assert len((folder / "predictions.jsonl").read_text().splitlines()) == 4
-    assert not (folder / "run.json").exists()  # so it is not taken for a complete run
+    assert len((folder / "predictions.jsonl").read_text().splitlines()) == 5
+    assert read_about(folder)["questions"] == 5
 
 
 def test_predictions_are_kept_whatever_a_server_replied(plain):

@@ -1,14 +1,13 @@
 """Plays systems with the simulated reader, in all processes at once and without keeping runs."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
 
 import pandas as pd
 
 from ircotlib.datasets.scoring import score
+from ircotlib.files.processes import open_pool
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
@@ -66,8 +65,8 @@ def play_all(p: Parameters, plays: Sequence[Play], questions: int, dev: int = 0)
         progress = at_the_end.enter_context(show_progress("plays", len(jobs)))
         each = map(_play_group, groups.values())
         if (cores := count_cores()) > 1 and len(groups) > 1:
-            pool = ProcessPoolExecutor(min(cores, len(groups)), get_context("spawn"))
-            each = at_the_end.enter_context(pool).map(_play_group, groups.values())
+            pool = at_the_end.enter_context(open_pool(min(cores, len(groups))))
+            each = pool.map(_play_group, groups.values())
         tables, done = [], 0
         for group, table in zip(groups.values(), each, strict=True):
             tables.append(table)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.datasets import all_datasets
-from ircotlib.files.paths import FIGURES
+from ircotlib.files.paths import FIGURES, write_partial
 from ircotlib.files.tables import write_table
 from ircotlib.systems import all_systems
 
@@ -90,9 +90,9 @@ def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str, profi
     """Write figures/NAME.csv and, if there is a figure, figures/NAME.png; equal numbers give equal
     bytes. For profiles other than mini the name is NAME_PROFILE.
     """
-    FIGURES.mkdir(parents=True, exist_ok=True)
     name = name if profile == "mini" else f"{name}_{profile}"
     write_table(FIGURES / f"{name}.csv", table)
     if figure is not None:
-        path, metadata = FIGURES / f"{name}.png", {"Software": None}
-        figure.savefig(path, dpi=160, bbox_inches="tight", metadata=metadata)
+        look = {"format": "png", "dpi": 160, "bbox_inches": "tight"}
+        with write_partial(FIGURES / f"{name}.png") as partial:
+            figure.savefig(partial, metadata={"Software": None}, **look)

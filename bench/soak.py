@@ -1,0 +1,229 @@
+"""Plays with several processes at once that are killed, interrupted, without room on the disk or
+the right to write, or whose clock jumps, and compares what is kept with an undisturbed play.
+
+    python -m bench.soak --minutes 30 --seed 1
+
+All processes make the same runs, each in an order of its own, in the same folder. When one has made
+all, everything is compared, and they begin anew (docs/faults.md).
+"""
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+
+import pandas as pd
+
+import ircotlib.generation.local  # noqa: F401, imported once, before processes are forked
+from ircot_laboratory.make import make_laboratory
+from ircotlib.files.options import new_parser, read_count
+from ircotlib.files.paths import DATA
+from ircotlib.parameters import read_parameters
+from ircotlib.results import markdown
+from ircotlib.results.runs import read_runs
+from ircotlib.running import setup
+from ircotlib.running.experiment import compare_systems
+from ircotlib.systems import choose_systems
+
+WORLD = {"seed": 5, "size": 300, "questions": 20}
+DATASETS = ["hotpotqa", "musique", "iirc", "fever"]
+SYSTEMS = ["NoR QA", "OneR", "OneR QA", "IRCoT QA", "Self-Ask", "SearChain"]
+CHANGES = {"model": "data/models/mini-base", "extractor": "", "duplicates": "", "distractors": []}
+CHANGES |= {"dev": 2, "test": 4, "ircot_k": [2, 4], "oner_k": [3]}
+FAULTS = ["kill"] * 5 + ["interrupt", "interrupt", "clock", "file limit", "read-only", "none"]
+DISK, NOBODY = 64, 65534  # MB of the disk that is filled; a user who may not write
+OWN = ("seconds", "counts", "checksum")  # of run.json: differ between whole runs
+SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT}
+ENDS = {0: "made all", 1: "one line", 2: "FAILED"}  # by exit status; of others "ended"
+
+
+def play(folder: Path, seed: int, fault: str) -> None:
+    """Make all runs and a table of each data set, in a random order, with a fault."""
+    chance = random.Random(seed)
+    setup.DATA, markdown.FIGURES = folder, folder / "figures"
+    orders = list(product(DATASETS, SYSTEMS))
+    chance.shuffle(orders)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        laboratory = make_laboratory(folder / "laboratory", **WORLD)
+        suffer(fault, chance)
+        for dataset, system in orders:
+            changes = CHANGES | {"data_dir": str(laboratory), "datasets": [dataset]}
+            p = read_parameters("mini", changes)
+            bench = setup.open_bench(p, dataset, "soak")
+            compare_systems([bench], choose_systems([system]), 1)
+            columns = ["dataset", "system", "id", "metric", "recall"]
+            table = read_runs(p, "soak")[columns]
+            markdown.save_table(table, f"soak_{dataset}", "All runs so far.")
+    except KeyboardInterrupt:
+        os._exit(128 + signal.SIGINT)
+    except Exception as error:
+        lacks = isinstance(error, OSError) or isinstance(error.__cause__, OSError)
+        lacks = lacks and fault in ("file limit", "read-only", "full disk")
+        if not lacks:
+            traceback.print_exc()
+        os._exit(1 if lacks else 2)
+    os._exit(0)
+
+
+def suffer(fault: str, chance: random.Random) -> None:
+    """Bring a fault on this process that lasts; others are brought from outside."""
+    if fault == "clock":
+        now = time.time
+        time.time = lambda: now() + chance.uniform(-1e6, 1e6)
+    elif fault == "file limit":
+        most = chance.randrange(10_000, 300_000)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    elif fault == "read-only" and os.getuid() == 0:
+        os.setuid(NOBODY)
+
+
+def disturb(folder: Path, chance: random.Random, longest: float) -> Counter:
+    """Play with 2 to 5 processes at once, bring faults on them, and count how they end."""
+    fills = os.path.ismount(folder) and chance.random() < 0.2
+    faults = [
+        chance.choice(["full disk"] if fills else FAULTS) for _ in range(chance.randint(2, 5))
+    ]
+    processes = []
+    for fault in faults:
+        arguments = folder, chance.randrange(10**9), fault
+        processes.append(get_context("fork").Process(target=play, args=arguments))
+        processes[-1].start()
+    moments = sorted((chance.uniform(0, longest), n) for n in range(len(faults)))
+    started, ends = time.monotonic(), Counter()
+    for moment, n in moments:
+        processes[n].join(max(0, started + moment - time.monotonic()))
+        if faults[n] == "full disk":
+            fill(folder)
+        elif faults[n] in SIGNALS and processes[n].exitcode is None:
+            os.kill(processes[n].pid, SIGNALS[faults[n]])
+    for fault, process in zip(faults, processes, strict=True):
+        process.join()
+        ends[fault, ENDS.get(process.exitcode, "ended")] += 1
+    return ends
+
+
+def fill(folder: Path) -> None:
+    """Fill the disk for a second."""
+    with suppress(OSError), (folder / "filler").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(1 << 16))
+    time.sleep(1)
+    (folder / "filler").unlink()
+
+
+def read_kept(folder: Path) -> dict[str, object]:
+    """All that is kept in a folder, by name: replies, files of runs, tables."""
+    kept = {}
+    if (folder / "calls.sqlite").exists():
+        with (
+            closing(sqlite3.connect(folder / "calls.sqlite")) as connection,
+            suppress(
+                sqlite3.OperationalError  # killed before the table was made
+            ),
+        ):
+            rows = connection.execute("SELECT key, reply FROM calls")
+            kept |= {f"reply {key}": reply for key, reply in rows}
+    for path in folder.glob("runs/*/*/*/*/*/run.json"):
+        about = json.loads(path.read_text())
+        about["parameters"].pop("data_dir")
+        name = f"run {'/'.join(path.parts[-4:-1])}"
+        kept[name] = {n: value for n, value in about.items() if n not in OWN}
+        for file in ("predictions.jsonl", "scores.csv"):
+            kept[f"{name} {file}"] = (path.parent / file).read_bytes()
+    for path in (folder / "figures").glob("*.[cm]*"):
+        kept[f"table {path.name}"] = path.read_bytes()
+    return kept
+
+
+def compare(before: dict, after: dict) -> Counter:
+    """Count, by kind, what was kept before and is lost or has changed."""
+    losses = Counter()
+    for name in before:
+        if name not in after or after[name] != before[name]:
+            losses[f"{name.split()[0]} {'changed' if name in after else 'LOST'}"] += 1
+            print("   ", name, "is not what it was", file=sys.stderr)
+    return losses
+
+
+def soak(folder: Path, minutes: float, seed: int) -> bool:
+    """Play, disturb and compare for some minutes; print a table, and return whether all held."""
+    chance, ends, losses, rounds = random.Random(seed), Counter(), Counter(), 0
+    alone, tried = folder / "alone", folder / "tried"
+    shutil.rmtree(alone, ignore_errors=True)
+    tried.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    play_alone(alone)
+    longest, whole = time.monotonic() - started, read_kept(alone)
+    print(f"undisturbed: {len(whole)} things kept, {longest:.0f} s", flush=True)
+    while time.monotonic() - started < 60 * minutes:
+        for path in tried.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        made, kept = False, {}
+        while not made:
+            ended, before = disturb(tried, chance, longest), kept
+            kept = {n: value for n, value in read_kept(tried).items() if not n.startswith("table")}
+            losses += compare(before, kept)
+            made, ends, rounds = (
+                any(end == "made all" for _, end in ended),
+                ends + ended,
+                rounds + 1,
+            )
+            print(f"{rounds:4} {len(kept):6} kept", dict(ended), flush=True)
+        play_alone(tried)
+        kept = read_kept(tried)
+        losses += compare(whole, kept) + compare(kept, whole)
+        ends["compared with the undisturbed play", "made all"] += 1
+    left = sum(1 for path in tried.rglob("*.partial*") if path.exists())
+    columns = ["made all", "one line", "ended", "FAILED"]
+    table = pd.DataFrame(
+        [{"fault": f, **{c: ends[f, c] for c in columns}} for f in {f for f, _ in ends}]
+    )
+    print(table.to_string(index=False))
+    print(
+        f"{rounds} rounds; lost or changed: {dict(losses) or 'nothing'}; {left} partial files left"
+    )
+    return not losses and not any(end == "FAILED" for _, end in ends)
+
+
+def play_alone(folder: Path) -> None:
+    """Make all runs with one process and no fault."""
+    process = get_context("fork").Process(target=play, args=(folder, 0, "none"))
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise RuntimeError(f"{folder}: the undisturbed play failed, see above")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = new_parser(__doc__, "python -m bench.soak")
+    parser.add_argument("--minutes", type=read_count, default=30)
+    parser.add_argument("--seed", type=int, default=0)
+    options, folder = parser.parse_args(arguments), DATA / "soak"
+    (tried := folder / "tried").mkdir(parents=True, exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}m", "tmpfs", str(tried)]
+    mounted = os.getuid() == 0 and not subprocess.run(mount, capture_output=True).returncode
+    if not mounted:
+        print("no full disk is tried: a memory disk can only be mounted by root", file=sys.stderr)
+    try:
+        raise SystemExit(not soak(folder, options.minutes, options.seed))
+    finally:
+        if mounted:
+            subprocess.run(["umount", str(tried)], check=False)
+
+
+if __name__ == "__main__":
+    main()
