@@ -25,9 +25,10 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
+import nltk  # noqa: F401
 import pandas as pd
 
-import ircotlib.generation.local  # noqa: F401, imported once, before processes are forked
+import ircotlib.generation.weights  # noqa: F401, imported once, before processes are forked
 from ircot_laboratory.make import make_laboratory
 from ircotlib.files.options import new_parser, read_count
 from ircotlib.files.paths import DATA
@@ -38,11 +39,11 @@ from ircotlib.running import setup
 from ircotlib.running.experiment import compare_systems
 from ircotlib.systems import choose_systems
 
-WORLD = {"seed": 5, "size": 300, "questions": 20}
-DATASETS = ["hotpotqa", "musique", "iirc", "fever"]
-SYSTEMS = ["NoR QA", "OneR", "OneR QA", "IRCoT QA", "Self-Ask", "SearChain"]
+WORLD = {"seed": 5, "size": 100, "questions": 10}
+DATASETS = ["hotpotqa", "musique", "fever"]
+SYSTEMS = ["NoR QA", "OneR", "OneR QA", "IRCoT QA", "SearChain"]
 CHANGES = {"model": "data/models/mini-base", "extractor": "", "duplicates": "", "distractors": []}
-CHANGES |= {"dev": 2, "test": 4, "ircot_k": [2, 4], "oner_k": [3]}
+CHANGES |= {"dev": 2, "test": 3, "max_steps": 3, "ircot_k": [2, 4], "oner_k": [3]}
 FAULTS = ["kill"] * 5 + ["interrupt", "interrupt", "clock", "file limit", "read-only", "none"]
 DISK, NOBODY = 64, 65534  # MB of the disk that is filled; a user who may not write
 OWN = ("seconds", "counts", "checksum")  # of run.json: differ between whole runs

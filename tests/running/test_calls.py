@@ -146,11 +146,11 @@ def test_a_file_that_cannot_be_opened_is_an_error_of_one_line(tmp_path):
 
 def test_a_file_of_0_bytes_is_told_unless_it_was_just_made(tmp_path, capsys):
     path = tmp_path / "calls.sqlite"
-    for age, expected in ((0, ""), (120, f"{path}: found 0 bytes, a new call cache; if it had")):
+    for age, lines in ((0, 0), (120, 1)):
         path.write_bytes(b"")
         os.utime(path, (time.time() - age, time.time() - age))
         Calls(path).close()
-        assert capsys.readouterr().err[:80].startswith(expected or "\n") == bool(expected)
+        assert capsys.readouterr().err.count(f"{path}: found 0 bytes, a new call cache") == lines
 
 
 def test_a_batch_that_fails_leaves_nothing(tmp_path):

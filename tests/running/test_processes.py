@@ -12,9 +12,11 @@ from contextlib import closing
 from itertools import product
 from multiprocessing import get_context
 
+import nltk  # noqa: F401
 import psutil
 import pytest
 
+import ircotlib.generation.weights  # noqa: F401, imported once, before processes are forked
 from ircot_laboratory.make import make_laboratory
 from ircotlib.files.paths import replace_files
 from ircotlib.parameters import read_parameters
@@ -25,7 +27,7 @@ from ircotlib.running.folder import EARLIER, FILES, read_about, read_file, write
 from ircotlib.systems import choose_systems
 
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")
-DATASETS = ("hotpotqa", "musique")
+DATASETS = ("hotpotqa",)
 
 
 @pytest.fixture(scope="module")
@@ -91,23 +93,17 @@ def test_of_processes_that_are_killed_nothing_is_lost(tmp_path, parameters):
             kept = now
     assert killed > 3 and processes[2].exitcode == 0
     whole, left = read_all(alone), read_all(tried)
-    assert left[:2] == whole[:2] and len(whole[0]) > 20 and len(whole[1]) > 15
+    assert left[:2] == whole[:2] and len(whole[0]) > 20 and len(whole[1]) > 8
     assert not list(tried.glob("runs/**/partial-*"))
 
 
-@pytest.mark.parametrize("kind", ["others", "same"])
-def test_who_reads_a_run_that_is_replaced_reads_the_old_or_the_new_one(tmp_path, kind):
-    folder, contents, stop = (
-        tmp_path / "run",
-        (["a" * 9000, "b" * 9], ["c", "d"]),
-        threading.Event(),
-    )
+@pytest.mark.parametrize("contents", [(["a" * 9000, "b"], ["c", "d"]), (["a", "b"], ["a", "b"])])
+def test_who_reads_a_run_that_is_replaced_reads_the_old_or_the_new_one(tmp_path, contents):
+    folder, stop = tmp_path / "run", threading.Event()
 
     def write(n: int) -> None:
         with replace_files(folder, "run.json", EARLIER) as partial:
-            for name, content in zip(
-                FILES, contents[n % 2 if kind == "others" else 0], strict=True
-            ):
+            for name, content in zip(FILES, contents[n % 2], strict=True):
                 (partial / name).write_text(content)
             write_about(partial, {"n": n})
 
@@ -125,13 +121,13 @@ def test_who_reads_a_run_that_is_replaced_reads_the_old_or_the_new_one(tmp_path,
         while time.monotonic() < until:
             about = read_about(folder)
             text = [read_file(folder, about, name).decode() for name in FILES]
-            assert text == contents[about["n"] % 2 if kind == "others" else 0]
+            assert text == contents[about["n"] % 2]
             seen.add(about["n"])
     finally:
         stop.set()
         writer.join()
     assert len(seen) > 3
-    assert (folder / EARLIER).exists() == (kind == "others")
+    assert (folder / EARLIER).exists() == (contents[0] != contents[1])
 
 
 WORKERS = """
