@@ -25,10 +25,9 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
-import nltk  # noqa: F401
 import pandas as pd
+from nltk.stem import porter  # noqa: F401, imported once, before processes are forked
 
-import ircotlib.generation.weights  # noqa: F401, imported once, before processes are forked
 from ircot_laboratory.make import make_laboratory
 from ircotlib.files.options import new_parser, read_count
 from ircotlib.files.paths import DATA
@@ -36,12 +35,13 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results import markdown
 from ircotlib.results.runs import read_runs
 from ircotlib.running import setup
+from ircotlib.running.backends import open_model
 from ircotlib.running.experiment import compare_systems
 from ircotlib.systems import choose_systems
 
 WORLD = {"seed": 5, "size": 100, "questions": 10}
-DATASETS = ["hotpotqa", "musique", "fever"]
-SYSTEMS = ["NoR QA", "OneR", "OneR QA", "IRCoT QA", "SearChain"]
+DATASETS = ["hotpotqa", "fever"]
+SYSTEMS = ["NoR QA", "OneR QA", "IRCoT QA", "Self-Ask"]
 CHANGES = {"model": "data/models/mini-base", "extractor": "", "duplicates": "", "distractors": []}
 CHANGES |= {"dev": 2, "test": 3, "max_steps": 3, "ircot_k": [2, 4], "oner_k": [3]}
 FAULTS = ["kill"] * 5 + ["interrupt", "interrupt", "clock", "file limit", "read-only", "none"]
@@ -166,6 +166,7 @@ def soak(folder: Path, minutes: float, seed: int) -> bool:
     alone, tried = folder / "alone", folder / "tried"
     shutil.rmtree(alone, ignore_errors=True)
     tried.mkdir(parents=True, exist_ok=True)
+    open_model(read_parameters("mini", CHANGES)).threads  # reads it, before processes are forked
     started = time.monotonic()
     play_alone(alone)
     longest, whole = time.monotonic() - started, read_kept(alone)
@@ -178,22 +179,17 @@ def soak(folder: Path, minutes: float, seed: int) -> bool:
             ended, before = disturb(tried, chance, longest), kept
             kept = {n: value for n, value in read_kept(tried).items() if not n.startswith("table")}
             losses += compare(before, kept)
-            made, ends, rounds = (
-                any(end == "made all" for _, end in ended),
-                ends + ended,
-                rounds + 1,
-            )
+            made = any(end == "made all" for _, end in ended)
+            ends, rounds = ends + ended, rounds + 1
             print(f"{rounds:4} {len(kept):6} kept", dict(ended), flush=True)
         play_alone(tried)
         kept = read_kept(tried)
         losses += compare(whole, kept) + compare(kept, whole)
         ends["compared with the undisturbed play", "made all"] += 1
     left = sum(1 for path in tried.rglob("*.partial*") if path.exists())
-    columns = ["made all", "one line", "ended", "FAILED"]
-    table = pd.DataFrame(
-        [{"fault": f, **{c: ends[f, c] for c in columns}} for f in {f for f, _ in ends}]
-    )
-    print(table.to_string(index=False))
+    columns, faults = ["made all", "one line", "ended", "FAILED"], dict.fromkeys(f for f, _ in ends)
+    rows = [{"fault": fault} | {end: ends[fault, end] for end in columns} for fault in faults]
+    print(pd.DataFrame(rows).to_string(index=False))
     print(
         f"{rounds} rounds; lost or changed: {dict(losses) or 'nothing'}; {left} partial files left"
     )
