@@ -130,16 +130,14 @@ def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, pr
     progress(sum(play.ended for play in plays), len(plays))
     while not all(play.ended for play in plays):
         for kind, service in served.items():
-            # another process may have answered some of them meanwhile
-            _replay([play for play in plays if type(play.request) is kind], served, calls)
-            waiting = [play for play in plays if not play.ended and type(play.request) is kind]
-            if waiting:
+            _replay([p for p in plays if type(p.request) is kind], served, calls)
+            if waiting := [p for p in plays if not p.ended and type(p.request) is kind]:
                 _replay(_answer_batch(service, waiting, calls), served, calls)
-                progress(sum(play.ended for play in plays), len(plays))
+            progress(sum(play.ended for play in plays), len(plays))
 
 
 def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> None:
-    """Advance programs until each has ended or waits for a reply that is not in the cache."""
+    """Advance programs until each has ended or waits for a reply that no process has cached."""
     while waiting := [play for play in plays if not play.ended]:
         for play in waiting:
             backend = _service_of(play, served).backend
