@@ -133,7 +133,7 @@ def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, pr
             _replay([p for p in plays if type(p.request) is kind], served, calls)
             if waiting := [p for p in plays if not p.ended and type(p.request) is kind]:
                 _replay(_answer_batch(service, waiting, calls), served, calls)
-            progress(sum(play.ended for play in plays), len(plays))
+                progress(sum(play.ended for play in plays), len(plays))
 
 
 def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> None:
