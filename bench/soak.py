@@ -26,7 +26,6 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
-from nltk.stem import porter  # noqa: F401, imported once, before processes are forked
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.files.options import new_parser, read_count
@@ -35,7 +34,6 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results import markdown
 from ircotlib.results.runs import read_runs
 from ircotlib.running import setup
-from ircotlib.running.backends import open_model
 from ircotlib.running.experiment import compare_systems
 from ircotlib.systems import choose_systems
 
@@ -47,6 +45,8 @@ CHANGES |= {"dev": 2, "test": 3, "max_steps": 3, "ircot_k": [2, 4], "oner_k": [3
 FAULTS = ["kill"] * 5 + ["interrupt", "interrupt", "clock", "file limit", "read-only", "none"]
 DISK, NOBODY = 64, 65534  # MB of the disk that is filled; a user who may not write
 OWN = ("seconds", "counts", "checksum")  # of run.json: differ between whole runs
+CONTEXT = get_context("forkserver")  # imports once, for all processes
+CONTEXT.set_forkserver_preload(["ircotlib.generation.weights", "nltk.stem.porter", "bench.soak"])
 SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT}
 ENDS = {0: "made all", 1: "one line", 2: "FAILED"}  # by exit status; of others "ended"
 
@@ -101,7 +101,7 @@ def disturb(folder: Path, chance: random.Random, longest: float) -> Counter:
     processes = []
     for fault in faults:
         arguments = folder, chance.randrange(10**9), fault
-        processes.append(get_context("fork").Process(target=play, args=arguments))
+        processes.append(CONTEXT.Process(target=play, args=arguments))
         processes[-1].start()
     moments = sorted((chance.uniform(0, longest), n) for n in range(len(faults)))
     started, ends = time.monotonic(), Counter()
@@ -166,7 +166,6 @@ def soak(folder: Path, minutes: float, seed: int) -> bool:
     alone, tried = folder / "alone", folder / "tried"
     shutil.rmtree(alone, ignore_errors=True)
     tried.mkdir(parents=True, exist_ok=True)
-    open_model(read_parameters("mini", CHANGES)).threads  # reads it, before processes are forked
     started = time.monotonic()
     play_alone(alone)
     longest, whole = time.monotonic() - started, read_kept(alone)
@@ -198,7 +197,7 @@ def soak(folder: Path, minutes: float, seed: int) -> bool:
 
 def play_alone(folder: Path) -> None:
     """Make all runs with one process and no fault."""
-    process = get_context("fork").Process(target=play, args=(folder, 0, "none"))
+    process = CONTEXT.Process(target=play, args=(folder, 0, "none"))
     process.start()
     process.join()
     if process.exitcode:
