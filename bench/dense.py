@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from ircotlib.errors import UserError
 from ircotlib.files.options import new_parser, read_count, read_number, refusing
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.retrieval.approximate import Approximate, build_approximate
@@ -54,6 +55,8 @@ def main() -> None:
     asked = parser.parse_args()
     torch.set_num_threads(1)
     with refusing():
+        if not asked.vectors.is_dir():
+            raise UserError(f"found no folder {asked.vectors}, expected one of vectors")
         real = read_real(asked.vectors)
     dense = (measure_dense(real, size, asked.approximate) for size in asked.sizes)
     rows = []

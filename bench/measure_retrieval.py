@@ -13,7 +13,6 @@ server alone.
 import json
 import math
 import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.pseudo_text import write_queries
+from ircotlib.files.options import new_parser, read_folder
 from ircotlib.program import Retrieve
 from ircotlib.retrieval import analyzer, bm25, documents
 from ircotlib.retrieval.analyzer import analyze
@@ -242,4 +242,10 @@ def main(step: str, backend: str, corpus_folder: str, index: str) -> dict:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(*sys.argv[1:])))
+    parser = new_parser(__doc__)
+    parser.add_argument("step", choices=("build", "build-alone", "search"))
+    parser.add_argument("backend", choices=("embedded", "bm25s", "Elasticsearch"))
+    parser.add_argument("corpus", type=read_folder)
+    parser.add_argument("index", help="a folder, or the address of a server")
+    asked = parser.parse_args()
+    print(json.dumps(main(asked.step, asked.backend, asked.corpus, asked.index)))

@@ -26,7 +26,7 @@ _NAMES = {  # by module
     "parameters": "Parameters read_parameters SCALE OOD",
     # running
     "running.setup": "Bench open_bench open_benches change_model",
-    "running.experiment": "answer answer_all run_system tune compare_systems replay",
+    "running.experiment": "answer answer_all run_system tune compare_systems join_scores replay",
     "running.folder": "name_model read_about run_folder",
     "running.predictions": "read_predictions",
     # looking at questions
@@ -37,7 +37,7 @@ _NAMES = {  # by module
     "results.causes": "find_causes count_causes",
     # results
     "results.runs": (
-        "find_runs read_runs find_test_runs has_runs read_costs count_parsed name_edges "
+        "find_runs read_runs find_test_runs has_runs read_costs count_parsed PARSED name_edges "
         "list_nodes line_up read_training"
     ),
     "results.reported": "read_reported with_reported",

@@ -144,6 +144,8 @@ class Parameters(BaseModel):
                 raise UserError(f"found {given[0]} and no simulated reader; set model=simulated")
         if not self.server and (self.max_cost, self.max_requests) != (None, None):
             raise UserError("found max_cost or max_requests and no server; set server, or neither")
+        if self.chat and not self.server:
+            raise UserError("found chat and no server; set server, or leave chat out")
         if self.max_cost is not None and find_price(self.model, self.prices) is None:
             found = f"max_cost: found {self.max_cost} and no price of {self.model!r}"
             raise UserError(f"{found}: set prices=[USD for a million tokens read, written]")

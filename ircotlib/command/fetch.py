@@ -14,6 +14,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ircotlib.datasets import find_dataset
+from ircotlib.datasets.files import find_questions
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.download import download, unpack
 from ircotlib.files.options import add_profile, new_parser, parse_changes
@@ -127,13 +128,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not Path(resolve(p.demonstrations)).is_dir():
         prompts = "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
         print(f"{prompts}, into {p.demonstrations}")
-    data_dir, rows = ROOT / p.data_dir, list(missing(p, read_downloads()))
+    data_dir, table = ROOT / p.data_dir, read_downloads()
+    rows = list(missing(p, table))
     for row in rows:
         if row.can_be_got and not options.list:
             print(*fetch(row, data_dir), sep="\n", flush=True)
         else:
             by_hand = "" if row.can_be_got else "by hand: "
             print(f"{by_hand}{row}, into {data_dir / row.folder}", flush=True)
+    try:  # those that nobody publishes
+        for name in {*p.datasets} - {row.folder for row in table}:
+            find_questions(find_dataset(name), data_dir)
+    except FileNotFoundError as error:
+        raise UserError(str(error)) from None
     if not rows:
         print(f"{data_dir} has all files that {p.profile} needs")
     return 0 if all(row.can_be_got for row in rows) else 1

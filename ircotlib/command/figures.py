@@ -23,10 +23,11 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from ircotlib.command.checks import check_places
+from ircotlib.command.plans import check_plans, why_left_out
 from ircotlib.errors import UserError
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count
 from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
-from ircotlib.parameters import SIMULATED, Parameters, read_parameters
+from ircotlib.parameters import Parameters, read_parameters
 
 MEMORY = re.compile("Kernel died|MemoryError|out of memory|allocate memory|bad_alloc|map segment")
 FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
@@ -158,14 +159,22 @@ def regenerate(
     p: Parameters, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
     """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE."""
+    reasons = {name: why_left_out(name, about_notebook(name).needs, p) for name in notebooks}
+    notebooks = [name for name in notebooks if not reasons[name]]
     needs = {need for notebook in notebooks for need in about_notebook(notebook).needs}
     model = "model" in needs or ("agent" in needs and not p.agent)
-    check_places(p, data="data" in needs, model=model, models="models" in needs)
+    second = "14_searchain_tables" in notebooks
+    check_places(p, "data" in needs, model, models="models" in needs, second=second)
+    check_plans(p, notebooks)
+    for name in filter(reasons.get, reasons):
+        print(f"{name} is left out: {reasons[name]}", file=sys.stderr, flush=True)
     # no kernel reads or writes the user's own settings and history
     os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
     for library in ("papermill", "traitlets"):  # whose errors are raised too
         logging.getLogger(library).setLevel(logging.CRITICAL)
     executed = {name: DATA / "executed" / p.profile / f"{name}.ipynb" for name in notebooks}
+    makes = {name: made_by(name, p.profile) for name in notebooks}
+    before = {path: _stamp(path) for paths in makes.values() for path in paths}
 
     def run(notebook: str) -> float:
         return run_notebook(notebook, p, changes, executed[notebook])
@@ -175,10 +184,16 @@ def regenerate(
     for notebook, seconds in bar:
         bar.set_description(notebook)
         tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed[notebook]}")
-        for path in made_by(notebook, p.profile):
-            tqdm.write(f"{'':<14} wrote      {path}")
+        for path in makes[notebook]:
+            if (stamp := _stamp(path)) and stamp != before[path]:
+                tqdm.write(f"{'':<14} wrote      {path}")
         if save:
             save_executed(notebook, executed[notebook])
+
+
+def _stamp(path: Path) -> int:
+    """When a file was last written, in nanoseconds; 0 if it is not there."""
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 def save_executed(notebook: str, executed: Path) -> None:
@@ -219,9 +234,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
     p = read_parameters(options.profile, changes)
     makes = {name: made_by(name, p.profile) for name in all_notebooks()}
     notebooks = choose_notebooks(options.only, makes)
-    if p.model == SIMULATED:
-        for name in [n for n in notebooks if "own data" in about_notebook(n).needs]:
-            notebooks.remove(name)
-            reason = "the simulated reader knows no data of one's own"
-            print(f"{name} is left out: {reason}", file=sys.stderr, flush=True)
     regenerate(p, notebooks, changes, options.save, options.jobs)

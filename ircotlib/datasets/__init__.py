@@ -50,10 +50,10 @@ class Dataset:
     of an answer, by name; the first is the main measure. `read_with_corpus`: as `read`, but with
     gold paragraphs from the full corpus; None: the gold ids of the contexts are valid there.
     `read_paragraphs`: reads a corpus that comes with the questions; None: the corpus is pooled from
-    their contexts. `as_released`: the data set as IRCoT's released program reads and scores it;
-    None: the same. `example_family`: of the examples in systems' prompts
-    (prompts/own/<system>/<stage>.<family>.txt). `program_arguments`: for all programs that have a
-    parameter of that name. `order`: its place in tables and figures.
+    their contexts. `has_gold`: whether questions name gold paragraphs. `as_released`: the data set
+    as IRCoT's released program reads and scores it; None: the same. `example_family`: of the
+    examples in systems' prompts (prompts/own/<system>/<stage>.<family>.txt). `program_arguments`:
+    for all programs that have a parameter of that name. `order`: its place in tables and figures.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Dataset:
     full_corpus: FullCorpus | None = None
     read_with_corpus: Callable[[Path, Iterable[Paragraph]], Iterable[QuestionContext]] | None = None
     read_paragraphs: Callable[[Path], Iterable[Paragraph]] | None = None
+    has_gold: bool = True
     as_released: "Dataset | None" = None
     example_family: str = "multihop"
     program_arguments: Mapping[str, object] = field(default_factory=dict)

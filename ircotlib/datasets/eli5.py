@@ -35,6 +35,7 @@ DATASET = Dataset(
     scores={"rouge_l": rouge_l},
     full_corpus=KNOWLEDGE_SOURCE,
     read_paragraphs=read_beside,
+    has_gold=False,
     example_family="eli5",
     # answers are long: SearChain compares them by ROUGE (§3.3); the number of tokens is ours
     program_arguments={"long_form": True, "max_tokens": 512, "tokens": 512, "answer_tokens": 512},

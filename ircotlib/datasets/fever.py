@@ -41,6 +41,7 @@ DATASET = Dataset(
     scores={"cover_em": cover_em, "accuracy": partial(one_verdict, verdicts=VERDICTS)},
     full_corpus=KNOWLEDGE_SOURCE,
     read_paragraphs=read_beside,
+    has_gold=False,
     example_family="fever",
     program_arguments={"max_actions": 5},  # ReAct §3.2
     order=8,

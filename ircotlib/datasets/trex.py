@@ -16,6 +16,7 @@ DATASET = Dataset(
     scores={"cover_em": cover_em, "em": exact_match},
     full_corpus=KNOWLEDGE_SOURCE,
     read_paragraphs=read_beside,
+    has_gold=False,
     example_family="slotfilling",
     order=7,
 )

@@ -22,6 +22,7 @@ TEXT_FILES = (CONFIG, "generation_config.json", "tokenizer*", "special_tokens_ma
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
 OLDER = (*WEIGHT_FILES, "pytorch_model.bin")  # of encoders on the hub that predate safetensors
 OTHER_PROGRAMS = ("onnx", "openvino")  # folders on the hub with the same model for these
+DEPTHS = ("num_layers", "num_decoder_layers", "num_hidden_layers", "n_layer")
 REMEDY = "write or download the folder again"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 POINTER = b"version https://git-lfs"
@@ -58,8 +59,12 @@ def find_folder(
         raise FileNotFoundError(f"{reason}, expected {', '.join(expected)}; {remedy}")
     for name in OBJECTS:
         read_json(folder, name)
-    for path in list_files(folder, "*.safetensors"):
-        read_shapes(path)
+    shapes = [read_shapes(path) for path in list_files(folder, "*.safetensors")]
+    config, tensors = read_json(folder, CONFIG), sum(map(len, shapes))
+    depths = [config[name] for name in DEPTHS if isinstance(config.get(name), int)]
+    if shapes and max(depths, default=0) > tensors:
+        found = f"found more layers than the {tensors} tensors of the weights"
+        raise DataError(f"{folder / CONFIG}: {found}, expected the layers that they have; {REMEDY}")
     return folder
 
 
@@ -100,7 +105,8 @@ def _download(name: str, revision: str | None, patterns: Sequence[str]) -> Path:
 
 def list_files(folder: Path, *patterns: str) -> list[Path]:
     """The files whose names match one of the patterns, sorted by name."""
-    return sorted({path for pattern in patterns for path in folder.glob(pattern)})
+    paths = {path for pattern in patterns for path in folder.glob(pattern)}
+    return sorted(path for path in paths if path.is_file())  # no pipe, on which one waits for ever
 
 
 def hash_files(folder: Path, version: int, dtype: str, weights=WEIGHT_FILES) -> str:

@@ -85,8 +85,8 @@ def parse_changes(texts: Sequence[str]) -> dict[str, object]:
 
 
 def parse_change(text: str) -> tuple[str, object]:
-    """Read one --set option, name=value in YAML. A path that exists in the caller's folder becomes
-    relative to the repository, or absolute if it is outside.
+    """Read one --set option, name=value in YAML; no value is the empty text. A path that exists
+    in the caller's folder becomes relative to the repository, or absolute if it is outside.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
@@ -99,6 +99,6 @@ def parse_change(text: str) -> tuple[str, object]:
         path = Path(value).resolve()
         return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     try:
-        return name, read_value(value)
+        return name, read_value(value) if value else ""
     except UserError as error:
         raise UserError(f"--set {text!r}: {error}") from None

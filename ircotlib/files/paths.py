@@ -76,12 +76,12 @@ def write_folder(folder: Path, about: str, kind: str) -> Iterator[Path]:
     partial.mkdir(parents=True)
     try:
         yield partial
+        if folder.exists():
+            folder.rename(replaced)
+        partial.rename(folder)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    if folder.exists():
-        folder.rename(replaced)
-    partial.rename(folder)
     shutil.rmtree(replaced, ignore_errors=True)
 
 
@@ -138,7 +138,9 @@ def write_whole(path: Path, text: str) -> None:
 def hold_lock(path: Path, made: str, patience: float = 5.0) -> Iterator[None]:
     """Hold a lock that only one process can hold at a time; it ends with the process in any case.
     Waiting for longer than `patience` seconds is reported on stderr, with what is `made` meanwhile.
+    Raises UserError if its folder cannot be written to, on which one would wait for ever.
     """
+    check_writable(path.parent, f"the folder of {made}")
     lock = FileLock(path)
     try:
         lock.acquire(timeout=patience)

@@ -9,7 +9,16 @@ from functools import cached_property
 from math import inf
 
 from ircotlib.errors import UserError
-from ircotlib.files.models import CONFIG, TOKENIZER, find_folder, hash_files, read_json
+from ircotlib.files.models import (
+    CAUSAL,
+    CONFIG,
+    T5,
+    TOKENIZER,
+    check_kind,
+    find_folder,
+    hash_files,
+    read_json,
+)
 from ircotlib.generation import replies
 from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
 from ircotlib.generation.config import count_parameters, is_encoder_decoder, read_config
@@ -58,6 +67,7 @@ class LocalModel:
             raise UserError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
         needed = CONFIG, TOKENIZER  # without the second, transformers guesses the tokenizer's class
         self.folder = find_folder(self.name, self.revision, needed=needed)
+        check_kind(self.folder, T5, CAUSAL)
         self.prefixes = Prefixes(self.kept_tokens)
         self.is_encoder_decoder = is_encoder_decoder(self.folder)
         self.tokens = Tokens(self.folder)

@@ -12,7 +12,6 @@ import pandas as pd
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
-from ircotlib.errors import DataError
 from ircotlib.running.folder import read_about
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import find_paragraph, parameters_of, read_predictions
@@ -124,11 +123,11 @@ def find_causes(
 def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Count causes: one row per data set, system and cause, with `n`, the number of `answers` (one
     per question and demonstration set), and `share` in percent. `runs`: from `find_causes`; those
-    that only return paragraphs are left out. Raises DataError if there are no others.
+    that only return paragraphs are left out.
     """
     kept = [run for run in runs if run["metric"].iloc[0] != RECALL]
     if not kept:
-        raise DataError("found only runs that return paragraphs, expected one that answers")
+        return pd.DataFrame(columns=[*COUNTED, "cause", "n", "answers", "share"], dtype=float)
     table = pd.concat([run[[*COUNTED, "cause"]] for run in kept], ignore_index=True)
     for name, known in (("dataset", all_datasets()), ("system", all_systems())):
         order = list(dict.fromkeys([*known, *table[name]]))

@@ -15,7 +15,7 @@ from ircotlib.results.runs import count_requests, find_runs
 from ircotlib.results.statistics import holm, paired_p, per_question, summarise
 from ircotlib.retrieval import model_of, retriever_name
 from ircotlib.running.folder import name_model, read_about
-from ircotlib.systems import SEARCHAIN, System, choose_systems
+from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 
 EXPERIMENT = "13_head_to_head"
 RIVALS = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
@@ -26,9 +26,11 @@ COLUMNS += [*(f"p_against_{name}" for name in RIVALS), *COSTS, "seconds", "repor
 
 
 def systems_of(p: Parameters) -> list[System]:
-    """SearChain's systems, then those of IRCoT that end with a reader; or those that `p` names."""
+    """SearChain's systems, then those of IRCoT that end with a reader; or those that `p` names and
+    that answer.
+    """
     if p.systems:
-        return choose_systems(p.systems)
+        return [system for system in choose_systems(p.systems) if system.tuned_by == ANSWER]
     return choose_systems(study=SEARCHAIN) + [each for each in choose_systems() if each.reads]
 
 
@@ -53,6 +55,8 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     p-values are of the paired difference to the best system of the data set, to SearChain and to
     IRCoT QA, each corrected for all systems of the data set and measure (Holm).
     """
+    if runs.empty:
+        return pd.DataFrame(columns=COLUMNS)
     tables, costs = [], []
     for dataset, of_dataset in runs.groupby("dataset", sort=False):
         for metric in measures_of(dataset):
@@ -78,7 +82,7 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     by_system = {name: per_question(rows, metric) for name, rows in runs.groupby("system")}
     scores, tests = pd.DataFrame(by_system), {}
     for name, rival in ({"best": scores.mean().idxmax()} | RIVALS).items():
-        if rival in scores:
+        if rival in scores and len(scores.columns) > 1:
             others = scores.drop(columns=rival)
             p = others.sub(scores[rival], axis=0).apply(paired_p)
             tests[f"p_against_{name}"] = pd.Series(holm(p).round(4), p.index)
@@ -113,6 +117,8 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
     means["reported"] = groups["reported"].agg(lambda values: values.mean(skipna=False)).round(2)
     means = means[groups.size() == first["dataset"].nunique()].reset_index()
     means["tokens"] = means["tokens_in"] + means["tokens_out"]
+    if means.empty:
+        return means.assign(on_front=[])
     panels = [panel for _, panel in means.groupby(by[:-1], sort=False)]
     fronts = [find_front(panel["tokens"], panel["mean"]) for panel in panels]
     return pd.concat(panels, ignore_index=True).assign(on_front=sum(fronts, []))
@@ -147,5 +153,7 @@ def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
 
 def made_by(table: pd.DataFrame) -> str:
     """The models and the number of questions behind a table, for titles and captions."""
+    if table.empty:
+        return "no run"
     models = {Path(model).name for model in table["model"]}
     return f"{', '.join(sorted(models))}, n = {table['n'].min()} questions a data set"

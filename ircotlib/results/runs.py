@@ -10,12 +10,15 @@ import pandas as pd
 from ircotlib.data import Node
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome, Retrieve, Sample
-from ircotlib.running.folder import columns_of, read_about
+from ircotlib.running.experiment import join_scores
+from ircotlib.running.folder import NONE_SUITS, columns_of, read_about
 from ircotlib.running.predictions import read_lines, read_scores
 from ircotlib.running.setup import runs_folder
 from ircotlib.systems import all_systems
 
 NAN = float("nan")
+PARSED = ["dataset", "system", "questions", "answered", "parsed", "said to be unparsed"]
+PARSED += ["unsolved", "silent", "calls", "tokens written", "seconds"]
 
 
 def read_runs(p: Parameters, experiment: str, part: str = "test", **options) -> pd.DataFrame:
@@ -28,21 +31,23 @@ def read_runs(p: Parameters, experiment: str, part: str = "test", **options) -> 
         pd.DataFrame(read_scores(folder, about).values()).assign(**columns_of(about))
         for folder, about in _read_abouts(p, experiment, part, **options)
     ]
-    return in_order(pd.concat(tables, ignore_index=True), "system", all_systems())
+    return in_order(join_scores(tables), "system", all_systems())
 
 
 def find_runs(p: Parameters, experiment: str, part: str = "test", **options) -> list[Path]:
-    """The folders of the runs that `read_runs` reads, by data set and name; the same errors."""
+    """The folders of the runs that `read_runs` reads, by data set and name; the same errors. None
+    of a data set to which `compare_systems` found no system that suits.
+    """
     folders, experiment_folder = [], runs_folder(p, experiment, **options)
     for dataset in p.datasets:
-        of_dataset = sorted((experiment_folder / dataset / part).glob("*/run.json"))
-        if not of_dataset:
+        if not _is_run(experiment_folder / dataset / part):
             command = f"ircotlib figures --only {experiment} {p.command_line()}".strip()
             wanted = f"{part} runs of {experiment} on {dataset} with these parameters"
             raise FileNotFoundError(
                 f"found no {wanted} in {experiment_folder}; make them: {command}"
             )
-        folders += [path.parent for path in of_dataset]
+        of_dataset = (experiment_folder / dataset / part).glob("*/run.json")
+        folders += sorted(path.parent for path in of_dataset)
     return folders
 
 
@@ -55,7 +60,12 @@ def find_test_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], Path
 def has_runs(p: Parameters, experiment: str, part: str = "test", **options) -> bool:
     """Whether `read_runs` finds these runs for every data set."""
     folder = runs_folder(p, experiment, **options)
-    return all(any((folder / name / part).glob("*/run.json")) for name in p.datasets)
+    return all(_is_run(folder / name / part) for name in p.datasets)
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a data set was run, if only to find that no system suits it (`compare_systems`)."""
+    return (folder / NONE_SUITS).exists() or any(folder.glob("*/run.json"))
 
 
 def _read_abouts(p: Parameters, experiment: str, part: str = "test", **options):
@@ -111,15 +121,11 @@ def count_parsed(folder: Path) -> dict:
     empty = [line for line in lines if not (line["answer"] or line["fault"])]
     answered, unparsed = (sum(bool(line[name]) for line in lines) for name in ("answer", "fault"))
     unsolved = sum(any(node["unsolved"] for node in line["nodes"]) for line in empty)
-    row = {"dataset": about["dataset"], "system": about["system"], "questions": len(lines)}
-    row |= {"answered": answered, "parsed": len(lines) - unparsed, "said to be unparsed": unparsed}
-    row |= {"unsolved": unsolved, "silent": len(empty) - unsolved}
+    counts = [len(lines), answered, len(lines) - unparsed, unparsed, unsolved]
+    counts += [len(empty) - unsolved]
     calls, seconds = count_requests(about), round(about["seconds"])
-    return row | {
-        "calls": calls["calls"],
-        "tokens written": calls["tokens_out"],
-        "seconds": seconds,
-    }
+    row = [about["dataset"], about["system"], *counts, calls["calls"], calls["tokens_out"], seconds]
+    return dict(zip(PARSED, row, strict=True))
 
 
 def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:

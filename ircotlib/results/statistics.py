@@ -160,7 +160,7 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
     sets. `deviation`: the sample standard deviation of the sets' means, NaN for one (IRCoT §4.1).
     """
     by, rows = list(dict.fromkeys([*by, "metric"])), []
-    for group, runs in scores.groupby(by, sort=False, dropna=False):
+    for group, runs in scores.groupby(by, sort=False, dropna=False) if len(scores) else ():
         row = dict(zip(by, group, strict=True))
         values = 100 * per_question(runs, row["metric"])
         low, high = bootstrap_interval(values.to_numpy())
@@ -172,6 +172,8 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
 
 def describe(scores: pd.DataFrame, profile: str) -> str:
     """What a figure was made with, for its title: profile, models, and questions per data set."""
+    if scores.empty:
+        return f"profile {profile}, no run"
     models = [Path(model).name for model in scores["model"].unique()]
     counts = sorted(set(scores.groupby("dataset")["id"].nunique()))
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"

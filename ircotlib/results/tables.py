@@ -139,7 +139,8 @@ def table_5(runs: Runs, p: Parameters) -> Iterator[dict]:
     """References: how many items of knowledge are marked (SKC), and the share of marks in the right
     place (AMP) by a judge that knows the facts, if known, on the data sets of Table 2 (ours).
     """
-    datasets = _datasets("Table 2", runs, WHOLE)
+    if not (datasets := _datasets("Table 2", runs, WHOLE)):
+        return
     marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
     skc = measures.references_marked(marked)
     yield from rows_of("unspecified", WHOLE, len(marked), skc=skc)

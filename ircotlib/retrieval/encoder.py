@@ -36,16 +36,8 @@ class Encoder:
             expected = "expected the extra of dense retrieval: pip install -e '.[dense]'"
             raise Unavailable(f"found no sentence-transformers, {expected}")
         self.folder = models.find_folder(name, weights=WEIGHTS, texts=TEXTS)
-        models.check_kind(self.folder, models.ENCODER)
         self.late, self._kept = late, {}
-        # sentence-transformers', PyLate's and Stanford's; as such, others would get random weights
-        classes = models.read_json(self.folder, models.CONFIG).get("architectures") or []
-        kind = models.read_json(self.folder, "config_sentence_transformers.json").get("model_type")
-        is_late = kind in ("MultiVectorEncoder", "ColBERT") or "HF_ColBERT" in classes
-        if is_late != late:
-            kinds = ("one vector per text, for dense:", "one vector per token, for colbert:")
-            found, expected = (kinds[kind] for kind in (not late, late))
-            raise DataError(f"{name}: found a model with {found}, expected one with {expected}")
+        check_encoder(name, self.folder, late)
         installed = version("sentence-transformers").rpartition(".")[0]
         made_of = [VERSION, TOKENS, late, installed, hash_model(self.folder)]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
@@ -86,6 +78,19 @@ class Encoder:
             reason = f"{self.folder}: found a model for the similarity {measure!r}"
             raise DataError(f"{reason}, expected 'cosine' or 'dot'")
         return model
+
+
+def check_encoder(name: str, folder: Path, late: bool) -> None:
+    """Raise DataError if the model in a folder is no encoder, or one of the other kind."""
+    models.check_kind(folder, models.ENCODER)
+    classes = models.read_json(folder, models.CONFIG).get("architectures") or []
+    # sentence-transformers', PyLate's and Stanford's; as such, others would get random weights
+    kind = models.read_json(folder, "config_sentence_transformers.json").get("model_type")
+    is_late = kind in ("MultiVectorEncoder", "ColBERT") or "HF_ColBERT" in classes
+    if is_late != late:
+        kinds = ("one vector per text, for dense:", "one vector per token, for colbert:")
+        found, expected = (kinds[kind] for kind in (not late, late))
+        raise DataError(f"{name}: found a model with {found}, expected one with {expected}")
 
 
 def hash_model(folder: Path) -> str:

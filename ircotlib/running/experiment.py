@@ -19,6 +19,7 @@ from ircotlib.program import Outcome
 from ircotlib.running.costs import announce_plan, announce_run, run_cost
 from ircotlib.running.folder import (
     EARLIER,
+    NONE_SUITS,
     about_run,
     clear_runs,
     columns_of,
@@ -33,6 +34,10 @@ from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
 from ircotlib.running.silence import count_texts
 from ircotlib.systems import RECALL, System, choose_systems
+
+TUNED = ["dataset", "system", "metric"]
+SCORES = "id kind recall profile model style reader dataset system demonstrations metric".split()
+SCORES += ["k", "m", "demonstration_set"]  # of any table of scores
 
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
@@ -91,8 +96,7 @@ def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
     """
     grid, metric = bench.grid(system), system.measure(find_dataset(bench.dataset))
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    columns = ["dataset", "system", "metric", *dict.fromkeys(["k", "m", *grid])]
-    columns += ["value", "paragraphs"]
+    columns = [*TUNED, *dict.fromkeys(["k", "m", *grid]), "value", "paragraphs"]
     clear_runs(bench, system, "dev", settings)
     if len(settings) == 1:
         return settings[0], pd.DataFrame(columns=columns)
@@ -124,7 +128,8 @@ def compare_systems(
     questions with every demonstration set (IRCoT §4.1).
 
     Runs of an earlier call with the same systems and parameters are replaced. If no question has
-    gold paragraphs, systems tuned by recall are left out.
+    gold paragraphs, systems tuned by recall are left out. Without systems all tables are empty;
+    raises UserError if there are some and none suits any of the data sets.
     """
     scores, tuning, chosen = [], [], []
     announce_plan(benches, systems, demonstration_sets)
@@ -140,11 +145,21 @@ def compare_systems(
         settings = [best | {"demonstration_set": number} for number in numbers] or [best]
         clear_runs(bench, system, "test", settings)
         scores += [run_system(bench, system, "test", **setting) for setting in settings]
-    if not scores:
+    if systems and not scores:
         raise UserError("found nothing to run, expected a bench and a system that suits its data")
+    for bench in benches:
+        if bench.dataset not in {row["dataset"] for row in chosen}:
+            (bench.runs / "test").mkdir(parents=True, exist_ok=True)
+            (bench.runs / "test" / NONE_SUITS).touch()
     tried = [table for table in tuning if len(table)] or tuning[:1]
-    tables = (pd.concat(rows, ignore_index=True) for rows in (scores, tried))
-    return Compared(*tables, pd.DataFrame(chosen))
+    tried = pd.concat(tried, ignore_index=True) if tried else pd.DataFrame(columns=TUNED)
+    chosen = pd.DataFrame(chosen, columns=None if chosen else ["dataset", "system", "k", "m"])
+    return Compared(join_scores(scores), tried, chosen)
+
+
+def join_scores(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The scores of runs, as `run_system` returns them, in one table; empty if there is none."""
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=SCORES)
 
 
 def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome]:

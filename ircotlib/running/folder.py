@@ -21,6 +21,8 @@ from ircotlib.systems import System
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 FILES = ("predictions.jsonl", "scores.csv")  # beside run.json
 EARLIER = "earlier"  # in its folder, those that were replaced last
+# a file beside the runs on a data set: none of the systems that were to be run suits it
+NONE_SUITS = "none_suits"
 AGAIN = "run its notebook again: cached calls cost nothing"
 
 

@@ -91,6 +91,13 @@ def _reader(dials: tuple[float, ...], data_dir: str, seed: int, stages: tuple) -
     return SimulatedReader(Dials(*dials), _find_laboratory(data_dir), seed, of_stages)
 
 
+def is_laboratory(data_dir: str) -> bool:
+    """Whether the data in a folder are a laboratory's; "" is one."""
+    from ircot_laboratory.make import ABOUT
+
+    return not data_dir or (Path(resolve(data_dir)) / ABOUT).is_file()
+
+
 @cache
 def _find_laboratory(data_dir: str) -> Callable:
     """What makes the data sets of the laboratory in a folder, as records; the same object for the

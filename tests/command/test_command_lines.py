@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from ircotlib.__main__ import COMMANDS, main
-from ircotlib.command import checks, figures
+from ircotlib.command import checks, figures, models, plans
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.parameters import read_parameters
 
@@ -68,7 +68,7 @@ figures --set data_dir=/nonexistent | data_dir: found no folder /nonexistent
 figures --set data_dir=TMP/empty | no questions of hotpotqa: looked for hotpot_dev_
 figures --set data_dir=TMP/empty --set datasets=[eli5] --set corpus=full | no questions of eli5
 figures --set corpus=full | corpus: found full and no data_dir
-figures --set demonstrations=TMP/empty | no prompt file TMP/empty/hotpotqa/gold_with_1_distractors_
+figures --set demonstrations=TMP/empty | 04_ircot: no prompt file TMP/empty/hotpotqa/
 figures --set model=no/such/model | model: found no folder no/such/model
 figures --set model=TMP/empty | model: found no config.json in TMP/empty
 figures --set models=[/nonexistent] | models: found no folder /nonexistent
@@ -76,6 +76,18 @@ figures --set agent=/nonexistent | agent: found no folder /nonexistent
 figures --set extractor=/nonexistent | extractor: found no folder /nonexistent
 figures --set duplicates=/nonexistent | duplicates: found no folder /nonexistent
 figures --set retriever=dense:/nonexistent | retriever: found no folder /nonexistent
+figures --set second_model=/nonexistent | second_model: found no folder /nonexistent
+figures --set extractor=data/models/mini-base | mini-base: found an encoder-decoder language model
+figures --set duplicates=data/models/mini-base | mini-base: found an encoder-decoder language model
+figures --set model=data/models/mini-reader | mini-reader: found a DPR reader
+figures --set second_model=data/models/mini-reader | mini-reader: found a DPR reader
+figures --set agent=data/models/mini-reader | mini-reader: found a DPR reader
+figures --set retriever=hybrid:data/models/mini-base | expected an encoder
+figures --set models=[data/models/agent] --set context_tokens=5000 | context_tokens: found a window
+figures --only 04_ircot --set dev=0 | dev: found 0, and
+figures --only 13_head_to_head --set agent= --set head_to_head=[own] | 13_head_to_head: no prompt
+figures --only 04_ircot --set systems=[OneR] --set datasets=[fever] | fever have no gold paragraphs
+figures --set chat=true | found chat and no server
 ask | question
 ask Who? --system SearChains | the system 'SearChains'
 ask Who? --set model=TMP/empty | no config.json in TMP/empty
@@ -83,9 +95,11 @@ ask ' ' | found no question
 systems x | unrecognized
 fetch --profile maxi | the profile 'maxi'
 fetch --profile mini | the profile mini
+fetch --set datasets=[own] --set data_dir=TMP/empty | no questions of own
 recover | file
 recover TMP/none | TMP/none: found no such file
 laboratory | a folder or --prompts
+laboratory /proc/lab | /proc: cannot be written to
 laboratory TMP/file | 'TMP/file', expected a folder
 laboratory TMP/a --size 60 | for 60 pages, expected at most 120
 laboratory TMP | TMP holds files that are no laboratory
@@ -113,7 +127,12 @@ def test_the_help_of_a_command_names_it_and_shows_an_example(command, capsys, na
 
 def test_a_corpus_whose_files_are_not_there_is_told_before_it_is_read(figures_of, tmp_path):
     (tmp_path / "empty/hotpot_dev_distractor_v1.json").write_text("[]")
-    changes = ("data_dir=TMP/empty", "datasets=[hotpotqa]", "corpus=full")
+    changes = (
+        "data_dir=TMP/empty",
+        "datasets=[hotpotqa]",
+        "corpus=full",
+        "head_to_head=[hotpotqa]",
+    )
     status, error = figures_of(*changes)
     assert status == 2 and "no full corpus of hotpotqa: looked for enwiki-20171001" in error
     archive = "enwiki-20171001-pages-meta-current-withlinks-abstracts.tar.bz2"
@@ -123,9 +142,8 @@ def test_a_corpus_whose_files_are_not_there_is_told_before_it_is_read(figures_of
 
 RIGHT = """test=100000000000000000000000
 demonstrations='' distractors=[]
-systems=[OneR] demonstrations=TMP/empty
-distractors=[] demonstrations=/nonexistent
-server=http://127.0.0.1:1 model=gpt-x
+distractors=[] scale_distractors=[] ood_distractors=[] demonstrations=/nonexistent
+server=http://127.0.0.1:1 model=gpt-x head_to_head=[musique]
 seed=x seed=1"""
 
 
@@ -182,7 +200,7 @@ def test_the_hub_that_does_not_answer_is_one_line(monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     started = time.monotonic()
     with pytest.raises(Unavailable, match="model: found no folder 'no-such-owner/no-such-model'"):
-        checks.check_model("model", "no-such-owner/no-such-model", hub=True)
+        models.check_model("model", "no-such-owner/no-such-model", (), hub=True)
     assert time.monotonic() - started < 60
 
 
@@ -216,3 +234,13 @@ def test_the_exit_status_tells_what_is_wrong_from_what_failed(command, monkeypat
         fails = mock.Mock(side_effect=kind("x"))
         monkeypatch.setattr("ircotlib.command.systems.main", fails)
         assert command("systems")[0] == (2 if kind is UserError else 1)
+
+
+def test_what_has_nothing_to_run_is_left_out_and_told(command, capsys):
+    only = ("--only", "06_scale", "--only", "04_ircot")
+    assert command("figures", *only, "--set", "datasets=[iirc]") == (0, "started 04_ircot")
+    needs = figures.about_notebook("15_abilities").needs
+    p = read_parameters("mini")
+    assert plans.why_left_out("15_abilities", needs, p) == ""
+    other = plans.why_left_out("15_abilities", needs, p.change(data_dir="/tmp"))
+    assert "knows only a laboratory" in other

@@ -30,6 +30,8 @@ WRONG = [
     ("bench.reading", ["x"], "x"),
     ("bench.retrieval", ["--sizes", "0"], "--sizes: found '0'"),
     ("bench.dense", ["TMP"], "TMP: found vectors of 0 paragraphs"),
+    ("bench.dense", ["TMP/none"], "found no folder TMP/none"),
+    ("bench.measure_retrieval", [], "required: step"),
     ("bench.systems", ["--profile", "x"], "the profile 'x'"),
     ("bench.systems", ["--set", "agent=TMP"], "model: found no config.json in TMP"),
     ("bench.real_anchor", ["--profile", "x"], "the profile 'x'"),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 
 import huggingface_hub.constants
@@ -228,3 +229,17 @@ def test_a_file_that_is_damaged_is_named_in_one_line(tmp_path, name, damage, nam
     message, path = str(error.value), folder if named is None else folder / name
     assert message.startswith(str(path)) and (named or "") in message
     assert "\n" not in message and len(message) < 600
+
+
+def test_a_pipe_is_no_file_and_layers_without_weights_are_refused(tmp_path):
+    deep, piped = tmp_path / "deep", tmp_path / "piped"
+    for folder in (deep, piped):
+        shutil.copytree(MODELS / "mini-base", folder)
+    config = json.loads((deep / "config.json").read_text()) | {"num_layers": 10**9}
+    (deep / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="more layers than the"):
+        LocalModel(deep)
+    (piped / "model.safetensors").unlink()
+    os.mkfifo(piped / "model.safetensors")
+    with pytest.raises(FileNotFoundError, match=r"expected config.json, .*safetensors"):
+        LocalModel(piped)

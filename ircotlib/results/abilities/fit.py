@@ -102,15 +102,20 @@ def rate_misreading(
 
 
 def predict_agent(p: Parameters, questions: int = 40) -> pd.DataFrame:
-    """Predict the runs of 13_head_to_head; see `predict`. Empty if there are none, or if it was not
-    measured how well their model plays each stage.
+    """Predict the runs of 13_head_to_head on the data sets with runs of KNEW and SEARCHAIN, of
+    which the dials are measured; see `predict`. Empty if there are none, or if it was not measured
+    how well their model plays each stage.
     """
     [panel, *_] = panels_of(p)
-    playing = Path(resolve(panel.model)) / PLAYING
-    if not playing.is_file() or not has_runs(panel, EXPERIMENT):
+    playing, runs = Path(resolve(panel.model)) / PLAYING, {}
+    if playing.is_file() and has_runs(panel, EXPERIMENT):
+        every = find_test_runs(panel, EXPERIMENT)
+        known = [name for name, _ in every if all((name, s) in every for s in (KNEW, SEARCHAIN))]
+        runs = {key: folder for key, folder in every.items() if key[0] in known}
+    if not runs:
         return pd.DataFrame(columns=["dataset", "system", "n", "measured", ONE, BY_STAGE])
     right = json.loads(playing.read_text(encoding="utf-8"))["by stage"]
-    return predict(panel, find_test_runs(panel, EXPERIMENT), right, questions)
+    return predict(panel, runs, right, questions)
 
 
 def predict(

@@ -41,6 +41,7 @@ def read_readers(p: Parameters) -> pd.DataFrame:
     of_agent = panels_of(p)[0].change(datasets=[DATASET])
     ours = ((of_agent, EXPERIMENT), (p.change(datasets=[DATASET]), "04_ircot"))
     rows = [measure_reader(*run) for run in ours if find_facts(p, DATASET) and has_runs(*run)]
+    rows = [row for row in rows if row["questions"]]
     rows += [*read_anchor(), derive_chatgpt(), derive_flan()]
     return check_readers(pd.DataFrame(rows, columns=COLUMNS))
 
@@ -76,9 +77,9 @@ def measure_reader(p: Parameters, experiment: str) -> dict:
                     elif fact.shown:
                         stated["misreads"].append(not fact.right)
     names = ", ".join(name for name in (*CLOSED, *READING) if (DATASET, name) in folders)
-    row = {"reader": Path(p.model).name, "questions": max(counts)}
+    row = {"reader": Path(p.model).name, "questions": max(counts, default=0)}
     row["source"] = f"measured: {', '.join(f'{len(stated[r])} facts' for r in RATES)}, {names}"
-    for rate, values in stated.items():
+    for rate, values in ((rate, values) for rate, values in stated.items() if values):
         row[rate] = np.mean(values)
         row[f"{rate}_low"], row[f"{rate}_high"] = bootstrap_interval(values)
     return row

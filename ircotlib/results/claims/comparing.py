@@ -54,7 +54,8 @@ def values_of(
 ) -> dict[tuple, dict[str, pd.Series]]:
     """The scores of runs in percent, by their metric, as values that claims are about."""
     values = {}
-    for (*place, name), runs in scores.groupby([*by, side], sort=False):
+    groups = scores.groupby([*by, side], sort=False) if len(scores) else ()
+    for (*place, name), runs in groups:
         metric = runs["metric"].iloc[0]
         values.setdefault(tuple(place), {})[name] = 100 * per_question(runs, metric)
     return values

@@ -28,7 +28,7 @@ def searchain_values(
     `whole` questions, from `knowledge`; the scores of a `second` model, and of ELI5 by ROUGE
     threshold, if any.
     """
-    model, values, shares = scores["model"].iloc[0], {}, {}
+    model, values, shares = next(iter(scores["model"]), ""), {}, {}
 
     def add(name: str, dataset: str, sides: Mapping[str, pd.Series]) -> None:
         values.setdefault(name, {})[dataset, model, dataset] = sides

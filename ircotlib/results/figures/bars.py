@@ -36,13 +36,15 @@ def draw_bars(
 
 def draw_with_reported(
     table: pd.DataFrame, title: str, label: str, reported_label: str | None = None
-) -> plt.Figure:
+) -> plt.Figure | None:
     """Our means with their intervals, and beside them the paper's numbers in the same order (IRCoT
     Figures 3 and 4). `table`: columns `results.reported.COLUMNS`, in percent; rows of the profile
     "paper" are the paper's. `reported_label`: of their axis if they measure something else; None:
-    they share ours, 0 to 105.
+    they share ours, 0 to 105. None without means of ours.
     """
     ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
+    if ours.empty:
+        return panels.draw_nothing(title)
     for column in ("system", "dataset"):
         order = {name: position for position, name in enumerate(dict.fromkeys(ours[column]))}
         papers = papers.sort_values(column, key=lambda names: names.map(order), kind="stable")

@@ -30,13 +30,16 @@ def set_style() -> None:
 
 def draw_panels(
     table: pd.DataFrame, by: str, draw: Callable, title: str, width=3, height=3.4, across=20, **look
-) -> plt.Figure:
+) -> plt.Figure | None:
     """One panel per value of the column `by`, at most `across` side by side, with the value above
     it; `draw(rows, axis)` draws its rows, with the names of data sets as the papers print them.
     `width`, `height`: of a panel; a sequence has the width of each. `look`: as of `plt.subplots`.
+    None if there is no row (`draw_nothing`), as for all functions that draw by this one.
     """
+    if table.empty:
+        return draw_nothing(title)
     table = with_titles(table)
-    names = list(dict.fromkeys(table[by])) or ["nothing yet"]
+    names = list(dict.fromkeys(table[by]))
     widths = np.broadcast_to(width, min(across, len(names)))
     down = -(-len(names) // len(widths))
     shape = {"figsize": (1 + sum(widths), height * down), "width_ratios": widths, **look}
@@ -44,14 +47,18 @@ def draw_panels(
     for axis, name in zip(axes.flat, names, strict=False):
         rows = table[table[by] == name]
         axis.set_title(name, fontsize="medium")
-        if len(rows):
-            draw(rows, axis)
+        draw(rows, axis)
     for axis in axes.flat[1:]:
         if axis.get_ylabel() == axes[0, 0].get_ylabel():
             axis.set_ylabel("")
     for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
     return finish(figure, title)
+
+
+def draw_nothing(title: str) -> None:
+    """Say, in one line, that there is nothing of which a figure could be made."""
+    print(f"nothing to draw: {title.splitlines()[0]}")
 
 
 def finish(figure: plt.Figure, title: str, loc: str = "lower center", ncols: int = 6) -> plt.Figure:
@@ -87,12 +94,15 @@ def colors_of(systems: Iterable[str]) -> dict[str, str]:
 
 
 def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str, profile="mini") -> None:
-    """Write figures/NAME.csv and, if there is a figure, figures/NAME.png; equal numbers give equal
-    bytes. For profiles other than mini the name is NAME_PROFILE.
+    """Write figures/NAME.csv and, if there is a figure, figures/NAME.png; if there is none, remove
+    one that was drawn of other numbers. Equal numbers give equal bytes. For profiles other than
+    mini the name is NAME_PROFILE.
     """
     name = name if profile == "mini" else f"{name}_{profile}"
     write_table(FIGURES / f"{name}.csv", table)
-    if figure is not None:
-        look = {"format": "png", "dpi": 160, "bbox_inches": "tight"}
-        with write_partial(FIGURES / f"{name}.png") as partial:
-            figure.savefig(partial, metadata={"Software": None}, **look)
+    path, look = FIGURES / f"{name}.png", {"format": "png", "dpi": 160, "bbox_inches": "tight"}
+    if figure is None:
+        path.unlink(missing_ok=True)
+        return
+    with write_partial(path) as partial:
+        figure.savefig(partial, metadata={"Software": None}, **look)

@@ -96,7 +96,8 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
         import seaborn
 
         look = {"hue": "system", "palette": panels.colors_of(rows["system"]), "order": sizes}
-        look |= {"capsize": 0.08, "linewidth": 1.5, "err_kws": {"linewidth": 1}, "dodge": 0.15}
+        look |= {"capsize": 0.08, "linewidth": 1.5, "err_kws": {"linewidth": 1}}
+        look |= {"dodge": 0.15} if rows["system"].nunique() > 1 else {}  # seaborn divides by n - 1
         for _, line in panels.with_ends(rows).groupby("style", sort=False):
             seaborn.pointplot(line, x="size", y="value", ax=axis, **panels.INTERVAL, **look)
         axis.set(xlabel="", ylabel=label, ylim=(0, 102))
@@ -104,11 +105,13 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     return panels.draw_panels(table, "dataset", draw, title, 0.9 * len(sizes), sharey=True)
 
 
-def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
+def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
     """Each system's mean against the tokens it takes, with the Pareto front, and against its mean
     in the paper; one row per retriever. The legend explains the numbers of the points.
     `means`: from `head_to_head.average`.
     """
+    if means.empty:
+        return panels.draw_nothing(title)
     colors, retrievers = panels.colors_of(means["system"]), means["retriever"].unique()
     names = {name: f"{number} {name}" for number, name in enumerate(colors, start=1)}
     palette = {names[name]: color for name, color in colors.items()}
@@ -147,13 +150,17 @@ def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str, palette: dict[str, st
         axis.annotate(name.split()[0], point, taken[-1] - position, **text)
 
 
-def draw_tuning(table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = None) -> plt.Figure:
+def draw_tuning(
+    table: pd.DataFrame, title: str, chosen: pd.DataFrame | None = None
+) -> plt.Figure | None:
     """The mean of each setting on the dev questions, one panel per data set and system, with K to
     the right and M upwards, on one scale of colours. A frame marks the best setting, the first of
     equals (IRCoT §4.1). If further parameters were tuned, a cell has the best of their values.
     `table`: columns dataset, system, k, m, and value in percent; m is empty if it is not tuned.
     `chosen`: from `analysis.name_edges`; panels whose best value is on an edge say so.
     """
+    if table.empty:
+        return panels.draw_nothing(title)
     across, keys = table["dataset"].nunique(), ["dataset", "system"]
     panel = table["system"] + ", " + panels.with_titles(table)["dataset"]
     if chosen is not None:
@@ -188,7 +195,7 @@ def draw_predicted(table: pd.DataFrame, ways: Sequence[str], title: str) -> plt.
     worst on average are in colour, with their mean error in points.
     """
     if table.empty:
-        return None
+        return panels.draw_nothing(title)
     figure, axes = panels.subplots(1, len(ways), figsize=(1 + 4.4 * len(ways), 4.6), sharey=True)
     for axis, way in zip(axes, ways, strict=True):
         errors = (table[way] - table["measured"]).groupby(table["system"]).mean()
