@@ -23,7 +23,6 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from ircotlib.command.checks import check_places
-from ircotlib.command.plans import check_plans, why_left_out
 from ircotlib.errors import UserError
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count
 from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
@@ -159,6 +158,8 @@ def regenerate(
     p: Parameters, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
     """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE."""
+    from ircotlib.command.plans import check_plans, why_left_out  # imports pandas
+
     reasons = {name: why_left_out(name, about_notebook(name).needs, p) for name in notebooks}
     notebooks = [name for name in notebooks if not reasons[name]]
     needs = {need for notebook in notebooks for need in about_notebook(notebook).needs}

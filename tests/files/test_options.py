@@ -36,6 +36,7 @@ WRONG = [
     ("bench.systems", ["--set", "agent=TMP"], "model: found no config.json in TMP"),
     ("bench.real_anchor", ["--profile", "x"], "the profile 'x'"),
     ("bench.server", ["--model", "m", "--server", "x"], "the address 'x'"),
+    ("bench.soak", ["--minutes", "0"], "--minutes: found '0'"),
     ("bench.parse_rates", [*SERVED, "--data", "TMP/x"], "data_dir: found no folder TMP/x"),
 ]
 
