@@ -42,12 +42,18 @@ def play_all(opened) -> None:
                 assert room <= opened.window, (name, step.request.prompt)
 
 
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory):
+    """A folder for corpora, indexes and replies that the data sets share."""
+    return tmp_path_factory.mktemp("data")
+
+
 SMALL_WINDOWS = [("musique", {"style": style, "context_tokens": 320}) for style in bench.STYLES]
 
 
 @pytest.mark.parametrize(("dataset", "changes"), [*((d, {}) for d in DATASETS), *SMALL_WINDOWS])
-def test_every_system_runs(tmp_path, monkeypatch, laboratory, dataset, changes):
-    monkeypatch.setattr(bench, "DATA", tmp_path)
+def test_every_system_runs(indexes, monkeypatch, laboratory, dataset, changes):
+    monkeypatch.setattr(bench, "DATA", indexes)
     small = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": [dataset], "samples": 2}
     small |= {"model": "data/models/mini-causal", "style": "codex"} | changes
     play_all(open_bench(read_parameters("mini", small), dataset, "try"))
