@@ -216,8 +216,8 @@ def ask_all(
     return found
 
 
-def main(step: str, backend: str, corpus_folder: str, index: str) -> dict:
-    corpus = Corpus(corpus_folder)
+def main(step: str, backend: str, folder: str, index: str) -> dict:
+    corpus = Corpus(folder)
     match step, backend:
         case "build-alone", "embedded":
             return build_alone(corpus, Path(index))
@@ -245,7 +245,6 @@ if __name__ == "__main__":
     parser = new_parser(__doc__)
     parser.add_argument("step", choices=("build", "build-alone", "search"))
     parser.add_argument("backend", choices=("embedded", "bm25s", "Elasticsearch"))
-    parser.add_argument("corpus", type=read_folder)
+    parser.add_argument("folder", type=read_folder, help="of a corpus")
     parser.add_argument("index", help="a folder, or the address of a server")
-    asked = parser.parse_args()
-    print(json.dumps(main(asked.step, asked.backend, asked.corpus, asked.index)))
+    print(json.dumps(main(**vars(parser.parse_args()))))

@@ -42,7 +42,7 @@ DATASETS = ["hotpotqa", "fever"]
 SYSTEMS = ["NoR QA", "OneR QA", "IRCoT QA", "Self-Ask"]
 CHANGES = {"model": "data/models/mini-base", "extractor": "", "duplicates": "", "distractors": []}
 CHANGES |= {"dev": 2, "test": 3, "max_steps": 3, "ircot_k": [2, 4], "oner_k": [3]}
-FAULTS = ["kill"] * 5 + ["interrupt", "interrupt", "clock", "file limit", "read-only", "none"]
+FAULTS = ["kill"] * 8 + ["interrupt", "interrupt", "clock", "file limit", "read-only", "none"]
 DISK, NOBODY = 64, 65534  # MB of the disk that is filled; a user who may not write
 OWN = ("seconds", "counts", "checksum")  # of run.json: differ between whole runs
 CONTEXT = get_context("forkserver")  # imports once, for all processes
@@ -89,21 +89,20 @@ def suffer(fault: str, chance: random.Random) -> None:
         most = chance.randrange(10_000, 300_000)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     elif fault == "read-only" and os.getuid() == 0:
-        os.setuid(NOBODY)
+        os.setuid(NOBODY)  # who must be able to read this Python
 
 
 def disturb(folder: Path, chance: random.Random, longest: float) -> Counter:
     """Play with 2 to 5 processes at once, bring faults on them, and count how they end."""
     fills = os.path.ismount(folder) and chance.random() < 0.2
-    faults = [
-        chance.choice(["full disk"] if fills else FAULTS) for _ in range(chance.randint(2, 5))
-    ]
+    offered = ["full disk"] if fills else FAULTS
+    faults = [chance.choice(offered) for _ in range(chance.randint(2, 5))]
     processes = []
     for fault in faults:
         arguments = folder, chance.randrange(10**9), fault
         processes.append(CONTEXT.Process(target=play, args=arguments))
         processes[-1].start()
-    moments = sorted((chance.uniform(0, longest), n) for n in range(len(faults)))
+    moments = sorted((chance.uniform(0, 0.8 * longest), n) for n in range(len(faults)))
     started, ends = time.monotonic(), Counter()
     for moment, n in moments:
         processes[n].join(max(0, started + moment - time.monotonic()))
@@ -130,12 +129,9 @@ def read_kept(folder: Path) -> dict[str, object]:
     """All that is kept in a folder, by name: replies, files of runs, tables."""
     kept = {}
     if (folder / "calls.sqlite").exists():
-        with (
-            closing(sqlite3.connect(folder / "calls.sqlite")) as connection,
-            suppress(
-                sqlite3.OperationalError  # killed before the table was made
-            ),
-        ):
+        connection = sqlite3.connect(folder / "calls.sqlite")
+        # a process may have been killed before the table was made
+        with closing(connection), suppress(sqlite3.OperationalError):
             rows = connection.execute("SELECT key, reply FROM calls")
             kept |= {f"reply {key}": reply for key, reply in rows}
     for path in folder.glob("runs/*/*/*/*/*/run.json"):
@@ -189,9 +185,8 @@ def soak(folder: Path, minutes: float, seed: int) -> bool:
     columns, faults = ["made all", "one line", "ended", "FAILED"], dict.fromkeys(f for f, _ in ends)
     rows = [{"fault": fault} | {end: ends[fault, end] for end in columns} for fault in faults]
     print(pd.DataFrame(rows).to_string(index=False))
-    print(
-        f"{rounds} rounds; lost or changed: {dict(losses) or 'nothing'}; {left} partial files left"
-    )
+    changed = dict(losses) or "nothing"
+    print(f"{rounds} rounds; lost or changed: {changed}; {left} partial files left")
     return not losses and not any(end == "FAILED" for _, end in ends)
 
 
