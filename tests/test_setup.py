@@ -99,7 +99,9 @@ def test_the_installed_packages_are_those_of_the_constraints():
 def run_make(folder, *arguments: str, **own: str) -> subprocess.CompletedProcess:
     command = ["make", "--no-print-directory", "-f", str(ROOT / "Makefile"), *arguments]
     options = {"capture_output": True, "text": True, "check": False}
-    return subprocess.run(command, cwd=folder, env=os.environ | own, **options)
+    # these tests may have been started by make, which would say so
+    env = {name: value for name, value in os.environ.items() if "MAKE" not in name} | own
+    return subprocess.run(command, cwd=folder, env=env, **options)
 
 
 @pytest.mark.parametrize(
