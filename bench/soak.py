@@ -28,6 +28,7 @@ from pathlib import Path
 import pandas as pd
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.errors import UserError
 from ircotlib.files.options import new_parser, read_count
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import read_parameters
@@ -46,7 +47,7 @@ FAULTS = ["kill"] * 8 + ["interrupt", "interrupt", "clock", "file limit", "read-
 DISK, NOBODY = 64, 65534  # MB of the disk that is filled; a user who may not write
 OWN = ("seconds", "counts", "checksum")  # of run.json: differ between whole runs
 CONTEXT = get_context("forkserver")  # imports once, for all processes
-CONTEXT.set_forkserver_preload(["ircotlib.generation.weights", "nltk.stem.porter", "bench.soak"])
+CONTEXT.set_forkserver_preload(["ircotlib.generation.weights", "nltk.stem.porter", "__main__"])
 SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT}
 ENDS = {0: "made all", 1: "one line", 2: "FAILED"}  # by exit status; of others "ended"
 
@@ -72,7 +73,7 @@ def play(folder: Path, seed: int, fault: str) -> None:
     except KeyboardInterrupt:
         os._exit(128 + signal.SIGINT)
     except Exception as error:
-        lacks = isinstance(error, OSError) or isinstance(error.__cause__, OSError)
+        lacks = isinstance(error, OSError | UserError) or isinstance(error.__cause__, OSError)
         lacks = lacks and fault in ("file limit", "read-only", "full disk")
         if not lacks:
             traceback.print_exc()
@@ -204,6 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=read_count, default=30)
     parser.add_argument("--seed", type=int, default=0)
     options, folder = parser.parse_args(arguments), DATA / "soak"
+    os.environ["IRCOT_BATCH"] = "1"
     (tried := folder / "tried").mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}m", "tmpfs", str(tried)]
     mounted = os.getuid() == 0 and not subprocess.run(mount, capture_output=True).returncode

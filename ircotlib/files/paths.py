@@ -41,9 +41,9 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 PARTIAL = "partial-"  # begins the name of a folder of files being written
 
 
-def check_writable(folder: Path, setting: str) -> None:
+def check_writable(folder: Path, setting: str = "") -> None:
     """Raise UserError if 64 kB cannot be written to a folder or the nearest one above it.
-    `setting`: what names the folder.
+    `setting`: what names the folder, if anything does.
     """
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
@@ -52,7 +52,8 @@ def check_writable(folder: Path, setting: str) -> None:
             file.flush()
     except OSError as error:
         reason = f"cannot be written to ({error.strerror or error})"
-        raise UserError(f"{folder}: {reason}; free it, or set {setting} to another") from None
+        remedy = f"set {setting} to another" if setting else "name another folder"
+        raise UserError(f"{folder}: {reason}; free it, or {remedy}") from None
 
 
 def check_own(folder: Path, mark: str, kind: str) -> None:
@@ -140,7 +141,7 @@ def hold_lock(path: Path, made: str, patience: float = 5.0) -> Iterator[None]:
     Waiting for longer than `patience` seconds is reported on stderr, with what is `made` meanwhile.
     Raises UserError if its folder cannot be written to, on which one would wait for ever.
     """
-    check_writable(path.parent, f"the folder of {made}")
+    check_writable(path.parent)
     lock = FileLock(path)
     try:
         lock.acquire(timeout=patience)
