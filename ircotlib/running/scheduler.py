@@ -107,7 +107,7 @@ class _Play:
     program: Program
     request: Request | None = None
     sent: Request | None = None  # to the backend in place of `request` (`deepen`)
-    key: str = ""  # of `sent`, in the cache
+    key: str = ""  # of `sent`, in the cache; "": not worked out yet
     trace: list[Step] = field(default_factory=list)
     ended: bool = False
     result: object = None
@@ -139,7 +139,7 @@ def _play_all(plays: list[_Play], served: dict[type, _Service], calls: Calls, pr
 def _replay(plays: list[_Play], served: dict[type, _Service], calls: Calls) -> None:
     """Advance programs until each has ended or waits for a reply that no process has cached."""
     while waiting := [play for play in plays if not play.ended]:
-        for play in waiting:
+        for play in (play for play in waiting if not play.key):
             backend = _service_of(play, served).backend
             play.sent = deepen(play.request, getattr(backend, "depth", 0))
             play.key = f"{UNSTORED} {play.id} {len(play.trace)}"
@@ -206,7 +206,7 @@ def _send(play: _Play, stored: str, service: _Service, cached: bool) -> None:
 def _advance(play: _Play, reply: Reply | None) -> None:
     """Run a program to its next request, or to its end."""
     try:
-        play.request = play.program.send(reply)
+        play.request, play.key = play.program.send(reply), ""
     except StopIteration as end:
         play.ended, play.result, play.request = True, end.value, None
     except Exception as error:
