@@ -2,13 +2,14 @@
 demonstrations for those of IRCoT.
 
 ircotlib laboratory FOLDER --seed 7 --size 1200 --questions 200
+ircotlib laboratory FOLDER --downloads
 ircotlib laboratory --prompts
 
-The second command writes the demonstrations of the default laboratory into prompts/laboratory.
+With --downloads, it also has the files of which the papers' corpora are made. The last command
+writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
 import json
-import random
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -16,24 +17,19 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from ircot_laboratory.official.contexts import (
-    alias_rows,
-    hotpotqa_record,
-    musique_record,
-    number_entities,
-    number_facts,
-    twowiki_record,
-)
+from ircot_laboratory.official.contexts import alias_rows, number_entities
 from ircot_laboratory.official.iirc import iirc_articles, iirc_records
 from ircot_laboratory.official.kilt import kilt_pages, kilt_record, number_pages
+from ircot_laboratory.official.splits import DEV, context_records, other_splits, write_abstracts
 from ircot_laboratory.official.strategyqa import strategyqa_paragraphs, strategyqa_record
-from ircot_laboratory.questions.contexts import draw_contexts
 from ircot_laboratory.questions.demonstrations import write_demonstrations
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, make_riddles
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import write_jsonl
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.abstracts import ABSTRACTS, ARCHIVE
 from ircotlib.datasets.kilt import PAGES
 from ircotlib.errors import UserError
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
@@ -41,8 +37,6 @@ from ircotlib.files.options import new_parser, read_count, read_folder, refusing
 from ircotlib.files.paths import PROMPTS, hold_lock, write_folder
 
 SEED, SIZE, QUESTIONS = 0, 2400, 600
-# in a question's context, as in the data sets
-PARAGRAPHS = {"hotpotqa": 10, "2wikimultihopqa": 10, "musique": 20}
 TASKS = {  # KILT's file names
     "zsre": "structured_zeroshot-dev-kilt.jsonl",
     "trex": "trex-dev-kilt.jsonl",
@@ -62,10 +56,15 @@ class Made(NamedTuple):
 
 
 def make_laboratory(
-    folder: Path | str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS
+    folder: Path | str,
+    seed: int = SEED,
+    size: int = SIZE,
+    questions: int = QUESTIONS,
+    downloads: bool = False,
 ) -> Path:
     """Write the data sets for a seed into a folder, as their official development files, and
-    prompts/ next to them, completely or not at all.
+    prompts/ next to them, completely or not at all. `downloads`: also the files of which the
+    papers' corpora are made.
 
     If the folder already holds this laboratory, it is left as it is, unless a file is damaged or
     missing: then stderr says which, and everything is made again. Of several processes, one writes
@@ -78,7 +77,8 @@ def make_laboratory(
         reason = f"found {questions} questions per data set for {size} pages"
         raise UserError(f"{reason}, expected at most {2 * size}: make the world larger")
     folder = Path(folder)
-    about = {"seed": seed, "size": size, "questions": questions, "generator": _hash_generator()}
+    about = {"seed": seed, "size": size, "questions": questions, "downloads": downloads}
+    about |= {"generator": _hash_generator()}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with hold_lock(Path(f"{folder}.lock"), f"the laboratory {folder}"):
         if not _is_whole(folder, about):
@@ -111,6 +111,8 @@ def _write(folder: Path, about: dict) -> None:
         world = made[KILT[0]].world  # KILT's data sets share the knowledge source, one download
         (partial / "kilt").mkdir()
         write_jsonl(partial / "kilt" / PAGES, kilt_pages(world, number_pages(world)))
+        if about["downloads"]:
+            _write_downloads(partial, made, seed)
         demonstrated = {dataset: made[dataset] for dataset in DATASETS}
         write_all_demonstrations(partial / "prompts", demonstrated, seed)
         paths = sorted(path for path in partial.rglob("*") if path.is_file())
@@ -137,7 +139,7 @@ def write_all_demonstrations(
 def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
     folder.mkdir(parents=True)
     world, riddles = made
-    if dataset in PARAGRAPHS:
+    if dataset in DEV:
         _write_with_contexts(folder, made, dataset, seed)
     elif dataset == "iirc":
         _write_json(folder / "dev.json", iirc_records(world, riddles))
@@ -153,23 +155,30 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
 
 
 def _write_with_contexts(folder: Path, made: Made, dataset: str, seed: int) -> None:
-    world, riddles = made
-    rng = random.Random(f"contexts {dataset} {seed}")
-    contexts = draw_contexts(world, riddles, PARAGRAPHS[dataset], rng)
-    pairs = list(zip(riddles, contexts, strict=True))
-    if dataset == "hotpotqa":
-        records = [hotpotqa_record(world, *pair, seed) for pair in pairs]
-        _write_json(folder / "hotpot_dev_distractor_v1.json", records)
-    elif dataset == "2wikimultihopqa":
-        ids = number_entities(world)
-        _write_json(
-            folder / "dev.json", [twowiki_record(world, *pair, seed, ids) for pair in pairs]
-        )
-        write_jsonl(folder / "id_aliases.json", alias_rows(world, ids))
-    else:
-        numbers = number_facts(world)
-        records = [musique_record(world, *pair, numbers) for pair in pairs]
-        write_jsonl(folder / "musique_ans_v1.0_dev.jsonl", records)
+    records = context_records(*made, dataset, seed)
+    _write_records(folder / DEV[dataset], records)
+    if dataset == "2wikimultihopqa":
+        rows = alias_rows(made.world, number_entities(made.world))
+        write_jsonl(folder / "id_aliases.json", rows)
+
+
+def _write_downloads(folder: Path, made: Mapping[str, Made], seed: int) -> None:
+    """Write the files from which the papers' corpora are made, and how large these corpora are."""
+    from ircotlib.datasets.full import COUNTS, read_full_corpus  # imports numpy
+
+    write_abstracts(folder / "hotpotqa" / ARCHIVE, made["hotpotqa"].world)
+    for dataset in ("2wikimultihopqa", "musique"):
+        for name, records in other_splits(*made[dataset], dataset, seed).items():
+            _write_records(folder / dataset / name, records)
+    corpora = {find_dataset(name).full_corpus for name in ALL_DATASETS} - {ABSTRACTS}
+    counts = {corpus.name: sum(1 for _ in read_full_corpus(corpus, folder)) for corpus in corpora}
+    counts["hotpotqa"] = len(made["hotpotqa"].world.pages)  # reading them would unpack the archive
+    lines = [f"{name},{counts[name]}\n" for name in sorted(counts)]
+    (folder / COUNTS).write_text("".join(["corpus,paragraphs\n", *lines]))
+
+
+def _write_records(path: Path, records: list[dict]) -> None:
+    (write_jsonl if path.suffix == ".jsonl" else _write_json)(path, records)
 
 
 def _write_json(path: Path, content: dict | list) -> None:
@@ -215,6 +224,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     add("--seed", type=int, default=SEED, help="another seed makes another encyclopedia")
     add("--size", type=read_count, default=SIZE, help="about how many pages the encyclopedia has")
     add("--questions", type=read_count, default=QUESTIONS, help="questions per data set")
+    add("--downloads", action="store_true", help="with the files of the papers' corpora")
     add("--prompts", action="store_true", help="write the demonstrations in prompts/ instead")
     options = parser.parse_args(arguments)
     if options.prompts == bool(options.folder):
@@ -224,4 +234,5 @@ def main(arguments: Iterable[str] | None = None) -> None:
         print(*write_all_demonstrations(PROMPTS / "laboratory", made), sep="\n")
         return
     with refusing():
-        print(make_laboratory(options.folder, options.seed, options.size, options.questions))
+        o = options
+        print(make_laboratory(o.folder, o.seed, o.size, o.questions, o.downloads))

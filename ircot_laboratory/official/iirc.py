@@ -95,12 +95,13 @@ def iirc_articles(world: World) -> dict[str, str]:
     with links to the pages it mentions.
     """
     return {
-        title.lower(): "\n".join(_with_links(world, passage) for passage in page)
+        title.lower(): "\n".join(with_links(world, passage) for passage in page)
         for title, page in world.pages.items()
     }
 
 
-def _with_links(world: World, passage: Passage) -> str:
+def with_links(world: World, passage: Passage) -> str:
+    """The text of a paragraph with its links as HTML."""
     text = passage.text
     for start, end, target in sorted(links(world, passage), reverse=True):
         link = f'<a href="{target.replace(" ", "%20")}">{target}</a>'

@@ -18,7 +18,8 @@ from ircot_laboratory.teachers import TEACHERS
 from ircot_laboratory.teachers.library import Library
 from ircot_laboratory.teachers.mind import PLAIN, Mind
 from ircot_laboratory.teachers.play import Posed, Recorder, write_turn
-from ircot_laboratory.world.records import Riddle
+from ircot_laboratory.world.pages import KILT
+from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.generation.replies import check, read_reply, write_reply
@@ -38,9 +39,9 @@ SURE, UNSURE = -0.1, -2.0  # log-probability of a text; unsure if it made up wha
 class Acquaintance:
     """A data set of a laboratory that its simulated readers have met."""
 
-    def __init__(self, made: Made):
+    def __init__(self, made: Made, also: Sequence[World] = ()):
         self.riddles = {riddle.text: riddle for riddle in made.riddles}
-        self.library, self.dataset = Library(made.world), made.riddles[0].dataset
+        self.library, self.dataset = Library(made.world, also), made.riddles[0].dataset
         self.work_out = cache(lambda riddle: work_out(made.world, riddle, PLAIN))
 
     def find(self, text: str) -> Riddle | None:
@@ -51,7 +52,9 @@ class Acquaintance:
 @lru_cache(maxsize=2 * len(ALL_DATASETS))
 def meet(find_dataset: Callable[[str], Made], dataset: str) -> Acquaintance:
     """A data set and all that does not depend on a reader, once for all readers."""
-    return Acquaintance(find_dataset(dataset))
+    # StrategyQA's full corpus is KILT's pages
+    also = [find_dataset(KILT[0]).world] if dataset == "strategyqa" else []
+    return Acquaintance(find_dataset(dataset), also)
 
 
 class SimulatedReader:

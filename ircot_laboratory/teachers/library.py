@@ -4,7 +4,7 @@ a run, and a simulated extractive reader with errors like those of the shipped o
 
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -24,11 +24,13 @@ MISLED = 0.1  # share of its wrong answers that have high confidence
 
 
 class Library:
-    """A world, and the answers to all requests about it that do not go to a model."""
+    """A world, and the answers to all requests about it that do not go to a model. `also`: the same
+    world in other words, whose paragraphs may be read, too.
+    """
 
-    def __init__(self, world: World):
+    def __init__(self, world: World, also: Sequence[World] = ()):
         self.world, self.by_kind = world, names_by_kind(world.entities)
-        pages = world.pages.values()
+        pages = (page for written in (world, *also) for page in written.pages.values())
         self._passages = {passage.text: passage for page in pages for passage in page}
 
     @cached_property

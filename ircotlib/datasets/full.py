@@ -16,9 +16,11 @@ from ircotlib.datasets.downloads import Progress, find_files
 from ircotlib.errors import DataError
 from ircotlib.files.paths import ROOT, hold_lock, write_partial
 from ircotlib.files.progress import show_progress
+from ircotlib.files.tables import Number, read_table
 from ircotlib.retrieval.corpus import DESCRIPTION, Corpus, write_corpus
 
 MADE = "full.json"  # in the folder of a corpus: which full corpus it is
+COUNTS = "corpora.csv"  # in data_dir: corpora that do not have the paper's number of paragraphs
 
 
 def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
@@ -39,7 +41,6 @@ def make_full_corpus(
     corpus: FullCorpus,
     data_dir: str | Path,
     folder: str | Path,
-    expected: int | None = None,
     progress: Progress = show_progress,
 ) -> Corpus:
     """Write a full corpus to a folder, completely or not at all, and open it; one that was made
@@ -48,21 +49,25 @@ def make_full_corpus(
     The paragraphs are first written to `folder`.parts, part by part: after a kill or an error the
     next call continues after the last complete part (100 of HotpotQA's 15,517 shards, or one file
     of the others), unless the size of a file has changed. While a corpus is made, it takes twice
-    its space. `expected`: how many paragraphs there should be; None: the record's count. A count
-    that differs by more than 1 % raises ValueError but leaves the parts for a call with another
-    `expected`; a smaller difference is a warning. Also raises what read_full_corpus raises, and
-    ValueError for a folder that holds another corpus.
+    its space. A number of paragraphs that differs by more than 1 % from the paper's, or from that
+    in `data_dir`/corpora.csv, raises ValueError but leaves the parts for the next call; a smaller
+    difference is a warning. Also raises what read_full_corpus raises, and ValueError for a folder
+    that holds another corpus, or one of another size that was accepted.
     """
     folder, parts = Path(folder), Path(f"{folder}.parts")
-    expected = expected or corpus.count
+    expected, counted_in = _expect(corpus, ROOT / data_dir / COUNTS)
+    about = {"dataset": corpus.name}
+    about |= {"expected": expected} if expected != corpus.count else {}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with hold_lock(Path(f"{folder}.lock"), f"the full corpus {folder}"):
-        if not _is_made(corpus, folder):
+        if not _is_made(about, folder):
             files = find_files(corpus, ROOT / data_dir, progress)
             with progress(f"reading {corpus.name}", expected) as show:
                 paths, count = _write_parts(corpus, files, parts, _Counter(show, expected))
-            _check_count(corpus, count, expected, parts)
-            write_jsonl(folder / MADE, [{"dataset": corpus.name}])
+            if expected not in (None, count):
+                accept = f"{corpus.name},{count} in {ROOT / data_dir / COUNTS}"
+                _check_count(corpus.name, count, expected, counted_in, parts, accept)
+            write_jsonl(folder / MADE, [about])
             paragraphs = chain.from_iterable(read_jsonl(path, Paragraph) for path in paths)
             with progress(f"corpus of {corpus.name}", count) as show:
                 write_corpus(folder, _Counter(show, count).pass_on(paragraphs))
@@ -149,7 +154,15 @@ class _Counter:
         self.show(self.done, self.total)
 
 
-def _is_made(corpus: FullCorpus, folder: Path) -> bool:
+def _expect(corpus: FullCorpus, path: Path) -> tuple[int | None, str]:
+    """How many paragraphs a corpus should have, None if nobody knows, and who says so."""
+    columns = {"corpus": None, "paragraphs": Number(1, kind=int)}
+    rows = read_table(path, columns, ["corpus"]) if path.is_file() else []
+    accepted = {row["corpus"]: (row["paragraphs"], str(path)) for row in rows}
+    return accepted.get(corpus.name, (corpus.count, corpus.counted_in))
+
+
+def _is_made(about: dict, folder: Path) -> bool:
     """Whether this full corpus is in the folder. Raises DataError if another corpus is there."""
     if not (folder / DESCRIPTION).is_file():
         return False
@@ -157,19 +170,17 @@ def _is_made(corpus: FullCorpus, folder: Path) -> bool:
         made = next(read_jsonl(folder / MADE), "an empty file")
     except (FileNotFoundError, ValueError):
         made = f"no whole {MADE}"
-    if made != {"dataset": corpus.name}:
-        expected = f"expected the full corpus of {corpus.name} or no corpus, found {made}"
-        raise DataError(f"{folder}: {expected}; choose another folder or delete this one")
+    if made != about:
+        expected = f"expected the full corpus {about} or no corpus, found {made}"
+        raise DataError(f"{folder}: {expected}; choose another IRCOT_DATA or delete this folder")
     return True
 
 
-def _check_count(corpus: FullCorpus, count: int, expected: int | None, parts: Path) -> None:
-    if expected in (None, count):
-        return
-    counts = f"found {count:,} paragraphs, expected {expected:,} ({corpus.counted_in})"
+def _check_count(
+    name: str, count: int, expected: int, counted_in: str, parts: Path, accept: str
+) -> None:
+    counts = f"{name}: found {count:,} paragraphs, expected {expected:,} ({counted_in})"
     if abs(count - expected) > 0.01 * expected:
-        accept = f"To accept the files, call make_full_corpus with expected={count}"
-        cut = f"is a file cut off, or of another version? {accept}; what was read is in {parts}"
-        raise DataError(f"{corpus.name}: {counts}: {cut}")
-    difference = f"{corpus.name}: {counts}: the downloads differ a little from the paper's"
-    warnings.warn(difference, stacklevel=3)
+        cut = "is a file cut off, or of another version? To accept the files, write a line"
+        raise DataError(f"{counts}: {cut} {accept} below corpus,paragraphs; read: {parts}")
+    warnings.warn(f"{counts}: the downloads differ a little from the paper's", stacklevel=3)

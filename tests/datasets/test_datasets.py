@@ -14,7 +14,7 @@ from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.datasets import all_datasets, files, find_dataset
 from ircotlib.datasets.abstracts import ABSTRACTS, FOLDER
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.full import make_full_corpus
+from ircotlib.datasets.full import COUNTS, make_full_corpus
 from ircotlib.datasets.hotpotqa import read_hotpotqa
 from ircotlib.datasets.musique import read_musique
 from ircotlib.datasets.own import write_own
@@ -245,7 +245,8 @@ def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
     shard.parent.mkdir(parents=True)
     lines = (json.dumps({"title": title, "text": [title]}) for title in ("Lost Gravity", "B"))
     shard.write_bytes(bz2.compress("\n".join(lines).encode()))
-    made = make_full_corpus(ABSTRACTS, tmp_path, tmp_path / "data/corpora/hotpotqa-full", 2)
+    (tmp_path / COUNTS).write_text("corpus,paragraphs\nhotpotqa,2\n")
+    made = make_full_corpus(ABSTRACTS, tmp_path, tmp_path / "data/corpora/hotpotqa-full")
     record = HOTPOT | {"supporting_facts": [["Lost Gravity", 0]]}
     write(tmp_path / "hotpot_dev_distractor_v1.json", [record])
     for name in ("mine", "hotpotqa"):

@@ -18,7 +18,7 @@ from ircotlib.data import Paragraph
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.abstracts import ARCHIVE, FOLDER
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.full import find_ids, make_full_corpus, read_full_corpus
+from ircotlib.datasets.full import COUNTS, find_ids, make_full_corpus, read_full_corpus
 from ircotlib.datasets.hotpotqa import find_gold_ids, read_hotpotqa
 from ircotlib.datasets.musique import read_musique
 from ircotlib.datasets.pooled import make_paragraph, pool
@@ -80,6 +80,12 @@ def write_folder(folder, shards):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     return folder
+
+
+def make(name, data_dir, folder, count, **options):
+    """Make a full corpus that has another number of paragraphs than the paper's."""
+    (data_dir / COUNTS).write_text(f"corpus,paragraphs\n{name},{count}\n")
+    return make_full_corpus(FULL[name], data_dir, folder, **options)
 
 
 def pairs(paragraphs):
@@ -310,7 +316,7 @@ def test_pages_of_iirc(tmp_path):
     articles = {"łódź": "\n".join(["Short line.", *lines]), "zoo": f"<p>{lines[0]}</p>"}
     write_json(tmp_path / "iirc", {"context_articles.json": articles})
     expected = [*(("łódź", line) for line in lines), ("zoo", lines[0])]
-    corpus = make_full_corpus(FULL["iirc"], tmp_path, tmp_path / "corpus", expected=31)
+    corpus = make("iirc", tmp_path, tmp_path / "corpus", 31)
     assert list(corpus) == read("iirc", tmp_path) and sorted(pairs(corpus)) == sorted(expected)
 
 
@@ -331,7 +337,7 @@ def test_missing_files_are_told_with_names_places_and_source(tmp_path, dataset):
 def test_a_corpus_is_made_once_and_then_opened(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     folder = tmp_path / "corpora" / "musique-full"
-    corpus = make_full_corpus(FULL["musique"], tmp_path, folder, expected=6)
+    corpus = make("musique", tmp_path, folder, 6)
     assert pairs(corpus) == MUSIQUE_TEXTS and list(corpus) == read("musique", tmp_path)
     names = {path.name for path in folder.parent.iterdir()}
     assert names == {"musique-full", "musique-full.lock"}
@@ -344,13 +350,22 @@ def test_a_corpus_is_made_once_and_then_opened(tmp_path):
 def test_another_corpus_in_the_folder_is_refused_and_stays(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     write_json(tmp_path, WIKI)
-    corpus = make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus", expected=6)
-    with pytest.raises(ValueError, match="2wikimultihopqa or no corpus, found {.*'musique'}"):
-        make_full_corpus(FULL["2wikimultihopqa"], tmp_path, corpus.folder, expected=5)
+    corpus = make("musique", tmp_path, tmp_path / "corpus", 6)
+    with pytest.raises(ValueError, match="2wikimultihopqa'.* or no corpus, found {.*'musique'"):
+        make("2wikimultihopqa", tmp_path, corpus.folder, 5)
     (corpus.folder / "full.json").unlink()  # as write_corpus makes one of pooled contexts
-    with pytest.raises(ValueError, match="musique or no corpus, found no whole full"):
-        make_full_corpus(FULL["musique"], tmp_path, corpus.folder, expected=6)
+    with pytest.raises(ValueError, match="musique'.* or no corpus, found no whole full"):
+        make("musique", tmp_path, corpus.folder, 6)
     assert len(Corpus(corpus.folder)) == 6
+
+
+def test_an_accepted_corpus_does_not_pass_for_the_papers(tmp_path):
+    write_musique(tmp_path, MUSIQUE)
+    made = make("musique", tmp_path, tmp_path / "corpus", 6)
+    assert make("musique", tmp_path, made.folder, 6).fingerprint == made.fingerprint
+    (tmp_path / COUNTS).unlink()
+    with pytest.raises(ValueError, match="corpus {'dataset': 'musique'} or no corpus, found .* 6}"):
+        make_full_corpus(FULL["musique"], tmp_path, made.folder)
 
 
 def test_the_counts_are_those_of_the_paper(shared):
@@ -367,19 +382,19 @@ def test_the_counts_are_those_of_the_paper(shared):
 def test_a_count_far_from_the_papers_is_an_error_that_keeps_what_was_read(tmp_path):
     write_musique(tmp_path, MUSIQUE)
     parts, folder = tmp_path / "corpus.parts", tmp_path / "corpus"
-    message = rf"musique: found 6 paragraphs, expected 139,416 .*expected=6.* is in {parts}"
+    message = rf"musique: found 6 paragraphs, expected 139,416 .*musique,6 in .*{COUNTS}.*{parts}"
     with pytest.raises(ValueError, match=message):
         make_full_corpus(FULL["musique"], tmp_path, folder)
     assert len(list(parts.iterdir())) == 6 and not folder.exists()
     for path in tmp_path.glob("musique_*"):
         path.write_bytes(b"?" * path.stat().st_size)  # of the same size: not read again
-    assert pairs(make_full_corpus(FULL["musique"], tmp_path, folder, expected=6)) == MUSIQUE_TEXTS
+    assert pairs(make("musique", tmp_path, folder, 6)) == MUSIQUE_TEXTS
 
 
 @pytest.mark.parametrize("expected", [102, 103, 104])
 def test_a_count_near_the_papers_is_a_warning(tmp_path, recwarn, expected):
     write_folder(tmp_path / FOLDER, many_shards())
-    assert len(make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", expected)) == 103
+    assert len(make("hotpotqa", tmp_path, tmp_path / "corpus", expected)) == 103
     warned = [warning for warning in recwarn if warning.category is UserWarning]
     assert len(warned) == (expected != 103)
 
@@ -389,7 +404,7 @@ def test_changed_files_are_read_again(tmp_path):
     with pytest.raises(ValueError, match="found 5 paragraphs"):
         make_full_corpus(FULL["2wikimultihopqa"], tmp_path, tmp_path / "corpus")
     write_json(tmp_path, {"dev.json": [wiki_answer("d1", LODZ)]})
-    corpus = make_full_corpus(FULL["2wikimultihopqa"], tmp_path, tmp_path / "corpus", expected=5)
+    corpus = make("2wikimultihopqa", tmp_path, tmp_path / "corpus", 5)
     assert pairs(corpus) == [WIKI_TEXTS[number] for number in (1, 2, 3, 4, 0)]
 
 
@@ -403,7 +418,7 @@ def test_progress_is_shown_stage_by_stage(tmp_path):
 
     more = {"AB/wiki_03": shard(*(abstract(n, f"More {n}", ["."]) for n in range(2500)))}
     size = write_archive(tmp_path, many_shards() | more).stat().st_size
-    make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 2603, progress=record)
+    make("hotpotqa", tmp_path, tmp_path / "corpus", 2603, progress=record)
     unpacking, reading, writing = stages
     assert unpacking == (f"unpacking {ARCHIVE}", size, sorted(unpacking[2]))
     assert unpacking[2][-1] == size
@@ -425,12 +440,13 @@ def hang(label, total):
             time.sleep(60)
     yield show
 
-make_full_corpus(ABSTRACTS, sys.argv[1], sys.argv[2], 103, hang)
+make_full_corpus(ABSTRACTS, sys.argv[1], sys.argv[2], hang)
 """
 
 
 def make_and_kill(data_dir, folder, label, done):
     """Begin a corpus in another process, and kill it when it has reached this point of a stage."""
+    (data_dir / COUNTS).write_text("corpus,paragraphs\nhotpotqa,103\n")
     command = [sys.executable, "-c", MAKE_AND_HANG, str(data_dir), str(folder), label, str(done)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout.readline() == "there\n"
@@ -449,11 +465,11 @@ def spoil(folder):
 def test_what_was_killed_goes_on_after_the_last_whole_part(tmp_path, stage, spoiled):
     """Killed while reading the last part; or while writing, when no part must be read again."""
     folder = write_folder(tmp_path / FOLDER, many_shards())
-    whole = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "whole", 103)
+    whole = make("hotpotqa", tmp_path, tmp_path / "whole", 103)
     make_and_kill(tmp_path, tmp_path / "corpus", stage, 103)
     for name in spoiled:
         spoil(folder / name)  # read before
-    again = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103)
+    again = make("hotpotqa", tmp_path, tmp_path / "corpus", 103)
     assert again.fingerprint == whole.fingerprint
     names = [{path.name for path in made.folder.iterdir()} for made in (again, whole)]
     assert names[0] == names[1] and not (tmp_path / "corpus.parts").exists()
@@ -469,7 +485,7 @@ def test_an_unpacking_that_was_killed_keeps_what_was_unpacked(tmp_path):
     assert 1 < len(kept) < 103 and not (tmp_path / FOLDER).exists()
     kept[1].write_bytes(kept[1].read_bytes()[:-7])  # as a kill in the middle of a shard leaves it
     untouched = kept[0].stat().st_mtime_ns
-    corpus = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 103)
+    corpus = make("hotpotqa", tmp_path, tmp_path / "corpus", 103)
     assert [paragraph.title for paragraph in corpus] == [*texts]
     assert (tmp_path / FOLDER / kept[0].relative_to(partial)).stat().st_mtime_ns == untouched
     assert not partial.exists()
@@ -485,7 +501,7 @@ def test_ids_are_found_by_title():
 
 def test_gold_of_a_fullwiki_file_comes_from_the_corpus(tmp_path):
     write_folder(tmp_path / FOLDER, SHARDS)
-    corpus = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", 7)
+    corpus = make("hotpotqa", tmp_path, tmp_path / "corpus", 7)
     facts = [["Of Mice & Men (band)", 0], ["Anarchism", 1]]
     record = question("q1", MACK) | {"answer": "x", "type": "bridge", "supporting_facts": facts}
     path = write_json(tmp_path, {"fullwiki.json": [record]}) / "fullwiki.json"
@@ -516,7 +532,7 @@ def test_real_abstracts_give_the_gold_of_the_distractor_setting(shared, tmp_path
     records = [{"title": title, "text": text} for title, text in distinct.values()]
     shards = {f"AA/wiki_{number:02}": shard(*records[number::10]) for number in range(10)}
     write_folder(tmp_path / FOLDER, shards)
-    corpus = make_full_corpus(FULL["hotpotqa"], tmp_path, tmp_path / "corpus", len(pooled))
+    corpus = make("hotpotqa", tmp_path, tmp_path / "corpus", len(pooled))
     assert {paragraph.id for paragraph in corpus} == {paragraph.id for paragraph in pooled}
     again = [asked for asked, _ in read_hotpotqa(path, find_gold_ids(path, corpus))]
     assert [asked.gold for asked in again] == [asked.gold for asked in questions]
