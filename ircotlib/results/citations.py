@@ -51,7 +51,8 @@ def make_item(
         passage = find_paragraph(id, question, corpus)
         marked.append(replace(passage, title=f"[{mark}] {passage.title}"))
     texts = (*fragments, rest) if rest else tuple(fragments)
-    gold, id = map(corpus.find, question.gold), name_item(question, system, f"references: {final}")
+    gold = (find_paragraph(id, question, corpus) for id in question.gold)
+    id = name_item(question, system, f"references: {final}")
     paragraphs = tuple(marked), tuple(gold)
     return Item(id, question.dataset, system, question, texts, *paragraphs, len(fragments))
 

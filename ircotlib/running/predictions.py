@@ -77,11 +77,17 @@ def _row(question: Question, line: Mapping, scores: dict, run: Mapping) -> dict:
 
 
 def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:
-    """A paragraph of a prediction: the question's main passage, which the corpus may lack, or one
-    of the corpus.
+    """A paragraph of a prediction, or a gold one: the question's main passage, which the corpus may
+    lack, or one of the corpus. A gold id that the corpus lacks (IIRC) stands for its paragraph.
     """
-    main = question.passage
-    return main if main and main.id == id else corpus.find(id)
+    if question.passage and question.passage.id == id:
+        return question.passage
+    try:
+        return corpus.find(id)
+    except KeyError:
+        if id not in question.gold:
+            raise
+        return Paragraph(id, id, "")
 
 
 def row_of(id: str, outcome: Outcome) -> dict:

@@ -1,0 +1,71 @@
+"""The papers' protocol in small: a laboratory's downloads, as the profile `paper` reads them, and
+the simulated reader on every full corpus.
+"""
+
+import pytest
+
+from ircot_laboratory.make import make_dataset, make_laboratory
+from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS
+from ircotlib.command.fetch import missing, read_downloads
+from ircotlib.command.plans import check_plans
+from ircotlib.datasets import files, find_dataset
+from ircotlib.datasets.musique import read_musique
+from ircotlib.files.paths import NOTEBOOKS
+from ircotlib.parameters import read_parameters
+from ircotlib.running import setup
+from ircotlib.running.experiment import run_system
+from ircotlib.systems import choose_systems
+
+WORLD = {"seed": 5, "size": 300, "questions": 20}
+
+
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rehearsal") / "downloads"
+    return make_laboratory(folder, **WORLD, downloads=True)
+
+
+@pytest.fixture
+def paper(downloads, tmp_path, monkeypatch):
+    """The profile, with nothing changed but what names folders and models, and fewer questions."""
+    for module in (files, setup):
+        monkeypatch.setattr(module, "DATA", tmp_path)
+    changes = {"data_dir": str(downloads), "demonstrations": str(downloads / "prompts")}
+    changes |= {"model": "simulated", "duplicates": "", "test": 8, "dev": 2}
+    return read_parameters("paper", changes)
+
+
+def test_nothing_is_missing_that_the_profile_reads(paper):
+    assert list(missing(paper.change(datasets=[*ALL_DATASETS]), read_downloads())) == []
+    check_plans(paper, sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
+
+
+def test_the_full_variant_of_musique_has_each_question_twice(downloads):
+    folder = downloads / "musique"
+    names = [f"musique_{variant}_v1.0_train.jsonl" for variant in ("ans", "full")]
+    answerable, of_full = (read_musique(folder / name) for name in names)
+    assert answerable == of_full and 0 < len(answerable) <= WORLD["questions"]
+    lines = [len((folder / name).read_text().splitlines()) for name in names]
+    assert lines[1] == 2 * lines[0]
+    asked = {question.text for question, _ in answerable}
+    assert asked.isdisjoint(riddle.text for riddle in make_dataset("musique", **WORLD).riddles)
+
+
+@pytest.mark.parametrize("dataset", ALL_DATASETS)
+def test_systems_answer_from_the_full_corpus_of_each_data_set(paper, downloads, dataset):
+    bench = setup.open_bench(paper, dataset, "rehearsal")
+    full = find_dataset(dataset).full_corpus
+    texts = {paragraph.text for paragraph in bench.retriever.corpus}
+    written = make_dataset("zsre" if full.name == "kilt" else dataset, **WORLD).world
+    pages = {passage.text for page in written.pages.values() for passage in page}
+    pooled = set()
+    if full.drop_repeats:  # of the contexts of all splits, more than of one
+        pooled = {paragraph.text for paragraph in files.read_dataset(dataset, downloads)[1]}
+    assert pooled < texts < pages if pooled else texts == pages
+    assert all(bool(question.gold) == (dataset in DATASETS) for question in bench.test)
+    measure, means = next(iter(find_dataset(dataset).scores)), {}
+    for system in choose_systems(["IRCoT QA", "SearChain"]):
+        setting = {"k": 8, "m": 1} if "k" in system.grid else {}
+        means[system.name] = run_system(bench, system, **setting)[measure].mean()
+    # SearChain does not show IIRC's main passage
+    assert means["IRCoT QA" if dataset == "iirc" else "SearChain"] > 0.99
