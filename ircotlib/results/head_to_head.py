@@ -148,7 +148,7 @@ def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
         row = {"dataset": dataset, "metric": metric, "systems": len(systems)}
         row |= {"pairs": len(signs[0]), "same_order": int((signs[0] * signs[1] > 0).sum())}
         rows.append(row | {"tau": tau, "p": p})
-    return pd.DataFrame(rows).round(3)
+    return pd.DataFrame(rows).round({"tau": 3, "p": 4})
 
 
 def made_by(table: pd.DataFrame) -> str:

@@ -28,7 +28,8 @@ def save_table(
 
 def as_markdown(table: pd.DataFrame) -> str:
     """Render a table in GitHub's Markdown: data sets with the names that the papers print, models
-    without their folders, and all numbers of a column with the same number of decimals.
+    without their folders, and all numbers of a column with the same number of decimals; a p that
+    would be 0.0000 as "< 0.0001".
     """
     cells = {str(name): _cells(str(name), table[name]) for name in table}
     rows = [cells, ["---"] * len(cells), *zip(*cells.values(), strict=True)]
@@ -39,6 +40,9 @@ def _cells(name: str, column: pd.Series) -> list[str]:
     if pd.api.types.is_float_dtype(column):
         decimals = [f"{x:.4f}".rstrip("0").partition(".")[2] for x in column.dropna()]
         digits = max(map(len, decimals), default=0)
+        if name == "p" or name.startswith("p_"):
+            cells = ["" if pd.isna(p) else f"{p:.4f}" for p in column]
+            return ["< 0.0001" if cell == "0.0000" else cell for cell in cells]
         return ["" if pd.isna(value) else f"{value:.{digits}f}" for value in column]
     texts = ["" if pd.isna(value) else str(value) for value in column]
     if name in ("dataset", "demonstrations"):

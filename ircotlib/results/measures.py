@@ -7,7 +7,6 @@ from statistics import fmean
 import pandas as pd
 
 from ircotlib.data import Node
-from ircotlib.errors import DataError
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
 from ircotlib.results.runs import find_test_runs
@@ -47,8 +46,8 @@ def knowledge_sources(run: pd.DataFrame) -> dict[str, float]:
     compared with a passage, except unsolved ones without feedback (ours: the paper does not say).
     """
     nodes = [node for nodes in run["nodes"] for node in _with_source(nodes)]
-    sources = {name: [node.feedback == value for node in nodes] for name, value in SOURCES.items()}
-    return {f"knowledge_{name}": _percent(holds) for name, holds in sources.items()}
+    feedback = pd.Series([node.feedback for node in nodes], dtype=object)
+    return {f"knowledge_{name}": 100 * (feedback == kind).mean() for name, kind in SOURCES.items()}
 
 
 def share_of_own(run: pd.DataFrame) -> pd.Series:
@@ -70,7 +69,7 @@ def is_helped(run: pd.DataFrame) -> pd.Series:
 
 def positive_effect(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> dict[str, float]:
     """The mean scores without retrieval, and of both where it helps (SearChain Table 3a)."""
-    without_ir, helped = _same_questions(without_ir, with_ir), is_helped(with_ir)
+    helped = is_helped(with_ir)
     return {
         "without_ir": 100 * without_ir["score"].mean(),
         "without_ir_where_ir_helps": 100 * without_ir["score"][helped].mean(),
@@ -80,8 +79,7 @@ def positive_effect(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> dict[str
 
 def misled_by_ir(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> float:
     """Of the answers that are right without retrieval, the share wrong with it (SearChain 3b)."""
-    without_ir = _same_questions(without_ir, with_ir)
-    return _percent(~with_ir["right"][without_ir["right"]])
+    return 100 * (~with_ir["right"][without_ir["right"]]).mean()
 
 
 def count_steps(run: pd.DataFrame) -> pd.Series:
@@ -96,6 +94,11 @@ def count_steps(run: pd.DataFrame) -> pd.Series:
         steps = follow_ups or [line for line in lines if "answer is" not in line]
         counts.append(sum(node.mark > 0 for node in row.nodes) if row.nodes else len(steps))
     return pd.Series(counts, run.index, dtype=float)
+
+
+def hops_of(run: pd.DataFrame) -> pd.Series:
+    """The number of hops of MuSiQue's questions, by id, as reported.csv names it: musique_2hop."""
+    return "musique_" + run["kind"].str.extract(r"^(\dhop)")[0]
 
 
 def references_marked(run: pd.DataFrame) -> float:
@@ -132,16 +135,3 @@ def efficiency(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
     per_question = {"words_in": words_in / n, "words_out": words_out / n, "rounds": rounds / n}
     per_call = {"words_in_of_a_call": words_in / each, "words_out_of_a_call": words_out / each}
     return per_question | per_call
-
-
-def _same_questions(run: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    if different := sorted(set(run.index) ^ set(other.index)):
-        raise DataError(
-            f"found {different[0]!r} in one of two runs, expected both on the same questions"
-        )
-    return run.loc[other.index]
-
-
-def _percent(holds: Iterable[bool]) -> float:
-    holds = list(holds)
-    return 100 * fmean(holds) if holds else NAN

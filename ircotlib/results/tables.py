@@ -25,10 +25,11 @@ from ircotlib.systems import RECALL, System, all_systems
 ALL = "all"
 # data sets of data/reported.csv that are the questions of one kind in one of our data sets
 KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", "2hop")}
-ALONE = "Direct Prompting"  # how Table 7 asks questions whose parts are known (ours)
-WITH_IR = "OneR QA"  # like KNEW, with the passages that the question retrieves (Table 8; ours)
-ALPHAS = (0.30, 0.35, 0.40, 0.45, 0.50)  # of Table 10
-WITHOUT, WHOLE = "SearChain w/o IR", "SearChain"
+DIRECT = "Direct Prompting"  # how Table 7 asks questions whose parts are known (ours)
+ONE_RETRIEVAL = "OneR QA"  # like KNEW, with the passages of the question (Table 8; ours)
+ALONE, WHOLE = "SearChain w/o IR", "SearChain"
+# of Table 10, with the names of their systems
+ALPHAS = {a: f"SearChain (alpha {a:.2f})" for a in (0.30, 0.35, 0.40, 0.45, 0.50)}
 Runs = Mapping[tuple[str, str], pd.DataFrame]  # by data set and system
 
 
@@ -80,14 +81,20 @@ def _tidy(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return in_order(table, "dataset", runs["dataset"]).round(1).astype({"n": "Int64"})
 
 
-def _datasets(source: str, runs: Runs, *systems: str) -> list[str]:
-    """The data sets of a table of the paper on which these systems were run."""
-    datasets = read_reported("searchain", source=source)["dataset"].unique()
-    return [dataset for dataset in datasets if all((dataset, name) in runs for name in systems)]
+def run_with(runs: Runs, *systems: str) -> list[str]:
+    """The data sets on which all these systems were run."""
+    datasets = dict.fromkeys(dataset for dataset, _ in runs)
+    return [name for name in datasets if all((name, system) in runs for system in systems)]
 
 
-def _systems(source: str, runs: Runs, dataset: str) -> list[str]:
-    """Our names of the systems of a table of the paper that were run on a data set."""
+def datasets_of(source: str, runs: Runs, *systems: str) -> list[str]:
+    """The data sets of a table of SearChain's paper on which these systems were run."""
+    names = read_reported("searchain", source=source)["dataset"].unique()
+    return [name for name in names if name in run_with(runs, *systems)]
+
+
+def systems_of(source: str, runs: Runs, dataset: str) -> list[str]:
+    """Our names of the systems of a table of SearChain's paper that were run on a data set."""
     names = read_reported("searchain", source=source)["name"].unique()
     return [name for name in names if (dataset, name) in runs]
 
@@ -101,7 +108,7 @@ def table_1(table: pd.DataFrame) -> Iterator[dict]:
 @declare("Table 2")
 def table_2(runs: Runs) -> Iterator[dict]:
     """Where the knowledge of SearChain's nodes comes from."""
-    for dataset in _datasets("Table 2", runs, WHOLE):
+    for dataset in datasets_of("Table 2", runs, WHOLE):
         run = runs[dataset, WHOLE]
         yield from rows_of(dataset, WHOLE, len(run), **measures.knowledge_sources(run))
 
@@ -109,14 +116,14 @@ def table_2(runs: Runs) -> Iterator[dict]:
 @declare("Table 3(a)", "Table 3(b)")
 def table_3(runs: Runs) -> Iterator[dict]:
     """What retrieval gains where it gives feedback (a), and how often it misleads (b)."""
-    for dataset in _datasets("Table 3(a)", runs, WHOLE, WITHOUT, KNEW):
+    for dataset in datasets_of("Table 3(a)", runs, WHOLE, ALONE, KNEW):
         whole, knew = runs[dataset, WHOLE], runs[dataset, KNEW]
-        effect = measures.positive_effect(runs[dataset, WITHOUT], whole)
-        yield from rows_of(dataset, WITHOUT, len(whole), cover_em=effect["without_ir"])
-        for system, mean in ((WITHOUT, "without_ir"), (WHOLE, "with_ir")):
-            helped = {"cover_em_where_ir_helps": effect[f"{mean}_where_ir_helps"]}
-            yield from rows_of(dataset, system, len(whole), **helped)
-        for system in _systems("Table 3(b)", runs, dataset):
+        alone, helped = runs[dataset, ALONE], measures.is_helped(whole)
+        yield from rows_of(dataset, ALONE, len(whole), cover_em=100 * alone["score"].mean())
+        for system, run in ((ALONE, alone), (WHOLE, whole)):
+            mean = {"cover_em_where_ir_helps": 100 * run["score"][helped].mean()}
+            yield from rows_of(dataset, system, len(whole), **mean)
+        for system in systems_of("Table 3(b)", runs, dataset):
             share = measures.misled_by_ir(knew, runs[dataset, system])
             yield from rows_of(dataset, system, int(knew["right"].sum()), misled_by_ir=share)
 
@@ -124,13 +131,10 @@ def table_3(runs: Runs) -> Iterator[dict]:
 @declare("Table 4")
 def table_4(runs: Runs) -> Iterator[dict]:
     """Reasoning steps by number of hops, and accuracy, without retrieval on MuSiQue."""
-    for system in _systems("Table 4", runs, "musique"):
+    for system in systems_of("Table 4", runs, "musique"):
         run = runs["musique", system]
-        hops_of = run["kind"].str.extract(r"^(\d)hop")[0]
-        for hops, steps in measures.count_steps(run).groupby(hops_of):
-            yield from rows_of(
-                f"musique_{hops}hop", system, len(steps), reasoning_steps=steps.mean()
-            )
+        for hops, steps in measures.count_steps(run).groupby(measures.hops_of(run)):
+            yield from rows_of(hops, system, len(steps), reasoning_steps=steps.mean())
         yield from rows_of("musique", system, len(run), accuracy=100 * run["score"].mean())
 
 
@@ -139,7 +143,7 @@ def table_5(runs: Runs, p: Parameters) -> Iterator[dict]:
     """References: how many items of knowledge are marked (SKC), and the share of marks in the right
     place (AMP) by a judge that knows the facts, if known, on the data sets of Table 2 (ours).
     """
-    if not (datasets := _datasets("Table 2", runs, WHOLE)):
+    if not (datasets := datasets_of("Table 2", runs, WHOLE)):
         return
     marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
     skc = measures.references_marked(marked)
@@ -184,8 +188,8 @@ def table_8(runs: Runs, p: Parameters) -> Iterator[dict]:
     passage has a gold answer (ours: the paper does not say how it judges that), and the accuracy.
     """
     for dataset in p.datasets:
-        if holds_answers(dataset) and {(dataset, KNEW), (dataset, WITH_IR)} <= set(runs):
-            right, right_with_ir = (runs[dataset, name]["right"] for name in (KNEW, WITH_IR))
+        if holds_answers(dataset) and {(dataset, KNEW), (dataset, ONE_RETRIEVAL)} <= set(runs):
+            right, right_with_ir = (runs[dataset, name]["right"] for name in (KNEW, ONE_RETRIEVAL))
             best = _judge_best_passages(p, dataset)
             for side, ids in (("right", right.index[right]), ("wrong", right.index[~right])):
                 top, accuracy, n = f"top1_where_llm_{side}", f"accuracy_where_llm_{side}", len(ids)
@@ -204,7 +208,7 @@ def holds_answers(dataset: str) -> bool:
 def _judge_best_passages(p: Parameters, dataset: str) -> pd.Series:
     """Whether the best passage for each question contains one of its answers, by question id."""
     _, test, retriever = open_dataset(p, dataset)
-    folder, right = find_test_runs(p, EXPERIMENT)[dataset, WITH_IR], {}
+    folder, right = find_test_runs(p, EXPERIMENT)[dataset, ONE_RETRIEVAL], {}
     lines = read_lines(folder, read_about(folder))
     for question in test:
         text = "".join(
@@ -227,8 +231,7 @@ def table_9(second: pd.DataFrame) -> Iterator[dict]:
 def table_10(runs: Mapping[float, Sequence[pd.DataFrame]]) -> Iterator[dict]:
     """SearChain on ELI5 by ROUGE threshold; `runs`: by threshold, empty if ELI5 was not run."""
     for alpha, run in ((alpha, run) for alpha, tables in runs.items() for run in tables):
-        system, rouge_l = f"{WHOLE} (alpha {alpha:.2f})", 100 * run["rouge_l"].mean()
-        yield from rows_of("eli5", system, len(run), rouge_l=rouge_l)
+        yield from rows_of("eli5", ALPHAS[alpha], len(run), rouge_l=100 * run["rouge_l"].mean())
 
 
 @declare("Table 11")

@@ -6,11 +6,11 @@ from written import node, run
 
 from ircotlib.files.paths import FIGURES
 from ircotlib.parameters import read_parameters
-from ircotlib.results.claims import ircot_evidence as evidence
+from ircotlib.results.claims import ircot
 from ircotlib.results.claims.comparing import compare, compare_sizes
-from ircotlib.results.claims.ircot_evidence import ircot_values, read_ircot
-from ircotlib.results.claims.judging import CLAIMS, COMPARISONS, judge_claims, paper_says
-from ircotlib.results.claims.searchain_evidence import searchain_values
+from ircotlib.results.claims.ircot import read_ircot
+from ircotlib.results.claims.judging import CLAIMS, COMPARISONS, judge_claims
+from ircotlib.results.claims.searchain import Measured
 from ircotlib.results.statistics import LEVEL, holm, questions_needed
 from ircotlib.systems import all_systems
 
@@ -19,7 +19,7 @@ def scored(
     system, values, dataset="hotpotqa", model="m/xxl", style="flan_t5", metric="f1", shown=None
 ):
     """The runs of a system: one score for each question."""
-    row = {"dataset": dataset, "model": model, "style": style, "metric": metric}
+    row = {"dataset": dataset, "model": model, "style": style, "metric": metric, "reader": "cot"}
     row |= {"system": system, "demonstrations": shown or dataset, "demonstration_set": 0}
     ids = [f"q{number}" for number in range(len(values))]
     return pd.DataFrame({"id": ids, metric: values}).assign(**row)
@@ -31,9 +31,22 @@ def pair(better=(1, 1, 0, 1), worse=(0, 0, 0, 1), **columns):
     return pd.concat(runs, ignore_index=True)
 
 
-def judge(scores, **runs):
+NAMES = "sizes", "chains", "other demonstrations", "other reader", "published systems"
+ALL = {
+    text: claim
+    for paper in CLAIMS.values()
+    for of_section in paper.values()
+    for text, claim in of_section.items()
+}
+
+
+def judge_all(scores, **runs):
     runs = {name.replace("_", " "): table for name, table in runs.items()}
-    return judge_claims("ircot", ircot_values({"scores": scores, **runs}))[1]
+    return judge_claims("ircot", dict.fromkeys(NAMES, scores[:0]) | {"scores": scores, **runs})
+
+
+def judge(scores, **runs):
+    return judge_all(scores, **runs)[1]
 
 
 @pytest.mark.parametrize(
@@ -50,37 +63,55 @@ def judge(scores, **runs):
 def test_the_papers_number_is_the_printed_gain_or_computed_from_its_tables(
     better, worse, dataset, expected
 ):
-    every = [claim for of_paper in CLAIMS.values() for claim in of_paper]
-    claim = next(c for c in every if (better, worse) in c.pairs)
-    assert paper_says(claim, better, worse, dataset) == expected
+    claim = next(claim for claim in ALL.values() if (better, worse) in claim.pairs)
+    assert claim.printed.difference(better, worse, dataset) == expected
 
 
 @pytest.mark.parametrize(
-    ("values", "pair", "dataset", "expected"),
+    ("text", "pair", "dataset", "expected"),
     [
-        ("readers, prompted as GPT3", ("IRCoT QA: cot", "IRCoT QA: direct"), "musique", "+0.5"),
-        ("published systems", ("IRCoT QA", "Recite-and-answer"), "hotpotqa", "+10.4 em, +11.2 f1"),
-        ("chains", ("IRCoT QA", "OneR QA"), "hotpotqa", "50% fewer with an error, GPT3"),
-        ("chains", ("OneR QA", "NoR QA"), "hotpotqa", "no number printed"),
-        ("share of the model's own", ("knowledge_of_llm", "half"), "musique", "+28.83"),
-        ("steps by hops", ("musique_4hop", "musique_3hop"), "musique", "+0.40"),
-        ("scores without IR", ("cover_em", "cover_em_where_ir_helps"), "musique", "+3.41"),
-        ("where the model is right", ("LLM", "LLM w/ IR"), "hotpotqa", "+19.58"),
-        ("questions whose parts are known", ("their parts", "LLM"), "musique", "+73.20"),
-        ("speed", ("SearChain", "Plan-and-Solve w/ IR"), "unspecified", "-0.49 (halvings)"),
+        ("Table 4: GPT3 answers better", ("IRCoT QA: cot", "IRCoT QA: direct"), "musique", "+0.5"),
+        (
+            "Table 1: IRCoT QA answers",
+            ("IRCoT QA", "Recite-and-answer"),
+            "hotpotqa",
+            "+10.4 em, +11.2 f1",
+        ),
+        ("Figure 7", ("IRCoT QA", "OneR QA"), "hotpotqa", "50% fewer with an error, GPT3"),
+        ("Figure 7", ("OneR QA", "NoR QA"), "hotpotqa", "no number printed"),
+        ("Table 2: most", ("knowledge_of_llm", "half"), "musique", "+28.83"),
+        (
+            "(1), Table 4: SearChain w/o IR takes more steps for",
+            ("musique_4hop", "musique_3hop"),
+            "musique",
+            "+0.40",
+        ),
+        (
+            "(1), Table 3(a): the model alone",
+            ("cover_em", "cover_em_where_ir_helps"),
+            "musique",
+            "+3.41",
+        ),
+        ("Table 8: IR misleads", ("LLM", "LLM w/ IR"), "hotpotqa", "+19.58"),
+        ("Table 7", ("their parts", "LLM"), "musique", "+73.20"),
+        (
+            "Table 6: SearChain",
+            ("SearChain", "Plan-and-Solve w/ IR"),
+            "unspecified",
+            "-0.49 (halvings)",
+        ),
     ],
 )
-def test_the_papers_number_of_what_is_not_a_score(values, pair, dataset, expected):
-    every = [claim for of_paper in CLAIMS.values() for claim in of_paper]
-    [claim] = [claim for claim in every if claim.values == values]
-    assert paper_says(claim, *pair, dataset).startswith(expected)
+def test_the_papers_number_of_what_is_not_a_score(text, pair, dataset, expected):
+    [claim] = [claim for key, claim in ALL.items() if key.startswith(text)]
+    assert claim.printed.difference(*pair, dataset).startswith(expected)
 
 
 def test_scores_are_of_systems_that_are_there():
-    named = ("scores", "second model", "steps", "speed", "sizes", "published systems")
-    for claim in (claim for of_paper in CLAIMS.values() for claim in of_paper):
-        if claim.values in named:
-            assert {side for pair in claim.pairs for side in pair} <= set(all_systems())
+    of_scores = [claim for claim in ALL.values() if "scores" in str(claim.values)]
+    assert len(of_scores) == 14
+    for claim in of_scores:
+        assert {side for pair in claim.pairs for side in pair} <= set(all_systems())
 
 
 def test_verdicts_are_by_the_corrected_p_and_the_sign():
@@ -114,7 +145,7 @@ def test_a_claim_holds_if_all_comparisons_do_and_does_not_if_one_is_refuted():
     for middle in ((1, 0), (1, 1), (0, 1)):  # of one data set; the others are for the claim
         runs = [pair((1, 1), (0, 0), dataset=name) for name in names]
         runs[1] = pair(middle[:1] * 2, middle[1:] * 2, dataset="musique")
-        claims, comparisons = judge_claims("ircot", ircot_values({"scores": pd.concat(runs)}))
+        claims, comparisons = judge_all(pd.concat(runs))
         [claim] = claims.to_dict("records")
         verdicts.append((claim["holds"], claim["does not hold"], claim["verdict"]))
         assert claim["tests"] == 1 and list(comparisons["tests"]) == [3, 3, 3]
@@ -124,7 +155,7 @@ def test_a_claim_holds_if_all_comparisons_do_and_does_not_if_one_is_refuted():
 
 def test_sections_are_corrected_apart():
     scores = pd.concat([pair(), scored("NoR QA", 10 * [0, 0, 0, 0.9])])
-    claims, comparisons = judge_claims("ircot", ircot_values({"scores": scores}))
+    claims, comparisons = judge_all(scores)
     assert list(claims["section"]) == ["§5", "App. E"] and list(claims["tests"]) == [1, 1]
     assert list(comparisons["tests"]) == [2, 2, 1]
 
@@ -187,21 +218,22 @@ def test_runs_that_are_missing_are_left_out_with_the_command_that_makes_them(mon
         return pd.concat([own, scored("OneR QA", [1], dataset="2wikimultihopqa", shown="musique")])
 
     calls = []
-    monkeypatch.setattr(evidence, "read_runs", read)
-    monkeypatch.setattr(evidence, "read_items", lambda p: [])
+    monkeypatch.setattr(ircot, "read_runs", read)
+    monkeypatch.setattr(ircot, "read_items", lambda p: [])
     p = read_parameters("mini", {"datasets": ["musique", "iirc"]})
-    values, left_out = read_ircot(p)
-    assert left_out == ["make them: --only 06_scale"] and "sizes" not in values
+    runs, left_out = read_ircot(p)
+    assert left_out == ["make them: --only 06_scale"] and runs["sizes"].empty
     assert calls[0] == ("04_ircot", ["musique", "iirc"], "cot", None)
     assert calls[-3:] == [
         ("07_ood", ["musique"], "cot", "musique"),
         ("04_ircot", ["musique", "iirc"], "direct", None),
         ("13_head_to_head", ["musique"], "cot", None),
     ]
-    with_its_own = {place[0] == place[2] for place in values["other demonstrations"]}
-    assert with_its_own == {False} and "other reader: direct" in values
-    values, left_out = read_ircot(p.change(datasets=["iirc"]))  # not in Figures 5 to 9
-    assert not {"sizes", "other demonstrations"} & set(values) and left_out == []
+    other = runs["other demonstrations"]
+    assert (other["dataset"] != other["demonstrations"]).all() and len(other)
+    assert "direct" in set(runs["other reader"]["reader"])
+    runs, left_out = read_ircot(p.change(datasets=["iirc"]))  # not in Figures 5 to 9
+    assert runs["sizes"].empty and runs["other demonstrations"].empty and left_out == []
 
 
 NO_FORMS = pd.DataFrame(columns=["id", "panel", "hops", "i", "right"])
@@ -232,8 +264,8 @@ def test_searchains_claims_are_those_of_its_paper():
         metric="cover_em"
     )
     eli5 = {a: [pd.DataFrame({"id": ["a", "b"], "rouge_l": [0.5, 0.25 + a]})] for a in (0.35, 0.4)}
-    values = searchain_values(table, scores, runs, forms, alone, scores, eli5)
-    whole_claims, table = judge_claims("searchain", values)
+    measured = Measured(table, scores, runs, forms, alone, scores, eli5)
+    whole_claims, table = judge_claims("searchain", measured)
     assert list(table) == COMPARISONS and len(whole_claims) == table["claim"].nunique() == 16
     rows = table.set_index("comparison")
     assert rows.at["SearChain w/o IR > CoT", "verdict"] == "does not hold"
@@ -269,8 +301,8 @@ def test_searchains_claims_are_those_of_its_paper():
 def test_what_was_not_run_has_no_claim():
     scores = [scored(name, [0, 1, 1], metric="cover_em") for name in ("SearChain", "DSP")]
     runs, none = {("musique", "SearChain"): run([0, 1, 1])}, pd.DataFrame()
-    values = searchain_values(NO_TABLE, pd.concat(scores), runs, NO_FORMS, none, none, {})
-    claims, comparisons = judge_claims("searchain", values)
+    measured = Measured(NO_TABLE, pd.concat(scores), runs, NO_FORMS, run([]), none, {})
+    claims, comparisons = judge_claims("searchain", measured)
     assert list(comparisons["comparison"]) == ["SearChain > DSP"] and len(claims) == 1
 
 

@@ -13,7 +13,7 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results import head_to_head, statistics, tables
 from ircotlib.results.causes import COUNTED, count_causes
 from ircotlib.results.claims import comparing, judging
-from ircotlib.results.claims.searchain_evidence import searchain_values
+from ircotlib.results.claims.searchain import Measured
 from ircotlib.results.figures import bars, panels, points
 from ircotlib.results.reported import COLUMNS, read_reported, with_reported
 from ircotlib.running.experiment import compare_systems, join_scores
@@ -63,8 +63,8 @@ def test_without_runs_a_table_has_its_columns_and_the_papers_numbers():
         assert table["ours"].isna().all() and table["paper"].notna().all()
     forms = pd.DataFrame(columns=["id", "panel", "hops", "i", "right"])
     asked = pd.DataFrame(columns=["score", "right"])
-    values = searchain_values(NO_TABLE, NO_RUN, {}, forms, asked, NO_RUN, {})
-    assert judging.judge_claims("searchain", values)[0].empty
+    measured = Measured(NO_TABLE, NO_RUN, {}, forms, asked, NO_RUN, {})
+    assert judging.judge_claims("searchain", measured)[0].empty
     assert list(comparing.compare(NO_RUN))[:2] == ["dataset", "claim"]
 
 

@@ -49,13 +49,10 @@ def compare_sizes(scores: pd.DataFrame, style: str) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def values_of(
-    scores: pd.DataFrame, by: Sequence[str] = PLACE, side: str = "system"
-) -> dict[tuple, dict[str, pd.Series]]:
-    """The scores of runs in percent, by their metric, as values that claims are about."""
+def values_of(scores: pd.DataFrame, by: Sequence[str] = PLACE) -> Values:
+    """The scores of systems in percent, by their metric, as values that claims are about."""
     values = {}
-    groups = scores.groupby([*by, side], sort=False) if len(scores) else ()
-    for (*place, name), runs in groups:
+    for (*place, name), runs in scores.groupby([*by, "system"], sort=False):
         metric = runs["metric"].iloc[0]
         values.setdefault(tuple(place), {})[name] = 100 * per_question(runs, metric)
     return values

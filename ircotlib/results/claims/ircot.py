@@ -1,116 +1,200 @@
-"""The claims of IRCoT's paper that runs can test."""
+"""The claims of IRCoT's paper that runs can test, by section, and the values that they compare."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
-from ircotlib.results.claims.record import Claim, over
+import numpy as np
+import pandas as pd
 
+from ircotlib.parameters import OOD, SCALE, Parameters
+from ircotlib.prompting.prompt import GPT3
+from ircotlib.results.claims.comparing import AGAINST, Values, values_of
+from ircotlib.results.claims.record import Claim, Printed, over
+from ircotlib.results.factuality import list_judged, read_items
+from ircotlib.results.head_to_head import EXPERIMENT, panels_of
+from ircotlib.results.reported import read_reported
+from ircotlib.results.runs import read_runs
+from ircotlib.running.folder import name_model
+from ircotlib.running.laboratory import find_facts
+from ircotlib.running.setup import runs_folder
+
+Runs = Mapping[str, pd.DataFrame]  # by name, from `read_ircot`; what was not run is empty
 READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}  # the better ones, those of §5 (App. E)
+
+
+def read_ircot(p: Parameters) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Read what IRCoT's claims are about. Only the runs of 04_ircot with the reader of `p` must
+    exist; for others that are missing, the list has the commands that make them.
+    """
+    runs, left_out = {"scores": read_runs(p, "04_ircot")}, []
+    three = [name for name in p.datasets if name != "iirc"]  # as in the paper
+    for name, read, datasets in (
+        ("sizes", _read_sizes, three),
+        ("other demonstrations", _read_other_demonstrations, three),
+        ("other reader", lambda p: read_runs(p.other_reader(), "04_ircot"), p.datasets),
+        ("chains", _read_chains, p.datasets),
+        ("published systems", _read_published, three),
+    ):
+        runs[name] = runs["scores"][:0]
+        try:
+            if datasets:
+                runs[name] = read(p.change(datasets=datasets))
+        except FileNotFoundError as error:
+            left_out.append(str(error))
+    return runs, left_out
+
+
+def _read_sizes(p: Parameters) -> pd.DataFrame:
+    """The runs of 06_scale, of each model in whichever style it was prompted."""
+    tables, options = [], {"experiment": "06_scale", "grid_of": SCALE}
+    for name in p.models:
+        styles = [p.change(model=name), p.change(model=name, style=GPT3.name)]
+        made = [of_style for of_style in styles if runs_folder(of_style, **options).is_dir()]
+        tables.append(read_runs((made or styles)[0], **options))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _read_other_demonstrations(p: Parameters) -> pd.DataFrame:
+    p = p.out_of_distribution()
+    runs = [read_runs(p, "07_ood", shown=dataset, grid_of=OOD) for dataset in p.datasets]
+    runs = pd.concat(runs, ignore_index=True)
+    return runs[runs["dataset"] != runs["demonstrations"]]
+
+
+def _read_chains(p: Parameters) -> pd.DataFrame:
+    """Whether each chain of a reader that writes some is without factual errors, as the judge of
+    the laboratory sees it; no rows where no facts are known.
+    """
+    p = p if p.reader == "cot" else p.other_reader()
+    facts = {dataset: find_facts(p, dataset) for dataset in p.datasets}
+    items = [item for item in read_items(p) if facts[item.dataset]]
+    judged = {
+        (item.id, n): facts[item.dataset].judge(item.sentences[n], item.question)
+        for item in items
+        for n in range(item.facts)
+    }
+    chains = list_judged(items, judged).assign(metric="factual", model=name_model(p))
+    return chains.assign(demonstrations=chains["dataset"])
+
+
+def _read_published(p: Parameters) -> pd.DataFrame:
+    """F1 of the head to head, of the systems that IRCoT's Table 1 has on a data set."""
+    runs = read_runs(panels_of(p)[0].change(datasets=p.datasets), EXPERIMENT)
+    table_1 = read_reported(source="Table 1")
+    of = table_1["dataset"].str.partition("_")[0]
+    printed = {*zip(of, table_1["name"], strict=True)}
+    keys = zip(runs["dataset"], runs["system"], strict=True)
+    return runs[[key in printed for key in keys]].assign(metric="f1")
+
+
+def scores(runs: Runs, name: str = "scores") -> Values:
+    return values_of(runs[name])
+
+
+def sizes_but_the_smallest(runs: Runs) -> Values:
+    sizes = runs["sizes"]
+    return values_of(sizes[~sizes["model"].isin(_by_size(runs)[:-1][:1])])
+
+
+def two_sizes(runs: Runs) -> Values:
+    """IRCoT QA with the largest model but one, the other systems with the largest."""
+    models, sizes = _by_size(runs)[-2:], runs["sizes"]
+    if len(models) < 2:
+        return {}
+    model = sizes["system"].eq("IRCoT QA").map({True: models[0], False: models[1]})
+    return values_of(sizes[sizes["model"] == model].assign(model=AGAINST.join(models)))
+
+
+def largest_and_smallest(runs: Runs) -> Values:
+    """The recall of IRCoT with the largest model of a style and with the smallest."""
+    models, sizes = _by_size(runs), runs["sizes"]
+    ends = dict(zip((*models[-1:], *models[:1]), ("largest model", "smallest model")))
+    recall = sizes[sizes["system"] == "IRCoT"]
+    recall = recall.assign(system=recall["model"].map(ends), model=AGAINST.join(ends))
+    return values_of(recall)
+
+
+def _by_size(runs: Runs) -> np.ndarray:
+    """The models of the style of 04_ircot, from small to large."""
+    sizes, style = runs["sizes"], runs["scores"]["style"].iloc[0]
+    return sizes[sizes["style"] == style]["model"].unique()
+
+
+def other_reader(runs: Runs, reader: str) -> Values:
+    """The scores of the reader that is not the profile's, if it is this one."""
+    return values_of(runs["other reader"].query("reader == @reader"))
+
+
+def readers(runs: Runs, model: str) -> Values:
+    """The scores of both readers, as sides, if ours is prompted as this model of the paper."""
+    both = pd.concat([runs["scores"], runs["other reader"]])
+    both = both[(both["style"] == GPT3.name) == (model == "GPT3")]
+    return values_of(both.assign(system=both["system"] + ": " + both["reader"]))
+
+
+ood, sizes = partial(scores, name="other demonstrations"), partial(scores, name="sizes")
+chains, published = partial(scores, name="chains"), partial(scores, name="published systems")
 SYSTEMS = ("NoR QA", "OneR QA", "IRCoT QA")
-ORDER = (("IRCoT QA", "OneR QA"), ("OneR QA", "NoR QA"))
-BOTH = over("IRCoT QA", "OneR QA", "NoR QA")
-PUBLISHED = ("InterAug", "Recite-and-answer", "ReAct", "Self-Ask", "DecomP")
-OF_MODELS = "{:+.1f} with {}"  # how a difference of IRCoT's models is worded
-TABLE_4, TABLE_6, GAINS, FEWER_ERRORS = (
-    {"paper": "ircot", "source": source, **metric}
-    for source, metric in (
-        ("Table 4", {}),
-        ("Table 6", {}),
-        ("§5 text", {"metric": "recall_gain"}),
-        ("§5 text", {"metric": "factual_error_reduction"}),
-    )
+FINDS, ANSWERS = over("IRCoT", "OneR"), over("IRCoT QA", "OneR QA", "NoR QA")
+ORDER = [("IRCoT QA", "OneR QA"), ("OneR QA", "NoR QA")]
+OF_MODELS = "{:+.1f} with {}"
+GAINS = Printed("ircot", "§5 text", {"metric": "recall_gain"}, base=0.0, wording=OF_MODELS)
+FEWER = {"rows": {"metric": "factual_error_reduction"}, "base": 0.0}
+FEWER = Printed("ircot", "§5 text", **FEWER, wording="{:.0f}% fewer with an error, {}")
+TABLE_1 = Printed("ircot", "Table 1", of_each="metric", wording="{:+.1f} {}")
+TABLE_4, TABLE_6 = (
+    Printed("ircot", source, readers=READERS, wording=OF_MODELS)
+    for source in ("Table 4", "Table 6")
 )
-_section_5 = partial(Claim, "§5")
-_appendix_e = partial(Claim, "App. E", "Table 4", printed=TABLE_4, wording=OF_MODELS)
-IRCOT = [
-    _section_5(
-        *("Figure 3", "IRCoT finds more than OneR", over("IRCoT", "OneR")),
-        printed=GAINS,
-        base=0.0,
-        wording=OF_MODELS,
+SECTION_5 = {
+    "Figure 3: IRCoT finds more than OneR": Claim(FINDS, scores, GAINS),
+    "Figure 4: IRCoT QA answers better than OneR QA and NoR QA": Claim(ANSWERS, scores, TABLE_4),
+    "Figure 5: IRCoT finds more than OneR, with other demonstrations": Claim(FINDS, ood),
+    "Figure 6: IRCoT QA answers better, with other demonstrations": Claim(ANSWERS, ood),
+    "Figure 7: factual errors: IRCoT QA < OneR QA < NoR QA": Claim(
+        ORDER, chains, FEWER, "chains without an error: {} > {}"
     ),
-    _section_5(
-        *("Figure 4", "IRCoT QA answers better than OneR QA and NoR QA", BOTH),
-        printed=TABLE_4,
-        readers=READERS,
-        wording=OF_MODELS,
-    ),
-    _section_5(
-        *(
-            "Figure 5",
-            "IRCoT finds more than OneR, with other demonstrations",
-            over("IRCoT", "OneR"),
-        ),
-        values="other demonstrations",
-    ),
-    _section_5(
-        *("Figure 6", "IRCoT QA answers better, with other demonstrations", BOTH),
-        values="other demonstrations",
-    ),
-    _section_5(
-        *("Figure 7", "factual errors: IRCoT QA < OneR QA < NoR QA", ORDER),
-        values="chains",
-        comparison="chains without an error: {} > {}",
-        printed=FEWER_ERRORS,
-        base=0.0,
-        wording="{:.0f}% fewer with an error, {}",
-    ),
-    _section_5(
-        *("Figure 8", "IRCoT finds more than OneR, whatever the model", over("IRCoT", "OneR")),
-        values="sizes",
-    ),
-    _section_5(
-        *("Figure 8", "the gain grows with the model", over("largest model", "smallest model")),
-        values="smallest and largest",
+    "Figure 8: IRCoT finds more than OneR, whatever the model": Claim(FINDS, sizes),
+    "Figure 8: the gain grows with the model": Claim(
+        over("largest model", "smallest model"),
+        largest_and_smallest,
         comparison="recall of IRCoT: {} > {}",
     ),
-    _section_5(
-        "Figure 9",
-        "IRCoT QA answers better than OneR QA, whatever the model but the smallest",
-        over("IRCoT QA", "OneR QA"),
-        values="sizes but the smallest",
+    "Figure 9: IRCoT QA answers better than OneR QA, whatever the model but the smallest": Claim(
+        over("IRCoT QA", "OneR QA"), sizes_but_the_smallest
     ),
-    _section_5(
-        *("Figure 9", "IRCoT QA answers better than OneR QA and NoR QA with a larger model", BOTH),
-        values="two sizes",
+    "Figure 9: IRCoT QA answers better than OneR QA and NoR QA with a larger model": Claim(
+        ANSWERS, two_sizes
     ),
-    _section_5(
-        *(
-            "Table 1",
-            "IRCoT QA answers better than published systems",
-            over("IRCoT QA", *PUBLISHED),
-        ),
-        values="published systems",
-        printed={"paper": "ircot", "source": "Table 1"},
-        of_each="metric",
-        wording="{:+.1f} {}",
+    "Table 1: IRCoT QA answers better than published systems": Claim(
+        over("IRCoT QA", "InterAug", "Recite-and-answer", "ReAct", "Self-Ask", "DecomP"),
+        published,
+        TABLE_1,
     ),
-    _appendix_e("OneR QA answers better than NoR QA", over("OneR QA", "NoR QA"), readers=READERS),
-    *(
-        _appendix_e(
-            f"IRCoT QA > OneR QA > NoR QA, also with the {reader} reader",
+}
+APPENDIX_E = {
+    "Table 4: OneR QA answers better than NoR QA": Claim(ORDER[1:], scores, TABLE_4),
+    **{
+        f"Table 4: IRCoT QA > OneR QA > NoR QA, also with the {reader} reader": Claim(
             ORDER,
-            f"other reader: {reader}",
-            readers=dict.fromkeys(READERS, reader),
+            partial(other_reader, reader=reader),
+            replace(TABLE_4, readers=dict.fromkeys(READERS, reader)),
         )
         for reader in READERS.values()
-    ),
-    *(
-        _appendix_e(
-            f"{model} answers better with the {better} reader",
-            [(f"{system}: {better}", f"{system}: {worse}") for system in SYSTEMS],
-            f"readers, prompted as {model}",
-            printed=TABLE_4 | {"model": model},
-            side="reading",
+    },
+    **{
+        f"Table 4: {model} answers better with the {better} reader": Claim(
+            [(f"{name}: {better}", f"{name}: {worse}") for name in SYSTEMS],
+            partial(readers, model=model),
+            Printed("ircot", "Table 4", {"model": model}, side="reading", wording=OF_MODELS),
         )
-        for model, better, worse in (("Flan-T5-XXL", "direct", "cot"), ("GPT3", "cot", "direct"))
+        for (model, better), worse in zip(READERS.items(), ("cot", "direct"), strict=True)
+    },
+}
+APPENDIX_F = {
+    "Table 6: IRCoT QA answers better with a separate reader": Claim(
+        over("IRCoT QA", "IRCoT QA w/o reader"), scores, TABLE_6
     ),
-    Claim(
-        "App. F",
-        "Table 6",
-        "IRCoT QA answers better with a separate reader",
-        over("IRCoT QA", "IRCoT QA w/o reader"),
-        printed=TABLE_6,
-        readers=READERS,
-        wording=OF_MODELS,
-    ),
-]
+}
+IRCOT = {"§5": SECTION_5, "App. E": APPENDIX_E, "App. F": APPENDIX_F}

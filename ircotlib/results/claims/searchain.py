@@ -1,175 +1,203 @@
-"""The claims of SearChain's paper that runs can test."""
+"""The claims of SearChain's §4 that runs can test, and the values that they compare."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from operator import neg
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from ircotlib.results.claims.record import Claim, over
-from ircotlib.systems.searchain import WITH_IR, WITHOUT
+from ircotlib.results.claims.comparing import Values, values_of
+from ircotlib.results.claims.record import Claim, Printed, over
+from ircotlib.results.head_to_head import measures_of, of_first_measure
+from ircotlib.results.measures import KNEW, count_steps, hops_of, is_helped, share_of_own
+from ircotlib.results.tables import ALONE, WHOLE, datasets_of, systems_of
+from ircotlib.systems.searchain import WITH_IR, WITHOUT, WITHOUT_IR
 
-MISLED = ("Self-Ask", "ReAct", "Plan-and-Solve w/ IR", "Verify-and-Edit", "Tree-of-Thought w/ IR")
-TIMED = ("Self-Ask", "Plan-and-Solve w/ IR", "ReAct -> CoT-SC", *MISLED[3:], "DSP")
-ALONE, COT = "SearChain w/o IR", ("CoT", "Auto-CoT", "CoT-SC", "Recite-and-answer")
-STEPWISE = ("Self-Ask w/o IR", "Least-to-Most")
-MULTIHOP = ("hotpotqa", "musique", "2wikimultihopqa")
-THRESHOLDS = [f"SearChain (alpha {alpha:.2f})" for alpha in (0.35, 0.30, 0.40, 0.45, 0.50)]
-_printed = partial(dict, paper="searchain")
-_section_42 = partial(Claim, "§4.2", printed=_printed(source="Table 1"))
-SEARCHAIN = [
-    _section_42(
-        *("(1), Table 1", "SearChain w/o IR is better than chains of thought", over(ALONE, *COT))
+printed = partial(Printed, "searchain")
+
+
+class Measured(NamedTuple):
+    """What SearChain's claims are about."""
+
+    table: pd.DataFrame  # the head to head
+    scores: pd.DataFrame  # its scores
+    runs: Mapping[tuple[str, str], pd.DataFrame]  # its runs, from `measures.read_all_runs`
+    forms: pd.DataFrame  # of knowledge, from `knowledge.compare_forms`
+    whole: pd.DataFrame  # MuSiQue's questions, from `knowledge.ask_questions`
+    second: pd.DataFrame  # the scores of a second model, if any
+    thresholds: Mapping[float, Sequence[pd.DataFrame]]  # the scores of ELI5, if any, by threshold
+
+    def at(self, by_dataset: Mapping[str, Mapping[str, pd.Series]]) -> Values:
+        """Values of the head to head's model; of no metric, unlike scores."""
+        model = next(iter(self.scores["model"]), "")
+        return {
+            (dataset, model, dataset): {name: values.rename(None) for name, values in sides.items()}
+            for dataset, sides in by_dataset.items()
+        }
+
+
+def scores(m: Measured, name: str = "scores") -> Values:
+    """By the first measure of each data set."""
+    table = getattr(m, name)
+    metric = [measures_of(dataset)[0] for dataset in table.get("dataset", ())]
+    return values_of(table.assign(metric=metric)) if metric else {}
+
+
+TABLE_1 = printed("Table 1")
+SECTION_4_2 = {
+    "(1), Table 1: SearChain w/o IR is better than chains of thought": Claim(
+        over(ALONE, *WITHOUT_IR[:4]), scores, TABLE_1
     ),
-    _section_42(
-        *(
-            "(1), Table 1",
-            "SearChain w/o IR is better than sub-questions one at a time",
-            over(ALONE, *STEPWISE),
-        )
+    "(1), Table 1: SearChain w/o IR is better than sub-questions one at a time": Claim(
+        over(ALONE, *WITHOUT_IR[4:]), scores, TABLE_1
     ),
-    _section_42(
-        *("(2), Table 1", "SearChain is better than all with IR", over("SearChain", *WITH_IR))
+    "(2), Table 1: SearChain is better than all with IR": Claim(
+        over(WHOLE, *WITH_IR), scores, TABLE_1
     ),
-    _section_42(
-        *(
-            "Table 1",
-            "SearChain is better with verification and completion",
-            over("SearChain", *WITHOUT[1:]),
-        )
+    "Table 1: SearChain is better with verification and completion": Claim(
+        over(WHOLE, *WITHOUT[1:]), scores, TABLE_1
     ),
-    Claim(
-        *("§4.3.1", "Table 2", "most knowledge is the model's", over("knowledge_of_llm", "half")),
-        *("share of the model's own", "share of the model's own knowledge > {1}"),
-        printed=_printed(source="Table 2"),
-        side="metric",
-        base=50.0,
+}
+
+
+def own_knowledge(m: Measured) -> Values:
+    """The share of each question's nodes that is the model's own, beside half of them."""
+    shares = _shares_of_own(m)
+    return m.at({d: {"knowledge_of_llm": own, "half": own * 0 + 50} for d, own in shares.items()})
+
+
+def own_by_dataset(m: Measured) -> Values:
+    return m.at({"strategyqa": _shares_of_own(m)})
+
+
+def _shares_of_own(m: Measured) -> dict[str, pd.Series]:
+    datasets = datasets_of("Table 2", m.runs, WHOLE)
+    return {name: 100 * share_of_own(m.runs[name, WHOLE]).dropna() for name in datasets}
+
+
+SECTION_4_3_1 = {
+    "Table 2: most knowledge is the model's": Claim(
+        over("knowledge_of_llm", "half"),
+        own_knowledge,
+        printed("Table 2", side="metric", base=50.0),
+        "share of the model's own knowledge > {1}",
     ),
-    Claim(
-        "§4.3.1",
-        "Table 2",
-        "IR provides less on StrategyQA than elsewhere",
-        over("strategyqa", *MULTIHOP),
-        "share of the model's own, by data set",
+    "Table 2: IR provides less on StrategyQA than elsewhere": Claim(
+        over("strategyqa", "hotpotqa", "musique", "2wikimultihopqa"),
+        own_by_dataset,
+        printed("Table 2", {"metric": "knowledge_of_llm"}, side="dataset"),
         "share of the model's own knowledge: {} > {}",
         paired=False,
-        printed=_printed(source="Table 2", metric="knowledge_of_llm"),
-        side="dataset",
     ),
-    Claim(
-        "§4.3.2",
-        "(1), Table 3(a)",
-        "the model alone is worse where IR helps",
+}
+
+
+def where_ir_helps(m: Measured) -> Values:
+    """Scores with and without retrieval where it changes a node, and without it elsewhere."""
+    by_dataset = {}
+    for dataset in datasets_of("Table 3(a)", m.runs, WHOLE, ALONE):
+        whole, alone = (100 * m.runs[dataset, name]["score"] for name in (WHOLE, ALONE))
+        helped = is_helped(m.runs[dataset, WHOLE])
+        sides = {"cover_em": alone[~helped], "cover_em_where_ir_helps": alone[helped]}
+        by_dataset[dataset] = sides | {WHOLE: whole[helped], ALONE: alone[helped]}
+    return m.at(by_dataset)
+
+
+def where_known(m: Measured) -> Values:
+    """Whether systems are right where the model knows the answer without retrieval."""
+    by_dataset = {}
+    for dataset in datasets_of("Table 3(b)", m.runs, WHOLE, KNEW):
+        knew, names = m.runs[dataset, KNEW]["right"], systems_of("Table 3(b)", m.runs, dataset)
+        right = {name: m.runs[dataset, name]["right"] for name in names}
+        by_dataset[dataset] = {name: 100.0 * of_system[knew] for name, of_system in right.items()}
+    return m.at(by_dataset)
+
+
+MISLED = ("Self-Ask", "ReAct", "Plan-and-Solve w/ IR", "Verify-and-Edit", "Tree-of-Thought w/ IR")
+SECTION_4_3_2 = {
+    "(1), Table 3(a): the model alone is worse where IR helps": Claim(
         over("cover_em", "cover_em_where_ir_helps"),
-        "scores without IR",
+        where_ir_helps,
+        printed(
+            "Table 3(a)",
+            {"system": ALONE},
+            side="metric",
+            wording="{:+.2f} (all questions > where IR helps)",
+        ),
         f"{ALONE}: other questions > where IR helps",
         paired=False,
-        printed=_printed(source="Table 3(a)", system=ALONE),
-        side="metric",
-        wording="{:+.2f} (all questions > where IR helps)",
     ),
-    Claim(
-        "§4.3.2",
-        "(1), Table 3(a)",
-        "where IR helps, it makes answers better",
-        over("SearChain", ALONE),
-        "scores where IR helps",
+    "(1), Table 3(a): where IR helps, it makes answers better": Claim(
+        over(WHOLE, ALONE),
+        where_ir_helps,
+        printed("Table 3(a)", {"metric": "cover_em_where_ir_helps"}),
         "{} > {} where IR helps",
-        printed=_printed(source="Table 3(a)", metric="cover_em_where_ir_helps"),
     ),
-    Claim(
-        "§4.3.2",
-        "(2), Table 3(b)",
-        "IR misleads SearChain less than others",
-        over("SearChain", *MISLED, "DSP"),
-        "right where the model knows",
+    "(2), Table 3(b): IR misleads SearChain less than others": Claim(
+        over(WHOLE, *MISLED, "DSP"),
+        where_known,
+        printed("Table 3(b)", scale=neg),
         "{} misled less than {}",
-        printed=_printed(source="Table 3(b)"),
-        lower=True,
     ),
-    Claim(
-        "§4.3.3",
-        "(1), Table 4",
-        "SearChain w/o IR takes more steps than others",
-        over(ALONE, "CoT", *STEPWISE),
-        "steps",
+}
+
+
+def steps(m: Measured) -> Values:
+    """The steps of systems without retrieval on MuSiQue; those of SearChain also by hops."""
+    runs = {name: m.runs["musique", name] for name in systems_of("Table 4", m.runs, "musique")}
+    sides = {name: count_steps(run) for name, run in runs.items()}
+    if ALONE in runs:
+        sides |= dict(iter(sides[ALONE].groupby(hops_of(runs[ALONE]))))
+    return m.at({"musique": sides})
+
+
+STEPS = {"metric": "reasoning_steps"}
+OF_HOPS = "{:+.2f} (mean of 2 to 4 hops)"
+SECTION_4_3_3 = {
+    "(1), Table 4: SearChain w/o IR takes more steps than others": Claim(
+        over(ALONE, "CoT", *WITHOUT_IR[4:]),
+        steps,
+        printed("Table 4", STEPS, wording=OF_HOPS),
         "steps: {} > {}",
-        printed=_printed(source="Table 4", metric="reasoning_steps"),
-        wording="{:+.2f} (mean of 2 to 4 hops)",
     ),
-    Claim(
-        "§4.3.3",
-        "(1), Table 4",
-        "SearChain w/o IR takes more steps for more hops",
-        [(f"musique_{hops + 1}hop", f"musique_{hops}hop") for hops in (2, 3)],
-        "steps by hops",
+    "(1), Table 4: SearChain w/o IR takes more steps for more hops": Claim(
+        [("musique_3hop", "musique_2hop"), ("musique_4hop", "musique_3hop")],
+        steps,
+        printed("Table 4", STEPS | {"system": ALONE}, side="dataset"),
         "steps: {} > {}",
         paired=False,
-        printed=_printed(source="Table 4", metric="reasoning_steps", system=ALONE),
-        side="dataset",
     ),
-    Claim(
-        "§4.3.5",
-        "Table 6",
-        "SearChain takes hardly more time than others",  # than Plan-and-Solve 1.4 times as much
-        over("SearChain", *TIMED),
-        "speed",
-        "{} at most 1.4 times as long as {}",
+}
+
+
+def halvings(seconds: float | pd.Series) -> float | pd.Series:
+    """The speed: how many times the seconds of a question must be halved to be one, negative."""
+    return -np.log2(seconds)
+
+
+def speed(m: Measured) -> Values:
+    groups = of_first_measure(m.table).dropna(subset="seconds").set_index("dataset")
+    groups = groups.groupby("system")["seconds"]
+    return m.at({"unspecified": {name: halvings(seconds) for name, seconds in groups}})
+
+
+SECTION_4_3_5 = {
+    "Table 6: SearChain takes hardly more time than others": Claim(
+        over(WHOLE, *MISLED[:1], "Plan-and-Solve w/ IR", "ReAct -> CoT-SC", *MISLED[3:], "DSP"),
+        speed,
+        printed("Table 6", {"metric": "seconds"}, scale=halvings, wording="{:+.2f} (halvings)"),
+        "{} at most 1.4 times as long as {}",  # than Plan-and-Solve 1.4 times as much
         margin=0.5,
-        printed=_printed(source="Table 6", metric="seconds"),
-        lower=True,
-        scale=np.log2,
-        wording="{:+.2f} (halvings)",
     ),
-    Claim(
-        "A.2.1",
-        "Table 7",
-        "who knows all parts of a question cannot always compose them",
-        over("their parts", "LLM"),
-        "questions whose parts are known",
-        "right: their parts > questions whose parts are known",
-        printed=_printed(source="Table 7"),
-        base=100.0,
-        scale=lambda accuracy: 100 * accuracy,
-        wording="{:+.2f} (mean of 2 to 4 hops)",
-    ),
-    Claim(
-        "A.2.1",
-        "Figure 10(a)",
-        "the more parts must be known by heart, the worse",
-        list(pairwise(f"last {i} by heart" for i in range(1, 5))),
-        "parts by heart",
-    ),
-    Claim(
-        *("A.2.1", "Figure 10", "knowledge in the prompt is used better"),
-        over("knowledge in the prompt", "sub-questions alone"),
-        "forms",
-    ),
-    Claim(
-        *("A.2.2", "Table 8", "IR misleads a model that is right", over("LLM", "LLM w/ IR")),
-        "where the model is right",
-        "{} > {} where the model is right",
-        printed=_printed(source="Table 8", metric="accuracy_where_llm_right"),
-    ),
-    Claim(
-        *("A.2.2", "Table 8", "IR helps a model that is wrong", over("LLM w/ IR", "LLM")),
-        "where the model is wrong",
-        "{} > {} where the model is wrong",
-        printed=_printed(source="Table 8", metric="accuracy_where_llm_wrong"),
-    ),
-    Claim(
-        *("A.3", "Table 9", "SearChain is better than DSP with another model"),
-        over("SearChain", "DSP"),
-        "second model",
-        printed=_printed(source="Table 9"),
-    ),
-    Claim(
-        "A.4.1",
-        "Table 10",
-        "the ROUGE threshold hardly matters",  # by less than one point (ours)
-        [pair for one in THRESHOLDS[1:] for pair in ((THRESHOLDS[0], one), (one, THRESHOLDS[0]))],
-        "thresholds",
-        "{} less than 1 point below {}",
-        margin=1.0,
-        printed=_printed(source="Table 10"),
-    ),
-]
+}
+
+
+SECTION_4 = {
+    "§4.2": SECTION_4_2,
+    "§4.3.1": SECTION_4_3_1,
+    "§4.3.2": SECTION_4_3_2,
+    "§4.3.3": SECTION_4_3_3,
+    "§4.3.5": SECTION_4_3_5,
+}

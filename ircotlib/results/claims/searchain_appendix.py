@@ -1,0 +1,94 @@
+"""The claims of SearChain's appendix that runs can test, and the values that they compare."""
+
+from functools import partial
+from itertools import pairwise
+
+from ircotlib.results.claims.comparing import Values
+from ircotlib.results.claims.record import Claim, over
+from ircotlib.results.claims.searchain import OF_HOPS, Measured, printed, scores
+from ircotlib.results.measures import KNEW
+from ircotlib.results.tables import ALPHAS, ONE_RETRIEVAL, WHOLE, holds_answers, run_with
+
+
+def knowledge(m: Measured) -> Values:
+    """Whether MuSiQue's questions are right: those whose last parts must be known by heart (Figure
+    10a), or some (10a, b); and those all of whose parts the model knows (Table 7), as they are.
+    """
+    by_i = m.forms[m.forms["panel"] == "a"].set_index("id").groupby("i")["right"]
+    sides = {f"last {i} by heart": 100.0 * right for i, right in by_i}
+    some = m.forms[m.forms["i"] < m.forms["hops"]].set_index(["id", "i"])
+    panels = {"a": "knowledge in the prompt", "b": "sub-questions alone"}
+    sides |= {panels[name]: 100.0 * right for name, right in some.groupby("panel")["right"]}
+    known = m.forms.loc[m.forms["panel"] == "b", "id"].unique()  # asked where all parts are known
+    sides["LLM"] = 100.0 * m.whole["right"][known]
+    return m.at({"musique": sides | {"their parts": sides["LLM"] * 0 + 100}})
+
+
+APPENDIX_A_2_1 = {
+    "Table 7: who knows all parts of a question cannot always compose them": Claim(
+        over("their parts", "LLM"),
+        knowledge,
+        printed("Table 7", base=100.0, scale=lambda share: 100 * share, wording=OF_HOPS),
+        "right: their parts > questions whose parts are known",
+    ),
+    "Figure 10(a): the more parts must be known by heart, the worse": Claim(
+        list(pairwise(f"last {i} by heart" for i in range(1, 5))), knowledge
+    ),
+    "Figure 10: knowledge in the prompt is used better": Claim(
+        over("knowledge in the prompt", "sub-questions alone"), knowledge
+    ),
+}
+
+
+def where_model_is(m: Measured, right: bool) -> Values:
+    """Whether answers with and without retrieval are right, where the model alone is or is not."""
+    by_dataset = {}
+    for dataset in filter(holds_answers, run_with(m.runs, KNEW, ONE_RETRIEVAL)):
+        alone, with_ir = (m.runs[dataset, name]["right"] for name in (KNEW, ONE_RETRIEVAL))
+        sides = {"LLM": 100.0 * alone, "LLM w/ IR": 100.0 * with_ir}
+        by_dataset[dataset] = {name: side[alone == right] for name, side in sides.items()}
+    return m.at(by_dataset)
+
+
+APPENDIX_A_2_2 = {
+    "Table 8: IR misleads a model that is right": Claim(
+        over("LLM", "LLM w/ IR"),
+        partial(where_model_is, right=True),
+        printed("Table 8", {"metric": "accuracy_where_llm_right"}),
+        "{} > {} where the model is right",
+    ),
+    "Table 8: IR helps a model that is wrong": Claim(
+        over("LLM w/ IR", "LLM"),
+        partial(where_model_is, right=False),
+        printed("Table 8", {"metric": "accuracy_where_llm_wrong"}),
+        "{} > {} where the model is wrong",
+    ),
+}
+
+
+def thresholds(m: Measured) -> Values:
+    runs = (
+        (alpha, run.set_index("id")) for alpha, tables in m.thresholds.items() for run in tables
+    )
+    return m.at({"eli5": {ALPHAS[alpha]: 100 * run["rouge_l"] for alpha, run in runs}})
+
+
+MIDDLE, *OTHERS = (ALPHAS[alpha] for alpha in (0.35, 0.30, 0.40, 0.45, 0.50))
+APPENDIX = {
+    "A.2.1": APPENDIX_A_2_1,
+    "A.2.2": APPENDIX_A_2_2,
+    "A.3": {
+        "Table 9: SearChain is better than DSP with another model": Claim(
+            over(WHOLE, "DSP"), partial(scores, name="second"), printed("Table 9")
+        ),
+    },
+    "A.4.1": {
+        "Table 10: the ROUGE threshold hardly matters": Claim(
+            [pair for other in OTHERS for pair in ((MIDDLE, other), (other, MIDDLE))],
+            thresholds,
+            printed("Table 10"),
+            "{} less than 1 point below {}",  # the point is ours
+            margin=1.0,
+        ),
+    },
+}
