@@ -47,7 +47,7 @@ FAULTS = ["kill"] * 8 + ["interrupt", "interrupt", "clock", "file limit", "read-
 DISK, NOBODY = 64, 65534  # MB of the disk that is filled; a user who may not write
 OWN = ("seconds", "counts", "checksum")  # of run.json: differ between whole runs
 CONTEXT = get_context("forkserver")  # imports once, for all processes
-CONTEXT.set_forkserver_preload(["ircotlib.generation.weights", "nltk.stem.porter", "__main__"])
+CONTEXT.set_forkserver_preload(["ircotlib.generation.weights", "__main__"])
 SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT}
 ENDS = {0: "made all", 1: "one line", 2: "FAILED"}  # by exit status; of others "ended"
 

@@ -8,10 +8,12 @@ to a zero-width joiner stay letters.
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 
 import regex
+
+from ircotlib.retrieval import porter
 
 STOP_WORDS = frozenset(
     """
@@ -94,19 +96,10 @@ def _lower(word: str) -> str:
 def _stem(word: str) -> str:
     """Porter's stem; a character beyond U+FFFF counts as two UTF-16 code units, as in Lucene."""
     if word.isascii() or max(word) <= "\uffff":
-        return _stemmer().stem(word, to_lowercase=False)
+        return porter.stem(word)
     code = word.encode("utf-16-le")
     units = "".join(chr(low | high << 8) for low, high in zip(code[::2], code[1::2]))
-    stem = _stemmer().stem(units, to_lowercase=False)
-    return stem.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
-
-
-@cache
-def _stemmer():
-    """Porter's algorithm in the version that its author distributes, as in Lucene."""
-    from nltk.stem.porter import PorterStemmer  # imports all of nltk: seconds
-
-    return PorterStemmer(PorterStemmer.MARTIN_EXTENSIONS)
+    return porter.stem(units).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
 
 
 def _cut_words(chunk: str) -> Iterator[str]:
@@ -175,7 +168,7 @@ for _name, _rule in RULES.items():
 
 
 def _digest() -> str:
-    """A hash of all that decides the words of a text; nltk's stems of them do not change."""
+    """A hash of all that decides the words of a text; their stems do not change."""
     probe = (
         "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 a_b U.S. ראב\"י İΑΣ 漢字 ไทย "
         "👩\u200d👧 🇫🇷 #\ufe0f\u20e3 " + 300 * "x"

@@ -27,7 +27,7 @@ from ircotlib.systems import choose_systems
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")
 DATASETS = ("hotpotqa",)
 CONTEXT = get_context("forkserver")  # a fork of this process could not use torch
-CONTEXT.set_forkserver_preload(["ircotlib.generation.weights", "nltk.stem.porter"])
+CONTEXT.set_forkserver_preload(["ircotlib.generation.weights"])
 
 
 @pytest.fixture(scope="module")
