@@ -1,13 +1,16 @@
 """Every notebook runs, and its outputs and figures are the same as the kept ones.
 
 To run everything takes twenty minutes on two cores, mostly for generation. Therefore the notebooks
-in WHOLE run unchanged, with nbval; those in PART run for some data sets or systems, and their
-results are compared with the same rows of the kept ones. `make notebooks` runs all of them whole.
+in PART run for some data sets or systems, and their results are compared with the same rows of the
+kept ones; others run unchanged, with nbval or, if they need a model, in the kernel of the first.
+`make notebooks` runs all of them whole.
 """
 
 import ast
+import os
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import nbformat
 import pandas
@@ -31,7 +34,8 @@ SIZES = [f"data/models/mini-{size}" for size in ("base", "xxl", "causal")]
 SYSTEMS = ["Direct Prompting", "CoT", "SearChain w/o IR", "SearChain", "NoR QA", "OneR QA"]
 HEAD_TO_HEAD = {"head_to_head": ["musique"], "systems": [*SYSTEMS, "IRCoT QA"]}
 MUSIQUE = {"datasets": ["musique"]}
-PART = dict.fromkeys(("04_ircot", "08_factuality", "09_explorer", "12_baselines"), MUSIQUE)
+PART: dict = {"00_tour": {}, "10_your_own": {}}
+PART |= dict.fromkeys(("04_ircot", "08_factuality", "09_explorer", "12_baselines"), MUSIQUE)
 PART |= dict.fromkeys(("06_scale", "99_figures"), MUSIQUE | {"models": SIZES})
 PART |= {"07_ood": {"datasets": ["2wikimultihopqa", "musique"]}}
 PART |= {"05_laboratory": {"systems": ["OneR QA"]}, "11_searchain": MUSIQUE | {"test": 4}}
@@ -54,21 +58,34 @@ def executed(tmp_path_factory):
     """Run all notebooks into folders of their own; return the folder, with figures/ and data/."""
     folder = tmp_path_factory.mktemp("notebooks")
     own = {"IRCOT_DATA": str(folder / "data"), "IRCOT_FIGURES": str(folder / "figures")}
-    with pytest.MonkeyPatch.context() as patch:
+    with one_core(), pytest.MonkeyPatch.context() as patch:
         for name, value in (own | KEEP_MEMORY | {"IRCOT_BATCH": "1"}).items():
             patch.setenv(name, value)
         command = [*NBVAL, *(str(path) for name, path in PATHS.items() if name not in PART)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (command, done.stdout[-6000:], done.stderr[-2000:])
-        for name in filter(PART.get, PATHS):  # in their order: some read the runs of others
+        for name in filter(PART.__contains__, PATHS):  # in their order: some read others' runs
             out = folder / f"data/executed/mini/{name}.ipynb"
             run_notebook(name, read_parameters("mini", PART[name]), PART[name], out)
         run_sync(THREAD.kernel.shutdown_kernel)(now=True)
     return folder
 
 
+@contextmanager
+def one_core():
+    """Kernels use one core: batches cut for two, beside other tests, take more time in all."""
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
+    if cores:
+        os.sched_setaffinity(0, [min(cores)])
+    yield
+    if cores:
+        os.sched_setaffinity(0, cores)
+
+
 @pytest.mark.parametrize(
-    ("name", "count"), [("05_laboratory", 4), ("09_explorer", 1), ("15_abilities", 1)]
+    ("name", "count"),
+    [("00_tour", 1), ("05_laboratory", 4), ("09_explorer", 1), ("10_your_own", 1)]
+    + [("15_abilities", 1)],
 )
 def test_marked_cells_reproduce(executed, name, count):
     """nbval has compared the other notebooks' cells. These depend on no data set or system."""

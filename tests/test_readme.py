@@ -41,16 +41,6 @@ def code_of(page: str) -> str:
     return re.search(r"^```python\n(.*?)^```$", PAGES[page], re.MULTILINE | re.DOTALL)[1]
 
 
-def run_python(*arguments, folder, root=ROOT) -> str:
-    """The output of Python code that runs without the repository's own data and figures."""
-    own = {"IRCOT_DATA": str(folder / "data"), "IRCOT_FIGURES": str(folder / "figures")}
-    own |= {"IRCOT_BATCH": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
-    command, options = [sys.executable, *arguments], {"capture_output": True, "text": True}
-    done = subprocess.run(command, cwd=folder, env=os.environ | own, check=False, **options)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_the_readme_is_short_and_leads_to_every_page_and_notebook():
     assert len(README.splitlines()) <= 120
     linked = set(re.findall(r"\]\((docs/[^)#]+\.md)[)#]", README))
@@ -164,8 +154,10 @@ def test_every_grid_is_described_with_the_papers_values():
     assert named == set(next(iter(all_systems().values())).__dataclass_fields__)
 
 
-def test_the_example_in_python_runs(tmp_path):
-    printed = run_python("-c", code_of("docs/runs.md"), folder=tmp_path)
+def test_the_example_in_python_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("ircotlib.running.setup.DATA", tmp_path)
+    exec(code_of("docs/runs.md"), {})
+    printed = capsys.readouterr().out
     assert re.search(r"^recall +\d\.\d+\nf1 ", printed) and printed.endswith("\n6 rows\n")
     assert "Wikipedia Title: " in printed  # the prompt that was replayed
 
@@ -223,7 +215,12 @@ def added(tmp_path_factory):
     (copy / "ircotlib/systems/two_step.py").write_text(code_of("docs/systems.md"), encoding="utf-8")
     command = re.search(r"ircotlib (figures --only .*) --set", PAGES["docs/systems.md"])[1]
     changes = [f"--set={name}={value}" for name, value in SETS.items()]
-    run_python("-m", "ircotlib", *command.split(), *changes, folder=folder, root=copy)
+    own = {"IRCOT_DATA": str(folder / "data"), "IRCOT_FIGURES": str(folder / "figures")}
+    own |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(copy)}
+    command = [sys.executable, "-m", "ircotlib", *command.split(), *changes]
+    options = {"cwd": folder, "env": os.environ | own, "capture_output": True, "text": True}
+    done = subprocess.run(command, check=False, **options)
+    assert done.returncode == 0, done.stderr
     return folder
 
 

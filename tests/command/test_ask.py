@@ -1,9 +1,8 @@
 """The commands `ask` and `systems`: which systems are asked and with which model; what is shown."""
 
 import json
-import os
-import subprocess
-import sys
+from contextlib import redirect_stdout
+from io import StringIO
 
 import pytest
 
@@ -18,12 +17,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory) -> str:
     """What `ircotlib ask` prints about the README's question in a new data folder."""
-    data = tmp_path_factory.mktemp("ask") / "data"
     [question] = {line.split('"')[1] for line in README.splitlines() if "ircotlib ask" in line}
-    environment = os.environ | {"IRCOT_DATA": str(data), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "ircotlib", "ask", question]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return done.stdout
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as printed:
+        patch.setattr("ircotlib.running.setup.DATA", tmp_path_factory.mktemp("ask") / "data")
+        assert main(["ask", question]) == 0
+    return printed.getvalue()
 
 
 def test_each_system_shows_its_steps_and_then_its_answer(asked):

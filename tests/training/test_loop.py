@@ -6,9 +6,9 @@ import os
 import re
 import runpy
 import signal
-import subprocess
 import sys
 import time
+from multiprocessing import get_context
 
 import pytest
 
@@ -24,12 +24,18 @@ SMALL = {
     "agent": "from training.agent import learn; learn.CHUNK = 3; learn.TOKENS = 400",
 }
 RUN = """
+import os, sys
 from training import loop
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+os.dup2(os.open("{errors}", os.O_WRONLY | os.O_CREAT), 2)
+sys.argv = ["train", "--out", "{out}", "--steps", "90000"]
 from training.{name} import __main__ as program
 {small}
 loop.SECONDS = -1
 program.main()
 """
+CONTEXT = get_context("forkserver")  # imports once, for all trainers
+CONTEXT.set_forkserver_preload(["ircotlib.generation.weights"])
 STOPPED = re.compile(r"stopped after step ([\d,]+) of 90,000: the same command goes on from its")
 
 
@@ -37,19 +43,20 @@ STOPPED = re.compile(r"stopped after step ([\d,]+) of 90,000: the same command g
 def test_a_stopped_training_writes_its_checkpoint_and_no_other_goes_on_from_it(
     name, tmp_path, monkeypatch, capsys
 ):
-    out, script = tmp_path / "out", RUN.format(name=name, small=SMALL[name])
-    command = [sys.executable, "-c", script, "--out", str(out), "--steps", "90000"]
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    out, errors = tmp_path / "out", tmp_path / "errors"
+    script = RUN.format(name=name, small=SMALL[name], out=out, errors=errors)
+    process = CONTEXT.Process(target=exec, args=(script, {}))
+    process.start()
     try:
-        while not (out / "checkpoint.pt").exists() and process.poll() is None:
+        while not (out / "checkpoint.pt").exists() and process.is_alive():
             time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=120)
+        os.kill(process.pid, signal.SIGINT)
+        process.join(120)
     finally:
         process.kill()
-    assert process.returncode == 130 and "Traceback" not in errors
-    step = int(STOPPED.match(errors.splitlines()[-1])[1].replace(",", ""))
+    lines = errors.read_text().splitlines()
+    assert process.exitcode == 130 and not any("Traceback" in line for line in lines)
+    step = int(STOPPED.match(lines[-1])[1].replace(",", ""))
     state = torch.load(out / "checkpoint.pt", weights_only=True)
     assert state["step"] == step >= 1 and state["recipe"]["steps"] == 90_000
     options = ["--out", str(out), "--steps", "90000", "--seed", "3"]
