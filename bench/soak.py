@@ -1,5 +1,6 @@
 """Plays with several processes at once that are killed, interrupted, without room on the disk or
-the right to write, or whose clock jumps, and compares what is kept with an undisturbed play.
+the right to write, whose clock jumps, or whose model is behind servers that fail and are killed,
+and compares what is kept with an undisturbed play.
 
     python -m bench.soak --minutes 30 --seed 1
 
@@ -27,11 +28,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from bench.faulty_server import LONG, Server
 from ircot_laboratory.make import make_laboratory
 from ircotlib.errors import UserError
 from ircotlib.files.options import new_parser, read_count
 from ircotlib.files.paths import DATA
-from ircotlib.parameters import read_parameters
+from ircotlib.parameters import SIMULATED, read_parameters
 from ircotlib.results import markdown
 from ircotlib.results.runs import read_runs
 from ircotlib.running import setup
@@ -41,8 +43,11 @@ from ircotlib.systems import choose_systems
 WORLD = {"seed": 5, "size": 100, "questions": 10}
 DATASETS = ["hotpotqa", "fever"]
 SYSTEMS = ["NoR QA", "OneR QA", "IRCoT QA", "Self-Ask"]
-CHANGES = {"model": "data/models/mini-base", "extractor": "", "duplicates": "", "distractors": []}
+LOCAL = "data/models/mini-base"
+CHANGES = {"model": LOCAL, "extractor": "", "duplicates": "", "distractors": []}
 CHANGES |= {"dev": 2, "test": 3, "max_steps": 3, "ircot_k": [2, 4], "oner_k": [3]}
+SERVED = {"timeout": LONG / 2, "context_tokens": 700}  # of a model behind servers
+RATE = 0.15  # which part of their requests meets a fault
 FAULTS = ["kill"] * 8 + ["interrupt", "interrupt", "clock", "file limit", "read-only", "none"]
 DISK, NOBODY = 64, 65534  # MB of the disk that is filled; a user who may not write
 OWN = ("seconds", "counts", "checksum")  # of run.json: differ between whole runs
@@ -52,11 +57,13 @@ SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT}
 ENDS = {0: "made all", 1: "one line", 2: "FAILED"}  # by exit status; of others "ended"
 
 
-def play(folder: Path, seed: int, fault: str) -> None:
-    """Make all runs and a table of each data set, in a random order, with a fault."""
+def play(folder: Path, seed: int, fault: str, model: str) -> None:
+    """Make all runs and a table of each data set, in a random order, with a fault. `model`: LOCAL,
+    SIMULATED, or the addresses of LOCAL.
+    """
     chance = random.Random(seed)
     setup.DATA, markdown.FIGURES = folder, folder / "figures"
-    orders = list(product(DATASETS, SYSTEMS))
+    served, orders = model.startswith("http"), list(product(DATASETS, SYSTEMS))
     chance.shuffle(orders)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -64,6 +71,7 @@ def play(folder: Path, seed: int, fault: str) -> None:
         suffer(fault, chance)
         for dataset, system in orders:
             changes = CHANGES | {"data_dir": str(laboratory), "datasets": [dataset]}
+            changes |= SERVED | {"server": model} if served else {"model": model}
             p = read_parameters("mini", changes)
             bench = setup.open_bench(p, dataset, "soak")
             compare_systems([bench], choose_systems([system]), 1)
@@ -75,6 +83,7 @@ def play(folder: Path, seed: int, fault: str) -> None:
     except Exception as error:
         lacks = isinstance(error, OSError | UserError) or isinstance(error.__cause__, OSError)
         lacks = lacks and fault in ("file limit", "read-only", "full disk")
+        lacks |= served and isinstance(error, RuntimeError) and "127.0.0.1" in str(error)
         if not lacks:
             traceback.print_exc()
         os._exit(1 if lacks else 2)
@@ -93,27 +102,43 @@ def suffer(fault: str, chance: random.Random) -> None:
         os.setuid(NOBODY)  # who must be able to read this Python
 
 
-def disturb(folder: Path, chance: random.Random, longest: float) -> Counter:
-    """Play with 2 to 5 processes at once, bring faults on them, and count how they end."""
+def disturb(
+    folder: Path, chance: random.Random, longest: float, model: str, servers: list[Server]
+) -> Counter:
+    """Play with 2 to 5 processes at once, bring faults on them, and count how they end. `servers`:
+    if there are any, each process asks some in place of `model`, and they are killed, too.
+    """
     fills = os.path.ismount(folder) and chance.random() < 0.2
     offered = ["full disk"] if fills else FAULTS
     faults = [chance.choice(offered) for _ in range(chance.randint(2, 5))]
     processes = []
+    for server in servers:
+        server.start(chance.randrange(10**9))
     for fault in faults:
-        arguments = folder, chance.randrange(10**9), fault
+        asked = chance.sample(servers, chance.randint(1, len(servers))) if servers else []
+        source = ",".join(server.url for server in asked) or model
+        arguments = folder, chance.randrange(10**9), fault, source
         processes.append(CONTEXT.Process(target=play, args=arguments))
         processes[-1].start()
-    moments = sorted((chance.uniform(0, 0.8 * longest), n) for n in range(len(faults)))
+    subjects = [*range(len(faults)), *servers]
+    moments = [(chance.uniform(0, 0.8 * longest), subject) for subject in subjects]
     started, ends = time.monotonic(), Counter()
-    for moment, n in moments:
-        processes[n].join(max(0, started + moment - time.monotonic()))
-        if faults[n] == "full disk":
+    for moment, subject in sorted(moments, key=lambda pair: pair[0]):
+        left = max(0, started + moment - time.monotonic())
+        if isinstance(subject, Server):
+            time.sleep(left)
+            subject.start(chance.randrange(10**9))
+            continue
+        processes[subject].join(left)
+        if faults[subject] == "full disk":
             fill(folder)
-        elif faults[n] in SIGNALS and processes[n].exitcode is None:
-            os.kill(processes[n].pid, SIGNALS[faults[n]])
+        elif faults[subject] in SIGNALS and processes[subject].exitcode is None:
+            os.kill(processes[subject].pid, SIGNALS[faults[subject]])
     for fault, process in zip(faults, processes, strict=True):
         process.join()
         ends[fault, ENDS.get(process.exitcode, "ended")] += 1
+    for server in servers:
+        server.stop()
     return ends
 
 
@@ -137,7 +162,7 @@ def read_kept(folder: Path) -> dict[str, object]:
             kept |= {f"reply {key}": reply for key, reply in rows}
     for path in folder.glob("runs/*/*/*/*/*/run.json"):
         about = json.loads(path.read_text())
-        about["parameters"].pop("data_dir")
+        about["parameters"] |= {"data_dir": "", "server": ""}
         name = f"run {'/'.join(path.parts[-4:-1])}"
         kept[name] = {n: value for n, value in about.items() if n not in OWN}
         for file in ("predictions.jsonl", "scores.csv"):
@@ -160,44 +185,46 @@ def compare(before: dict, after: dict) -> Counter:
 def soak(folder: Path, minutes: float, seed: int) -> bool:
     """Play, disturb and compare for some minutes; print a table, and return whether all held."""
     chance, ends, losses, rounds = random.Random(seed), Counter(), Counter(), 0
-    alone, tried = folder / "alone", folder / "tried"
-    shutil.rmtree(alone, ignore_errors=True)
-    tried.mkdir(parents=True, exist_ok=True)
+    tried, replies = folder / "tried", folder / "served.sqlite"
+    sound, *faulty = (Server(CONTEXT, replies, rate) for rate in (0, RATE, RATE))
+    sound.start()
+    models = {"on this machine": LOCAL, "simulated": SIMULATED, "behind servers": sound.url}
+    alone = {name: play_alone(folder / name, model) for name, model in models.items()}
     started = time.monotonic()
-    play_alone(alone)
-    longest, whole = time.monotonic() - started, read_kept(alone)
-    print(f"undisturbed: {len(whole)} things kept, {longest:.0f} s", flush=True)
     while time.monotonic() - started < 60 * minutes:
         for path in tried.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        made, kept = False, {}
+        name = chance.choice([*models])
+        (longest, whole), made, kept = alone[name], False, {}
+        servers = faulty if models[name] == sound.url else []
         while not made:
-            ended, before = disturb(tried, chance, longest), kept
+            ended, before = disturb(tried, chance, longest, models[name], servers), kept
             kept = {n: value for n, value in read_kept(tried).items() if not n.startswith("table")}
             losses += compare(before, kept)
             made = any(end == "made all" for _, end in ended)
             ends, rounds = ends + ended, rounds + 1
-            print(f"{rounds:4} {len(kept):6} kept", dict(ended), flush=True)
-        play_alone(tried)
-        kept = read_kept(tried)
+            print(f"{rounds:4} {name}: {len(kept)} kept", dict(ended), flush=True)
+        _, kept = play_alone(tried, models[name])
         losses += compare(whole, kept) + compare(kept, whole)
-        ends["compared with the undisturbed play", "made all"] += 1
+        ends[f"compared with the undisturbed play, {name}", "made all"] += 1
     left = sum(1 for path in tried.rglob("*.partial*") if path.exists())
     columns, faults = ["made all", "one line", "ended", "FAILED"], dict.fromkeys(f for f, _ in ends)
     rows = [{"fault": fault} | {end: ends[fault, end] for end in columns} for fault in faults]
     print(pd.DataFrame(rows).to_string(index=False))
-    changed = dict(losses) or "nothing"
-    print(f"{rounds} rounds; lost or changed: {changed}; {left} partial files left")
+    print("replies of servers:", dict(Counter(sound.notes.read_text().split("\n"))))
+    print(f"{rounds} rounds; lost or changed: {dict(losses) or 'nothing'}; {left} partial files")
     return not losses and not any(end == "FAILED" for _, end in ends)
 
 
-def play_alone(folder: Path) -> None:
-    """Make all runs with one process and no fault."""
-    process = CONTEXT.Process(target=play, args=(folder, 0, "none"))
+def play_alone(folder: Path, model: str) -> tuple[float, dict]:
+    """Make all runs with one process and no fault; return the seconds, and all that is kept."""
+    started = time.monotonic()
+    process = CONTEXT.Process(target=play, args=(folder, 0, "none", model))
     process.start()
     process.join()
     if process.exitcode:
         raise RuntimeError(f"{folder}: the undisturbed play failed, see above")
+    return time.monotonic() - started, read_kept(folder)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -205,6 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=read_count, default=30)
     parser.add_argument("--seed", type=int, default=0)
     options, folder = parser.parse_args(arguments), DATA / "soak"
+    shutil.rmtree(folder, ignore_errors=True)
     os.environ["IRCOT_BATCH"] = "1"
     (tried := folder / "tried").mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}m", "tmpfs", str(tried)]

@@ -72,7 +72,7 @@ class Parameters(BaseModel):
     server: ranges.Server = ""  # addresses of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
     in_flight: ranges.Threads = 8  # parallel requests to the server
-    timeout: ranges.Seconds = 300.0  # seconds without a sign of life from the server
+    timeout: ranges.Seconds = 300.0  # seconds until a reply of the server begins, and then ends
     prices: ranges.Prices | None = None  # USD per million tokens in and out; None: data/prices.csv
     max_cost: ranges.Cost | None = None  # USD that a process may spend on the server
     max_requests: ranges.Count | None = None  # requests that a process may send to it

@@ -5,6 +5,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlsplit
 
 from ircotlib.errors import Unavailable
@@ -48,7 +49,7 @@ class Endpoint:
         http = openai.DefaultHttpxClient(
             follow_redirects=False,
             trust_env=not is_here(url),
-            event_hooks={"response": [_refuse_stream]},
+            event_hooks={"response": [_refuse_stream, partial(_limit_time, seconds=timeout)]},
         )
         options = {"max_retries": 0, "timeout": timeout, "http_client": http}
         sent = (not self.without_key and key) or "none"
@@ -62,7 +63,7 @@ class Endpoint:
         try:
             return read_reply(self.client.post(path, cast_to=httpx2.Response, body=dict(body)).text)
         except openai.APITimeoutError as error:
-            reason = f"{self.url}: no answer in {self.timeout:g} s"
+            reason = f"{self.url}: no whole answer in {self.timeout:g} s"
             raise TemporaryFailure(reason, billed=True) from error
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
@@ -114,3 +115,23 @@ def _refuse_stream(response) -> None:
     kind = response.headers.get("content-type", "")
     if kind.startswith("text/event-stream"):
         raise Unreadable(f"found a stream ({kind}), expected a JSON object; correct server")
+
+
+def _limit_time(response, seconds: float) -> None:
+    """Raise ReadTimeout if a body takes longer: the client limits each read, not all together, and
+    would read for ever what comes byte by byte.
+    """
+    import httpx2
+
+    class Limited(httpx2.SyncByteStream):
+        def __iter__(self):
+            end = time.monotonic() + seconds
+            for piece in body:
+                yield piece
+                if time.monotonic() > end:
+                    raise httpx2.ReadTimeout(f"no end in {seconds:g} s", request=response.request)
+
+        def close(self):
+            body.close()
+
+    body, response.stream = response.stream, Limited()

@@ -21,9 +21,10 @@ MANY_REQUESTS = 3  # if so many fail in a row, the address is at fault, not each
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait for a server, in seconds: at most `timeout` for an answer, then a pause, at
-    first `first_pause`, doubled each time up to `longest_pause`. At most `attempts`. A pause that a
-    server asks for (Retry-After) is used instead; one above `longest_wait` ends the attempts.
+    """How long to wait for a server, in seconds: at most `timeout` for an answer to begin, and then
+    to end; then a pause, at first `first_pause`, doubled each time up to `longest_pause`. At most
+    `attempts`. A pause that a server asks for (Retry-After) is used instead; one above
+    `longest_wait` ends the attempts.
     """
 
     timeout: float = 300.0

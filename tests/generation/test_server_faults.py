@@ -134,7 +134,14 @@ def cut(body):
     return response
 
 
-CAUSES = [(cut, "no connection"), (hang, "no answer in 0.5 s")]
+def drip(body):
+    """A body that comes blank by blank, without end."""
+    blanks = (time.sleep(0.05) or " " for _ in range(500))
+    return Response(blanks, 200, content_type="application/json")
+
+
+LATE = "no whole answer in 0.5 s"
+CAUSES = [(cut, "no connection"), (hang, LATE), (drip, LATE)]
 
 
 @pytest.mark.parametrize(("fault", "reason"), CAUSES)
@@ -148,7 +155,7 @@ def test_a_server_that_hangs_or_is_cut_off_ends_the_run_and_a_rerun_goes_on(fake
         rerun_asks_only(fake, calls, list(WORDS[2:]))
 
 
-def drip(body):
+def stream(body):
     """A stream of events that does not end."""
     events = (time.sleep(0.02) or "data: {}\n\n" for _ in range(500))
     return Response(events, 200, content_type="text/event-stream")
@@ -168,9 +175,10 @@ BROKEN = {
     "400": (lambda body: status(400, "wrong"), "status 400, wrong"),
     "redirect": (lambda body: Response("", 302, {"Location": "/"}), "status 302"),
     "cut": (cut, "no connection"),
-    "hang": (hang, "no answer in 0.5 s"),
+    "hang": (hang, LATE),
     "page": (page, "not a JSON object, but '<html>Welcome'; correct server"),
-    "stream": (drip, "found a stream"),
+    "drip": (drip, LATE),
+    "stream": (stream, "found a stream"),
     "no choice": (lambda body: {"choices": []}, "without a choice"),
     "null": (lambda body: {"choices": [None]}, "a choice that is no object"),
 }
