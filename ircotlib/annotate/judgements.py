@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ircotlib.data import Question
 from ircotlib.errors import DataError
-from ircotlib.files.paths import DATA
+from ircotlib.files.paths import DATA, read_bytes
 from ircotlib.results.factuality import Item
 
 ANNOTATIONS = DATA / "annotations"
@@ -114,7 +114,7 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
     none, such as one cut off by a kill, is left out with a warning.
     """
     path, standing = file_of(annotator, folder), []
-    lines = path.read_bytes().split(b"\n") if path.exists() else []
+    lines = read_bytes(path).split(b"\n") if path.exists() else []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

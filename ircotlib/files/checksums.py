@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ircotlib.data import decode_text
 from ircotlib.errors import DataError
-from ircotlib.files.paths import write_whole
+from ircotlib.files.paths import read_bytes, write_whole
 
 MOST = 5_000_000_000  # the most bytes that are compared at opening: three seconds (docs/faults.md)
 PIECE = 1 << 20
@@ -49,7 +49,7 @@ def read_whole(path: Path, written: Sequence[int], remedy: str) -> bytes:
     Raises DataError with the remedy if it is another, or cannot be read.
     """
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
         found = "no such file" if missing else f"a file that cannot be read ({error.strerror})"

@@ -1,5 +1,6 @@
 """Where files are; atomic writing, and locks."""
 
+import errno
 import os
 import shutil
 import sys
@@ -63,6 +64,13 @@ def check_own(folder: Path, mark: str, kind: str) -> None:
     if folder.exists() and not (folder / mark).is_file() and any(folder.iterdir()):
         expected = "it needs a folder of its own, empty or not there yet"
         raise DataError(f"{folder} holds files that are no {kind}: {expected}")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file. Raises OSError, also for a pipe, on which one would wait for ever."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EINVAL, "a pipe or a device, expected a file", str(path))
+    return path.read_bytes()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ircotlib.data import decode_text, excerpt
 from ircotlib.errors import DataError
-from ircotlib.files.paths import write_partial
+from ircotlib.files.paths import read_bytes, write_partial
 
 if TYPE_CHECKING:  # the core is imported without it
     import pandas as pd
@@ -57,7 +57,7 @@ def read_table(
     """
     expected = f"expected a table with the columns {', '.join(columns)}, separated by commas"
     try:
-        text = decode_text(path.read_bytes() if content is None else content)
+        text = decode_text(read_bytes(path) if content is None else content)
         lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error

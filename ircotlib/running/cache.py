@@ -168,7 +168,8 @@ class Calls:
                 raise DataError(self._damage(error)) from error
             lacks = f"{self.path}: this call cache cannot be opened, read or written ({error})"
             free = "close other programs that hold it, free some space"
-            make = "make the file and its folder writable, or set IRCOT_DATA to another folder"
+            make = "make the file, -wal and -shm beside it, and its folder writable to you"
+            make = f"{make}, or set IRCOT_DATA to another folder"
             raise Unavailable(f"{lacks}; all replies in it are kept; {free}, {make}") from error
 
     def _damage(self, found: object) -> str:

@@ -9,7 +9,10 @@ import threading
 
 import pytest
 
-from ircotlib.files.paths import ROOT, hold_lock
+from ircotlib.annotate.judgements import read_judgements
+from ircotlib.files.checksums import read_whole
+from ircotlib.files.paths import ROOT, hold_lock, read_bytes
+from ircotlib.files.tables import read_table
 
 SHOW = "from ircotlib.files.paths import DATA, FIGURES; print(DATA, FIGURES)"
 SHOW_BOTH = f"""
@@ -62,3 +65,17 @@ def test_who_waits_for_a_lock_says_so(tmp_path, capsys):
         pass
     assert capsys.readouterr().err == ""
     other.join()
+
+
+READERS = [read_bytes, lambda pipe: read_table(pipe, {"a": None})]
+READERS += [lambda pipe: read_whole(pipe, [0, 0], "again")]
+READERS += [lambda pipe: read_judgements(pipe.stem, pipe.parent)]
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_nothing_waits_for_a_pipe_in_the_place_of_a_file(tmp_path, read):
+    os.mkfifo(pipe := tmp_path / "ada.jsonl")
+    # if it was read, this would end the wait, with an empty text
+    threading.Thread(target=pipe.write_bytes, args=(b"",), daemon=True).start()
+    with pytest.raises((OSError, ValueError), match="a pipe or a device"):
+        read(pipe)

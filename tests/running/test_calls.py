@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Timer
 
 import pytest
@@ -139,9 +141,36 @@ def test_a_file_that_stays_locked_is_an_error(tmp_path):
 
 def test_a_file_that_cannot_be_opened_is_an_error_of_one_line(tmp_path):
     for path in (tmp_path, Path("/proc/calls.sqlite")):
-        with pytest.raises(Unavailable, match="cannot be opened, .*make the file and") as error:
+        with pytest.raises(
+            Unavailable, match="cannot be opened, .*make the file, -wal and"
+        ) as error:
             Calls(path)
         assert str(error.value).startswith(f"{path}: ") and "\n" not in str(error.value)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("mode", [0o755, 0o777], ids=["folder closed", "folder open"])
+def test_the_file_of_another_user_is_one_line_and_stays_as_it_is(mode):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "calls.sqlite")
+        with Calls(path) as calls:
+            calls.put_many({"a": "1"})
+        os.chmod(folder, mode)
+        reader, writer = os.pipe()
+        if not (child := os.fork()):
+            try:
+                os.setuid(65534)
+                Calls(path)
+            except BaseException as error:
+                os.write(writer, f"{type(error).__name__} {error}".encode())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        os.close(writer)
+        with open(reader) as text:
+            assert re.fullmatch(f"Unavailable {path}: .*readonly.* writable to you.*", text.read())
+        with Calls(path) as calls:
+            assert calls.get_many(["a"]) == {"a": "1"}
 
 
 def test_a_file_of_0_bytes_is_told_unless_it_was_just_made(tmp_path, capsys):

@@ -37,13 +37,14 @@ def read_readers(p: Parameters) -> pd.DataFrame:
     are misread; NaN if nothing tells. `source`: what they were measured on or derived from.
 
     Ours are those whose runs are there: the agent (13_head_to_head), the model of `p` (04_ircot).
+    A reader that is measured or derived more than once has only its first row.
     """
     of_agent = panels_of(p)[0].change(datasets=[DATASET])
     ours = ((of_agent, EXPERIMENT), (p.change(datasets=[DATASET]), "04_ircot"))
     rows = [measure_reader(*run) for run in ours if find_facts(p, DATASET) and has_runs(*run)]
     rows = [row for row in rows if row["questions"]]
     rows += [*read_anchor(), derive_chatgpt(), derive_flan()]
-    return check_readers(pd.DataFrame(rows, columns=COLUMNS))
+    return check_readers(pd.DataFrame(rows, columns=COLUMNS).drop_duplicates("reader"))
 
 
 def check_readers(table: pd.DataFrame) -> pd.DataFrame:
