@@ -167,7 +167,7 @@ def read_kept(folder: Path) -> dict[str, object]:
         kept[name] = {n: value for n, value in about.items() if n not in OWN}
         for file in ("predictions.jsonl", "scores.csv"):
             kept[f"{name} {file}"] = (path.parent / file).read_bytes()
-    for path in (folder / "figures").glob("*.[cm]*"):
+    for path in (path for path in folder.glob("figures/*") if path.suffix in (".csv", ".md")):
         kept[f"table {path.name}"] = path.read_bytes()
     return kept
 
@@ -184,7 +184,7 @@ def compare(before: dict, after: dict) -> Counter:
 
 def soak(folder: Path, minutes: float, seed: int) -> bool:
     """Play, disturb and compare for some minutes; print a table, and return whether all held."""
-    chance, ends, losses, rounds = random.Random(seed), Counter(), Counter(), 0
+    chance, ends, losses, rounds, left = random.Random(seed), Counter(), Counter(), 0, 0
     tried, replies = folder / "tried", folder / "served.sqlite"
     sound, *faulty = (Server(CONTEXT, replies, rate) for rate in (0, RATE, RATE))
     sound.start()
@@ -207,7 +207,7 @@ def soak(folder: Path, minutes: float, seed: int) -> bool:
         _, kept = play_alone(tried, models[name])
         losses += compare(whole, kept) + compare(kept, whole)
         ends[f"compared with the undisturbed play, {name}", "made all"] += 1
-    left = sum(1 for path in tried.rglob("*.partial*") if path.exists())
+        left += sum(1 for _ in tried.rglob("*.partial*"))
     columns, faults = ["made all", "one line", "ended", "FAILED"], dict.fromkeys(f for f, _ in ends)
     rows = [{"fault": fault} | {end: ends[fault, end] for end in columns} for fault in faults]
     print(pd.DataFrame(rows).to_string(index=False))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import tantivy
 
-from ircotlib.errors import DataError
+from ircotlib.errors import DataError, Unavailable
 from ircotlib.files import checksums
 from ircotlib.files.checksums import report_damage
 from ircotlib.files.paths import hold_lock, write_folder
@@ -145,8 +145,11 @@ def _add(corpus: Corpus, folder: Path, progress: Progress) -> None:
     documents = make_documents(corpus, processes)
     for _, document in zip(progress(range(len(corpus))), documents, strict=True):
         writer.add_json(document)
-    writer.commit()
-    writer.wait_merging_threads()
+    try:
+        writer.commit()
+        writer.wait_merging_threads()
+    except ValueError as error:
+        raise Unavailable(f"{folder}: this index cannot be written ({error})") from error
     _open(folder, len(corpus))
 
 

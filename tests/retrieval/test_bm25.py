@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import resource
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from corpora import positions_in, random_paragraphs, random_text, titled
 from ircotlib.data import Paragraph
 from ircotlib.datasets.pooled import pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import write_description
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.retrieval import bm25
@@ -281,6 +283,17 @@ def test_an_error_in_mid_build_leaves_the_old_index(tmp_path):
     build_index(old, tmp_path / "index")
     with pytest.raises(OSError, match="no space left"):
         build_index(new, tmp_path / "index", broken)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def without_room(positions):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        yield from positions
+
+    try:
+        with pytest.raises(Unavailable, match=r"cannot be written \(.*File too large"):
+            build_index(new, tmp_path / "index", without_room)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert len(BM25(old, tmp_path / "index").search("bano", 3)) == 3
     assert len(open_index(new, tmp_path / "index").search("bano", 3)) == 3
     assert {path.name for path in tmp_path.iterdir()} == {"old", "new", "index", "index.lock"}
