@@ -26,7 +26,10 @@ _NAMES = {  # by module
     "parameters": "Parameters read_parameters SCALE OOD",
     # running
     "running.setup": "Bench open_bench open_benches change_model",
-    "running.experiment": "answer answer_all run_system tune compare_systems join_scores replay",
+    "running.experiment": (
+        "answer answer_all run_system run_all tune compare_systems join_scores replay"
+    ),
+    "running.workers": "Run",
     "running.folder": "name_model read_about run_folder",
     "running.predictions": "read_predictions",
     # looking at questions

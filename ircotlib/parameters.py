@@ -68,6 +68,7 @@ class Parameters(BaseModel):
     breaks_form: ranges.Share = 0.0  # share of its replies that cannot be parsed
     extractor_misreads: ranges.Share = 0.0  # as `misreads`, for the extractive reader
     coincide: ranges.Share = 0.0  # share of the facts that both misread alike
+    workers: ranges.Workers = "auto"  # processes that play runs at the same time
     # a server, and what it may cost
     server: ranges.Server = ""  # addresses of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions

@@ -1,8 +1,9 @@
 """The types of parameters: what values each may have, checked by pydantic."""
 
+import re
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ircotlib.errors import UserError
 from ircotlib.retrieval import check_retriever
@@ -20,10 +21,19 @@ def _read_server(server: str) -> str:
     return ",".join(read_addresses(server)) if server else ""
 
 
+def _check_workers(workers: object) -> object:
+    if workers == "auto" or (type(workers) is int and 1 <= workers <= 1024):
+        return workers
+    if re.fullmatch(r"ray:(auto|[\w.-]+:\d+)", str(workers)):
+        return workers
+    raise UserError(f"found {workers!r}, expected auto, a number from 1 to 1024, or ray:ADDRESS")
+
+
 Count = Annotated[int, Field(ge=1, strict=True)]
 Number = Annotated[int, Field(ge=0, strict=True)]
 Seed = Annotated[int, Field(strict=True)]
 Threads = Annotated[int, Field(ge=1, le=1024, strict=True)]
+Workers = Annotated[int | str, BeforeValidator(_check_workers)]
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from ircotlib.errors import Unavailable
@@ -86,6 +86,7 @@ class ScoredPairs:
             yield index, json.dumps(round(best, 4))
 
 
+@cache
 def open_duplicates(name_or_path: str | Path = "") -> EqualTexts | ScoredPairs:
     """Open a backend of Duplicate: a cross-encoder from a folder, or from the Hugging Face hub,
     downloaded at the first request; "": a comparison of texts. The paper names no model; the

@@ -18,8 +18,8 @@ def read_spans(
     lengths = torch.tensor([len(ids) for ids, _ in batch], device=model.device)
     mask = (torch.arange(inputs.shape[1], device=model.device) < lengths[:, None]).long()
     out = model(input_ids=inputs, attention_mask=mask, return_dict=True)
-    starts, ends = out.start_logits.float().cpu(), out.end_logits.float().cpu()  # B, T
-    confidence = out.relevance_logits.float().cpu()  # B
+    starts, ends = out.start_logits.cpu(), out.end_logits.cpu()  # B, T
+    confidence = out.relevance_logits.cpu()  # B
     for row, (ids, first) in enumerate(batch):
         text = slice(first, len(ids))
         yield best_span(starts[row, text], ends[row, text], longest), confidence[row].item()

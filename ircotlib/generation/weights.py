@@ -10,10 +10,7 @@ from transformers.utils import logging
 from ircotlib.errors import DataError
 from ircotlib.files.models import REMEDY, naming_file
 from ircotlib.generation import decode  # noqa: F401  registers the attention "row_by_row"
-
-# parameters; in smaller models, a second core makes a batch a fifth faster on an idle machine, and
-# halves its speed on a busy one
-SMALL = 10_000_000
+from ircotlib.generation.config import SMALL
 
 
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):

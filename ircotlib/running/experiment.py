@@ -33,6 +33,7 @@ from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
 from ircotlib.running.silence import count_texts
+from ircotlib.running.workers import Run, Workers, open_workers
 from ircotlib.systems import RECALL, System, choose_systems
 
 TUNED = ["dataset", "system", "metric"]
@@ -87,23 +88,38 @@ def answer_all(
     return run({q.id: build(q) for q in questions}, bench.backends, bench.calls)[0]
 
 
-def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
+def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
+    """The tables of `run_system` for several runs, which workers play at the same time."""
+    with open_workers([played.bench for played in runs]) as workers:
+        for played in runs:
+            workers.hand_out(played)
+        return [_wait_and_run(workers, played) for played in runs]
+
+
+def _wait_and_run(workers: Workers | None, played: Run) -> pd.DataFrame:
+    if workers:
+        workers.wait(played)
+    return run_system(played.bench, played.system, played.part, **played.setting)
+
+
+def tune(bench: Bench, system: System, workers: Workers | None = None) -> tuple[dict, pd.DataFrame]:
     """Run every setting of a system's grid on the dev questions with the first demonstration set;
-    return the best setting and a table of all means (IRCoT §4.1).
+    return the best setting and a table of all means (IRCoT §4.1). `workers`: those to whom these
+    runs have been handed out.
 
     Ties go to the earlier setting, that is to the smaller K. A grid with a single setting is not
     run, because there is nothing to choose.
     """
-    grid, metric = bench.grid(system), system.measure(find_dataset(bench.dataset))
-    settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    columns = [*TUNED, *dict.fromkeys(["k", "m", *grid]), "value", "paragraphs"]
+    settings, metric = bench.settings(system), system.measure(find_dataset(bench.dataset))
+    columns = [*TUNED, *dict.fromkeys(["k", "m", *settings[0]]), "value", "paragraphs"]
     clear_runs(bench, system, "dev", settings)
     if len(settings) == 1:
         return settings[0], pd.DataFrame(columns=columns)
     if not bench.dev:
         lack = f"{len(settings)} settings of {system.name} and no dev question of {bench.dataset}"
         raise UserError(f"found {lack}, expected dev questions: set dev, or a grid of one value")
-    means = [run_system(bench, system, "dev", **s).mean(numeric_only=True) for s in settings]
+    tables = [_wait_and_run(workers, Run(bench, system, "dev", s)) for s in settings]
+    means = [table.mean(numeric_only=True) for table in tables]
     table = pd.DataFrame([{**mean, **s} for s, mean in zip(settings, means, strict=True)])
     table["metric"], table["value"] = metric, 100 * table[metric]
     table["dataset"], table["system"] = bench.dataset, system.name
@@ -131,20 +147,30 @@ def compare_systems(
     gold paragraphs, systems tuned by recall are left out. Without systems all tables are empty;
     raises UserError if there are some and none suits any of the data sets.
     """
-    scores, tuning, chosen = [], [], []
+    tuning, chosen, tests = [], [], []
     announce_plan(benches, systems, demonstration_sets)
-    for system, bench in product(systems, benches):
-        if system.tuned_by == RECALL and not any(question.gold for question in bench.test):
-            continue
-        best, table = tune(bench, system)
-        tuning.append(table)
-        named = {"dataset": bench.dataset, "system": system.name}
-        chosen.append(named | {"k": None, "m": None} | best)
-        shown = bench.demonstrated and system.shows_sets
-        numbers = range(demonstration_sets) if shown else ()
-        settings = [best | {"demonstration_set": number} for number in numbers] or [best]
-        clear_runs(bench, system, "test", settings)
-        scores += [run_system(bench, system, "test", **setting) for setting in settings]
+    pairs = [
+        (system, bench)
+        for system, bench in product(systems, benches)
+        if system.tuned_by != RECALL or any(question.gold for question in bench.test)
+    ]
+    with open_workers(benches) as workers:
+        for system, bench in pairs:
+            for setting in settings if len(settings := bench.settings(system)) > 1 else ():
+                workers.hand_out(Run(bench, system, "dev", setting))
+        for system, bench in pairs:
+            best, table = tune(bench, system, workers)
+            tuning.append(table)
+            named = {"dataset": bench.dataset, "system": system.name}
+            chosen.append(named | {"k": None, "m": None} | best)
+            shown = bench.demonstrated and system.shows_sets
+            numbers = range(demonstration_sets) if shown else ()
+            settings = [best | {"demonstration_set": number} for number in numbers] or [best]
+            clear_runs(bench, system, "test", settings)
+            for setting in settings:
+                tests.append(Run(bench, system, "test", setting))
+                workers.hand_out(tests[-1])
+        scores = [_wait_and_run(workers, played) for played in tests]
     if systems and not scores:
         raise UserError("found nothing to run, expected a bench and a system that suits its data")
     for bench in benches:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -119,6 +120,11 @@ class Bench:
         left_out = () if self.demonstrated else ("m",)
         return {name: values for name, values in grid.items() if values and name not in left_out}
 
+    def settings(self, system: System) -> list[dict]:
+        """All settings of a system's grid."""
+        grid = self.grid(system)
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
     def prompt(
         self,
         stage: str,
@@ -175,11 +181,14 @@ def open_bench(
     with_model: bool = True,
     shown: str | None = None,
     grid_of: str = MAIN,
+    calls: Calls | None = None,
 ) -> Bench:
-    """Open all that an experiment on one data set needs (IRCoT §4); see Bench for the arguments."""
+    """Open all that an experiment on one data set needs (IRCoT §4); see Bench for the arguments.
+    `calls`: None for the call cache of this machine.
+    """
     opened = open_dataset(p, dataset)
     model = open_model(p) if with_model else None
-    calls = _open_calls(DATA / "calls.sqlite")
+    calls = _open_calls(DATA / "calls.sqlite") if calls is None else calls
     reading = open_reading(p, dataset) if with_model else ()
     return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
 

@@ -1,0 +1,82 @@
+"""Workers: their runs are the same as those without, and what a killed one left is played."""
+
+import os
+import time
+from concurrent.futures import wait
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from ircot_laboratory.make import make_laboratory
+from ircotlib.parameters import read_parameters
+from ircotlib.running import setup, workers
+from ircotlib.running.experiment import run_system
+from ircotlib.running.folder import FILES
+from ircotlib.running.setup import open_bench
+from ircotlib.running.workers import Run, open_workers
+from ircotlib.systems import choose_systems
+
+
+@pytest.fixture(scope="module")
+def parameters(tmp_path_factory):
+    folder = make_laboratory(tmp_path_factory.mktemp("world") / "small", 5, 100, 10)
+    few = {"dev": 2, "test": 6, "distractors": [], "max_steps": 3, "datasets": ["hotpotqa"]}
+    few |= {"data_dir": str(folder), "model": "data/models/mini-base"}
+    return read_parameters("mini", few)
+
+
+@pytest.fixture
+def at(monkeypatch):
+    """at(folder): all is kept there, by workers too."""
+
+    def keep(folder):
+        monkeypatch.setenv("IRCOT_DATA", str(folder))
+        monkeypatch.setattr(setup, "DATA", folder)
+        monkeypatch.setattr(workers, "DATA", folder)
+
+    monkeypatch.setattr(workers, "FEWEST", 6)
+    monkeypatch.setenv("IRCOT_BATCH", "1")
+    return keep
+
+
+def files_of(folder) -> dict[str, bytes]:
+    """The files of all runs in a folder, by name."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.name in FILES
+    }
+
+
+def test_what_a_killed_worker_left_is_played_and_runs_are_as_without(
+    tmp_path, at, parameters, capsys
+):
+    [system] = choose_systems(["IRCoT QA"])
+    at(tmp_path / "alone")
+    alone = open_bench(parameters.change(workers=1), "hotpotqa", "04_ircot")
+    run_system(alone, system, k=2)
+    at(tmp_path / "shared")
+    bench = open_bench(parameters.change(workers=2), "hotpotqa", "04_ircot")
+    played = Run(bench, system, "test", {"k": 2})
+    with open_workers([bench]) as crew:
+        crew.hand_out(played)
+        [share] = crew.shares[played.folder]
+        deadline = time.monotonic() + 60
+        while len(bench.calls) < 8 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        children = psutil.Process(os.getpid()).children()
+        [worker] = [child for child in children if "spawn_main" in str(child.cmdline())]
+        worker.kill()
+        wait([share])
+        kept = len(bench.calls)
+        crew.wait(played)
+    assert 8 <= kept < len(bench.calls) == kept + crew.computed == len(alone.calls)
+    assert not crew.shares[played.folder]
+    run_system(bench, system, k=2)
+    assert files_of(tmp_path / "shared") == files_of(tmp_path / "alone")
+    assert "failed" not in capsys.readouterr().err
+    with open_workers([bench]) as crew:
+        crew.hand_out(played)
+        crew.hand_out(played._replace(system=replace(system)))
+        assert not crew.shares and "engine" not in vars(crew)
