@@ -35,6 +35,7 @@ LITTLE_SPACE = f"; free some space below {DATA}, then run the same again: it res
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
 KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
 THREAD = local()  # .kernel: the kernel of each thread
+PATIENCE = 600  # seconds for a kernel to answer: on a busy machine it takes more than a minute
 
 
 class About(NamedTuple):
@@ -89,6 +90,7 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     started = time.monotonic()
     source, parameters = NOTEBOOKS / f"{notebook}.ipynb", {"profile": p.profile, "changes": changes}
     options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
+    options["start_timeout"] = PATIENCE
     options["stderr_file"] = sys.stderr if p.server else None  # what runs may and do cost
     out.parent.mkdir(parents=True, exist_ok=True)
     copy = out.with_name(f"{out.stem}.{token_hex(4)}.ipynb")  # other processes may run it, too
@@ -119,7 +121,7 @@ def _kernel():
         client.start_channels()
         # processes that a notebook starts look for __spec__
         fresh = "get_ipython().reset(); __spec__ = None"
-        client.execute(fresh, silent=True, reply=True, timeout=60)
+        client.execute(fresh, silent=True, reply=True, timeout=PATIENCE)
         client.stop_channels()
     else:
         # encrypts messages to the kernel; without it ipykernel warns
