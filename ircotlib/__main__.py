@@ -5,6 +5,7 @@ ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems: their papers, what is tuned, their prompts
 ircotlib fetch        downloads the official files that a profile needs
 ircotlib laboratory   makes another laboratory
+ircotlib calls        merges call caches, and exports replies to publish with a paper
 ircotlib recover      saves what can be read of a damaged call cache
 
 ircotlib COMMAND --help says more, with an example. `python -m ircotlib` is the same.
@@ -26,6 +27,7 @@ COMMANDS = {
     "systems": "ircotlib.command.systems",
     "fetch": "ircotlib.command.fetch",
     "laboratory": "ircot_laboratory.make",
+    "calls": "ircotlib.command.calls",
     "recover": "ircotlib.command.recover",
 }
 

@@ -4,6 +4,7 @@ ircotlib figures                                   the mini profile
 ircotlib figures --only 04_ircot --set "ircot_k=[4]"
 ircotlib figures --profile sample --set data_dir=FOLDER --only ircot_fig04_f1
 ircotlib figures --save                            the mini profile; keeps the executed notebooks
+ircotlib figures --calls FILE                      without a model (ircotlib calls --help)
 """
 
 import atexit
@@ -24,7 +25,7 @@ from tqdm import tqdm
 
 from ircotlib.command.checks import check_places
 from ircotlib.errors import UserError
-from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count
+from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count, read_number
 from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
 from ircotlib.parameters import Parameters, read_parameters
 
@@ -230,6 +231,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--only", action="append", default=[], metavar="NAME", help=only)
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
     add("--jobs", type=read_count, default=1, help="notebooks at a time, each on a core or the GPU")
+    add("--calls", type=Path, metavar="FILE", help="ask no model: use the replies of this export")
+    recompute = "ask for so many replies of --calls again, and compare"
+    add("--recompute", type=read_number, default=0, metavar="N", help=recompute)
+    add("--export", type=Path, metavar="FILE", help="write all replies that are used into a file")
     options = parser.parse_args(arguments)
     changes = parse_changes(options.set)
     if options.save and (options.profile != "mini" or changes):
@@ -237,4 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     p = read_parameters(options.profile, changes)
     makes = {name: made_by(name, p.profile) for name in all_notebooks()}
     notebooks = choose_notebooks(options.only, makes)
-    regenerate(p, notebooks, changes, options.save, options.jobs)
+    from ircotlib.command.calls import exchanging  # imports pandas
+
+    with exchanging(p, options.calls, options.recompute, options.export):
+        regenerate(p, notebooks, changes, options.save, options.jobs)

@@ -9,7 +9,7 @@ import sqlite3
 import sys
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -27,6 +27,7 @@ TABLE = """CREATE TABLE IF NOT EXISTS calls
 (key TEXT PRIMARY KEY, reply TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID"""
 GET = """SELECT key, CAST(reply AS BLOB), checksum FROM calls
 WHERE key IN (SELECT value FROM json_each(?))"""
+PAGE = "SELECT key FROM calls WHERE key > ? ORDER BY key LIMIT 10000"
 PUT = "INSERT INTO calls VALUES (?1, ?2, checksum(?1, ?2)) ON CONFLICT (key) DO NOTHING"
 
 
@@ -75,13 +76,8 @@ class Calls:
         """The stored replies by key; keys without one are left out. Damaged replies are deleted, so
         that they are requested again, and stderr says so.
         """
-        wanted = json.dumps(list(keys))
         with self._turn, self._told():
-            rows = self._connection.execute(GET, (wanted,)).fetchall()
-            found = {key: reply.decode() for key, reply, sum in rows if is_sound(key, reply, sum)}
-            if damaged := [key for key, *_ in rows if key not in found]:
-                self._forget(damaged)
-        return found
+            return self._get(keys)
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
         """Store replies by key in one transaction, committed when this returns; return the replies
@@ -94,6 +90,44 @@ class Calls:
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany(PUT, replies.items())
         return {**replies, **self.get_many(replies)}
+
+    def pages(self) -> Iterator[dict[str, str]]:
+        """All replies by key, in the order of the keys, up to 10,000 at a time."""
+        last = [""]
+        while last:
+            with self._turn, self._told():
+                keys = [key for (key,) in self._connection.execute(PAGE, last)]
+            last = keys[-1:]
+            yield self.get_many(keys)
+
+    def merge(self, others: Sequence[Self]) -> int:
+        """Add all replies of other caches in one transaction; return how many were added. Raises
+        DataError, and adds none, if two of all these caches reply differently to one request.
+        """
+        before, others = len(self), [other for other in others if other is not self]
+        with self._turn, self._told(), self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for number, other in enumerate(others):
+                for replies in other.pages():
+                    for key, reply in self._get(replies).items():
+                        if reply != replies[key]:
+                            first = next((c for c in others[:number] if c.get_many([key])), self)
+                            pair = {first.path: reply, other.path: replies[key]}
+                            raise DataError(_conflict(key, pair))
+                    connection.executemany(PUT, replies.items())
+        return len(self) - before
+
+    def check_missing(self, keys: Collection[str]) -> None:
+        """Raise Unavailable if replies to these keys may not be asked for; here all may
+        (`exported.Replaying`).
+        """
+
+    def _get(self, keys: Iterable[str]) -> dict[str, str]:
+        rows = self._connection.execute(GET, (json.dumps(list(keys)),)).fetchall()
+        replies = {key: reply.decode() for key, reply, sum in rows if is_sound(key, reply, sum)}
+        if damaged := [key for key, *_ in rows if key not in replies]:
+            self._forget(damaged)
+        return replies
 
     def _forget(self, keys: list[str]) -> None:
         self._connection.executemany("DELETE FROM calls WHERE key = ?", [(key,) for key in keys])
@@ -198,3 +232,9 @@ def is_sound(key: str, reply: object, sum: object) -> bool:
         return sum == checksum(key, reply.decode())
     except (AttributeError, UnicodeError):
         return False
+
+
+def _conflict(key: str, replies: Mapping[str, str]) -> str:
+    found = " and ".join(f"{reply[:200]!r} in {path}" for path, reply in replies.items())
+    remedy = "leave out one of them: a model does not reply alike on all machines"
+    return f"call {key}: found {found}, expected the same reply; {remedy}. Nothing was added"

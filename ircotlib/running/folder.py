@@ -134,11 +134,12 @@ def _versions(bench: Bench, counts: dict) -> dict:
     for kind, backend in (("Extract", bench.extractor), ("Duplicate", bench.duplicates)):
         if counts.get(kind, {}).get("requests"):
             fingerprints |= {f"{kind.lower()}_fingerprint": backend.fingerprint}
-    return fingerprints | _installed()
+    return fingerprints | installed()
 
 
 @cache
-def _installed() -> dict:
+def installed() -> dict:
+    """The versions of Python and packages here."""
     return {"python": platform.python_version()} | {name: version(name) for name in VERSIONS}
 
 

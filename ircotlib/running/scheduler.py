@@ -158,9 +158,9 @@ def _answer_batch(service: _Service, waiting: list[_Play], calls: Calls) -> list
     batch = list({play.key: play for play in waiting}.values())  # one program for each request
     replies, started = {}, time.perf_counter()
     try:
+        calls.check_missing([play.key for play in batch if not play.key.startswith(UNSTORED)])
         if hasattr(service.backend, "take"):
-            chosen = service.backend.take([play.sent for play in batch])
-            if not chosen:
+            if not (chosen := service.backend.take([play.sent for play in batch])):
                 raise ValueError(f"`take` gave none of {len(batch)} requests, expected one or more")
             batch = [batch[index] for index in chosen]
         for index, reply in service.backend.answer([play.sent for play in batch]):

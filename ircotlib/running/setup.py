@@ -26,12 +26,12 @@ from ircotlib.retrieval import open_retriever
 from ircotlib.retrieval.corpus import fingerprint_of, open_corpus
 from ircotlib.running.backends import open_model, open_reading
 from ircotlib.running.cache import Calls
+from ircotlib.running.exported import Replaying, open_calls
 from ircotlib.running.laboratory import data_folder
 from ircotlib.systems import IRCOT, TEMPLATES, System
 
 IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
 IDENTITY += "context_tokens released max_steps extractor duplicates".split()
-_open_calls = cache(Calls)  # one connection a process and file
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
 pd.set_option("display.html.use_mathjax", False)
 
@@ -52,7 +52,7 @@ class Bench:
     dev: Sequence[Question]
     test: Sequence[Question]
     retriever: object
-    calls: Calls
+    calls: Calls | Replaying
     model: object = None
     shown: str | None = None
     grid_of: str = MAIN
@@ -188,7 +188,11 @@ def open_bench(
     """
     opened = open_dataset(p, dataset)
     model = open_model(p) if with_model else None
+<<<<<<< HEAD
     calls = _open_calls(DATA / "calls.sqlite") if calls is None else calls
+=======
+    calls = open_calls(DATA / "calls.sqlite")
+>>>>>>> 9890c48 (Call caches can be merged, exported with a paper, and played without a model)
     reading = open_reading(p, dataset) if with_model else ()
     return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
 

@@ -1,0 +1,173 @@
+"""Merges call caches, and exports replies into one file to publish with a paper.
+
+ircotlib calls merge data/calls.sqlite OTHER.sqlite      adds the replies of other caches or files
+ircotlib calls export data/runs/mini paper.calls.xz      the replies that these runs need
+
+ircotlib figures --export paper.calls.xz                 those that every figure needs
+ircotlib figures --calls paper.calls.xz                  every figure, without asking a model
+ircotlib figures --calls paper.calls.xz --recompute 100  asks for a random hundred again
+"""
+
+import json
+import os
+import random
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ircotlib.errors import DataError, UserError
+from ircotlib.files.options import new_parser
+from ircotlib.files.paths import DATA
+from ircotlib.parameters import Parameters
+from ircotlib.running import exported
+from ircotlib.running.backends import open_model
+from ircotlib.running.cache import Calls
+from ircotlib.running.exported import open_calls, read_exported, write_exported
+from ircotlib.running.folder import AGAIN, VERSIONS, installed, name_model, read_about
+
+XZ = b"\xfd7zXZ"  # begins every file that is compressed by xz
+
+
+def merge(into: Path, sources: Sequence[Path]) -> int:
+    """Add all replies of call caches or exported files to a call cache; return how many are new.
+    Raises DataError, and adds none, if two of them reply differently to one request.
+    """
+    with ExitStack() as at_the_end:
+        others = []
+        for path in sources:
+            if not path.is_file():
+                raise UserError(f"{path}: found no such file, expected a call cache")
+            with path.open("rb") as file:
+                is_exported = file.read(len(XZ)) == XZ
+            others.append(read_exported(path)[1] if is_exported else Calls(path))
+            at_the_end.enter_context(others[-1])
+        return at_the_end.enter_context(Calls(into)).merge(others)
+
+
+def export(runs: Sequence[Path], file: Path) -> int:
+    """Replay runs from the call cache and write the replies that they need; return their number.
+    `runs`: folders of runs, or folders that hold some. Raises UserError if there is none, DataError
+    if the replies do not give what a run predicted.
+    """
+    from ircotlib.running.experiment import replay  # imports pandas
+    from ircotlib.running.predictions import read_lines, row_of
+
+    folders = sorted({path.parent for run in runs for path in run.rglob("run.json")})
+    if not folders:
+        raise UserError(f"{' '.join(map(str, runs))}: found no run.json, expected finished runs")
+    abouts = []
+    with _noting_used() as used:
+        open_calls(DATA / "calls.sqlite").remedy = AGAIN
+        for folder in folders:
+            abouts.append(read_about(folder))
+            rows = {id: row_of(id, outcome) for id, outcome in replay(folder).items()}
+            if json.loads(json.dumps(rows)) != read_lines(folder, abouts[-1]):
+                differs = "found other predictions than the cached replies give"
+                raise DataError(f"{folder}: {differs}, expected the same; {AGAIN}")
+        write_exported(file, used, describe(abouts))
+        return len(used)
+
+
+def describe(abouts: Iterable[Mapping], *others: Parameters) -> dict:
+    """What made replies: profiles, seeds, models with their fingerprints, and versions. `abouts`:
+    the run.json of runs; `others`: parameters that were also used, with what is installed here.
+    """
+    abouts = list(abouts)
+    for p in others:
+        made_by = {"parameters": p.model_dump(), "model_fingerprint": open_model(p).fingerprint}
+        abouts.append(made_by | installed())
+    models = {(name_model(a["parameters"]), a.get("model_fingerprint")) for a in abouts}
+    values = {name: {a["parameters"][name] for a in abouts} for name in ("profile", "seed")}
+    values |= {"model": {pair for pair in models if pair[1]}}
+    values |= {name: {a[name] for a in abouts} for name in ("python", *VERSIONS)}
+    return {name: sorted(each) for name, each in values.items()}
+
+
+@contextmanager
+def exchanging(
+    p: Parameters, file: Path | None, recompute: int = 0, to: Path | None = None
+) -> Iterator[None]:
+    """While notebooks run: play them with the replies of an exported file, ask for some of these
+    again and print how many are equal, or export the replies that were used.
+
+    `file`: the exported file; `recompute`: how many replies, drawn by the seed; `to`: where to
+    export. Raises UserError if the file has replies of another model of the same name.
+    """
+    if recompute and (to or not file):
+        raise UserError("found --recompute, expected --calls with it, and no --export")
+    started = time.time()
+    with _noting_used() if recompute or to else ExitStack() as used:
+        if file:
+            about, published = read_exported(file)
+            _check_models(file, p, about)
+            print(f"{file}: {_say(about)}", flush=True)
+            os.environ[exported.EXPORTED] = str(file.absolute())
+        if recompute:
+            keys = [key for page in published.pages() for key in page]
+            drawn = random.Random(p.seed).sample(keys, min(recompute, len(keys)))
+            path = Path(os.environ[exported.USED]).with_name("again")
+            path.write_text("\n".join(drawn))
+            os.environ[exported.AGAIN] = str(path)
+        yield
+        if recompute:
+            _compare(published.get_many(drawn), used.get_many(drawn))
+        if to:
+            runs = (DATA / "runs" / p.profile).rglob("run.json")
+            made = [path.parent for path in runs if path.stat().st_mtime >= started - 1]
+            write_exported(to, used, describe(map(read_about, made), p, p.for_agent()))
+            print(f"{to}: {len(used):,} replies, {to.stat().st_size:,} bytes")
+
+
+@contextmanager
+def _noting_used() -> Iterator[Calls]:
+    """A call cache into which this process and its kernels put the replies that they use."""
+    DATA.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="used-", dir=DATA) as folder:
+        path = Path(folder).absolute() / "used.sqlite"
+        os.environ[exported.USED] = str(path)
+        with Calls(path) as used:
+            yield used
+
+
+def _check_models(file: Path, p: Parameters, about: Mapping) -> None:
+    for each in (p, p.for_agent()):
+        prints = [made for name, made in about["model"] if name == name_model(each)]
+        if prints and (own := open_model(each).fingerprint) not in prints:
+            found = f"found replies of {name_model(each)} with fingerprint {', '.join(prints)}"
+            remedy = "get the files of the model that made them"
+            raise UserError(f"{file}: {found}, expected {own}, that of the one here; {remedy}")
+
+
+def _say(about: Mapping) -> str:
+    models = ", ".join(f"{Path(name).name} ({made[:8]})" for name, made in about["model"])
+    made = [f"{name} {'/'.join(map(str, about[name]))}" for name in ("profile", "seed", *VERSIONS)]
+    return f"{about['replies']:,} replies of {models or 'no model'}; {', '.join(made)}"
+
+
+def _compare(published: Mapping[str, str], computed: Mapping[str, str]) -> None:
+    """Print how many replies are equal, and those that are not."""
+    differing = [key for key in computed if computed[key] != published[key]]
+    asked = f"asked for {len(computed)} of {len(published)} replies again"
+    print(f"{asked}: {len(computed) - len(differing)} are equal, {len(differing)} are not")
+    for key in differing:
+        print(f"{key}\n  published: {published[key]}\n  here:      {computed[key]}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = new_parser(__doc__, "ircotlib calls")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="merge|export")
+    merging = commands.add_parser("merge", help="add the replies of other caches to one")
+    merging.add_argument("into", type=Path, help="the call cache to which they are added")
+    merging.add_argument("sources", type=Path, nargs="+", help="call caches or exported files")
+    exporting = commands.add_parser("export", help="write the replies that runs need into a file")
+    exporting.add_argument("runs", type=Path, nargs="+", help="folders of runs, or that hold some")
+    exporting.add_argument("file", type=Path, help="the file to write, such as paper.calls.xz")
+    options = parser.parse_args(arguments)
+    if options.command == "merge":
+        count = merge(options.into, options.sources)
+        print(f"{options.into}: added {count:,} replies")
+    else:
+        count = export(options.runs, options.file)
+        print(f"{options.file}: {count:,} replies, {options.file.stat().st_size:,} bytes")
