@@ -5,7 +5,7 @@ call cache of the process that waits. Nodes that join are used; what a node that
 another plays, from the last reply on.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -133,3 +133,6 @@ class _Replies:
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
         """As Calls.put_many."""
         return self.get(self.actor.put_many.remote(dict(replies)))
+
+    def check_missing(self, keys: Collection[str]) -> None:
+        """As Calls.check_missing."""

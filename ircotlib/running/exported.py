@@ -78,6 +78,11 @@ class Replaying:
     used: Calls | None = None
     remedy: str = ""
 
+    @property
+    def path(self) -> str:
+        """The file in which other processes find the same replies; "": there is none."""
+        return self.own.path if self.exported is None else ""
+
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
         """As of Calls."""
         wanted = {*keys} - self.again

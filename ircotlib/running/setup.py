@@ -181,18 +181,14 @@ def open_bench(
     with_model: bool = True,
     shown: str | None = None,
     grid_of: str = MAIN,
-    calls: Calls | None = None,
+    calls: Calls | Replaying | None = None,
 ) -> Bench:
     """Open all that an experiment on one data set needs (IRCoT §4); see Bench for the arguments.
     `calls`: None for the call cache of this machine.
     """
     opened = open_dataset(p, dataset)
     model = open_model(p) if with_model else None
-<<<<<<< HEAD
-    calls = _open_calls(DATA / "calls.sqlite") if calls is None else calls
-=======
-    calls = open_calls(DATA / "calls.sqlite")
->>>>>>> 9890c48 (Call caches can be merged, exported with a paper, and played without a model)
+    calls = open_calls(DATA / "calls.sqlite") if calls is None else calls
     reading = open_reading(p, dataset) if with_model else ()
     return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
 
