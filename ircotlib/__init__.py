@@ -52,7 +52,7 @@ _NAMES = {  # by module
     "results.abilities.map": "map_systems",
     "results.abilities.readers": "read_readers",
     "results.abilities.parts": "weigh_parts",
-    "results.abilities.points": "describe_plays",
+    "results.abilities.plays": "describe_plays",
     "results.abilities.ceilings": "play_ceilings play_settings",
     "results.abilities.dials": "play_dials",
     "results.abilities.retrieval": "play_retrieval",

@@ -12,7 +12,7 @@ from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import count_requests, find_runs
-from ircotlib.results.statistics import holm, paired_p, per_question, summarise
+from ircotlib.results.statistics import p_against, per_question, summarise
 from ircotlib.retrieval import model_of, retriever_name
 from ircotlib.running.folder import name_model, read_about
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
@@ -83,9 +83,7 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     scores, tests = pd.DataFrame(by_system), {}
     for name, rival in ({"best": scores.mean().idxmax()} | RIVALS).items():
         if rival in scores and len(scores.columns) > 1:
-            others = scores.drop(columns=rival)
-            p = others.sub(scores[rival], axis=0).apply(paired_p)
-            tests[f"p_against_{name}"] = pd.Series(holm(p).round(4), p.index)
+            tests[f"p_against_{name}"] = p_against(scores, rival).round(4)
     return pd.DataFrame(tests)
 
 

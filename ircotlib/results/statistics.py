@@ -132,6 +132,12 @@ def holm(p: Sequence[float]) -> np.ndarray:
     return corrected
 
 
+def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:
+    """The p of the paired difference of each other system (column) to one, corrected for all."""
+    p = scores.drop(columns=rival).sub(scores[rival], axis=0).apply(paired_p)
+    return pd.Series(holm(p), p.index)
+
+
 def verdicts(p: pd.Series, differences: pd.Series) -> np.ndarray:
     """Whether claims of positive differences hold, or cannot be told: p is not below 0.05."""
     signs = np.where(differences > 0, "holds", "does not hold")

@@ -7,7 +7,6 @@ import pytest
 
 from ircotlib.data import Paragraph
 from ircotlib.datasets.facts import Stated
-from ircotlib.errors import DataError
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Step
 from ircotlib.results.abilities import readers
@@ -22,7 +21,7 @@ WELL = {"misreads": 0.0, "extractor_misreads": 0.0}
 
 @pytest.fixture(scope="module")
 def p():
-    return read_parameters("mini")
+    return read_parameters("mini", {"abilities_test": N})
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def table(p):
         View("a", knows=(0, 1), misreads=(0, 0.4)),
         View("b", "musique", (0.3, 0.9), (0.2, 0.4), extractor=0.0),
     )
-    return map_systems(p, N, views)
+    return map_systems(p, views)
 
 
 def test_a_map_has_each_cell_once_with_all_systems_and_a_leader(table):
@@ -77,22 +76,6 @@ def test_rates_of_the_papers_models_follow_from_their_tables():
     assert "misreads" not in flan
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"knows": 1.2}, "knows: found .*1.2.*, expected rates from 0 to 1"),
-        ({"reader": "Flan-T5-XXL"}, "two rows of one reader"),
-    ],
-)
-def test_a_damaged_table_of_readers_is_refused(change, message):
-    rows = [readers.derive_chatgpt() | change, readers.derive_flan()]
-    table = pd.DataFrame(rows, columns=readers.COLUMNS)
-    with pytest.raises(DataError, match=message):
-        readers.check_readers(table)
-    with pytest.raises(DataError, match="no column 'source'"):
-        readers.check_readers(table.drop(columns="source"))
-
-
 def test_a_reader_of_real_questions_is_read_as_if_both_facts_were_alike(tmp_path):
     assert [*readers.read_anchor(tmp_path)] == []
     rows = [("right without paragraphs", "a/B", "hotpotqa", "CoT", 25.0, 16.0, 36.0, 30)]
@@ -127,7 +110,7 @@ def test_parts_are_worth_what_their_reader_makes_of_them(p):
     known = {"all": {"knows": 1.0} | WELL, "little": LITTLE | WELL}
     names = "retrieval", "verification", "completion"
     parts = [part for part in PARTS if part.system == "SearChain" and part.name in names]
-    table = weigh_parts(p, N, parts, known)
+    table = weigh_parts(p, parts, known)
     assert len(table) == len(parts) * len(known) * 2
     worth = table.set_index(["reader", "temper", "part"])["worth"]
     assert (worth["all"] == 0).all()

@@ -17,7 +17,7 @@ from ircotlib.files.paths import FIGURES
 from ircotlib.parameters import read_parameters
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.results.abilities import ceilings, dials, retrieval
-from ircotlib.results.abilities.points import average
+from ircotlib.results.abilities.plays import average
 from ircotlib.results.abilities.retriever import FlawedRetriever
 from ircotlib.results.figures.abilities import draw_abilities, draw_ceilings, draw_settings
 from ircotlib.retrieval.bm25 import open_index

@@ -5,8 +5,7 @@ its setting allow.
 import pandas as pd
 
 from ircotlib.parameters import Parameters
-from ircotlib.results.abilities.plays import Play
-from ircotlib.results.abilities.points import average, play_points
+from ircotlib.results.abilities.plays import Play, average, play_points
 from ircotlib.systems import ANSWER, all_systems
 
 FLOOR = "CoT"  # which stands for the systems that retrieve nothing

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.parameters import Parameters
-from ircotlib.results.abilities.plays import Play
-from ircotlib.results.abilities.points import average, play_points
+from ircotlib.results.abilities.plays import Play, average, play_points
 from ircotlib.results.statistics import resampled_means
 
 # a reader of middling abilities; each panel changes one

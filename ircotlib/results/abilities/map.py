@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from ircotlib.parameters import Parameters
-from ircotlib.results.abilities.plays import Play, play_all
-from ircotlib.results.statistics import holm, paired_p
+from ircotlib.results.abilities.plays import Play, play_points
+from ircotlib.results.statistics import LEVEL, p_against
 
 # the rivals, with their settings; K is IRCoT's best on MuSiQue
 SYSTEMS = {"IRCoT QA": {"k": 4}, "SearChain": {}, "Self-Ask": {}, "DSP": {}, "CoT": {}}
@@ -55,38 +55,29 @@ VIEWS = (
 )
 
 
-def map_systems(p: Parameters, questions: int, views: Sequence[View] = VIEWS) -> pd.DataFrame:
-    """Play the systems of each view with all of its readers, on so many test questions.
+def map_systems(p: Parameters, views: Sequence[View] = VIEWS) -> pd.DataFrame:
+    """Play the systems of each view with all of its readers.
 
     Return one row per view (`map`), reader and system: its mean score in percent, how far it is
     `behind` the best in points, and the p-value of that paired difference, corrected for all
     systems of the cell (Holm). `leads`: whether no system is surely better (p is not below 0.05).
     """
-    plays, cells = {}, []  # plays by what decides them, numbers of plays by cell
+    points = []
     for view in views:
         for knows, misreads, dials in view.cells():
+            label = {"map": view.name, "knows": knows, "misreads": misreads}
             for system, setting in view.systems.items():
                 met = dict(view.dials, knows=knows) if system in CLOSED else dials
-                key = view.dataset, system, *met.items()
-                play = Play(view.dataset, system, met, setting)
-                number, _ = plays.setdefault(key, (len(plays), play))
-                cells.append((view.name, view.dataset, knows, misreads, system, number))
-    outcomes = play_all(p, [play for _, play in plays.values()], questions)
-    by_play = dict(tuple(outcomes.groupby("play")))
-    columns = ["map", "dataset", "knows", "misreads", "system", "play"]
-    groups = pd.DataFrame(cells, columns=columns).groupby(columns[:4], sort=False)
-    return pd.concat([_compare(cell, by_play) for _, cell in groups], ignore_index=True)
-
-
-def _compare(cell: pd.DataFrame, by_play: Mapping[int, pd.DataFrame]) -> pd.DataFrame:
-    """The rows of one cell, from the scores of its systems on the same questions."""
-    scores = pd.DataFrame({n: by_play[n].set_index("id")["score"] for n in cell["play"]})
-    scores.columns = cell["system"]
-    means = 100 * scores.mean()
-    best = means.idxmax()
-    p = scores.sub(scores[best], axis=0).drop(columns=best).apply(paired_p)
-    p = pd.Series(holm(p), p.index).reindex(scores.columns, fill_value=1.0)
-    values = {"metric": by_play[cell["play"].iloc[0]]["metric"].iloc[0], "n": len(scores)}
-    values |= {"mean": means.to_numpy().round(2), "behind": (means[best] - means).to_numpy()}
-    values |= {"p": p.to_numpy().round(4), "leads": (p >= 0.05).to_numpy()}
-    return cell.drop(columns="play").assign(**values).round({"behind": 2})
+                points.append((label, Play(view.dataset, system, met, setting)))
+    tables = []
+    keys = ["map", "dataset", "knows", "misreads"]
+    for cell, rows in play_points(p, points).groupby(keys, sort=False):
+        scores = rows.pivot(index="id", columns="system", values="score")[rows["system"].unique()]
+        means = 100 * scores.mean()
+        best = means.idxmax()
+        p_best = p_against(scores, best).reindex(means.index, fill_value=1.0)
+        table = dict(zip(keys, cell, strict=True)) | {"system": means.index}
+        table |= {"metric": rows["metric"].iloc[0], "n": len(scores), "mean": means}
+        table |= {"behind": means[best] - means, "p": p_best, "leads": p_best >= LEVEL}
+        tables.append(pd.DataFrame(table))
+    return pd.concat(tables, ignore_index=True).round({"mean": 2, "behind": 2, "p": 4})

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ircotlib.parameters import Parameters
 from ircotlib.results.abilities.map import SYSTEMS
-from ircotlib.results.abilities.plays import Play, play_all
+from ircotlib.results.abilities.plays import Play, play_points
 from ircotlib.results.statistics import paired_difference
 
 DATASET = "musique"
@@ -55,7 +55,7 @@ PARTS = (
 
 
 def weigh_parts(
-    p: Parameters, questions: int, parts: Sequence[Part] = PARTS, readers: Mapping = READERS
+    p: Parameters, parts: Sequence[Part] = PARTS, readers: Mapping = READERS
 ) -> pd.DataFrame:
     """Play systems of MuSiQue whole and without each part, with every reader, which says "unknown"
     to what it does not know, or makes it up; half of the errors of both readers are the same.
@@ -64,22 +64,23 @@ def weigh_parts(
     in percent, and the points that the part is `worth`, with the 95% interval of the paired
     difference.
     """
-    plays, rows = {}, []
+    points = []
     for (reader, dials), (temper, made_up) in product(readers.items(), TEMPERS.items()):
         dials = dials | made_up | {"coincide": 0.5}
         for part in parts:
+            label = {"system": part.system, "part": part.name, "reader": reader, "temper": temper}
             whole = Play(DATASET, part.system, dials, SYSTEMS[part.system])
             without = dials | dict(part.dials)
             without = Play(DATASET, part.played, without, part.setting, part.changes)
-            numbers = [plays.setdefault(repr(x), (len(plays), x))[0] for x in (whole, without)]
-            rows.append((part.system, part.name, reader, temper, *numbers))
-    outcomes = play_all(p, [play for _, play in plays.values()], questions)
-    scores = {n: 100 * rows.set_index("id")["score"] for n, rows in outcomes.groupby("play")}
-    table = []
-    for *names, whole, without in rows:
-        difference = paired_difference(scores[whole], scores[without])
-        row = dict(zip(("system", "part", "reader", "temper"), names, strict=True))
-        row |= {"n": len(scores[whole]), "whole": scores[whole].mean()}
-        row |= {"without": scores[without].mean(), "worth": difference.mean}
-        table.append(row | {"low": difference.low, "high": difference.high})
-    return pd.DataFrame(table).round(2)
+            points += [
+                (label | {"played": "whole"}, whole),
+                (label | {"played": "without"}, without),
+            ]
+    rows, keys = [], ["system", "part", "reader", "temper"]
+    for names, scores in play_points(p, points).groupby(keys, sort=False):
+        scores = 100 * scores.pivot(index="id", columns="played", values="score")
+        difference = paired_difference(scores["whole"], scores["without"])
+        row = dict(zip(keys, names, strict=True)) | {"n": len(scores), **scores.mean()}
+        row |= {"worth": difference.mean, "low": difference.low, "high": difference.high}
+        rows.append(row)
+    return pd.DataFrame(rows).round(2)

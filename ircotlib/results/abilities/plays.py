@@ -1,4 +1,6 @@
-"""Plays systems with the simulated reader, in all processes at once and without keeping runs."""
+"""Plays systems with the simulated reader, in all processes at once and without keeping runs; and
+their means.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -10,9 +12,10 @@ from ircotlib.datasets.scoring import score
 from ircotlib.files.processes import open_pool
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.batches import count_cores
-from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
+from ircotlib.parameters import SIMULATED, WITH_SIMULATED, Parameters
 from ircotlib.results.abilities.retriever import FlawedRetriever
 from ircotlib.results.head_to_head import measures_of
+from ircotlib.results.statistics import summarise
 from ircotlib.running.cache import Calls
 from ircotlib.running.laboratory import open_simulated_reader
 from ircotlib.running.programs import program_of
@@ -49,11 +52,9 @@ def play_all(p: Parameters, plays: Sequence[Play], questions: int, dev: int = 0)
     """Play systems on `questions` test questions of their data sets, or on all if there are fewer.
     `dev`: questions of the data sets that are kept for tuning, and not played.
 
-    Return one row per play and question: `play`, its number; dataset, system, metric, all dials,
-    the setting, the changes and the retriever's errors; id and kind of the question, its `score`
-    and `recall`, from 0 to 1, and whether its replies could be `parsed`. All systems of a data set
-    are scored alike, by its first measure in 13_head_to_head. Nothing depends on the number of
-    processes.
+    Return one row per play and question: `play`, its number; dataset, system and metric; the id of
+    the question, its `score` and `recall`, from 0 to 1. All systems of a data set are scored alike,
+    by its first measure in 13_head_to_head. Nothing depends on the number of processes.
     """
     p = p.change(test=questions, dev=dev)
     jobs = [(p, n, play) for n, play in enumerate(plays)]
@@ -92,16 +93,39 @@ def open_play(p: Parameters, play: Play) -> Bench:
 
 def _play(p: Parameters, number: int, play: Play, calls: Calls) -> pd.DataFrame:
     bench, system = open_play(p, play), all_systems()[play.system]
-    build, p = program_of(bench, system, **play.setting), bench.parameters
+    build = program_of(bench, system, **play.setting)
     metric = RECALL if system.tuned_by == RECALL else measures_of(play.dataset)[0]
     outcomes, _ = run({q.id: build(q) for q in bench.test}, bench.backends, calls)
     about = {"play": number, "dataset": play.dataset, "system": play.system, "metric": metric}
-    about |= {name: getattr(p, name) for name in DIALS}
-    about |= {**play.setting, **play.changes, **play.retrieval}
     rows = []
     for question in bench.test:
-        result = outcomes[question.id].result
-        scores = score(question, result)
-        row = {"id": question.id, "kind": question.kind, "score": scores[metric]}
-        rows.append(about | row | {"recall": scores["recall"], "parsed": not result.fault})
+        scores = score(question, outcomes[question.id].result)
+        row = {"id": question.id, "score": scores[metric], "recall": scores["recall"]}
+        rows.append(about | row)
     return pd.DataFrame(rows)
+
+
+def play_points(p: Parameters, points: Sequence[tuple[Mapping, Play]]) -> pd.DataFrame:
+    """The rows of `play_all`, with the labels of each point, such as panel and x, as columns. Equal
+    plays are made once.
+    """
+    plays = {repr(play): play for _, play in points}
+    number = {text: n for n, text in enumerate(plays)}
+    rows = play_all(p, list(plays.values()), p.abilities_test)
+    labels = pd.DataFrame([{**label, "play": number[repr(play)]} for label, play in points])
+    rows = rows.drop(columns=labels.columns.drop("play"), errors="ignore")
+    return labels.merge(rows, on="play")
+
+
+def average(scores: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """The mean score of each group in percent, with its 95% bootstrap interval over the questions
+    of all its data sets.
+    """
+    ids = scores["dataset"] + " " + scores["id"]
+    scores = scores.assign(id=ids, metric="score", demonstration_set=0)
+    return summarise(scores, by).drop(columns=["metric", "deviation"])
+
+
+def describe_plays(p: Parameters) -> str:
+    """What a figure was made with, for its title."""
+    return f"simulated reader, profile {p.profile}, n = {p.abilities_test} questions a data set"

@@ -6,8 +6,7 @@ import pandas as pd
 
 from ircotlib.parameters import Parameters
 from ircotlib.results.abilities.dials import BASE, DATASETS, SYSTEMS
-from ircotlib.results.abilities.plays import Play
-from ircotlib.results.abilities.points import average, play_points
+from ircotlib.results.abilities.plays import Play, average, play_points
 from ircotlib.running.laboratory import open_laboratory
 from ircotlib.systems import all_systems
 
