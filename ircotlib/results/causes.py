@@ -12,6 +12,7 @@ import pandas as pd
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.results.runs import in_order
 from ircotlib.running.folder import read_about
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import find_paragraph, parameters_of, read_predictions
@@ -129,14 +130,11 @@ def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
     if not kept:
         return pd.DataFrame(columns=[*COUNTED, "cause", "n", "answers", "share"], dtype=float)
     table = pd.concat([run[[*COUNTED, "cause"]] for run in kept], ignore_index=True)
-    for name, known in (("dataset", all_datasets()), ("system", all_systems())):
-        order = list(dict.fromkeys([*known, *table[name]]))
-        table[name] = pd.Categorical(table[name], order)
-    rows = []
-    for group, causes in table.groupby(COUNTED, observed=True)["cause"]:
-        named, counts = dict(zip(COUNTED, group, strict=True)), causes.value_counts()
-        for cause in CAUSES:
-            n = int(counts.get(cause, 0))
-            rows.append(named | {"cause": cause, "n": n, "answers": len(causes)})
-    counted = pd.DataFrame(rows)
+    table = in_order(in_order(table, "system", all_systems()), "dataset", all_datasets())
+    tables = []
+    for group, causes in table.groupby(COUNTED, sort=False)["cause"]:
+        counts = causes.value_counts().reindex(CAUSES, fill_value=0)
+        about = dict(zip(COUNTED, group, strict=True)) | {"cause": CAUSES}
+        tables.append(pd.DataFrame(about | {"n": counts.to_numpy(), "answers": len(causes)}))
+    counted = pd.concat(tables, ignore_index=True)
     return counted.assign(share=(100 * counted["n"] / counted["answers"]).round(2))

@@ -13,9 +13,8 @@ import pandas as pd
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.parameters import Parameters
-from ircotlib.results.claims.comparing import compare
 from ircotlib.results.reported import KEYS, beside, read_reported
-from ircotlib.results.runs import find_runs
+from ircotlib.results.runs import find_runs, in_order
 from ircotlib.results.statistics import summarise
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import read_about
@@ -96,8 +95,8 @@ def name_item(question: Question, system: str, chain: str) -> str:
 
 
 def list_judged(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) -> pd.DataFrame:
-    """One row per judged chain, which has a false sentence or has all of them judged: `error` is 1
-    if a sentence is false, `factual` if none is, `unsure` if none is and one is unsure.
+    """Scores, one row per judged chain, which has a false sentence or has all of them judged:
+    `error` is 1 if a sentence is false, `factual` if none is, `unsure` if none is, and one unsure.
     """
     rows = []
     for item in items:
@@ -108,14 +107,8 @@ def list_judged(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) 
             row |= {"error": float(error), "factual": float(not error)}
             rows.append(row | {"unsure": float(not error and "unsure" in of_item)})
     table = pd.DataFrame(rows, columns=["dataset", "system", "id", "error", "factual", "unsure"])
-    order = {"dataset": list(all_datasets()), "system": list(all_systems())}
-    by_order = {"key": lambda names: names.map(order[names.name].index), "kind": "stable"}
-    return table.sort_values(["dataset", "system"], ignore_index=True, **by_order)
-
-
-def compare_chains(judged: pd.DataFrame) -> pd.DataFrame:
-    """Test the paper's order of systems by their shares of chains without an error, in points."""
-    return compare(judged.assign(metric="factual", demonstration_set=0))
+    table = in_order(in_order(table, "system", all_systems()), "dataset", all_datasets())
+    return table.assign(metric="factual", demonstration_set=0)
 
 
 def count_errors(
@@ -126,23 +119,23 @@ def count_errors(
     sentence but no false one. The rows of REDUCTION are of IRCoT QA against OneR QA, as in the
     text. Differs from the paper: it gives the number of chains, out of 40.
     """
-    ids, tables = {item.id for item in items}, [pd.DataFrame(columns=COLUMNS)]
+    ids, ours = {item.id for item in items}, pd.DataFrame(columns=COLUMNS[:-1])
     for annotator, verdicts in judged.items():
         chains = list_judged(items, verdicts)
         if len(chains) and not ids.isdisjoint(id for id, _ in verdicts):
-            tables.append(_count_of_one(chains).assign(judged_by=annotator))
-    ours = pd.concat(tables[1:] or tables)
+            rows = _count_of_one(chains).assign(judged_by=annotator)
+            ours = pd.concat([ours, rows]) if len(ours) else rows
     names = {"factual_error": SHARE, "factual_error_reduction": REDUCTION}
     papers = pd.concat([read_reported(metric=name).assign(metric=names[name]) for name in names])
     papers = papers.rename(columns={"value": "reported"})[[*KEYS, "name", "reported"]]
-    table = beside(ours.drop(columns="reported", errors="ignore"), papers)
+    table = beside(ours, papers)
     return table.reindex(columns=COLUMNS).astype({"n": int})
 
 
 def _count_of_one(chains: pd.DataFrame) -> pd.DataFrame:
     """The rows of one annotator: the share of chains with an error, and the reductions."""
     by = ["dataset", "system"]
-    table = summarise(chains.assign(metric="error", demonstration_set=0), by)
+    table = summarise(chains.assign(metric="error"), by)
     unsure = 100 * chains.groupby(by)["unsure"].mean().rename("unsure")
     shares = table.assign(metric=SHARE).join(unsure, on=by)
     ours, others = (shares[shares["system"] == name].set_index("dataset") for name in PAIR)

@@ -32,18 +32,15 @@ def find_parts(bench: Bench) -> Parts:
     return {question.id: parts[question.id] for question in bench.test}
 
 
-def part_ids(parts: Parts) -> dict[str, list[str]]:
-    """The ids of the parts of each question, by question id, as `ask_parts` uses them."""
-    return {id: [f"{id}/part {n}" for n in range(len(of_one))] for id, of_one in parts.items()}
-
-
 def ask_parts(bench: Bench, system: System, parts: Parts) -> pd.DataFrame:
-    """Ask a system each part as a question of its own; returns the table of `ask_questions`."""
-    questions, ids = [], part_ids(parts)
+    """Ask a system each part as a question of its own, with the id "QUESTION/part N", N from 0;
+    returns the table of `ask_questions`.
+    """
+    questions = []
     for question in bench.test:
-        for id, part in zip(ids[question.id], parts[question.id], strict=True):
-            asked = replace(question, id=id, text=part.question, answers=(part.answer,))
-            questions.append(asked)
+        for n, part in enumerate(parts[question.id]):
+            text = {"text": part.question, "answers": (part.answer,)}
+            questions.append(replace(question, id=f"{question.id}/part {n}", **text))
     return ask_questions(bench, system, questions)
 
 
@@ -85,9 +82,10 @@ def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.Data
     [system] = choose_systems(["Least-to-Most"])
     write, listen = bench.prompt("solve", system=system), getattr(bench.model, "listen", None)
     ask = partial(answer_given_parts, **bench.tokens(system))
-    ids, rows, pairs = part_ids(parts), [], []
+    rows, pairs = [], []
     for question in bench.test:
-        of_one, known = parts[question.id], list(of_parts["right"][ids[question.id]])
+        of_one = parts[question.id]
+        known = [of_parts["right"][f"{question.id}/part {n}"] for n in range(len(of_one))]
         for panel, i in product("ab", range(1, len(of_one) + 1)):
             if all(known[-i:] if panel == "a" else known):
                 variant = replace(question, id=f"{question.id} {panel}{i}")
@@ -98,9 +96,3 @@ def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.Data
                 rows.append((question.id, panel, len(of_one), i))
     table = pd.DataFrame(rows, columns=["id", "panel", "hops", "i"])
     return table.assign(right=_run(bench, pairs)["right"].to_numpy())
-
-
-def accuracy_by_form(table: pd.DataFrame) -> pd.DataFrame:
-    """The accuracy, 0 to 1, and the number of questions of `compare_forms` by panel, hops and i."""
-    groups = table.groupby(["panel", "hops", "i"])["right"]
-    return groups.agg(accuracy="mean", n="size").round(3).reset_index()

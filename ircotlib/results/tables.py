@@ -174,12 +174,14 @@ def table_6(p: Parameters, table: pd.DataFrame, datasets: Sequence[str]) -> Iter
 
 
 @declare("Table 7")
-def table_7(whole: pd.DataFrame, parts: pd.DataFrame, parts_of: Mapping) -> Iterator[dict]:
-    """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right."""
-    known = [id for id in whole.index if parts["right"][list(parts_of[id])].all()]
-    for hops, scores in whole["score"][known].groupby([len(parts_of[id]) for id in known]):
-        accuracy = {"accuracy_where_parts_known": scores.mean()}
-        yield from rows_of(f"musique_{hops}hop", "LLM", len(scores), **accuracy)
+def table_7(whole: pd.DataFrame, forms: pd.DataFrame) -> Iterator[dict]:
+    """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right;
+    `forms`: from `knowledge.compare_forms`, whose panel "b" has them.
+    """
+    known = forms[forms["panel"] == "b"].drop_duplicates("id")
+    for hops, ids in known.groupby("hops")["id"]:
+        accuracy = {"accuracy_where_parts_known": whole["score"][ids].mean()}
+        yield from rows_of(f"musique_{hops}hop", "LLM", len(ids), **accuracy)
 
 
 @declare("Table 8")

@@ -18,6 +18,7 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results import factuality
+from ircotlib.results.claims.comparing import compare
 from ircotlib.results.factuality import Item, chain_of, count_errors, list_judged, read_items
 from ircotlib.results.figures.bars import draw_factual_errors
 from ircotlib.running import setup
@@ -225,7 +226,7 @@ def test_a_chain_has_an_error_if_one_sentence_is_false():
     table = list_judged(items, verdicts)
     assert list(table[["error", "factual", "unsure"]].sum()) == [6, 3, 1]
     assert count_errors(ITEMS, {}).empty
-    assert factuality.compare_chains(list_judged(ITEMS, {})).empty
+    assert compare(list_judged(ITEMS, {})).empty
     assert draw_factual_errors(count_errors(ITEMS, {}), "errors", "%") is None
 
 
@@ -240,7 +241,7 @@ def test_figure_7_has_shares_and_the_papers_reductions():
     assert (shares["low"] < shares["mean"]).all() and (shares["mean"] < shares["high"]).all()
     (fewer,) = table[table["metric"] == factuality.REDUCTION].to_dict("records")
     assert (fewer["mean"], fewer["reported"], fewer["judged_by"]) == (50, 50, "ada")
-    compared = factuality.compare_chains(list_judged(items, verdicts)).set_index("claim")["verdict"]
+    compared = compare(list_judged(items, verdicts)).set_index("claim")["verdict"]
     assert compared["IRCoT QA > NoR QA"] == "holds"
     axes = draw_factual_errors(table[table["metric"] == factuality.SHARE], "errors", "%").axes
     assert [axis.get_title() for axis in axes] == ["judged by: ada, 10 chains a bar"]

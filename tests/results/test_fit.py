@@ -59,7 +59,7 @@ def test_a_reader_like_that_of_the_runs_is_predicted(runs):
     table = fit.predict(p, folders, right, QUESTIONS)
     assert list(table["system"]) == NAMES and set(table["n"]) == {QUESTIONS}
     assert (table["measured"] - table[fit.BY_STAGE]).abs().max() < 15
-    worse = fit.predict(p, folders, dict.fromkeys(right, 0.2), QUESTIONS).set_index("system")
+    worse = fit.predict(p, folders, dict.fromkeys(right, 0.2), 10).set_index("system")
     assert worse[fit.ONE]["Self-Ask"] < table.set_index("system")[fit.ONE]["Self-Ask"] - 30
     agreement = fit.compare_predictions(table).set_index("prediction")
     assert list(agreement.index) == [fit.ONE, fit.BY_STAGE]

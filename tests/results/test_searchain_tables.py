@@ -88,9 +88,12 @@ def test_references_are_counted_without_facts():
 
 
 def test_questions_all_of_whose_parts_are_known():
-    whole, parts = run([1, 1, 0, 0.5]), run([1, 1, 1, 0, 1, 1])
-    parts_of = {"q0": ["q0", "q1"], "q1": ["q2", "q3"], "q2": ["q0", "q4", "q5"]}
-    table = tables.table_7(whole, parts, parts_of | {"q3": ["q1", "q2"]})
+    hops = {"q0": 2, "q2": 3, "q3": 2}  # not all parts of q1 are known
+    rows = [(id, "b", n, i) for id, n in hops.items() for i in range(1, n + 1)] + [
+        ("q1", "a", 2, 1)
+    ]
+    forms = pd.DataFrame(rows, columns=["id", "panel", "hops", "i"])
+    table = tables.table_7(run([1, 1, 0, 0.5]), forms)
     kept(table, "Table 7")
     assert list(table["ours"][:2]) == [0.75, 0] and list(table["n"][:2]) == [2, 1]
 

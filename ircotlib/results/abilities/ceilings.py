@@ -6,6 +6,7 @@ import pandas as pd
 
 from ircotlib.parameters import Parameters
 from ircotlib.results.abilities.plays import Play, average, play_points
+from ircotlib.results.runs import in_order
 from ircotlib.systems import ANSWER, all_systems
 
 FLOOR = "CoT"  # which stands for the systems that retrieve nothing
@@ -44,10 +45,7 @@ def play_ceilings(p: Parameters) -> pd.DataFrame:
     table = table.sort_values(["mean", "k"], ascending=[False, True], kind="stable")
     table = table.drop_duplicates(["dataset", "system"])
     means = table.groupby("system")["mean"].mean().sort_values(ascending=False, kind="stable")
-    order = {"dataset": {name: n for n, name in enumerate(p.head_to_head)}}
-    order["system"] = {name: n for n, name in enumerate(means.index)}
-    keys = ["system", "dataset"]
-    return table.sort_values(keys, key=lambda names: names.map(order[names.name]))
+    return in_order(in_order(table, "dataset", p.head_to_head), "system", means.index)
 
 
 def play_settings(p: Parameters) -> pd.DataFrame:

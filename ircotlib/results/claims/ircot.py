@@ -74,7 +74,7 @@ def _read_chains(p: Parameters) -> pd.DataFrame:
         for item in items
         for n in range(item.facts)
     }
-    chains = list_judged(items, judged).assign(metric="factual", model=name_model(p))
+    chains = list_judged(items, judged).assign(model=name_model(p))
     return chains.assign(demonstrations=chains["dataset"])
 
 

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from ircotlib.results.figures import panels
+from ircotlib.results.runs import in_order
 from ircotlib.systems import all_systems
 
 CAUSES = ("#9aa5b1", "#a63d57", "#e08e45", "#c9b458", "#5a6fa8", "#7fb08a", "#c9a6c9")
@@ -45,9 +46,7 @@ def draw_with_reported(
     ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
     if ours.empty:
         return panels.draw_nothing(title)
-    for column in ("system", "dataset"):
-        order = {name: position for position, name in enumerate(dict.fromkeys(ours[column]))}
-        papers = papers.sort_values(column, key=lambda names: names.map(order), kind="stable")
+    papers = in_order(in_order(papers, "system", ours["system"]), "dataset", ours["dataset"])
     papers = papers.assign(panel="paper, " + papers["model"]).drop(columns="mean")
     papers = papers.rename(columns={"reported": "mean"})
     rows = pd.concat([ours.assign(panel="measured here"), papers])
