@@ -94,10 +94,11 @@ class Replaying:
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
         """As of Calls."""
+        once_more = {key: replies[key] for key in self.again & replies.keys()}
         if self.used is not None:
-            self.used.put_many({key: replies[key] for key in self.again & replies.keys()})
-        self.again -= replies.keys()
-        self.own.put_many(replies)
+            self.used.put_many(once_more)
+        self.again -= once_more.keys()
+        self.own.put_many({key: replies[key] for key in replies.keys() - once_more.keys()})
         return {**replies, **self.get_many(replies)}
 
     def check_missing(self, keys: Collection[str]) -> None:

@@ -168,7 +168,7 @@ def test_a_cache_that_plays_exported_replies_asks_only_for_what_is_drawn():
     texts = {prompt: json.loads(again.used.get_many([k])[k])["text"] for prompt, k in keys.items()}
     assert texts == {"a": "A", "b": "B", "c": "C"}  # what came again, and what was read
     assert play("a", "b") == ["A", "published"] and capitals.asked == ["a", "b"]
-    assert calls.again == set()
+    assert calls.again == set() and len(own) == 2
 
 
 @pytest.fixture
