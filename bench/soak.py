@@ -46,8 +46,7 @@ SYSTEMS = ["NoR QA", "OneR QA", "IRCoT QA", "Self-Ask"]
 LOCAL = "data/models/mini-base"
 CHANGES = {"model": LOCAL, "extractor": "", "duplicates": "", "distractors": []}
 CHANGES |= {"dev": 2, "test": 3, "max_steps": 3, "ircot_k": [2, 4], "oner_k": [3]}
-SERVED = {"timeout": LONG / 2, "context_tokens": 700}  # of a model behind servers
-RATE = 0.15  # which part of their requests meets a fault
+RATE = 0.15  # which part of the requests meets a fault of the servers
 FAULTS = ["kill"] * 8 + ["interrupt", "interrupt", "clock", "file limit", "read-only", "none"]
 DISK, NOBODY = 64, 65534  # MB of the disk that is filled; a user who may not write
 OWN = ("seconds", "counts", "checksum")  # of run.json: differ between whole runs
@@ -71,12 +70,13 @@ def play(folder: Path, seed: int, fault: str, model: str) -> None:
         suffer(fault, chance)
         for dataset, system in orders:
             changes = CHANGES | {"data_dir": str(laboratory), "datasets": [dataset]}
-            changes |= SERVED | {"server": model} if served else {"model": model}
+            patience = 60.0 if fault == "none" else LONG / 2
+            served_by = {"server": model, "timeout": patience, "context_tokens": 700}
+            changes |= served_by if served else {"model": model}
             p = read_parameters("mini", changes)
             bench = setup.open_bench(p, dataset, "soak")
             compare_systems([bench], choose_systems([system]), 1)
-            columns = ["dataset", "system", "id", "metric", "recall"]
-            table = read_runs(p, "soak")[columns]
+            table = read_runs(p, "soak")[["dataset", "system", "id", "metric", "recall"]]
             markdown.save_table(table, f"soak_{dataset}", "All runs so far.")
     except KeyboardInterrupt:
         os._exit(128 + signal.SIGINT)
@@ -162,7 +162,7 @@ def read_kept(folder: Path) -> dict[str, object]:
             kept |= {f"reply {key}": reply for key, reply in rows}
     for path in folder.glob("runs/*/*/*/*/*/run.json"):
         about = json.loads(path.read_text())
-        about["parameters"] |= {"data_dir": "", "server": ""}
+        about["parameters"] |= dict.fromkeys(("data_dir", "server", "timeout"))
         name = f"run {'/'.join(path.parts[-4:-1])}"
         kept[name] = {n: value for n, value in about.items() if n not in OWN}
         for file in ("predictions.jsonl", "scores.csv"):

@@ -184,12 +184,15 @@ class Parameters(BaseModel):
         return " ".join(options)
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
-        """The values to try for a parameter of a system's file; the paper's if none are set."""
+        """The values to try for a parameter of a system's file; the paper's if none are set. Only
+        the first for OOD, which has no questions to tune on, unless its own are set.
+        """
         if name == "m":
             chosen = getattr(self, f"{of}distractors")
             return self.distractors if chosen is None else chosen
         extra = self.model_extra or {}
-        return extra.get(f"{of}{module}_{name}", extra.get(f"{module}_{name}", list(paper)))
+        values = extra.get(f"{module}_{name}", list(paper))
+        return extra.get(f"{of}{module}_{name}", values[:1] if of == OOD else values)
 
 
 def grid_names() -> list[str]:
