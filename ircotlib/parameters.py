@@ -184,9 +184,7 @@ class Parameters(BaseModel):
         return " ".join(options)
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
-        """The values to try for a parameter of a system's file; the paper's if none are set. Only
-        the first for OOD, which has no questions to tune on, unless its own are set.
-        """
+        """The values to try; the paper's if none are set, but only the first for OOD."""
         if name == "m":
             chosen = getattr(self, f"{of}distractors")
             return self.distractors if chosen is None else chosen

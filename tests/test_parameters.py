@@ -79,6 +79,7 @@ def test_a_grid_is_that_of_the_profile_else_that_of_the_paper():
     assert mini.grid("ircot", "k", [1]) == [2, 4] and mini.grid("ircot", "k", [1], SCALE) == [2]
     assert mini.grid("oner", "m", [1]) == [1, 2] and mini.grid("oner", "m", [1], OOD) == [1]
     assert mini.grid("mine", "k", (3, 4), MAIN) == [3, 4]
+    assert mini.grid("mine", "k", (3, 4), OOD) == [3]  # it is not tuned
     for system in all_systems().values():
         for name, values in system.grid.items():
             assert paper.grid(system.module, name, values) == list(values)
