@@ -7,13 +7,18 @@ import pytest
 
 from ircotlib.data import Paragraph
 from ircotlib.datasets.facts import Stated
-from ircotlib.parameters import read_parameters
+from ircotlib.files.paths import DATA
+from ircotlib.parameters import SIMULATED, read_parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Step
 from ircotlib.results.abilities import readers
 from ircotlib.results.abilities.map import SYSTEMS, View, map_systems
 from ircotlib.results.abilities.parts import LITTLE, PARTS, weigh_parts
 from ircotlib.results.figures.maps import draw_map, draw_parts
+from ircotlib.results.head_to_head import EXPERIMENT, panels_of
+from ircotlib.running import setup
+from ircotlib.running.experiment import compare_systems
 from ircotlib.running.laboratory import find_facts
+from ircotlib.systems import choose_systems
 
 N = 50
 WELL = {"misreads": 0.0, "extractor_misreads": 0.0}
@@ -86,6 +91,19 @@ def test_a_reader_of_real_questions_is_read_as_if_both_facts_were_alike(tmp_path
     rates = [row[name] for name in readers.COLUMNS[1:7]]
     assert row["reader"] == "B"
     assert rates == pytest.approx([0.5, 0.4, 0.6, 0.1, 0, 0.2])
+
+
+def test_a_reader_that_is_model_and_agent_is_measured_once(tmp_path, monkeypatch):
+    simulated = {"model": SIMULATED, "datasets": ["musique"], "head_to_head": ["musique"]}
+    p = read_parameters("mini", simulated | {"dev": 0, "test": 2})
+    setup.open_dataset(p, "musique")  # makes what is not there yet
+    for name in ("laboratory", "corpora", "indexes"):
+        (tmp_path / name).symlink_to(DATA / name)
+    monkeypatch.setattr(setup, "DATA", tmp_path)
+    for of, experiment in ((p, "04_ircot"), (panels_of(p)[0], EXPERIMENT)):
+        compare_systems([setup.open_bench(of, "musique", experiment)], choose_systems(["CoT"]), 1)
+    names = [*readers.read_readers(p)["reader"]]
+    assert names.count(SIMULATED) == 1 and len(names) > 2
 
 
 def test_facts_are_read_with_the_pages_that_a_prompt_shows(p):

@@ -7,7 +7,8 @@ import sys
 import pandas as pd
 import pytest
 
-from ircotlib.command.figures import about_notebook
+from ircotlib.command.figures import about_notebook, all_notebooks
+from ircotlib.command.plans import check_plans
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results import head_to_head, statistics, tables
@@ -66,6 +67,14 @@ def test_without_runs_a_table_has_its_columns_and_the_papers_numbers():
     measured = Measured(NO_TABLE, NO_RUN, {}, forms, asked, NO_RUN, {})
     assert judging.judge_claims("searchain", measured)[0].empty
     assert list(comparing.compare(NO_RUN))[:2] == ["dataset", "claim"]
+
+
+SELECTIONS = ["NoR QA"], ["OneR QA"], ["OneR", "IRCoT"], ["IRCoT QA", "SearChain"], ["CoT"], []
+
+
+@pytest.mark.parametrize("systems", SELECTIONS, ids=", ".join)
+def test_no_notebook_refuses_a_selection(systems):
+    check_plans(P.change(systems=systems), all_notebooks())
 
 
 # in the notebooks' own process, one after the other
