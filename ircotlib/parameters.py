@@ -185,10 +185,9 @@ class Parameters(BaseModel):
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
         """The values to try; the paper's if none are set, but only the first for OOD."""
+        extra, chosen = self.model_extra or {}, getattr(self, f"{of}distractors")
         if name == "m":
-            chosen = getattr(self, f"{of}distractors")
             return self.distractors if chosen is None else chosen
-        extra = self.model_extra or {}
         values = extra.get(f"{module}_{name}", list(paper))
         return extra.get(f"{of}{module}_{name}", values[:1] if of == OOD else values)
 
