@@ -6,6 +6,7 @@ Keys and values of each layer are (B, H, T, D).
 """
 
 from collections.abc import Generator, Sequence
+from math import inf
 
 import torch
 from torch.nn.functional import pad
@@ -13,10 +14,13 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from ircotlib.generation.batches import close_up
+from ircotlib.generation.batches import close_up, cut_batches
 from ircotlib.generation.prefixes import Prefixes
 
 ROOM = 64  # columns by which a cache grows at once
+# tokens that are read at a time on a CPU, whose cache holds them: reading whole batches takes up to
+# 1.4 times as long (1.0 where batches are small, 1.2 on average over first batches)
+READ = 1024
 
 Continued = tuple[list[int], list[int]]  # the rows of the logits to continue, their next tokens
 Decoder = Generator[torch.Tensor, Continued, None]
@@ -29,29 +33,39 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
     often as it has texts. `prefixes` is read and extended; its limit must be 0 unless the model
     `can_reuse` it.
     """
-    logits, cache = _read(model, prompts, prefixes)
-    _, mask, positions = _padded(model, prompts)
+    logits, caches = _read(model, prompts, prefixes)
+    cache, (_, mask, positions) = caches[0], _padded(model, prompts)
     if can_reuse(model):  # without it, 1.2 to 1.4 times as slow
-        cache.layers = [GrowingLayer(layer) for layer in cache.layers]
+        layers = zip(*(cache.layers for cache in caches), strict=True)
+        cache.layers = [GrowingLayer(parts) for parts in layers]
     # without branches, samples take 1.6 to 1.8 times as long
     write = _write_branches if can_branch(model) else _write_rows
     yield from write(model, cache, mask, positions[:, -1:], logits)
 
 
-def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
+def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, list[Cache]]:
     """Read prompts, except for beginnings that were read before: the logits after each prompt,
-    (B, V), and the cache.
+    (B, V), and the caches of the groups in which they were read, one after another.
     """
     # 1. What several prompts share is read first, and is then in the prefix cache.
     if shared := prefixes.shared(prompts):
         _read(model, shared, prefixes)
-    # 2. The rest is read in one pass: the same number of columns for each prompt.
+    # 2. The rest is read in groups; what cannot be joined is one group.
+    unread = [len(prompt) - prefixes.known(prompt) for prompt in prompts]
+    tokens = READ if model.device.type == "cpu" and can_reuse(model) else inf
+    groups = cut_batches(unread, len(prompts), tokens, order=range(len(prompts)))
+    read = [_read_group(model, [prompts[row] for row in rows], prefixes) for rows in groups]
+    logits, caches = zip(*read, strict=True)
+    return torch.cat(logits), list(caches)
+
+
+def _read_group(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
+    """Read prompts in one pass, with the same number of columns for each; as `_read`."""
     ids, mask, positions = _padded(model, prompts)
     cache = _remembered(prompts, prefixes)
     first = 0 if cache is None else cache.get_seq_length()
     logits, cache = _forward(model, ids[:, first:], mask, positions[:, first:], cache)
-    # 3. The states of new blocks are kept.
-    for row, prompt in enumerate(prompts):
+    for row, prompt in enumerate(prompts):  # the states of new blocks are kept
         left = mask.shape[1] - len(prompt)  # columns of padding
         prefixes.keep(prompt, lambda a, b: _states(cache, row, left + a, left + b, prefixes))
     return logits[:, -1], cache
@@ -152,10 +166,14 @@ def _write_branches(model, cache: Cache, mask, positions, logits) -> Decoder:
 class GrowingLayer(DynamicLayer):
     """Keys and values with spare room, so that a token is added without copying the others."""
 
-    def __init__(self, layer: DynamicLayer):
+    def __init__(self, parts: Sequence[DynamicLayer]):
+        """The same layer of several caches, joined: row below row, each padded on the left."""
         super().__init__()
-        self.lazy_initialization(layer.keys, layer.values)
-        self._hold(layer.keys, layer.values)
+        self.lazy_initialization(parts[0].keys, parts[0].values)
+        columns = max(part.keys.shape[2] for part in parts)
+        self._all = [_join([part.keys for part in parts], columns)]
+        self._all += [_join([part.values for part in parts], columns)]
+        self._use_columns(columns)
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next columns, as DynamicLayer does."""
@@ -185,6 +203,15 @@ class GrowingLayer(DynamicLayer):
 
     def _use_columns(self, columns: int) -> None:
         self.keys, self.values = (states[:, :, :columns] for states in self._all)
+
+
+def _join(parts: Sequence[torch.Tensor], columns: int) -> torch.Tensor:
+    """Keys or values, (B, H, T, D), row below row in so many columns, with spare room."""
+    _, heads, _, width = parts[0].shape
+    whole = parts[0].new_zeros(sum(map(len, parts)), heads, columns + ROOM, width)
+    for part, rows in zip(parts, whole.split(list(map(len, parts))), strict=True):
+        rows[:, :, columns - part.shape[2] : columns] = part
+    return whole
 
 
 def can_reuse(model) -> bool:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from asking import ask
 from tiny import note_shapes
+from torch.nn.functional import pad
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.cache_utils import DynamicLayer
 
@@ -227,10 +228,14 @@ def test_rows_that_end_leave_their_places_to_the_last_ones():
 
 
 def test_a_cache_with_room_keeps_the_rows_that_a_plain_one_keeps():
-    states, drawn = torch.rand(2, 9, 2, 70, 4), random.Random(0)
-    plain = DynamicLayer()
-    plain.update(states[0], states[1])
-    growing = GrowingLayer(plain)
+    drawn, parts = random.Random(0), []
+    for rows, columns in ((4, 70), (5, 62)):  # of two caches, which are joined
+        layer = DynamicLayer()
+        layer.update(torch.rand(rows, 2, columns, 4), torch.rand(rows, 2, columns, 4))
+        parts.append(layer)
+    growing, plain = GrowingLayer(parts), DynamicLayer()
+    pairs = zip(*((part.keys, part.values) for part in parts), strict=True)
+    plain.update(*(torch.cat([first, pad(second, (0, 0, 8, 0))]) for first, second in pairs))
     for step in range(80):
         rows = len(plain.keys)
         new = torch.rand(2, rows, 2, 1, 4)
