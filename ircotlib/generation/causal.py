@@ -36,8 +36,9 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
     logits, caches = _read(model, prompts, prefixes)
     cache, (_, mask, positions) = caches[0], _padded(model, prompts)
     if can_reuse(model):  # without it, 1.2 to 1.4 times as slow
-        layers = zip(*(cache.layers for cache in caches), strict=True)
+        layers = zip(*(part.layers for part in caches), strict=True)
         cache.layers = [GrowingLayer(parts) for parts in layers]
+    caches.clear()  # frees what was joined
     # without branches, samples take 1.6 to 1.8 times as long
     write = _write_branches if can_branch(model) else _write_rows
     yield from write(model, cache, mask, positions[:, -1:], logits)
