@@ -105,6 +105,7 @@ COLUMNS = ["dataset", "model", "p", "ours", "n", "claim"]
 TABLE = [
     ("musique", "data/models/mini-xl against data/models/mini-xxl", 0.0142, 82.5, 40, "a | b"),
     ("mine", np.nan, np.nan, -1.0, None, "c"),
+    ("mine", "m", 0.00004, 1.0, 3, "no p is 0"),
 ]
 TABLE = pd.DataFrame(TABLE, columns=COLUMNS).astype({"n": "Int64"})
 
@@ -115,6 +116,7 @@ def test_a_table_in_markdown_has_names_and_even_decimals():
         "| --- | --- | --- | --- | --- | --- |",
         "| MuSiQue | mini-xl against mini-xxl | 0.0142 | 82.5 | 40 | a \\| b |",
         "| mine |  |  | -1.0 |  | c |",
+        "| mine | m | < 0.0001 | 1.0 | 3 | no p is 0 |",
     ]
 
 
