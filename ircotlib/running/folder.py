@@ -117,6 +117,7 @@ def clear_runs(bench: Bench, system: System, part: str, settings: Sequence[dict]
     with hold_runs(own):
         for folder in own.parent.glob("*"):
             if folder.name.split(" ")[0] == own.name and folder not in kept:
+                (folder / "run.json").unlink(missing_ok=True)  # without it, no kill leaves a run
                 shutil.rmtree(folder)
 
 

@@ -1,6 +1,7 @@
 """The folder of a run: whatever is damaged in it is noticed where it is read."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -8,6 +9,7 @@ from ircotlib.data import DataError, Question
 from ircotlib.datasets.own import write_own
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.explore.questions import compare_runs
+from ircotlib.files.paths import replace_files
 from ircotlib.files.tables import read_table
 from ircotlib.parameters import read_parameters
 from ircotlib.results import markdown
@@ -15,7 +17,16 @@ from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_parsed, find_test_runs, read_runs
 from ircotlib.running import setup
 from ircotlib.running.experiment import run_system
-from ircotlib.running.folder import FILES, read_about
+from ircotlib.running.folder import (
+    EARLIER,
+    FILES,
+    clear_runs,
+    hold_runs,
+    read_about,
+    read_file,
+    run_folder,
+    write_about,
+)
 from ircotlib.running.predictions import read_predictions
 from ircotlib.systems import all_systems
 
@@ -86,3 +97,27 @@ def test_every_flipped_bit_is_noticed(ran):
         finally:
             path.write_bytes(old)
     assert read_all(ran) == whole
+
+
+def test_of_many_who_write_and_clear_the_same_runs_none_is_disturbed(tmp_path, monkeypatch):
+    """Each holds a lock of its own, as processes do."""
+    monkeypatch.setattr(setup, "DATA", tmp_path)
+    bench = setup.Bench(read_parameters("mini"), "musique", "cleared", (), (), None, None)
+
+    def write(n: int) -> None:
+        folder = run_folder(bench, OneR, "dev", {"k": n % 3})
+        with hold_runs(folder), replace_files(folder, "run.json", EARLIER) as partial:
+            for name in FILES:
+                (partial / name).write_text(f"{n}")
+            write_about(partial, {"n": n})
+
+    def clear(n: int) -> None:
+        clear_runs(bench, OneR, "dev", [{"k": n % 3}])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: (clear if n % 4 == 3 else write)(n), range(60)))
+    write(60)
+    clear(60)
+    [folder] = (bench.runs / "dev").iterdir()
+    about = read_about(folder)
+    assert [read_file(folder, about, name) for name in FILES] == [b"60", b"60"]
