@@ -3,7 +3,7 @@ for every data set.
 """
 
 import random
-from functools import cache
+from functools import cache, lru_cache
 
 from ircot_laboratory.world.names import LISTS, MEN, draw_names
 from ircot_laboratory.world.pages import write_pages
@@ -16,6 +16,7 @@ AGES = range(20, 50)  # of makers when their works came out
 MEMBERS = ("singer", "drummer", "pianist")
 
 
+@lru_cache(maxsize=12)
 def make_world(
     seed: int,
     size: int = 2400,
@@ -35,6 +36,7 @@ def make_world(
     return World(entities, write_pages(entities, dataset, seed))
 
 
+@lru_cache(maxsize=3)  # the worlds of all data sets share them
 def make_entities(
     seed: int, size: int = 2400, *, held_out: bool = True, variety: float = 1.0
 ) -> dict[str, Entity]:

@@ -26,8 +26,11 @@ from papermill import execute_notebook
 
 from ircotlib.annotate.judgements import read_verdicts
 from ircotlib.files.paths import NOTEBOOKS, ROOT
+from ircotlib.parameters import read_parameters
 from ircotlib.results.causes import CAUSES
-from ircotlib.systems import all_systems
+from ircotlib.running.experiment import compare_systems
+from ircotlib.running.setup import open_benches
+from ircotlib.systems import all_systems, choose_systems
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
@@ -48,16 +51,7 @@ display(AnnotateBox([Item("a", "hotpotqa", "OneR QA", asked, tuple(texts), found
 """
 CHANGES = {"datasets": ["musique"], "dev": 1, "test": 4, "distractors": [1], "oner_k": [5]}
 CHANGES |= {"ircot_k": [2], "model": "data/models/mini-base"}
-RUN = """
-import json, sys
-from ircotlib.running.setup import open_benches
-from ircotlib.parameters import read_parameters
-from ircotlib.running.experiment import compare_systems
-from ircotlib.systems import choose_systems
-names = ["NoR QA", "OneR", "OneR QA", "IRCoT QA w/o reader", "IRCoT QA"]
-benches = open_benches(read_parameters("mini", json.loads(sys.argv[1])), "04_ircot")
-compare_systems(benches, choose_systems(names), demonstration_sets=1)
-"""
+SYSTEMS = ["NoR QA", "OneR", "OneR QA", "IRCoT QA w/o reader", "IRCoT QA"]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 SLOW = 180_000  # milliseconds, for a kernel to start on a busy machine
 PICTURES = os.environ.get("SCREENSHOTS")
@@ -75,14 +69,15 @@ def folder(tmp_path_factory):
     for name in ("08_factuality.ipynb", "09_explorer.ipynb"):
         kept, copy = str(NOTEBOOKS / name), str(folder / name)
         execute_notebook(kept, copy, parameters, prepare_only=True, progress_bar=False)
-    command = [sys.executable, "-c", RUN, json.dumps(CHANGES)]
-    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ircotlib.running.setup.DATA", folder / "data")
+        benches = open_benches(read_parameters("mini", CHANGES), "04_ircot")
+        compare_systems(benches, choose_systems(SYSTEMS), demonstration_sets=1)
     return folder
 
 
 def environment(folder: Path) -> dict:
-    """The environment of a server or run, without any of the user's settings."""
+    """The environment of a server, without any of the user's settings."""
     places = {"IRCOT_DATA": "data", "IRCOT_FIGURES": "figures"}
     places |= {f"JUPYTER{name}_DIR": f"jupyter{name}" for name in ("_CONFIG", "_RUNTIME")}
     places |= {"JUPYTERLAB_SETTINGS_DIR": "settings"}

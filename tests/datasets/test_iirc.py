@@ -230,7 +230,7 @@ def test_a_large_file_is_read_bit_by_bit(tmp_path):
     count = sum(1 for _ in read_articles(path))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert count == 300 * 5 and path.stat().st_size > 20 * peak
+    assert count == 300 * 5 and path.stat().st_size > 8 * peak  # read whole: less than 1
     path.write_bytes(path.read_bytes()[:-100])
     paragraphs = read_articles(path)
     assert len(list(islice(paragraphs, 299 * 5))) == 299 * 5

@@ -46,6 +46,12 @@ def small(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def smallest(tmp_path_factory):
+    target = tmp_path_factory.mktemp("laboratory") / "3"
+    return make_laboratory(target, seed=3, size=700, questions=30)
+
+
+@pytest.fixture(scope="module")
 def loaded(folder):
     return {dataset: read(folder, dataset) for dataset in DATASETS}
 
@@ -242,8 +248,10 @@ def test_a_laboratory_is_left_as_it_is_or_replaced_as_a_whole(tmp_path, capsys):
         ("musique/musique_ans_v1.0_dev.jsonl", lambda text: None),
     ],
 )
-def test_a_damaged_laboratory_is_made_anew_and_that_is_said(small, tmp_path, capsys, name, damage):
-    folder = Path(shutil.copytree(small, tmp_path / "copy"))
+def test_a_damaged_laboratory_is_made_anew_and_that_is_said(
+    smallest, tmp_path, capsys, name, damage
+):
+    folder = Path(shutil.copytree(smallest, tmp_path / "copy"))
     about = json.loads((folder / "laboratory.json").read_text())
     setting = {key: about[key] for key in ("seed", "size", "questions")}
     whole = (folder / name).read_bytes()

@@ -40,7 +40,7 @@ from training.words import order_numbers
 from training.worlds import draw_worlds
 
 TOKENIZER = make_tokenizer()
-WRITE = ["--steps", "6", "--peak", "0.003", "--seed", "5"]
+WRITE = ["--steps", "4", "--peak", "0.003", "--seed", "5"]
 FILES = "config.json generation_config.json model.safetensors tokenizer.json".split()
 FILES += "tokenizer_config.json training.json training.jsonl".split()
 PARTS = "writing looking carrying asking belonging about stated decided comparing".split()
@@ -206,7 +206,7 @@ def test_a_seed_gives_the_loss_that_it_gave(size, expected, monkeypatch):
 
 def test_learning_lowers_every_part_of_the_loss(batch):
     training = start()
-    parts = [learn_t5(training, batch, 3e-3) for _ in range(6)]
+    parts = [learn_t5(training, batch, 3e-3) for _ in range(4)]
     assert set(parts[0]) == set(PARTS)
     assert all(parts[-1][name] < parts[0][name] for name in parts[0])
 
@@ -231,7 +231,7 @@ def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> list:
     patch.setattr(torch.cuda, "is_available", lambda: False)
     patch.setattr(learning, "reading_accuracy", measure)
     patch.setattr(learning, "writer", partial(writer, longest=9))
-    patch.setattr(learning, "EVALUATE_EVERY", 4)
+    patch.setattr(learning, "EVALUATE_EVERY", 2)
     patch.setattr(draws, "PROMPT_TOKENS", 300)
     patch.setattr(sys, "argv", ["train", "--out", str(folder), *WRITE, *arguments])
     command.main()
@@ -240,7 +240,7 @@ def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> list:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """Tiny trainings: `killed` in its fifth step, with a partial checkpoint, and resumed; `whole`,
+    """Tiny trainings: `killed` in its third step, with a partial checkpoint, and resumed; `whole`,
     the same without interruption; `causal`. Their folder, what the kill left, and the styles of
     the last one's evaluations.
     """
@@ -249,7 +249,7 @@ def trained(tmp_path_factory):
     def save_and_die(state, path):
         save(state, path)
         saved.append(path)
-        if len(saved) == 6:
+        if len(saved) == 4:
             raise RuntimeError("killed")
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(RuntimeError, match="killed"):
@@ -267,7 +267,7 @@ def trained(tmp_path_factory):
 
 def test_a_killed_training_goes_on_and_gives_the_same_model(trained):
     folder, left, _ = trained
-    assert left == (["checkpoint.partial", "checkpoint.pt"], 4)
+    assert left == (["checkpoint.partial", "checkpoint.pt"], 2)
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
         assert (folder / "killed" / name).read_bytes() == (folder / "whole" / name).read_bytes()
     assert not (folder / "killed" / "checkpoint.pt").exists()
@@ -278,14 +278,14 @@ def test_a_training_tells_how_it_was_made_and_how_it_went(trained, name):
     folder, is_causal = trained[0] / name, name == "causal"
     about = json.loads((folder / "training.json").read_text())
     causal = make_causal_model(len(TOKENIZER), 0).num_parameters()
-    expected = {"size": "causal" if is_causal else "base", "steps": 6, "seed": 5, "peak": 0.003}
+    expected = {"size": "causal" if is_causal else "base", "steps": 4, "seed": 5, "peak": 0.003}
     expected |= {"grown": False, "causal": is_causal, "start": None, "device": "cpu", "threads": 1}
     expected |= {"parameters": causal if is_causal else 236_240, "torch": torch.__version__}
     assert about | expected == about and about["seconds"] > 0
     rows = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
     kinds = {kind for kinds in DATASETS.values() for kind in kinds}
     fields = {"seconds", "writing", "looking", "first", "answer", "whole", *kinds}
-    assert [row["step"] for row in rows] == [4, 6] and all(fields <= set(row) for row in rows)
+    assert [row["step"] for row in rows] == [2, 4] and all(fields <= set(row) for row in rows)
 
 
 def test_a_causal_model_is_measured_on_prompts_of_its_style(trained):
