@@ -77,7 +77,7 @@ def main() -> None:
     changes = parse_changes(options.set) | ({"model": SIMULATED} if options.driver else {})
     with refusing():
         p = panels_of(read_parameters(options.profile, changes))[0]
-        check_places(p, models=False)
+        check_places(p, ("data", "model"))
     import torch  # takes seconds, so only once the options are read
 
     torch.set_num_threads(1)

@@ -23,6 +23,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_profile(parser)
     options = parser.parse_args(arguments)
     p = read_parameters(options.profile, parse_changes(options.set))
-    check_places(p, models=False)
+    check_places(p, ("data", "model"))
     for answered in ask(p, options.question, options.system):
         print(f"{answered}\n", flush=True)

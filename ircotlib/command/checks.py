@@ -2,73 +2,71 @@
 What is wrong in the parameters is a UserError; what does not answer is Unavailable.
 """
 
+import re
 import sys
-from contextlib import suppress
+from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import getproxies
 
-from ircotlib.command.models import check_encoder_of, check_models
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.downloads import find_files
 from ircotlib.datasets.files import find_questions
-from ircotlib.errors import Unavailable, UserError
+from ircotlib.errors import DataError, Unavailable, UserError
+from ircotlib.files import models
 from ircotlib.files.paths import DATA, FIGURES, ROOT, check_writable, resolve
 from ircotlib.files.urls import is_here, why_unreachable
 from ircotlib.parameters import SIMULATED, Parameters
-from ircotlib.retrieval import find_retriever
+from ircotlib.prompting.prompt import GPT3, STYLES
+from ircotlib.retrieval import find_retriever, model_of
 from ircotlib.running.laboratory import open_simulated_reader
 
+LANGUAGE = models.T5, models.CAUSAL
 
-def check_places(
-    p: Parameters, data: bool = True, model: bool = True, models: bool = True, second: bool = False
-) -> None:
+
+def check_places(p: Parameters, needs: Collection[str] = ("data", "model", "models")) -> None:
     """Raise UserError or Unavailable if a folder, a file, a model, a client or an Elasticsearch
     that the parameters name is not there, or if a folder cannot be written to.
 
-    `data`: look for the official files and the Elasticsearch. `model`, `models`, `second`: look on
-    the hub for the model, for those of 06_scale, and for that of 14_searchain_tables. A model
-    server that does not answer is only reported on stderr, because replies in the call cache do not
-    need it.
+    `needs`: "data": look for the official files and the Elasticsearch; names of parameters: look on
+    the hub for these models. A model server that does not answer is only reported on stderr,
+    because replies in the call cache do not need it.
     """
     for name in ("", "corpora", "indexes", "runs", f"runs/{p.profile}", "executed"):
         check_writable(DATA / name, "IRCOT_DATA")
     check_writable(FIGURES, "IRCOT_FIGURES")
-    _check_folder("data_dir", p.data_dir)
-    if p.distractors:
-        _check_folder("demonstrations", p.demonstrations)
+    for name in ("data_dir", "demonstrations") if p.distractors else ("data_dir",):
+        if (folder := resolve(getattr(p, name))) and not Path(folder).is_dir():
+            raise UserError(f"{name}: found no folder {folder}, expected one: see docs/data.md")
     for retriever in (p.retriever, *p.retrievers):
-        _check_retriever(retriever, answers=data)
+        _check_retriever(retriever, answers="data" in needs)
     if SIMULATED in (p.model, *p.models, p.second_model, p.extractor):
         open_simulated_reader(p)  # raises UserError if the data are not a laboratory's
     if p.server:
         _check_client("openai", "server")
-    check_models(p, model, models, second)
-    try:
-        if data:
-            _check_data(p)
-    except FileNotFoundError as error:
-        raise UserError(str(error)) from None
-    for url in p.server.split(",") if model and p.server else ():
+    _check_models(p, needs)
+    if "data" in needs:
+        _check_data(p)
+    for url in p.server.split(",") if "model" in needs and p.server else ():
         if (is_here(url) or not getproxies()) and (reason := why_unreachable(url)):
             away = f"{url} does not answer ({reason}): only replies that are kept can be used"
             print(away, file=sys.stderr, flush=True)
 
 
-def _check_folder(name: str, value: str) -> None:
-    folder = resolve(value)
-    if folder and not Path(folder).is_dir():
-        raise UserError(f"{name}: found no folder {folder}, expected one: see docs/data.md")
-
-
 def _check_retriever(retriever: str, answers: bool) -> None:
-    """Its client is installed, its model is there and an encoder, or, if `answers`, its
-    Elasticsearch is there.
+    """Its client is installed, its model is there and an encoder of the kind that it takes, or, if
+    `answers`, its Elasticsearch is there.
     """
-    record = find_retriever(retriever)
+    record, model = find_retriever(retriever), model_of(retriever)
     if record.module:
         _check_client(record.module, record.extra)
-    check_encoder_of(retriever)
+    if model and (folder := check_model("retriever", model, (), hub=True, file=None)):
+        from ircotlib.retrieval.encoder import check_encoder
+
+        try:
+            check_encoder(model, folder, late=retriever.startswith("colbert:"))
+        except DataError as error:
+            raise UserError(f"retriever: {error}") from None
     urls = retriever.split(",") if answers and record.takes == "addresses" else ()
     if urls and all(reasons := [why_unreachable(url) for url in urls]):
         start = "start one (docker compose -f docker/compose-one.yml up -d), or correct the address"
@@ -81,19 +79,91 @@ def _check_client(package: str, extra: str) -> None:
         raise Unavailable(f"found no {package}, expected it: pip install -e '.[{extra}]'")
 
 
+def _check_models(p: Parameters, needs: Collection[str]) -> None:
+    """All models but encoders are there and of their kinds; those that a server has are not asked
+    for. None reads fewer tokens than its prompts may have, as far as its configuration says.
+    """
+    language = [("model", p.model), *(("models", name) for name in p.models), ("agent", p.agent)]
+    for parameter, name in () if p.server else (*language, ("second_model", p.second_model)):
+        folder = check_model(parameter, name, LANGUAGE, hub=parameter in needs)
+        if parameter not in ("model", "models") or not folder or not _is_causal(folder):
+            continue
+        style = style_of(p, folder) if parameter == "models" else p.style
+        window = p.context_tokens or STYLES[style].context_tokens
+        config = models.read_json(folder, models.CONFIG)
+        limit = config.get("max_position_embeddings", config.get("n_positions"))
+        if isinstance(limit, int) and limit < window:
+            found = f"found a window of {window} for {name}, which reads at most {limit}"
+            raise UserError(f"context_tokens: {found}, expected at most that: set context_tokens")
+    check_model("extractor", p.extractor, (models.READER,))
+    check_model("duplicates", p.duplicates, (models.CROSS_ENCODER,))
+
+
+def check_model(
+    parameter: str,
+    name: str,
+    kinds: Sequence[str],
+    hub: bool = False,
+    file: str | None = models.CONFIG,
+) -> Path | None:
+    """The folder of a model, or of its files in the hub's cache; None if it has none. `kinds`: as
+    of `check_kind`; (): any. Raises UserError if it is neither a folder that holds `file` nor a
+    name of the hub, or of another kind. `hub`: raise Unavailable if neither the hub nor its cache
+    has it.
+    """
+    folder = Path(resolve(name))
+    if name in ("", SIMULATED):
+        return None
+    if not folder.is_dir() or (file is not None and not (folder / file).is_file()):
+        if folder.exists() or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
+            lacking = f"no {file} in {folder}" if folder.is_dir() else f"no folder {folder}"
+            expected = "expected a folder of a model, or a name on the Hugging Face hub"
+            raise UserError(f"{parameter}: found {lacking}, {expected}: see docs/models.md")
+        folder = _find_on_hub(parameter, name, hub)
+    if folder and kinds:
+        try:
+            models.check_kind(folder, *kinds)
+        except DataError as error:
+            raise UserError(f"{parameter}: {error}") from None
+    return folder
+
+
+def _find_on_hub(parameter: str, name: str, hub: bool) -> Path | None:
+    from huggingface_hub import HfApi, try_to_load_from_cache
+
+    if isinstance(path := try_to_load_from_cache(name, models.CONFIG), str):
+        return Path(path).parent
+    try:
+        if hub:
+            HfApi().model_info(name, timeout=2.5)
+    except Exception as error:  # the library raises its own errors and those of two HTTP clients
+        reason = " ".join(str(error).split())[:200]
+        missing = f"found no folder {name!r}, and the Hugging Face hub gives no such model"
+        give = "give a folder, or a name on the hub with a network connection"
+        raise Unavailable(f"{parameter}: {missing} ({reason}); {give}") from None
+    return None
+
+
+def style_of(p: Parameters, folder: Path | None) -> str:
+    """How a model of 06_scale is prompted: a causal one as GPT3 (IRCoT §4.1)."""
+    return GPT3.name if folder and _is_causal(folder) else p.style
+
+
+def _is_causal(folder: Path) -> bool:
+    return models.find_kind(folder) == models.CAUSAL
+
+
 def _check_data(p: Parameters) -> None:
     """The official files are there, those of a corpus unless it was already made."""
     if p.corpus == "full" and not p.data_dir:
         raise UserError("corpus: found full and no data_dir, expected the official files' folder")
-
-    def stop(label: str, total: int) -> None:  # where unpacking begins: the archive is there
-        raise InterruptedError
-
     for dataset in map(find_dataset, p.datasets if p.data_dir else ()):
-        find_questions(dataset, ROOT / p.data_dir)
         full = dataset.full_corpus
         if p.corpus == "full" and full is None:
             raise UserError(f"corpus: found no full one of {dataset.name}, expected corpus=pooled")
-        if p.corpus == "full" and not (DATA / "corpora" / f"{full.name}-full").is_dir():
-            with suppress(InterruptedError):
-                find_files(full, ROOT / p.data_dir, stop)
+        try:
+            find_questions(dataset, ROOT / p.data_dir)
+            if p.corpus == "full" and not (DATA / "corpora" / f"{full.name}-full").is_dir():
+                find_files(full, ROOT / p.data_dir, unpack=False)
+        except FileNotFoundError as error:
+            raise UserError(str(error)) from None

@@ -44,7 +44,7 @@ class About(NamedTuple):
 
     `makes`: its figures and tables; those of other profiles than mini bear the profile's name, in
     place of <profile> or at the end. `needs`: some of "data" (the official files, if any), "model",
-    "models", "agent" (or, if there is none, the model) and "own data". `runs`: the notebooks whose
+    "models", "agent" (or, if there is none, the model), "second_model" and "own data". `runs`: the notebooks whose
     runs it reads. `minutes`: how long it takes with the mini profile at first.
     """
 
@@ -166,9 +166,8 @@ def regenerate(
     reasons = {name: why_left_out(name, about_notebook(name).needs, p) for name in notebooks}
     notebooks = [name for name in notebooks if not reasons[name]]
     needs = {need for notebook in notebooks for need in about_notebook(notebook).needs}
-    model = "model" in needs or ("agent" in needs and not p.agent)
-    second = "14_searchain_tables" in notebooks
-    check_places(p, "data" in needs, model, models="models" in needs, second=second)
+    needs |= {"model"} if "agent" in needs and not p.agent else set()
+    check_places(p, needs)
     check_plans(p, notebooks)
     for name in filter(reasons.get, reasons):
         print(f"{name} is left out: {reasons[name]}", file=sys.stderr, flush=True)
@@ -176,28 +175,22 @@ def regenerate(
     os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
     for library in ("papermill", "traitlets"):  # whose errors are raised too
         logging.getLogger(library).setLevel(logging.CRITICAL)
-    executed = {name: DATA / "executed" / p.profile / f"{name}.ipynb" for name in notebooks}
-    makes = {name: made_by(name, p.profile) for name in notebooks}
-    before = {path: _stamp(path) for paths in makes.values() for path in paths}
+    folder, started = DATA / "executed" / p.profile, time.time_ns()
 
     def run(notebook: str) -> float:
-        return run_notebook(notebook, p, changes, executed[notebook])
+        return run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")
 
     done, silent = run_notebooks(notebooks, run, jobs), not sys.stderr.isatty()
     bar = tqdm(done, total=len(notebooks), unit="notebook", disable=silent)
     for notebook, seconds in bar:
+        executed = folder / f"{notebook}.ipynb"
         bar.set_description(notebook)
-        tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed[notebook]}")
-        for path in makes[notebook]:
-            if (stamp := _stamp(path)) and stamp != before[path]:
+        tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed}")
+        for path in made_by(notebook, p.profile):
+            if path.exists() and path.stat().st_mtime_ns >= started:
                 tqdm.write(f"{'':<14} wrote      {path}")
         if save:
-            save_executed(notebook, executed[notebook])
-
-
-def _stamp(path: Path) -> int:
-    """When a file was last written, in nanoseconds; 0 if it is not there."""
-    return path.stat().st_mtime_ns if path.exists() else 0
+            save_executed(notebook, executed)
 
 
 def save_executed(notebook: str, executed: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 from types import SimpleNamespace
 
-from ircotlib.command.models import LANGUAGE, check_model, style_of
+from ircotlib.command.checks import LANGUAGE, check_model, style_of
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import UserError
@@ -46,12 +46,16 @@ def check_plans(p: Parameters, notebooks: Sequence[str]) -> None:
                 if tuned and settings > 1 and not bench.parameters.dev:
                     found = f"dev: found 0, and {settings} settings of {system.name} in {notebook}"
                     raise UserError(f"{found}, expected dev questions, or grids of one value")
-                for m in grid.get("m", [0 if bench.demonstrated else None]):
-                    try:
-                        _read_prompts(bench, system, m)
-                    except FileNotFoundError as error:
-                        remedy = "; or leave the data set, or the notebook, out"
-                        raise UserError(f"{notebook}: {error}{remedy}") from None
+                stages = [(stage, system) for stage in system.stages]
+                stages += [(bench.parameters.reader, None)] if system.reads else []
+                stages += [("titles", None)] if bench.dataset == "iirc" else []
+                ms = grid.get("m", [0 if bench.demonstrated else None])
+                try:
+                    for (stage, owner), m in product(stages, ms):
+                        bench.prompt(stage, m, system=owner)  # reads its files, each once
+                except FileNotFoundError as error:
+                    remedy = "; or leave the data set, or the notebook, out"
+                    raise UserError(f"{notebook}: {error}{remedy}") from None
 
 
 def plan_runs(p: Parameters, notebook: str) -> Iterator[Plan]:
@@ -100,12 +104,3 @@ def _check_datasets(notebook: str, benches: Sequence[Bench], systems: Sequence[S
             find_questions(find_dataset(name), ROOT / folder)
         except FileNotFoundError as error:
             raise UserError(f"head_to_head: {error}, or set head_to_head to others") from None
-
-
-def _read_prompts(bench: Bench, system: System, m: int | None) -> None:
-    """Read the prompt files of a system with M distractors, each once. Raises FileNotFoundError."""
-    stages = [(stage, system) for stage in system.stages]
-    stages += [(bench.parameters.reader, None)] if system.reads else []
-    stages += [("titles", None)] if bench.dataset == "iirc" else []
-    for stage, of in stages:
-        bench.prompt(stage, m, system=of)

@@ -28,7 +28,7 @@ class FullCorpus:
     one, in this order. `source`: where to get them. `count`: of paragraphs, according to
     `counted_in`; None if unknown. `drop_repeats`: the corpus is made of contexts, so repeats of
     title and text are dropped; otherwise all paragraphs count, and a repeated id gets a number.
-    `find_files`: finds the files instead of downloads.find_files, given folders and a progress.
+    `find_files`: finds the files instead of downloads.find_files, given folders and `unpack`.
     """
 
     name: str

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ircotlib.data import Paragraph, read_lines
 from ircotlib.datasets import FullCorpus
-from ircotlib.datasets.downloads import Progress, find_each
+from ircotlib.datasets.downloads import find_each
 from ircotlib.datasets.fields import Record, String, check
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
@@ -26,18 +26,18 @@ class _Abstract(Record):
     text: list[String]  # sentences
 
 
-def find_shards(folders: Sequence[Path], progress: Progress = show_progress) -> list[list[Path]]:
+def find_shards(folders: Sequence[Path], unpack: bool = True) -> list[list[Path]]:
     """The shards, grouped by folder and sorted by name.
 
-    If no folder was unpacked, the archive is, into a folder of its own, as `tar` would do (1.6 GB).
-    Raises FileNotFoundError if there is neither, ValueError for a damaged archive or missing shard.
+    If no folder was unpacked, the archive is, into a folder of its own, as `tar` would do (1.6 GB);
+    without `unpack` it is given in place of the shards. Raises FileNotFoundError if there is neither, ValueError for a damaged archive or missing shard.
     """
     names = (FOLDER, "wikpedia-paragraphs")  # as the authors' download script calls it
     for folder in (folder / name for folder in folders for name in names):
         if folder.is_dir():
             return _list_shards(folder)
     [archive] = find_each(ABSTRACTS, folders)
-    return _list_shards(unpack(archive, progress))
+    return _list_shards(_unpack(archive)) if unpack else [[archive]]
 
 
 def read_abstracts(path: Path) -> Iterator[Paragraph]:
@@ -62,7 +62,7 @@ def _list_shards(folder: Path) -> list[list[Path]]:
     return [list(group) for _, group in groupby(shards, key=lambda shard: shard.parent)]
 
 
-def unpack(archive: Path, progress: Progress = show_progress) -> Path:
+def _unpack(archive: Path) -> Path:
     """Unpack HotpotQA's archive next to it, completely or not at all, and return the new folder.
     After a kill, the next call keeps the shards that are complete.
 
@@ -71,7 +71,7 @@ def unpack(archive: Path, progress: Progress = show_progress) -> Path:
     """
     folder, last, size = archive.with_name(FOLDER), "none", archive.stat().st_size
     partial = folder.with_name(f"{FOLDER}.partial")
-    with progress(f"unpacking {ARCHIVE}", size) as show:
+    with show_progress(f"unpacking {ARCHIVE}", size) as show:
         try:
             with archive.open("rb") as raw, bz2.open(raw) as stream:
                 with tarfile.open(fileobj=stream, mode="r|") as tar:

@@ -1,8 +1,7 @@
 """Finds the official downloads of full corpora, and reads them as a stream (IRCoT App. A)."""
 
 from codecs import BOM_UTF8 as BOM
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 
@@ -12,24 +11,20 @@ from ijson.common import ObjectBuilder
 from ircotlib.data import excerpt
 from ircotlib.datasets import FullCorpus
 from ircotlib.errors import DataError
-from ircotlib.files.progress import show_progress
 
 DEEPEST = 100  # levels of nested lists and objects; official records have 5
 
-Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
 
-
-def find_files(
-    corpus: FullCorpus, data_dir: Path, progress: Progress = show_progress
-) -> list[list[Path]]:
+def find_files(corpus: FullCorpus, data_dir: Path, unpack: bool = True) -> list[list[Path]]:
     """The files of a full corpus in reading order, in parts: each part is one file, or one folder
     of HotpotQA's shards (IRCoT App. A).
 
     They are in `data_dir`/<name> or in `data_dir`. Raises FileNotFoundError for a missing file.
+    `unpack`: whether an archive that was not unpacked is; otherwise it is given in its place.
     """
     folders = (Path(data_dir) / corpus.name, Path(data_dir))
     if corpus.find_files is not None:
-        return corpus.find_files(folders, progress)
+        return corpus.find_files(folders, unpack)
     return [[path] for path in find_each(corpus, folders)]
 
 

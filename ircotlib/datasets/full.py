@@ -6,53 +6,45 @@ import unicodedata
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 
 from ircotlib.data import Paragraph, read_jsonl, write_jsonl
 from ircotlib.datasets import FullCorpus
-from ircotlib.datasets.downloads import Progress, find_files
+from ircotlib.datasets.downloads import find_files
 from ircotlib.errors import DataError
 from ircotlib.files.paths import ROOT, hold_lock, write_partial
-from ircotlib.files.progress import show_progress
+from ircotlib.files.progress import show_progress, track
 from ircotlib.files.tables import Number, read_table
 from ircotlib.retrieval.corpus import DESCRIPTION, Corpus, write_corpus
 
 MADE = "full.json"  # in the folder of a corpus: which full corpus it is
 COUNTS = "corpora.csv"  # in data_dir: corpora that do not have the paper's number of paragraphs
-
-
-def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
-    """The paragraphs of a full corpus, the same in the same order on every machine (IRCoT App. A).
-
-    `data_dir`: absolute, or relative to the repository. Ids, titles and texts are those of the
-    questions' contexts. Repeats of title and text are dropped if the record says so; otherwise
-    repeated ids get "-2", "-3", ... at the end. 16 bytes per paragraph are held in memory. Raises
-    FileNotFoundError for a missing file, and ValueError, naming file and line, for a damaged one.
-    Differs from the released program: texts are stripped at both ends, sentences of abstracts are
-    joined without the space added there, and files are read in the order of their names.
-    """
-    files = chain.from_iterable(find_files(corpus, ROOT / data_dir))
-    return _distinct(corpus, chain.from_iterable(map(corpus.read, files)), set())
+Show = Callable[[int], None]  # shows how many paragraphs there were so far
 
 
 def make_full_corpus(
-    corpus: FullCorpus,
-    data_dir: str | Path,
-    folder: str | Path,
-    progress: Progress = show_progress,
+    corpus: FullCorpus, data_dir: str | Path, folder: str | Path
 ) -> Corpus:
     """Write a full corpus to a folder, completely or not at all, and open it; one that was made
-    there before is opened as it is.
+    there before is opened as it is. It is the same on every machine (IRCoT App. A).
+
+    `data_dir`: absolute, or relative to the repository. Ids, titles and texts are those of the
+    questions' contexts. Repeats of title and text are dropped if the record says so; otherwise
+    repeated ids get "-2", "-3", ... at the end. 16 bytes per paragraph are held in memory.
 
     The paragraphs are first written to `folder`.parts, part by part: after a kill or an error the
     next call continues after the last complete part (100 of HotpotQA's 15,517 shards, or one file
     of the others), unless the size of a file has changed. While a corpus is made, it takes twice
     its space. A number of paragraphs that differs by more than 1 % from the paper's, or from that
     in `data_dir`/corpora.csv, raises ValueError but leaves the parts for the next call; a smaller
-    difference is a warning. Also raises what read_full_corpus raises, and ValueError for a folder
-    that holds another corpus, or one of another size that was accepted.
+    difference is a warning. Also raises FileNotFoundError for a missing file, and ValueError for a
+    damaged one, with file and line, and for a folder that holds another corpus, or one of another
+    size that was accepted. Differs from the released program: texts are stripped at both ends,
+    sentences of abstracts are joined without the space added there, and files are read in the order
+    of their names.
     """
     folder, parts = Path(folder), Path(f"{folder}.parts")
     expected, counted_in = _expect(corpus, ROOT / data_dir / COUNTS)
@@ -61,16 +53,15 @@ def make_full_corpus(
     folder.parent.mkdir(parents=True, exist_ok=True)
     with hold_lock(Path(f"{folder}.lock"), f"the full corpus {folder}"):
         if not _is_made(about, folder):
-            files = find_files(corpus, ROOT / data_dir, progress)
-            with progress(f"reading {corpus.name}", expected) as show:
-                paths, count = _write_parts(corpus, files, parts, _Counter(show, expected))
+            files = find_files(corpus, ROOT / data_dir)
+            with show_progress(f"reading {corpus.name}", expected) as show:
+                paths, count = _write_parts(corpus, files, parts, lambda done: show(done, expected))
             if expected not in (None, count):
                 accept = f"{corpus.name},{count} in {ROOT / data_dir / COUNTS}"
                 _check_count(corpus.name, count, expected, counted_in, parts, accept)
             write_jsonl(folder / MADE, [about])
             paragraphs = chain.from_iterable(read_jsonl(path, Paragraph) for path in paths)
-            with progress(f"corpus of {corpus.name}", count) as show:
-                write_corpus(folder, _Counter(show, count).pass_on(paragraphs))
+            write_corpus(folder, track(paragraphs, f"corpus of {corpus.name}", count))
             shutil.rmtree(parts)
     return Corpus(folder)
 
@@ -97,13 +88,15 @@ def _plain(title: str) -> str:
 
 
 def _distinct(
-    corpus: FullCorpus, paragraphs: Iterable[Paragraph], seen: set[bytes]
+    corpus: FullCorpus, paragraphs: Iterable[Paragraph], seen: set[bytes], show: Show
 ) -> Iterator[Paragraph]:
-    """Paragraphs without repeats of title and text, or all, with numbers at repeated ids."""
+    """Paragraphs without repeats of title and text, or all, with numbers at repeated ids. `seen`:
+    hashes of all so far.
+    """
     for paragraph in paragraphs:
-        title, text = paragraph.title, paragraph.text
         id, number = paragraph.id, 1
-        key = _digest(f"{title}\n{text}" if corpus.drop_repeats else id)
+        content = f"{paragraph.title}\n{paragraph.text}"
+        key = _digest(content if corpus.drop_repeats else id)
         if corpus.drop_repeats and key in seen:
             continue
         while key in seen:
@@ -111,7 +104,9 @@ def _distinct(
             id = f"{paragraph.id}-{number}"
             key = _digest(id)
         seen.add(key)
-        yield paragraph if number == 1 else Paragraph(id, title, text)
+        if len(seen) % 1000 == 0:
+            show(len(seen))
+        yield paragraph if number == 1 else replace(paragraph, id=id)
 
 
 def _digest(text: str) -> bytes:
@@ -119,7 +114,7 @@ def _digest(text: str) -> bytes:
 
 
 def _write_parts(
-    corpus: FullCorpus, parts: list[list[Path]], folder: Path, counter: "_Counter"
+    corpus: FullCorpus, parts: list[list[Path]], folder: Path, show: Show
 ) -> tuple[list[Path], int]:
     """Write the missing parts, each completely or not at all; return the files of all, and the
     number of paragraphs. A part's name changes with names and sizes of the files up to its end.
@@ -130,28 +125,14 @@ def _write_parts(
         sources.update("".join(sizes).encode())
         path = folder / f"{number:03}-{sources.hexdigest()}.jsonl"
         if path.is_file():  # read again to fill `seen`
-            deque(counter.pass_on(_distinct(corpus, read_jsonl(path, Paragraph), seen)), maxlen=0)
+            deque(_distinct(corpus, read_jsonl(path, Paragraph), seen, show), maxlen=0)
         else:
             paragraphs = chain.from_iterable(map(corpus.read, files))
             with write_partial(path) as partial:
-                write_jsonl(partial, counter.pass_on(_distinct(corpus, paragraphs, seen)))
+                write_jsonl(partial, _distinct(corpus, paragraphs, seen, show))
         written.append(path)
-    return written, counter.done
-
-
-class _Counter:
-    """Passes paragraphs on, and shows how many there were so far."""
-
-    def __init__(self, show: Callable[[int, int], None], total: int | None):
-        self.show, self.total, self.done = show, total, 0
-
-    def pass_on(self, paragraphs: Iterable[Paragraph]) -> Iterator[Paragraph]:
-        for paragraph in paragraphs:
-            yield paragraph
-            self.done += 1
-            if self.done % 1000 == 0:
-                self.show(self.done, self.total)
-        self.show(self.done, self.total)
+        show(len(seen))
+    return written, len(seen)
 
 
 def _expect(corpus: FullCorpus, path: Path) -> tuple[int | None, str]:

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from tqdm import tqdm
@@ -32,10 +32,13 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int]
         yield lambda done, total: bar.update(done - bar.n)
 
 
-def track(items: Sized, label: str, every: int = 1000) -> Iterator:
-    """Yield the items and show how many are done, updated after every `every` items."""
-    with show_progress(label, len(items)) as progress:
+def track(items: Iterable, label: str, total: int | None = None, every: int = 1000) -> Iterator:
+    """Yield the items, `total` or as many as they are, and show how many are done, updated after
+    every `every` items.
+    """
+    total = len(items) if total is None else total
+    with show_progress(label, total) as progress:
         for done, item in enumerate(items, start=1):
             yield item
-            if done % every == 0 or done == len(items):
-                progress(done, len(items))
+            if done % every == 0 or done == total:
+                progress(done, total)

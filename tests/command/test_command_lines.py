@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from ircotlib.__main__ import COMMANDS, main
-from ircotlib.command import checks, figures, models, plans
+from ircotlib.command import checks, figures, plans
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.parameters import read_parameters
 
@@ -170,7 +170,7 @@ def test_a_model_server_that_is_away_is_told_once(capsys, monkeypatch, listening
     checks.check_places(p)
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("http://127.0.0.1:1/v1 does not answer (Connection refused)")
-    checks.check_places(p, model=False)
+    checks.check_places(p, ("data", "models"))
     monkeypatch.setenv("https_proxy", listening)  # only the proxy can find out
     checks.check_places(p.change(server="http://no.such.host"))
     assert capsys.readouterr().err == ""
@@ -200,7 +200,7 @@ def test_the_hub_that_does_not_answer_is_one_line(monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     started = time.monotonic()
     with pytest.raises(Unavailable, match="model: found no folder 'no-such-owner/no-such-model'"):
-        models.check_model("model", "no-such-owner/no-such-model", (), hub=True)
+        checks.check_model("model", "no-such-owner/no-such-model", (), hub=True)
     assert time.monotonic() - started < 60
 
 

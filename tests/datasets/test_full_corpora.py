@@ -11,18 +11,21 @@ import subprocess
 import sys
 import tarfile
 from contextlib import contextmanager
+from dataclasses import replace
+from secrets import token_hex
 
 import pytest
 
 from ircotlib.data import Paragraph
-from ircotlib.datasets import all_datasets
+from ircotlib.datasets import abstracts, all_datasets, full
 from ircotlib.datasets.abstracts import ARCHIVE, FOLDER
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.full import COUNTS, find_ids, make_full_corpus, read_full_corpus
+from ircotlib.datasets.full import COUNTS, find_ids, make_full_corpus
 from ircotlib.datasets.hotpotqa import find_gold_ids, read_hotpotqa
 from ircotlib.datasets.musique import read_musique
 from ircotlib.datasets.pooled import make_paragraph, pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.files import progress
 from ircotlib.files.paths import ROOT
 from ircotlib.retrieval.corpus import Corpus
 
@@ -82,10 +85,10 @@ def write_folder(folder, shards):
     return folder
 
 
-def make(name, data_dir, folder, count, **options):
+def make(name, data_dir, folder, count):
     """Make a full corpus that has another number of paragraphs than the paper's."""
     (data_dir / COUNTS).write_text(f"corpus,paragraphs\n{name},{count}\n")
-    return make_full_corpus(FULL[name], data_dir, folder, **options)
+    return make_full_corpus(FULL[name], data_dir, folder)
 
 
 def pairs(paragraphs):
@@ -93,7 +96,9 @@ def pairs(paragraphs):
 
 
 def read(dataset, folder):
-    return list(read_full_corpus(FULL[dataset], folder))
+    """The paragraphs of a full corpus, whatever the paper's count of them."""
+    corpus, made = replace(FULL[dataset], count=None), folder / "made" / token_hex(4)
+    return list(make_full_corpus(corpus, folder, made))
 
 
 def test_abstracts_come_from_the_archive_and_from_the_folder_alike(tmp_path):
@@ -122,14 +127,14 @@ def test_a_missing_shard_is_named(tmp_path):
     folder = tmp_path / FOLDER
     folder.mkdir()
     with pytest.raises(ValueError, match="expected AA/wiki_00.bz2 after 0 shards, found no shards"):
-        read_full_corpus(FULL["hotpotqa"], tmp_path)
+        read("hotpotqa", tmp_path)
     names = [*many_shards()]
     for number in (101, 99, 7):  # each before the last
         write_folder(folder, many_shards())
         (folder / f"{names[number]}.bz2").unlink()
         message = f"{names[number]}.bz2 after {number} shards, found {names[number + 1]}.bz2"
         with pytest.raises(ValueError, match=message):
-            read_full_corpus(FULL["hotpotqa"], tmp_path)
+            read("hotpotqa", tmp_path)
 
 
 @pytest.mark.parametrize("kept", [0, 3, 0.2, 0.5, 0.9, 0.999, -1])
@@ -139,7 +144,7 @@ def test_an_archive_cut_off_is_named_and_the_whole_one_goes_on_from_there(tmp_pa
     archive.write_bytes(whole[: int(kept * len(whole)) if 0 < kept < 1 else kept])
     message = re.escape(f"{archive}, after member ") + ".*cut off, damaged.*01edf64cd120ec"
     with pytest.raises(ValueError, match=message):
-        read_full_corpus(FULL["hotpotqa"], tmp_path)
+        read("hotpotqa", tmp_path)
     assert not (tmp_path / FOLDER).exists()
     archive.write_bytes(whole)  # its shards are read in the order of their names
     assert pairs(read("hotpotqa", tmp_path)) == [(f"Page {n}", f"Text {n}.") for n in range(103)]
@@ -151,13 +156,13 @@ def test_a_damaged_archive_and_another_archive_are_named(tmp_path):
     content[len(content) // 2] ^= 255
     archive.write_bytes(content)
     with pytest.raises(ValueError, match=f"{archive}.*damaged or another archive"):
-        read_full_corpus(FULL["hotpotqa"], tmp_path)
+        read("hotpotqa", tmp_path)
     for name in ("../../outside.bz2", f"{FOLDER}/AA/wiki_00.json", "wiki_00.bz2", None):
         with tarfile.open(archive, "w:bz2") as tar:
             tar.addfile(tarfile.TarInfo(name)) if name else None
         message = f"members {FOLDER}/AA/wiki_00.bz2 and so on, found {re.escape(name or 'none')}"
         with pytest.raises(ValueError, match=message.replace("found ", "found '?")):
-            read_full_corpus(FULL["hotpotqa"], tmp_path)
+            read("hotpotqa", tmp_path)
 
 
 GOOD = abstract(1, "Good", ["Good."])
@@ -223,7 +228,7 @@ def test_a_json_list_is_read_bit_by_bit(tmp_path):
     texts = [f"Łódź, {number}. {'x' * 200}" for number in range(2000)]
     records = [wiki_answer(f"q{n}", ["Łódź", [text]]) for n, text in enumerate(texts)]
     path.write_text(json.dumps(records, ensure_ascii=False)[:-9], encoding="utf-8")
-    paragraphs = read_full_corpus(FULL["2wikimultihopqa"], tmp_path)
+    paragraphs = FULL["2wikimultihopqa"].read(path)
     assert [next(paragraphs).text for _ in range(1000)] == texts[:1000]
     with pytest.raises(ValueError, match=rf"{path}: cut off or damaged after record 1999 \("):
         list(paragraphs)
@@ -324,14 +329,14 @@ def test_pages_of_iirc(tmp_path):
 def test_missing_files_are_told_with_names_places_and_source(tmp_path, dataset):
     corpus = FULL[dataset]
     with pytest.raises(FileNotFoundError) as error:
-        read_full_corpus(corpus, tmp_path)
+        read(dataset, tmp_path)
     for words in (*corpus.files, str(tmp_path / corpus.name), corpus.source, "https://"):
         assert words in str(error.value)
     # only what is missing is asked for
     write_musique(tmp_path, {name: MUSIQUE[name] for name in [*MUSIQUE][:4]})
     missing = "musique_full_v1.0_test.jsonl, musique_full_v1.0_train.jsonl"
     with pytest.raises(FileNotFoundError, match=f"looked for {missing} in"):
-        read_full_corpus(FULL["musique"], tmp_path)
+        read("musique", tmp_path)
 
 
 def test_a_corpus_is_made_once_and_then_opened(tmp_path):
@@ -408,7 +413,7 @@ def test_changed_files_are_read_again(tmp_path):
     assert pairs(corpus) == [WIKI_TEXTS[number] for number in (1, 2, 3, 4, 0)]
 
 
-def test_progress_is_shown_stage_by_stage(tmp_path):
+def test_progress_is_shown_stage_by_stage(tmp_path, monkeypatch):
     stages = []
 
     @contextmanager
@@ -418,7 +423,9 @@ def test_progress_is_shown_stage_by_stage(tmp_path):
 
     more = {"AB/wiki_03": shard(*(abstract(n, f"More {n}", ["."]) for n in range(2500)))}
     size = write_archive(tmp_path, many_shards() | more).stat().st_size
-    make("hotpotqa", tmp_path, tmp_path / "corpus", 2603, progress=record)
+    for module in (abstracts, full, progress):
+        monkeypatch.setattr(module, "show_progress", record)
+    make("hotpotqa", tmp_path, tmp_path / "corpus", 2603)
     unpacking, reading, writing = stages
     assert unpacking == (f"unpacking {ARCHIVE}", size, sorted(unpacking[2]))
     assert unpacking[2][-1] == size
@@ -429,8 +436,8 @@ def test_progress_is_shown_stage_by_stage(tmp_path):
 MAKE_AND_HANG = """
 import sys, time
 from contextlib import contextmanager
-from ircotlib.datasets.abstracts import ABSTRACTS
-from ircotlib.datasets.full import make_full_corpus
+from ircotlib.datasets import abstracts, full
+from ircotlib.files import progress
 
 @contextmanager
 def hang(label, total):
@@ -440,7 +447,8 @@ def hang(label, total):
             time.sleep(60)
     yield show
 
-make_full_corpus(ABSTRACTS, sys.argv[1], sys.argv[2], hang)
+abstracts.show_progress = full.show_progress = progress.show_progress = hang
+full.make_full_corpus(abstracts.ABSTRACTS, sys.argv[1], sys.argv[2])
 """
 
 
