@@ -29,7 +29,7 @@ from ircotlib.files.paths import DATA, ROOT
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.figures.points import draw_retrieval_scale
 from ircotlib.retrieval.analyzer import FINGERPRINT
-from ircotlib.retrieval.corpus import Corpus, open_corpus
+from ircotlib.retrieval.corpus import DESCRIPTION, Corpus, write_corpus
 
 SIZES = (10_000, 100_000, 1_000_000)
 KEPT = DATA / "bench_retrieval"
@@ -124,8 +124,10 @@ def find_obstacle(backend: str) -> str | None:
 
 
 def make_corpus(size: int) -> Corpus:
-    folder = KEPT / f"corpus-{size}"
-    return open_corpus(folder, describe_text(), lambda: pseudo_text.write_paragraphs(size))
+    folder = KEPT / f"corpus-{size}" / describe_text()
+    if (folder / DESCRIPTION).is_file():
+        return Corpus(folder)
+    return write_corpus(folder, pseudo_text.write_paragraphs(size))
 
 
 def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:

@@ -122,17 +122,12 @@ def write_jsonl(path: Path, records: Iterable) -> int:
     return count
 
 
-def read_jsonl(path: Path, kind: type = dict) -> Iterator:
-    """Yield the records of a JSON-lines file as `kind` (Question, Paragraph or dict). Raises
-    ValueError with the file, the line and the reason.
-    """
+def read_jsonl(path: Path) -> Iterator[dict]:
+    """Yield the objects of a JSON-lines file. Raises DataError with the file and the line."""
     for row, where in read_lines(path):
-        try:
-            fields = row.items()
-            yield row if kind is dict else kind(**{name: _freeze(x) for name, x in fields})
-        except (TypeError, AttributeError) as error:
-            expected = f"expected one {kind.__name__} as a JSON object, found {excerpt(row)}"
-            raise DataError(f"{where}: {expected} ({error})") from error
+        if not isinstance(row, dict):
+            raise DataError(f"{where}: expected one JSON object, found {excerpt(row)}")
+        yield row
 
 
 def read_lines(path: Path) -> Iterator[tuple[object, str]]:
@@ -202,10 +197,3 @@ def expected_by(error: Mapping) -> str:
         message = message.removeprefix(opening)
     words = EXPECTED.get(error["type"], "{message}")
     return words.format(message=message, **error.get("ctx", {}))
-
-
-def _freeze(value):
-    """A value read from JSON, as records hold it: a list as a tuple, an object as a Paragraph."""
-    if isinstance(value, dict):
-        return Paragraph(**value)
-    return tuple(value) if isinstance(value, list) else value

@@ -31,7 +31,7 @@ SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
 SIMULATED = "simulated"
 DIALS = "knows misreads decomposes makes_up obeys breaks_form extractor_misreads coincide".split()
 WITH_SIMULATED = {"style": AGENT.name, "reader": "cot", "context_tokens": 100_000, "agent": ""}
-WITH_SIMULATED |= {"extractor": SIMULATED, "models": [SIMULATED]}
+WITH_SIMULATED |= {"extractor": SIMULATED}
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
 
 
@@ -155,7 +155,7 @@ class Parameters(BaseModel):
     def change(self, **changes) -> "Parameters":
         """These parameters with some replaced, checked again; see WITH_SIMULATED."""
         if changes.get("model") == SIMULATED != self.model:
-            changes = WITH_SIMULATED | {"models": self.models} | changes
+            changes = WITH_SIMULATED | changes
         return _check(self.model_dump() | changes)
 
     def out_of_distribution(self) -> "Parameters":
@@ -225,10 +225,11 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     if changes.get("profile", profile) != profile:
         expected = f"expected --profile {changes['profile']}, or `profile` in the notebook"
         raise UserError(f"found the parameter 'profile' changed, {expected}")
-    served = SERVED | {"models": [changes.get("model", values["model"])]}
-    served = served if changes.get("server") else {}
-    served = WITH_SIMULATED if changes.get("model") == SIMULATED else served
-    return _check({"profile": profile} | values | served | changes)
+    if changes.get("model") == SIMULATED:
+        changes = {"models": [SIMULATED]} | changes
+    elif changes.get("server"):
+        changes = SERVED | {"models": [changes.get("model", checked.model)]} | changes
+    return checked.change(**changes)
 
 
 def _check(values: dict) -> Parameters:

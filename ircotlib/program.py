@@ -66,6 +66,11 @@ class Extracted(NamedTuple):
     text: str
     confidence: float
 
+    @classmethod
+    def read(cls, reply: str) -> "Extracted":
+        """The answer in a stored reply."""
+        return cls(**json.loads(reply))
+
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
@@ -93,7 +98,7 @@ class Generate:
 @dataclass(frozen=True, slots=True)
 class Sample:
     """Asks for n continuations of a prompt, sampled at a temperature, stopped as in Generate. The
-    reply is a tuple of n Sampled.
+    reply is a tuple of n Sampled, or of at least one if a server gives no more.
     """
 
     prompt: str | tuple[Message, ...]

@@ -18,9 +18,8 @@ def read_all(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
     """The current verdicts of every annotator, by name; with several people also the verdicts that
     they settle on (`settle`), under their joined names.
     """
-    judged = {
-        name: judgements.read_verdicts(name, folder) for name in judgements.all_annotators(folder)
-    }
+    names = sorted(path.stem for path in Path(folder).glob("*.jsonl"))
+    judged = {name: judgements.read_verdicts(name, folder) for name in names}
     names = [name for name in judged if name != JUDGE]
     together = {" + ".join(names): settle({name: judged[name] for name in names})}
     return judged | (together if len(names) > 1 else {})

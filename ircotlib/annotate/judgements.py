@@ -104,11 +104,6 @@ def file_of(annotator: str, folder: Path = ANNOTATIONS) -> Path:
     return Path(folder) / f"{annotator}.jsonl"
 
 
-def all_annotators(folder: Path = ANNOTATIONS) -> list[str]:
-    """The names of all annotators who have a file, sorted."""
-    return sorted(path.stem for path in Path(folder).glob("*.jsonl"))
-
-
 def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
     """The judgements of an annotator in order, without those that were taken back. A line that is
     none, such as one cut off by a kill, is left out with a warning.

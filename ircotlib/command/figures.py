@@ -44,8 +44,8 @@ class About(NamedTuple):
 
     `makes`: its figures and tables; those of other profiles than mini bear the profile's name, in
     place of <profile> or at the end. `needs`: some of "data" (the official files, if any), "model",
-    "models", "agent" (or, if there is none, the model), "second_model" and "own data". `runs`: the notebooks whose
-    runs it reads. `minutes`: how long it takes with the mini profile at first.
+    "models", "agent" (or, if there is none, the model), "second_model" and "own data". `runs`: the
+    notebooks whose runs it reads. `minutes`: how long it takes with the mini profile at first.
     """
 
     makes: list[str]

@@ -30,7 +30,8 @@ def find_shards(folders: Sequence[Path], unpack: bool = True) -> list[list[Path]
     """The shards, grouped by folder and sorted by name.
 
     If no folder was unpacked, the archive is, into a folder of its own, as `tar` would do (1.6 GB);
-    without `unpack` it is given in place of the shards. Raises FileNotFoundError if there is neither, ValueError for a damaged archive or missing shard.
+    without `unpack` it is given in place of the shards. Raises FileNotFoundError if there is
+    neither, ValueError for a damaged archive or missing shard.
     """
     names = (FOLDER, "wikpedia-paragraphs")  # as the authors' download script calls it
     for folder in (folder / name for folder in folders for name in names):

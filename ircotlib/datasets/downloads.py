@@ -1,4 +1,4 @@
-"""Finds the official downloads of full corpora, and reads them as a stream (IRCoT App. A)."""
+"""Finds official files, and reads those of full corpora as a stream (IRCoT App. A)."""
 
 from codecs import BOM_UTF8 as BOM
 from collections.abc import Iterator, Sequence
@@ -13,6 +13,18 @@ from ircotlib.datasets import FullCorpus
 from ircotlib.errors import DataError
 
 DEEPEST = 100  # levels of nested lists and objects; official records have 5
+
+
+def find_file(title: str, names: Sequence[str], folders: Sequence[Path], source: str) -> Path:
+    """The first file with one of these names in one of the folders. FileNotFoundError says where it
+    was looked for and, with `source`, where to get it.
+    """
+    for path in (folder / name for folder in folders for name in names):
+        if path.is_file():
+            return path
+    looked = f"looked for {' and '.join(names)} in {' and '.join(map(str, folders))}"
+    get = f"get {names[0]} from {source} and put it there"
+    raise FileNotFoundError(f"no {title}: {looked}; {get}")
 
 
 def find_files(corpus: FullCorpus, data_dir: Path, unpack: bool = True) -> list[list[Path]]:

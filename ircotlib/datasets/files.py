@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, excerpt
 from ircotlib.datasets import Dataset, QuestionContext, find_dataset
+from ircotlib.datasets.downloads import find_file
 from ircotlib.datasets.fields import AGAIN
 from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.pooled import pool
@@ -54,12 +55,7 @@ def find_questions(dataset: Dataset, data_dir: Path) -> Path:
     with its official name or that of a sample. Raises FileNotFoundError if there is none.
     """
     folders = (Path(data_dir) / dataset.name, Path(data_dir))
-    for path in (folder / file for folder in folders for file in dataset.files):
-        if path.is_file():
-            return path
-    looked = f"looked for {' and '.join(dataset.files)} in {' and '.join(map(str, folders))}"
-    get = f"get {dataset.files[0]} from {dataset.source} and put it there"
-    raise FileNotFoundError(f"no questions of {dataset.name}: {looked}; {get}")
+    return find_file(f"questions of {dataset.name}", dataset.files, folders, dataset.source)
 
 
 def questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Question]:

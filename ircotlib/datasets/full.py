@@ -25,9 +25,7 @@ COUNTS = "corpora.csv"  # in data_dir: corpora that do not have the paper's numb
 Show = Callable[[int], None]  # shows how many paragraphs there were so far
 
 
-def make_full_corpus(
-    corpus: FullCorpus, data_dir: str | Path, folder: str | Path
-) -> Corpus:
+def make_full_corpus(corpus: FullCorpus, data_dir: str | Path, folder: str | Path) -> Corpus:
     """Write a full corpus to a folder, completely or not at all, and open it; one that was made
     there before is opened as it is. It is the same on every machine (IRCoT App. A).
 
@@ -60,7 +58,7 @@ def make_full_corpus(
                 accept = f"{corpus.name},{count} in {ROOT / data_dir / COUNTS}"
                 _check_count(corpus.name, count, expected, counted_in, parts, accept)
             write_jsonl(folder / MADE, [about])
-            paragraphs = chain.from_iterable(read_jsonl(path, Paragraph) for path in paths)
+            paragraphs = chain.from_iterable(map(_read_part, paths))
             write_corpus(folder, track(paragraphs, f"corpus of {corpus.name}", count))
             shutil.rmtree(parts)
     return Corpus(folder)
@@ -125,7 +123,7 @@ def _write_parts(
         sources.update("".join(sizes).encode())
         path = folder / f"{number:03}-{sources.hexdigest()}.jsonl"
         if path.is_file():  # read again to fill `seen`
-            deque(_distinct(corpus, read_jsonl(path, Paragraph), seen, show), maxlen=0)
+            deque(_distinct(corpus, _read_part(path), seen, show), maxlen=0)
         else:
             paragraphs = chain.from_iterable(map(corpus.read, files))
             with write_partial(path) as partial:
@@ -133,6 +131,10 @@ def _write_parts(
         written.append(path)
         show(len(seen))
     return written, len(seen)
+
+
+def _read_part(path: Path) -> Iterator[Paragraph]:
+    return (Paragraph(**row) for row in read_jsonl(path))
 
 
 def _expect(corpus: FullCorpus, path: Path) -> tuple[int | None, str]:

@@ -13,6 +13,7 @@ from rapidfuzz import fuzz
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, Score
 from ircotlib.datasets.articles import page_paragraph, read_articles, read_pages
+from ircotlib.datasets.downloads import find_file
 from ircotlib.datasets.fields import Record, String, Text, check, read_list
 from ircotlib.datasets.pooled import digest
 from ircotlib.errors import DataError
@@ -106,11 +107,7 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
 
 
 def _find_articles(questions: Path) -> Path:
-    path = Path(questions).with_name(ARTICLES)
-    if not path.is_file():
-        get = f"get {ARTICLES} from {SOURCE} and put it there"
-        raise FileNotFoundError(f"no pages of iirc: looked for {path}; {get}")
-    return path
+    return find_file("pages of iirc", [ARTICLES], [Path(questions).parent], SOURCE)
 
 
 def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:

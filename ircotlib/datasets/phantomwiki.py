@@ -11,6 +11,7 @@ from pydantic import Field
 
 from ircotlib.data import Paragraph, Question, excerpt
 from ircotlib.datasets import Dataset, QuestionContext
+from ircotlib.datasets.downloads import find_file
 from ircotlib.datasets.fields import AGAIN, Record, Text, read_list
 from ircotlib.datasets.pooled import digest
 from ircotlib.errors import DataError
@@ -157,10 +158,8 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
 
 
 def _read_articles(questions: Path) -> Iterator[tuple[_Article, str]]:
-    path = Path(questions).with_name(ARTICLES)
-    if not path.is_file():
-        get = "put it there; the package writes both"
-        raise FileNotFoundError(f"no articles of phantomwiki: looked for {path}; {get}")
+    source = f"{SOURCE}, which writes both"
+    path = find_file("articles of phantomwiki", [ARTICLES], [Path(questions).parent], source)
     titles = set()
     for record, where in read_list(path, _Article):
         if record.title in titles:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, excerpt, parse_json, read_lines
 from ircotlib.datasets import Dataset, QuestionContext
-from ircotlib.datasets.downloads import DEEPEST
+from ircotlib.datasets.downloads import DEEPEST, find_file
 from ircotlib.datasets.fields import AGAIN, Record, String, Text, check, read_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE
 from ircotlib.datasets.wording import ask_yes_or_no
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, one_verdict
 
+SOURCE = "https://allenai.org/data/strategyqa (in strategyqa_dataset.zip)"
 PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
 
 
@@ -43,11 +44,7 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     """The paragraphs that annotators named, from a file in the folder of the questions. Raises
     FileNotFoundError if it is missing, and DataError if it is damaged or lacks gold paragraphs.
     """
-    files = [file for name in PARAGRAPHS if (file := path.with_name(name)).is_file()]
-    if not files:
-        names = " or ".join(PARAGRAPHS)
-        raise FileNotFoundError(f"no paragraphs of StrategyQA: expected {names} next to {path}")
-    file = files[0]
+    file = find_file("paragraphs of StrategyQA", PARAGRAPHS, [path.parent], SOURCE)
     if file.suffix == ".jsonl":
         rows = list(read_lines(file))
     else:
@@ -91,7 +88,7 @@ DATASET = Dataset(
     name="strategyqa",
     title="StrategyQA",
     files=("strategyqa_train.json", "dev_229.json"),
-    source="https://allenai.org/data/strategyqa (in strategyqa_dataset.zip)",
+    source=SOURCE,
     read=read_strategyqa,
     scores={"cover_em": cover_em, "accuracy": partial(one_verdict, verdicts=("Yes", "No"))},
     full_corpus=KNOWLEDGE_SOURCE,

@@ -42,6 +42,7 @@ class Extractor:
     """
 
     answers = Extract
+    decode = staticmethod(Extracted.read)
     name: str = field(kw_only=False)
     longest: int = 10
     device: str | None = None
@@ -78,9 +79,9 @@ class Extractor:
         import torch
         from transformers import DPRReader
 
-        from ircotlib.generation.weights import read_whole
+        from ircotlib.generation.weights import read_weights
 
-        return read_whole(DPRReader, self.folder, self.device, torch.float64, UNUSED)
+        return read_weights(DPRReader, self.folder, self.device, torch.float64, UNUSED)
 
     @cached_property
     def tokenizer(self):
@@ -136,10 +137,6 @@ class Extractor:
                 text = requests[index].paragraph.text[tokens[0][0] : tokens[-1][1]].strip()
                 reply = {"text": text, "confidence": round(confidence, 4)}
                 yield index, json.dumps(reply, ensure_ascii=False)
-
-    def decode(self, reply: str) -> Extracted:
-        """The answer and its confidence."""
-        return Extracted(**json.loads(reply))
 
     def _encode(self, request: Extract) -> Encoded:
         if request not in self._waiting:

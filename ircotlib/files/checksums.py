@@ -82,15 +82,25 @@ def read_description(path: Path, remedy: str) -> dict | None:
 
 
 @contextmanager
-def report_damage(folder: Path, remedy: str) -> Iterator[None]:
-    """Turn the errors of a library written in Rust, panics too, into a ValueError of one line."""
+def naming_file(path: Path, content: str, remedy: str) -> Iterator[None]:
+    """Raise the errors of a library, which have any class and many lines, as a DataError of one
+    line that names the file; also the panics of one written in Rust. Lack of memory is raised as
+    it is.
+    """
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, ValueError | OSError) and type(error).__name__ != PANIC:
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
             raise
-        reason = " ".join(str(error).split())
-        raise DataError(f"{folder}: this index cannot be read ({reason}); {remedy}") from error
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
+        reason = f"{path}: found {content} that cannot be read ({one_line(error)})"
+        raise DataError(f"{reason}, expected one that can be read; {remedy}") from error
+
+
+def one_line(error: BaseException) -> str:
+    """The beginning of an error's message, in one line."""
+    return " ".join(str(error).split())[:200]
 
 
 def _checksum(description: Mapping) -> int:

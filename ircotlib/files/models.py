@@ -5,13 +5,14 @@ and transformers.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from ircotlib.data import decode_text, excerpt
 from ircotlib.errors import DataError
-from ircotlib.files.checksums import PANIC
+from ircotlib.files import checksums
+from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import resolve
 
 CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
@@ -26,6 +27,7 @@ DEPTHS = ("num_layers", "num_decoder_layers", "num_hidden_layers", "n_layer")
 REMEDY = "write or download the folder again"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 POINTER = b"version https://git-lfs"
+naming_file = partial(checksums.naming_file, remedy=REMEDY)
 
 # what a model is: how the class that config.json names ends -> its kind
 T5, CAUSAL = "an encoder-decoder language model", "a causal language model"
@@ -98,7 +100,7 @@ def _download(name: str, revision: str | None, patterns: Sequence[str]) -> Path:
     try:
         return Path(snapshot_download(name, **wanted))
     except (OSError, ValueError) as error:
-        reason = f"found no folder, and the Hugging Face hub gave no model ({_one_line(error)})"
+        reason = f"found no folder, and the Hugging Face hub gave no model ({one_line(error)})"
         expected = f"expected one in {name!r}, written by save_pretrained, or a name on the hub"
         raise FileNotFoundError(f"{reason}, {expected} and a network for the first use") from error
 
@@ -150,25 +152,5 @@ def read_shapes(path: Path) -> dict[str, list[int]]:
     except SafetensorError as error:
         with path.open("rb") as file:
             pointer = file.read(len(POINTER)) == POINTER
-        reason = "a pointer of git-lfs" if pointer else f"no whole file ({_one_line(error)})"
+        reason = "a pointer of git-lfs" if pointer else f"no whole file ({one_line(error)})"
         raise DataError(f"{path}: found {reason}, expected safetensors; {REMEDY}") from None
-
-
-@contextmanager
-def naming_file(path: Path, content: str) -> Iterator[None]:
-    """Raise errors of transformers and its libraries, which have any class and many lines, as a
-    ValueError of one line that names the file. Lack of memory is raised as it is.
-    """
-    try:
-        yield
-    except BaseException as error:
-        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-            raise
-        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
-            raise
-        reason = f"{path}: found {content} that cannot be read ({_one_line(error)})"
-        raise DataError(f"{reason}, expected one that can be read; {REMEDY}") from error
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]

@@ -91,11 +91,7 @@ def parse_change(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise UserError(f"found --set {text!r}, expected name=value, for example --set seed=1")
-    if (
-        name in ("data_dir", "demonstrations", "model", "agent", "second_model")
-        and value
-        and Path(value).exists()
-    ):
+    if name in PATHS and value and Path(value).exists():
         path = Path(value).resolve()
         return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     try:

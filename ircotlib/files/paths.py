@@ -42,14 +42,14 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 PARTIAL = "partial-"  # begins the name of a folder of files being written
 
 
-def check_writable(folder: Path, setting: str = "") -> None:
-    """Raise UserError if 64 kB cannot be written to a folder or the nearest one above it.
-    `setting`: what names the folder, if anything does.
+def check_writable(folder: Path, setting: str = "", size: int = 1 << 16) -> None:
+    """Raise UserError if a file of `size` bytes cannot be written to a folder or the nearest one
+    above it. `setting`: what names the folder, if anything does.
     """
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=existing) as file:
-            file.write(bytes(1 << 16))
+            file.write(bytes(size))
             file.flush()
     except OSError as error:
         reason = f"cannot be written to ({error.strerror or error})"
@@ -149,7 +149,7 @@ def hold_lock(path: Path, made: str, patience: float = 5.0) -> Iterator[None]:
     Waiting for longer than `patience` seconds is reported on stderr, with what is `made` meanwhile.
     Raises UserError if its folder cannot be written to, on which one would wait for ever.
     """
-    check_writable(path.parent)
+    check_writable(path.parent, size=0)
     lock = FileLock(path)
     try:
         lock.acquire(timeout=patience)

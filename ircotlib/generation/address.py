@@ -2,28 +2,24 @@
 
 import email.utils
 import os
-import re
 import time
 from collections.abc import Mapping
 from functools import partial
-from urllib.parse import urlsplit
 
 from ircotlib.errors import Unavailable
-from ircotlib.files.urls import IN_CLEAR, is_here, may_have_key, read_urls
-from ircotlib.generation.protocol import Reply, RequestRefused, Unreadable, read_reply
-
-KEY = "OPENAI_API_KEY"
+from ircotlib.files.urls import IN_CLEAR, is_here, may_have_key
+from ircotlib.generation.budget import Budget, Usage
+from ircotlib.generation.protocol import KEY, Reply, RequestRefused, Unreadable, read_body
 
 
 class TemporaryFailure(Exception):
     """No answer now, but perhaps later. `wait`: the seconds that the server asks to wait; `busy`:
-    it says that it cannot answer now; `billed`: it may have written a text, and charge for it;
-    `alone`: perhaps only this request fails.
+    it says that it cannot answer now; `alone`: perhaps only this request fails.
     """
 
-    def __init__(self, reason: str, wait=0.0, busy=False, billed=False, alone=False):
+    def __init__(self, reason: str, wait=0.0, busy=False, alone=False):
         super().__init__(reason)
-        self.wait, self.busy, self.billed, self.alone = wait, busy, billed, alone
+        self.wait, self.busy, self.alone = wait, busy, alone
 
 
 class Endpoint:
@@ -35,13 +31,13 @@ class Endpoint:
     requests that it failed since. `answered`: it has ever answered.
     """
 
-    def __init__(self, url: str, timeout: float):
+    def __init__(self, url: str, timeout: float, budget: Budget):
         try:
             import openai
         except ModuleNotFoundError as error:
             missing = "the client of model servers is not installed: pip install -e '.[server]'"
             raise Unavailable(missing) from error
-        self.url, self.timeout, key = url, timeout, os.environ.get(KEY, "")
+        self.url, self.timeout, self.budget, key = url, timeout, budget, os.environ.get(KEY, "")
         self.in_flight, self.free_at, self.rests_until, self.began = 0, 0.0, 0.0, 0.0
         self.failures, self.failing, self.answered, self.reported = 0, set(), False, False
         self.without_key = bool(key) and not may_have_key(url)
@@ -55,25 +51,37 @@ class Endpoint:
         sent = (not self.without_key and key) or "none"
         self.client = openai.OpenAI(base_url=url, api_key=sent, **options)
 
-    def post(self, path: str, body: Mapping) -> Reply:
-        """The reply to a request, sent once. Raises TemporaryFailure, or as Endpoints.ask."""
+    def send(self, path: str, body: Mapping, most: Usage) -> Reply:
+        """The reply to a request, sent once, whose cost is counted. Raises TemporaryFailure, the
+        first fault of a reply without any text, or as Endpoints.ask.
+        """
         import httpx2
         import openai
 
+        reserved, used = self.budget.reserve(most), Usage(0, 0)
         try:
-            return read_reply(self.client.post(path, cast_to=httpx2.Response, body=dict(body)).text)
+            reply = read_body(self.client.post(path, cast_to=httpx2.Response, body=body).text)
+            used = reply.usage
         except openai.APITimeoutError as error:
-            reason = f"{self.url}: no whole answer in {self.timeout:g} s"
-            raise TemporaryFailure(reason, billed=True) from error
+            used = None  # it may have written a text, and charge for it, here and below
+            raise TemporaryFailure(f"{self.url}: no whole answer in {self.timeout:g} s") from error
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             if not isinstance(cause, Unreadable):
                 raise TemporaryFailure(f"{self.url}: no connection: {cause}") from error
-            raise TemporaryFailure(f"{self.url}: {cause}", billed=True, alone=True) from error
+            used = None
+            raise TemporaryFailure(f"{self.url}: {cause}", alone=True) from error
         except openai.APIStatusError as error:
             raise self._read_error(error) from error
         except Unreadable as error:
-            raise TemporaryFailure(f"{self.url}: {error}", billed=True, alone=True) from error
+            used = None
+            raise TemporaryFailure(f"{self.url}: {error}", alone=True) from error
+        finally:
+            self.budget.settle(reserved, used)
+        if not reply.texts:
+            fault = reply.faults[0]
+            raise type(fault)(f"{self.url}: {fault}")
+        return reply
 
     def _read_error(self, error) -> Exception:
         content = error.body if isinstance(error.body, dict) else {}
@@ -91,19 +99,11 @@ class Endpoint:
         return RequestRefused(reason, error.code, error.param)
 
 
-def read_addresses(server: str) -> tuple[str, ...]:
-    """The addresses in a text, separated by commas; one without a path gets "/v1".
-    Raises ValueError for one that is no address or contains a password.
-    """
-    urls = read_urls(server, "http://127.0.0.1:8000 or https://host/v1", KEY)
-    return tuple(url if urlsplit(url).path else f"{url}/v1" for url in urls)
-
-
 def _read_wait(headers: Mapping[str, str]) -> float:
     """The seconds to wait according to Retry-After, which has a number or a date; 0 without it."""
     value = headers.get("retry-after", "")
     try:
-        if re.fullmatch(r"[\d.]+", value):
+        if value[:1].isdigit():  # a date begins with a letter
             return float(value)
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
     except ValueError:

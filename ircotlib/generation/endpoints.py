@@ -42,8 +42,8 @@ class Endpoints:
     """All addresses of a model; each request goes to the least busy one that does not rest."""
 
     def __init__(self, urls: tuple[str, ...], patience: Patience, budget: Budget):
-        self.all = [Endpoint(url, patience.timeout) for url in urls]
-        self.patience, self.budget, self._lock = patience, budget, Lock()
+        self.all = [Endpoint(url, patience.timeout, budget) for url in urls]
+        self.patience, self._lock = patience, Lock()
 
     def ask(self, path: str, body: Mapping, most: Usage) -> Reply:
         """The reply to a request, with at least one text. `most`: the tokens that it may cost.
@@ -61,7 +61,7 @@ class Endpoints:
                 time.sleep(max(0.0, endpoint.free_at - now, due.get(endpoint, 0.0) - now))
                 sent = time.monotonic()
                 try:
-                    reply = self._send(endpoint, path, body, most)
+                    reply = endpoint.send(path, body, most)
                 except TemporaryFailure as failure:
                     failed[endpoint] += 1
                     self._rest(endpoint, failure, sent, request)
@@ -73,11 +73,12 @@ class Endpoints:
                     ends[endpoint] = refusal
                 except (PermissionError, LookupError, Unreadable) as error:
                     self._rest(endpoint, error, sent, request)
-                    unread = isinstance(error, Unreadable)
-                    often = unread and len(endpoint.failing) >= MANY_REQUESTS
+                    often = isinstance(error, Unreadable) and len(endpoint.failing) >= MANY_REQUESTS
                     ends[endpoint] = LookupError(str(error)) if often else error
                 else:
-                    self._recover(endpoint)
+                    with self._lock:
+                        endpoint.failures, endpoint.rests_until, endpoint.answered = 0, 0.0, True
+                        endpoint.failing.clear()
                     for other, error in ends.items():  # one that refuses what others accept
                         self._rest(other, error, sent, request)
                     return reply
@@ -88,40 +89,19 @@ class Endpoints:
         kept = [KEPT] if isinstance(error, RuntimeError | ConnectionError) else []
         raise type(error)("; ".join([*map(str, ends.values()), *kept])) from error
 
-    def _send(self, endpoint: Endpoint, path: str, body: Mapping, most: Usage) -> Reply:
-        """Send a request to an address, and count its cost. As Endpoint.post, but the first fault
-        of a reply without any text is raised.
-        """
-        reserved, used = self.budget.reserve(most), Usage(0, 0)
-        try:
-            reply = endpoint.post(path, body)
-            used = reply.usage
-        except TemporaryFailure as failure:
-            used = None if failure.billed else used
-            raise
-        finally:
-            self.budget.settle(reserved, used)
-        if reply.texts:
-            return reply
-        fault = reply.faults[0]
-        raise type(fault)(f"{endpoint.url}: {fault}")
-
     @contextmanager
     def _choose(self, failed: Counter, ends: Mapping) -> Iterator[Endpoint]:
         """An address that has not ended this request: one that may be asked now, has failed it
         least, does not rest, and is least busy. One that has failed gets one request at a time.
         """
         with self._lock:
-            now, left = time.monotonic(), [each for each in self.all if each not in ends]
-            endpoint = min(
-                left,
-                key=lambda each: (
-                    each.free_at > now,
-                    failed[each],
-                    each.rests_until > now or (each.failures and each.in_flight),
-                    each.in_flight,
-                ),
-            )
+            now = time.monotonic()
+
+            def reluctance(each: Endpoint) -> tuple:
+                rests = each.rests_until > now or (each.failures and each.in_flight)
+                return each.free_at > now, failed[each], rests, each.in_flight
+
+            endpoint = min((each for each in self.all if each not in ends), key=reluctance)
             endpoint.in_flight += 1
         try:
             yield endpoint
@@ -161,8 +141,3 @@ class Endpoints:
                 endpoint.reported = True
                 work = f"its requests go to {', '.join(others)}, and it" if others else "it"
                 print(f"{failure}: {work} is asked again later", file=sys.stderr, flush=True)
-
-    def _recover(self, endpoint: Endpoint) -> None:
-        with self._lock:
-            endpoint.failures, endpoint.rests_until, endpoint.answered = 0, 0.0, True
-            endpoint.failing.clear()

@@ -5,11 +5,14 @@ import re
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
+from ircotlib.files.urls import read_urls
 from ircotlib.generation.budget import Usage
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Message, Stop
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 
+KEY = "OPENAI_API_KEY"  # where the key is, in the environment
 MOST_STOPS = 4  # accepted by OpenAI's servers; any others are applied here
 OPTIONAL = ("max_tokens", "temperature", "stop", "n", "logprobs")
 TOO_LONG = re.compile(r"context[ _](length|window)|too long|too many tokens|maximum.{0,30} tokens")
@@ -74,6 +77,14 @@ class Reply(NamedTuple):
     usage: Usage | None
 
 
+def read_addresses(server: str) -> tuple[str, ...]:
+    """The addresses in a text, separated by commas; one without a path gets "/v1".
+    Raises ValueError for one that is no address or contains a password.
+    """
+    urls = read_urls(server, "http://127.0.0.1:8000 or https://host/v1", KEY)
+    return tuple(url if urlsplit(url).path else f"{url}/v1" for url in urls)
+
+
 def write_prompt(prompt: PromptText, chat: bool) -> tuple[str, dict]:
     """The endpoint's path, and the prompt in its format; in a chat, a text is the only message.
     Raises ValueError for messages without a chat.
@@ -106,7 +117,7 @@ def drop_demonstrations(prompt: PromptText) -> tuple[PromptText, int]:
     return shorter, dropped
 
 
-def read_reply(body: str) -> Reply:
+def read_body(body: str) -> Reply:
     """Read and check a reply to a completion or a chat. A text that was cut off at the length limit
     counts, as with a local model, unless it is empty; all that is odd beside a text is ignored.
     Raises Unreadable for a body that is not a JSON object.

@@ -13,7 +13,6 @@ from math import nan
 from threading import Event
 
 from ircotlib.generation import protocol
-from ircotlib.generation.address import read_addresses
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
 from ircotlib.generation.endpoints import Endpoints, Patience
 from ircotlib.generation.protocol import Completion, PromptText, Reply, RequestRefused
@@ -48,7 +47,7 @@ class ServerModel:
     budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self):
-        self.urls = read_addresses(self.server)
+        self.urls = protocol.read_addresses(self.server)
         identity = f"server {VERSION} {'chat' if self.chat else 'completions'} {self.name}"
         self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
         self._left_out: frozenset[str] = frozenset()  # fields that the server does not accept
@@ -114,13 +113,22 @@ class ServerModel:
         return {"text": text} | counts
 
     def _sample(self, request: Sample) -> dict:
-        """n texts, requested one by one from a server that ignores n."""
+        """n texts, requested one by one from a server that ignores n; fewer if it gives a text no
+        more, which stderr says once.
+        """
         options = {"max_tokens": request.max_tokens, "temperature": request.temperature}
         options |= {"logprobs": True if self.chat else 1} | protocol.write_stop(request.stop)
         samples, counts = [], {}
         while (missing := request.n - len(samples)) > 0:
             n = 1 if self._one_by_one else missing
-            reply, more = self._complete(request.prompt, options | ({"n": n} if n > 1 else {}))
+            try:
+                reply, more = self._complete(request.prompt, options | ({"n": n} if n > 1 else {}))
+            except ValueError as error:
+                if not samples:
+                    raise
+                report = f"{error}; only {len(samples)} of {request.n} samples are kept"
+                self._report_once("samples", report)
+                break
             self._one_by_one |= len(reply.texts) + len(reply.faults) < n
             counts = _add(counts, more)
             for written in reply.texts[:n]:

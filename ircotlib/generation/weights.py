@@ -14,15 +14,15 @@ from ircotlib.generation.config import SMALL
 
 
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
-    """The model in a folder, ready to use, as read_whole reads it."""
+    """The model in a folder, ready to use, as read_weights reads it."""
     kind = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
-    model = read_whole(kind, folder, device, getattr(torch, dtype))
+    model = read_weights(kind, folder, device, getattr(torch, dtype))
     if model.config.model_type == "t5":
         model.get_encoder().set_attn_implementation("row_by_row")
     return model
 
 
-def read_whole(kind: type, folder: Path, device: str | None, dtype: torch.dtype, unused="$^"):
+def read_weights(kind: type, folder: Path, device: str | None, dtype: torch.dtype, unused="$^"):
     """Read a model of a transformers class onto its device (None: the GPU if there is one). A small
     model on the CPU limits torch to one thread.
 

@@ -14,14 +14,13 @@ import tantivy
 
 from ircotlib.errors import DataError, Unavailable
 from ircotlib.files import checksums
-from ircotlib.files.checksums import report_damage
 from ircotlib.files.paths import hold_lock, write_folder
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus, Progress
 from ircotlib.retrieval.documents import count_processes, make_documents
-from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search, Searching
+from ircotlib.retrieval.ranking import Hits, Reply, Search
 
 DESCRIPTION = "index.json"
 REMEDY = "delete the folder, and the next run builds the index again"
@@ -56,16 +55,11 @@ class BM25:
         or [title, ...], best first; or Refused, as for a k below 1.
         """
 
-        def play(searching: Searching[str]) -> str | Refused:
-            [(_, reply)] = ranking.play({0: searching}, lambda batch: map(self._search, batch))
-            return reply
+        def search(searches: Sequence[Search]) -> list[Hits]:
+            return list((pool.map if len(searches) > 1 else map)(self._search, searches))
 
-        indices = ranking.group(requests)
-        searchings = [ranking.searching_of(self, request) for request in indices]
         with ThreadPoolExecutor(THREADS) as pool:
-            replies = (pool.map if len(searchings) > 1 else map)(play, searchings)
-            for equal, reply in zip(indices.values(), replies, strict=True):
-                yield from ((index, reply) for index in equal)
+            yield from ranking.answer_in_rounds(self, requests, search, len(requests))
 
     # the same for all backends
     decode, search, nearest_titles = ranking.decode, ranking.search, ranking.nearest_titles
@@ -87,12 +81,12 @@ class BM25:
     def positions_of(self, titles: Iterable[str]) -> list[int]:
         """The positions of the paragraphs with one of these titles, in the order of the corpus."""
         query = self._allow(titles)
-        with report_damage(self._folder, REMEDY):
+        with checksums.naming_file(self._folder, "an index", REMEDY):
             count = self._searcher.search(query, 1, count=True).count
         return sorted(position for position, _ in self._search(Search("", query, max(1, count))))
 
     def _search(self, search: Search) -> Hits:
-        with report_damage(self._folder, REMEDY):
+        with checksums.naming_file(self._folder, "an index", REMEDY):
             hits = self._searcher.search(search.query, search.size, count=False).hits
             addresses = [address for _, address in hits]
             positions = self._searcher.fast_field_values("position", addresses)
@@ -154,7 +148,7 @@ def _add(corpus: Corpus, folder: Path, progress: Progress) -> None:
 
 
 def _open(folder: Path, count: int) -> tantivy.Searcher:
-    with report_damage(folder, REMEDY):
+    with checksums.naming_file(folder, "an index", REMEDY):
         searcher = tantivy.Index.open(str(folder)).searcher()
     if searcher.num_docs != count:
         counts = f"found {searcher.num_docs} paragraphs, expected {count}"

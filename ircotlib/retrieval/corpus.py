@@ -7,6 +7,7 @@ import mmap
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b, sha256
 from itertools import islice
@@ -31,18 +32,18 @@ Progress = Callable[[range], Iterable[int]]  # wraps positions to show a bar, as
 class Corpus:
     """The paragraphs in a folder that write_corpus wrote: a sequence in the order of writing.
 
-    `fingerprint`: a hash of all lines. `about`: the content of corpus.json. Raises
-    FileNotFoundError if there is no corpus.json, and ValueError if a file is damaged.
+    `fingerprint`: a hash of all lines. Raises FileNotFoundError if there is no corpus.json, and
+    ValueError if a file is damaged.
     """
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        self.about = read_description(self.folder / DESCRIPTION, REMEDY)
-        if self.about is None:
+        about = read_description(self.folder / DESCRIPTION, REMEDY)
+        if about is None:
             missing = f"{self.folder / DESCRIPTION} not found: no corpus, or an incomplete one"
             raise FileNotFoundError(f"{missing}; write it with write_corpus")
-        check_sums(self.folder, self.about["files"], REMEDY)
-        self.fingerprint: str = self.about["fingerprint"]
+        check_sums(self.folder, about["files"], REMEDY)
+        self.fingerprint: str = about["fingerprint"]
         with (self.folder / PARAGRAPHS).open("rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         # as plain arrays, whose items are read five times as fast as those of a memmap
@@ -90,24 +91,22 @@ class Corpus:
 
 
 def open_corpus(
-    folder: Path | str, made_of: dict | str, paragraphs: Callable[[], Iterable[Paragraph]]
+    folder: Path | str, fingerprint: str, paragraphs: Callable[[], Iterable[Paragraph]]
 ) -> Corpus:
-    """Open the corpus in a folder. If it is missing, damaged or made of something else, first write
-    the paragraphs that `paragraphs()` returns, as write_corpus does.
-
-    `made_of`: identifies the source of the paragraphs, such as the sizes and times of the raw files
-    or their hashes; it must change whenever the paragraphs might. It is recorded as JSON.
+    """Open the corpus with this fingerprint in a folder. If it is missing, damaged or another one,
+    first write the paragraphs that `paragraphs()` returns, as write_corpus does.
     """
-    folder, made_of = Path(folder), json.loads(json.dumps(made_of))
-
-    def find() -> Corpus | None:
-        corpus = _open_whole(folder)
-        return corpus if corpus and corpus.about.get("made_of") == made_of else None
-
-    if corpus := find():
+    folder = Path(folder)
+    if corpus := _find(folder, fingerprint):
         return corpus
     with _hold(folder):
-        return find() or _write(folder, paragraphs(), {"made_of": made_of})
+        return _find(folder, fingerprint) or _write(folder, paragraphs())
+
+
+def _find(folder: Path, fingerprint: str) -> Corpus | None:
+    with suppress(OSError, ValueError):
+        corpus = Corpus(folder)
+        return corpus if corpus.fingerprint == fingerprint else None
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
@@ -118,7 +117,7 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
     process killed at the end of writing may leave no corpus, but never half of one.
     """
     with _hold(Path(folder)):
-        return _write(Path(folder), paragraphs, {})
+        return _write(Path(folder), paragraphs)
 
 
 def fingerprint_of(paragraphs: Iterable[Paragraph]) -> str:
@@ -134,22 +133,13 @@ def _hold(folder: Path):
     return hold_lock(folder / "corpus.lock", f"the corpus {folder}")
 
 
-def _open_whole(folder: Path) -> Corpus | None:
-    try:
-        return Corpus(folder)
-    except (OSError, ValueError):
-        return None
-
-
-def _write(folder: Path, paragraphs: Iterable[Paragraph], origin: dict) -> Corpus:
+def _write(folder: Path, paragraphs: Iterable[Paragraph]) -> Corpus:
     with replace_files(folder, DESCRIPTION) as partial:
-        about = _write_paragraphs(partial, paragraphs) | origin
-        write_description(partial / DESCRIPTION, about)
+        _write_files(partial, paragraphs)
     return Corpus(folder)
 
 
-def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
-    """Write all files but corpus.json, and return the content for that one."""
+def _write_files(folder: Path, paragraphs: Iterable[Paragraph]) -> None:
     offsets, hashes, fingerprint = array("q", [0]), array("Q"), sha256()
     with (folder / PARAGRAPHS).open("wb") as file:
         for paragraph in paragraphs:
@@ -164,7 +154,8 @@ def _write_paragraphs(folder: Path, paragraphs: Iterable[Paragraph]) -> dict:
     np.save(folder / OFFSETS, np.asarray(offsets, dtype=np.int64))
     np.save(folder / IDS, _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
     sums, digest = take_sums(folder, FILES), fingerprint.hexdigest()[:DIGITS]
-    return {"count": len(hashes), "fingerprint": digest, "files": sums}
+    about = {"count": len(hashes), "fingerprint": digest, "files": sums}
+    write_description(folder / DESCRIPTION, about)
 
 
 def _line(paragraph: Paragraph) -> bytes:

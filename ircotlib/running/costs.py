@@ -22,18 +22,11 @@ def most_generations(bench: Bench, system: System) -> int:
     return (system.generations or steps) + system.takes("read") + named
 
 
-def most_cost(bench: Bench, system: System, generations: int) -> float | None:
-    """USD for a number of generations if each fills the window; None: the price is not known."""
-    price = find_price(bench.parameters.model, bench.parameters.prices)
-    written = bench.longest(system)
-    return None if price is None else generations * price.of(bench.window - written, written)
-
-
 def announce_run(bench: Bench, system: System, questions: int) -> None:
     """Report what a run may cost at most; prints nothing for a model on this machine."""
-    if bench.parameters.server and questions:
-        planned = [(system, questions * most_generations(bench, system))]
-        _announce(bench, f"{bench.dataset}, {system.name}, {questions} questions", planned)
+    if questions:
+        work = f"{bench.dataset}, {system.name}, {questions} questions"
+        _announce(bench, work, [(system, questions)])
 
 
 def announce_plan(
@@ -43,10 +36,13 @@ def announce_plan(
     machine.
     """
     for bench in benches:
-        if bench.parameters.server:
-            counts = [_planned_generations(bench, s, demonstration_sets) for s in systems]
-            planned = list(zip(systems, counts, strict=True))
-            _announce(bench, f"{bench.dataset}, {len(systems)} systems in all", planned)
+        planned = []
+        for system in systems:
+            settings = prod(len(values) for values in bench.grid(system).values())
+            tuned = settings * len(bench.dev) if settings > 1 else 0
+            sets = demonstration_sets if bench.demonstrated and system.shows_sets else 1
+            planned.append((system, tuned + sets * len(bench.test)))
+        _announce(bench, f"{bench.dataset}, {len(systems)} systems in all", planned)
 
 
 def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
@@ -72,17 +68,19 @@ def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
     return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
 
 
-def _planned_generations(bench: Bench, system: System, demonstration_sets: int) -> int:
-    settings = prod(len(values) for values in bench.grid(system).values())
-    tuned = settings * len(bench.dev) if settings > 1 else 0
-    sets = demonstration_sets if bench.demonstrated and system.shows_sets else 1
-    return (tuned + sets * len(bench.test)) * most_generations(bench, system)
-
-
 def _announce(bench: Bench, work: str, planned: Sequence[tuple[System, int]]) -> None:
-    generations, costs = sum(n for _, n in planned), [most_cost(bench, *each) for each in planned]
-    most = in_dollars(None if None in costs else sum(costs))
-    limit = bench.parameters.max_cost
+    """Report what systems may cost at most on so many questions each, if each text that they have
+    written fills the window.
+    """
+    p, generations, usd = bench.parameters, 0, 0.0
+    if not p.server:
+        return
+    price = find_price(p.model, p.prices)
+    for system, questions in planned:
+        texts, written = questions * most_generations(bench, system), bench.longest(system)
+        generations += texts
+        usd += texts * price.of(bench.window - written, written) if price else 0
+    most, limit = in_dollars(usd if price else None), p.max_cost
     limits = "no max_cost is set" if limit is None else f"it stops at max_cost {limit} USD"
-    text = f"{work}: at most {generations:,} generations of {bench.parameters.model}, {most}"
+    text = f"{work}: at most {generations:,} generations of {p.model}, {most}"
     print(f"{text}; cached calls cost nothing; {limits}", file=sys.stderr, flush=True)

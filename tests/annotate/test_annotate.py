@@ -105,7 +105,7 @@ def test_a_name_that_is_no_files_and_an_unknown_verdict_are_refused(name, tmp_pa
     clicks = [Judgement("ada", "a", n, verdict) for n, verdict in enumerate(("true", "yes"))]
     with pytest.raises(ValueError, match="'yes'"):
         judgements.write_judgements(clicks, tmp_path)
-    assert judgements.all_annotators(tmp_path) == []
+    assert read_all(tmp_path) == {}
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40, -1])
@@ -346,7 +346,7 @@ def test_another_name_is_another_file_and_two_boxes_see_what_the_other_wrote(ope
     assert box.at == 0 and box.bar.value == 0
     box.name.value = "../leo"
     press(box, "t")
-    assert judgements.all_annotators(tmp_path) == ["ada"] and "type your name" in box.status.value
+    assert [*read_all(tmp_path)] == ["ada"] and "type your name" in box.status.value
 
 
 def test_the_page_shows_all_and_escapes_what_was_written(open_box):

@@ -175,7 +175,9 @@ def test_files_out_of_format_are_named_with_record_and_field(
 
 def test_questions_without_articles_are_named(tmp_path):
     (tmp_path / "questions.json").write_text(json.dumps([COOKS]))
-    with pytest.raises(FileNotFoundError, match="looked for .*/articles.json; put it there"):
+    with pytest.raises(
+        FileNotFoundError, match="looked for articles.json in .*; get .* put it there"
+    ):
         read_dataset("phantomwiki", tmp_path)
 
 

@@ -331,7 +331,7 @@ def test_a_panic_of_the_library_is_told_as_an_error(tmp_path):
             try:
                 backend.search("bano cano", 9)
             except ValueError as error:
-                assert str(error).startswith(f"{folder}: this index cannot be read (")
+                assert str(error).startswith(f"{folder}: found an index that cannot be read (")
                 assert "delete the folder" in str(error) and "\n" not in str(error)
                 causes.add(type(error.__cause__).__name__)
             with path.open("r+b") as file:
