@@ -116,7 +116,7 @@ def test_only_samples_that_are_missing_are_asked_for_again(fake, odd):
     assert texts == (Sampled("Rome", -1.0), Sampled("Rome", None), Sampled("RED", None))
     assert [body.get("n") for body in fake.bodies] == [3, None]  # one more
     fake.faults = {"all": [{"choices": [odd, GOOD]}, {"choices": [odd]}]}
-    assert backend.decode(ask_one(backend, Sample("green", 2))) == (Sampled("Rome", None),)
+    assert backend.decode(ask_one(model(fake), Sample("green", 2))) == (Sampled("Rome", None),)
     fake.faults = {"all": [{"choices": [odd], "usage": [1]}] * 2}
     for request in (Generate("blue"), Sample("blue", 2)):
         error = ask_one(backend, request)
