@@ -64,6 +64,12 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path, folder: str | Pat
     return Corpus(folder)
 
 
+def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
+    """The paragraphs of a full corpus, as make_full_corpus writes them."""
+    files = chain.from_iterable(find_files(corpus, ROOT / data_dir))
+    return _distinct(corpus, chain.from_iterable(map(corpus.read, files)), set(), lambda done: None)
+
+
 def find_ids(corpus: Iterable[Paragraph], titles: Iterable[str]) -> dict[str, str]:
     """The ids of the paragraphs with these titles, by title, from one pass over the corpus (IRCoT
     §4); of several with the same title, the first.
