@@ -20,7 +20,7 @@ from ircotlib.retrieval import ranking
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus, Progress
 from ircotlib.retrieval.documents import count_processes, make_documents
-from ircotlib.retrieval.ranking import Hits, Reply, Search
+from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search, Searching
 
 DESCRIPTION = "index.json"
 REMEDY = "delete the folder, and the next run builds the index again"
@@ -55,11 +55,16 @@ class BM25:
         or [title, ...], best first; or Refused, as for a k below 1.
         """
 
-        def search(searches: Sequence[Search]) -> list[Hits]:
-            return list((pool.map if len(searches) > 1 else map)(self._search, searches))
+        def play(searching: Searching[str]) -> str | Refused:
+            [(_, reply)] = ranking.play({0: searching}, lambda batch: map(self._search, batch))
+            return reply
 
+        indices = ranking.group(requests)
+        searchings = [ranking.searching_of(self, request) for request in indices]
         with ThreadPoolExecutor(THREADS) as pool:
-            yield from ranking.answer_in_rounds(self, requests, search, len(requests))
+            replies = (pool.map if len(searchings) > 1 else map)(play, searchings)
+            for equal, reply in zip(indices.values(), replies, strict=True):
+                yield from ((index, reply) for index in equal)
 
     # the same for all backends
     decode, search, nearest_titles = ranking.decode, ranking.search, ranking.nearest_titles

@@ -54,15 +54,21 @@ class Backend(Protocol):
         """For the same title, the same in any case, and titles with any of its terms."""
 
 
+def group(requests: Iterable[T]) -> dict[T, list[int]]:
+    """Each distinct request with the indices where it occurs."""
+    indices: dict[T, list[int]] = {}
+    for index, request in enumerate(requests):
+        indices.setdefault(request, []).append(index)
+    return indices
+
+
 def answer_in_rounds(
     backend: Backend, requests: Sequence[Retrieve | NearestTitle], search: Callable, size: int
 ) -> Iterator[Reply]:
     """Answer requests, `size` different ones at a time, whose searches are made together."""
-    indices: dict[Retrieve | NearestTitle, list[int]] = {}
-    for index, request in enumerate(requests):
-        indices.setdefault(request, []).append(index)
+    indices = group(requests)
     searchings = [(request, searching_of(backend, request)) for request in indices]
-    for start in range(0, len(searchings), max(1, size)):
+    for start in range(0, len(searchings), size):
         for request, reply in play(dict(searchings[start : start + size]), search):
             yield from ((index, reply) for index in indices[request])
 
