@@ -225,10 +225,9 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     if changes.get("profile", profile) != profile:
         expected = f"expected --profile {changes['profile']}, or `profile` in the notebook"
         raise UserError(f"found the parameter 'profile' changed, {expected}")
-    if changes.get("model") == SIMULATED:
-        changes = {"models": [SIMULATED]} | changes
-    elif changes.get("server"):
-        changes = SERVED | {"models": [changes.get("model", checked.model)]} | changes
+    served = SERVED if changes.get("server") else {}
+    if served or changes.get("model") == SIMULATED:
+        changes = served | {"models": [changes.get("model", checked.model)]} | changes
     return checked.change(**changes)
 
 
