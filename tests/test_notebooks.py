@@ -34,13 +34,15 @@ SIZES = [f"data/models/mini-{size}" for size in ("base", "xxl", "causal")]
 SYSTEMS = ["Direct Prompting", "CoT", "SearChain w/o IR", "SearChain", "NoR QA", "OneR QA"]
 HEAD_TO_HEAD = {"head_to_head": ["musique"], "systems": [*SYSTEMS, "IRCoT QA"]}
 MUSIQUE = {"datasets": ["musique"]}
+TUNED = {"ircot_k": [2]}  # what tuning chooses for MuSiQue; a larger K has longer prompts
 PART: dict = {"00_tour": {}, "10_your_own": {}}
-PART |= dict.fromkeys(("04_ircot", "08_factuality", "09_explorer", "12_baselines"), MUSIQUE)
-PART |= dict.fromkeys(("06_scale", "99_figures"), MUSIQUE | {"models": SIZES})
+PART |= dict.fromkeys(("04_ircot", "08_factuality", "09_explorer"), MUSIQUE | TUNED)
+PART |= {"06_scale": MUSIQUE | {"models": SIZES}, "12_baselines": MUSIQUE}
+PART |= {"99_figures": MUSIQUE | TUNED | {"models": SIZES}}
 PART |= {"07_ood": {"datasets": ["2wikimultihopqa", "musique"]}}
 PART |= {"05_laboratory": {"systems": ["OneR QA"]}, "11_searchain": MUSIQUE | {"test": 4}}
-PART |= {"15_abilities": {"abilities_test": 10, "head_to_head": ["musique"]}}
-PART |= dict.fromkeys(("13_head_to_head", "14_searchain_tables"), HEAD_TO_HEAD)
+PART |= {"15_abilities": {"abilities_test": 2, "head_to_head": ["musique"]} | TUNED}
+PART |= dict.fromkeys(("13_head_to_head", "14_searchain_tables"), HEAD_TO_HEAD | TUNED)
 # tables whose rows change if only a part is run: only their columns are compared
 OF_ALL = {"head_to_head_orders", "searchain_ablation", "searchain_cases", "searchain_claims"}
 OF_ALL |= {f"abilities_{name}" for name in ("ceilings", "settings", "dials", "crossings", "map")}
@@ -73,7 +75,9 @@ def executed(tmp_path_factory):
 
 @contextmanager
 def one_core():
-    """Kernels use one core: batches cut for two, beside other tests, take more time in all."""
+    """Kernels use one core, as other tests use the rest: each process for the plays of 15_abilities
+    would import everything again.
+    """
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
     if cores:
         os.sched_setaffinity(0, [min(cores)])
@@ -131,6 +135,9 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
     if "system" in table and "systems" in part and "head_to_head" in part:
         table = table[table["system"].isin(part["systems"])]
         table = table.sort_values(["dataset", "system"], kind="stable")
+    if "ircot_k" in part and {"system", "k"} <= {*table}:
+        other = table["system"].str.startswith("IRCoT") & ~table["k"].isin(part["ircot_k"])
+        table = table[~other]
     if "models" in part and path.stem.startswith(("ircot_fig08", "ircot_fig09")):
         table = table[table["model"].isin(part["models"])]
     if "profile" in table:
