@@ -17,7 +17,7 @@ import pandas
 import pytest
 from jupyter_core.utils import run_sync
 
-from ircotlib.command.figures import (
+from ircotlib.command.notebooks import (
     KEEP_MEMORY,
     THREAD,
     about_notebook,

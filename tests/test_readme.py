@@ -18,7 +18,8 @@ from matplotlib import colors, image
 
 from ircotlib import datasets
 from ircotlib.__main__ import COMMANDS
-from ircotlib.command.figures import all_notebooks, choose_notebooks, made_by
+from ircotlib.command.figures import choose_notebooks
+from ircotlib.command.notebooks import all_notebooks, made_by
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset

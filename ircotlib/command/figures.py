@@ -7,70 +7,32 @@ ircotlib figures --save                            the mini profile; keeps the e
 ircotlib figures --calls FILE                      without a model (ircotlib calls --help)
 """
 
-import atexit
-import json
 import logging
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from secrets import token_hex
-from threading import local
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
 from ircotlib.command.checks import check_places
+from ircotlib.command.notebooks import (
+    KEEP_MEMORY,
+    about_notebook,
+    all_notebooks,
+    made_by,
+    run_notebook,
+    run_notebooks,
+)
 from ircotlib.errors import UserError
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count, read_number
-from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
+from ircotlib.files.paths import DATA, NOTEBOOKS, write_whole
 from ircotlib.parameters import Parameters, read_parameters
 
-MEMORY = re.compile("Kernel died|MemoryError|out of memory|allocate memory|bad_alloc|map segment")
-FULL = re.compile(r"No space left|disk is full|quota exceeded|File too large", re.IGNORECASE)
-LITTLE_MEMORY = "; perhaps memory was too small: try fewer --jobs, a smaller model or corpus"
-LITTLE_SPACE = f"; free some space below {DATA}, then run the same again: it resumes"
-# the C library's allocator keeps freed memory: a model needs as much for its next batch
-KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
-THREAD = local()  # .kernel: the kernel of each thread
-PATIENCE = 600  # seconds for a kernel to answer: on a busy machine it takes more than a minute
-
-
-class About(NamedTuple):
-    """What a notebook's metadata say about it, under "ircotlib".
-
-    `makes`: its figures and tables; those of other profiles than mini bear the profile's name, in
-    place of <profile> or at the end. `needs`: some of "data" (the official files, if any), "model",
-    "models", "agent" (or, if there is none, the model), "second_model" and "own data". `runs`: the
-    notebooks whose runs it reads. `minutes`: how long it takes with the mini profile at first.
-    """
-
-    makes: list[str]
-    needs: list[str]
-    runs: list[str]
-    minutes: float
-
-
-def all_notebooks() -> list[str]:
-    """The notebooks by name, in the order in which they run."""
-    return sorted(path.stem for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
-
-
-def about_notebook(notebook: str) -> About:
-    """What a notebook makes and needs."""
-    content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
-    return About(**content["metadata"]["ircotlib"])
-
-
-def made_by(notebook: str, profile: str) -> list[Path]:
-    """The figures and tables that a notebook makes with a profile."""
-    names = about_notebook(notebook).makes
-    if profile != "mini":
-        names = [n if "<" in n else n.replace(".", f"_{profile}.") for n in names]
-    return [FIGURES / name.replace("<profile>", profile) for name in names]
+RUNS = re.compile(r"(\d\d_\w+), runs: ([\d,]+) of ([\d,]+)")  # what a notebook tells of its work
 
 
 def choose_notebooks(only: list[str], makes: dict[str, list[Path]]) -> list[str]:
@@ -83,78 +45,37 @@ def choose_notebooks(only: list[str], makes: dict[str, list[Path]]) -> list[str]
     return [notebook for notebook in makes if not only or names[notebook] & {*only}]
 
 
-def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> float:
-    """Execute a notebook into `out`; return the seconds. RuntimeError if a cell fails."""
-    import papermill
-    from papermill.exceptions import PapermillExecutionError
+class Bar:
+    """One bar for all notebooks: the share of their minutes that is done, what they are doing, and
+    about how long the rest will take. Without a terminal it is a line every 30 seconds.
 
-    started = time.monotonic()
-    source, parameters = NOTEBOOKS / f"{notebook}.ipynb", {"profile": p.profile, "changes": changes}
-    options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
-    options["start_timeout"] = PATIENCE
-    options["stderr_file"] = sys.stderr if p.server else None  # what runs may and do cost
-    out.parent.mkdir(parents=True, exist_ok=True)
-    copy = out.with_name(f"{out.stem}.{token_hex(4)}.ipynb")  # other processes may run it, too
-    try:
-        papermill.execute_notebook(source, copy, parameters, km=_kernel(), **options)
-    except PapermillExecutionError as error:
-        cell = f"notebook {notebook}, code cell {error.exec_count}"
-        reason = " ".join(f"{error.ename}: {error.evalue}".split())
-        raise RuntimeError(f"{cell}: {reason}{_advice(reason)}; traceback in {out}") from error
-    except (OSError, RuntimeError) as error:  # RuntimeError: its process was killed
-        failure = f"notebook {notebook}: could not be run or kept: {error}"
-        raise RuntimeError(f"{failure}{_advice(str(error))}") from error
-    finally:
-        if copy.exists():
-            copy.replace(out)
-    return time.monotonic() - started
-
-
-def _kernel():
-    """The manager of this thread's kernel, which is kept for speed, without the names of the last
-    notebook. A kernel that died is replaced.
+    `minutes`: how long each takes at first. `folder`: where their processes tell what they do.
     """
-    from jupyter_client import AsyncKernelManager
-    from jupyter_core.utils import run_sync
 
-    if hasattr(THREAD, "kernel") and run_sync(THREAD.kernel.is_alive)():
-        client = THREAD.kernel.blocking_client()
-        client.start_channels()
-        # processes that a notebook starts look for __spec__
-        fresh = "get_ipython().reset(); __spec__ = None"
-        client.execute(fresh, silent=True, reply=True, timeout=PATIENCE)
-        client.stop_channels()
-    else:
-        # encrypts messages to the kernel; without it ipykernel warns
-        THREAD.kernel = AsyncKernelManager(transport_encryption="required")
-        atexit.register(run_sync(THREAD.kernel.shutdown_kernel), now=True)
-    return THREAD.kernel
+    def __init__(self, minutes: Mapping[str, float], folder: Path):
+        self.minutes, self.folder, self.ended = minutes, folder, set()
+        self.started = self.printed = time.monotonic()
+        shape = "{percentage:3.0f}%|{bar:10}| {desc}"
+        silent = not sys.stderr.isatty()
+        self.bar = tqdm(total=sum(minutes.values()), bar_format=shape, disable=silent)
 
-
-def _advice(reason: str) -> str:
-    if MEMORY.search(reason):
-        return LITTLE_MEMORY
-    return LITTLE_SPACE if FULL.search(reason) else ""
-
-
-def run_notebooks(
-    notebooks: list[str], run: Callable[[str], float], jobs: int
-) -> Iterator[tuple[str, float]]:
-    """Run notebooks, `jobs` at a time, and yield each with its seconds, in the given order.
-
-    The longest of several start first, those that read the runs of others when these have ended.
-    After one fails, no further notebook starts.
-    """
-    about = {notebook: about_notebook(notebook) for notebook in notebooks}
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        for reads_runs in (False, True):
-            turn = [notebook for notebook in notebooks if bool(about[notebook].runs) == reads_runs]
-            order = sorted(turn, key=lambda n: -about[n].minutes) if jobs > 1 else turn
-            running = {notebook: pool.submit(run, notebook) for notebook in order}
-            yield from ((notebook, running[notebook].result()) for notebook in turn)
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    def look(self) -> None:
+        """Show how far the notebooks are now."""
+        told = [path.read_text(encoding="utf-8") for path in self.folder.iterdir()]
+        told = [text for text in sorted(told) if RUNS.match(text)]
+        shares = {}
+        for name, done, total in RUNS.findall("\n".join(told)):
+            shares[name] = int(done.replace(",", "")) / int(total.replace(",", ""))
+        shares |= dict.fromkeys(self.ended, 1)
+        done = sum(self.minutes[name] * share for name, share in shares.items())
+        self.bar.n, now = max(self.bar.n, done), time.monotonic()
+        left = (now - self.started) / 60 * (self.bar.total / self.bar.n - 1) if self.bar.n else 0
+        told = [text for text in told if RUNS.match(text)[1] not in self.ended]
+        text = "; ".join([*told, f"about {left:.0f} min left"] if left else told)
+        self.bar.set_description_str(text)
+        if self.bar.disable and text and now - self.printed > 30:
+            self.printed = now
+            print(text, file=sys.stderr, flush=True)
 
 
 def regenerate(
@@ -180,17 +101,19 @@ def regenerate(
     def run(notebook: str) -> float:
         return run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")
 
-    done, silent = run_notebooks(notebooks, run, jobs), not sys.stderr.isatty()
-    bar = tqdm(done, total=len(notebooks), unit="notebook", disable=silent)
-    for notebook, seconds in bar:
-        executed = folder / f"{notebook}.ipynb"
-        bar.set_description(notebook)
-        tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed}")
-        for path in made_by(notebook, p.profile):
-            if path.exists() and path.stat().st_mtime_ns >= started:
-                tqdm.write(f"{'':<14} wrote      {path}")
-        if save:
-            save_executed(notebook, executed)
+    minutes = {notebook: about_notebook(notebook).minutes for notebook in notebooks}
+    with TemporaryDirectory(prefix="ircot") as progress:
+        os.environ["IRCOT_PROGRESS"] = progress
+        bar = Bar(minutes, Path(progress))
+        for notebook, seconds in run_notebooks(notebooks, run, jobs, bar.look):
+            bar.ended.add(notebook)
+            executed = folder / f"{notebook}.ipynb"
+            tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed}")
+            for path in made_by(notebook, p.profile):
+                if path.exists() and path.stat().st_mtime_ns >= started:
+                    tqdm.write(f"{'':<14} wrote      {path}")
+            if save:
+                save_executed(notebook, executed)
 
 
 def save_executed(notebook: str, executed: Path) -> None:

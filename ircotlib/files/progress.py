@@ -1,13 +1,18 @@
-"""Shows the progress of long work, as a bar or, in a batch run, as a line every 30 seconds."""
+"""Shows the progress of long work, as a bar or, in a batch run, as a line every 30 seconds; and
+tells it to the process that waits for this one (IRCOT_PROGRESS).
+"""
 
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from tqdm import tqdm
 from tqdm.auto import tqdm as tqdm_auto
+
+WORK: list[str] = []  # what is being done in a batch run, each a part of the one before
 
 
 @contextmanager
@@ -16,16 +21,24 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int]
     (IRCOT_BATCH is set) work of less than 30 seconds prints nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
-        printed = time.monotonic()
+        printed, told, depth = time.monotonic(), 0.0, len(WORK)
 
         def show(done: int, total: int) -> None:
-            nonlocal printed
-            if time.monotonic() - printed > 30:
-                printed = time.monotonic()
-                so_far = f"{done:,} of {total:,}" if total else f"{done:,}"
+            nonlocal printed, told
+            now, so_far = time.monotonic(), f"{done:,} of {total:,}" if total else f"{done:,}"
+            WORK[depth:] = [f"{label}: {so_far}"]
+            if now - printed > 30:
+                printed = now
                 print(f"{label}: {so_far}", file=sys.stderr, flush=True)
+            if now - told > 0.5 and (folder := os.environ.get("IRCOT_PROGRESS")):
+                told = now
+                with suppress(OSError):  # a full disk ends no work here
+                    Path(folder, str(os.getpid())).write_text(", ".join(WORK), encoding="utf-8")
 
-        yield show
+        try:
+            yield show
+        finally:
+            del WORK[depth:]
         return
     bar = (tqdm if sys.stderr.isatty() else tqdm_auto)(total=total, desc=label, leave=False)
     with bar:

@@ -147,20 +147,25 @@ def compare_systems(
     gold paragraphs, systems tuned by recall are left out. Without systems all tables are empty;
     raises UserError if there are some and none suits any of the data sets.
     """
-    tuning, chosen, tests = [], [], []
+    tuning, chosen, tests, scores = [], [], [], []
     announce_plan(benches, systems, demonstration_sets)
     pairs = [
         (system, bench)
         for system, bench in product(systems, benches)
         if system.tuned_by != RECALL or any(question.gold for question in bench.test)
     ]
-    with open_workers(benches) as workers:
+    tuned = [n for system, bench in pairs if (n := len(bench.settings(system))) > 1]
+    sets = [demonstration_sets if b.demonstrated and s.shows_sets else 1 for s, b in pairs]
+    label, total = f"{benches[0].experiment if benches else ''}, runs", sum(tuned) + sum(sets)
+    with open_workers(benches) as workers, show_progress(label, total) as progress:
+        progress(0, total)
         for system, bench in pairs:
             for setting in settings if len(settings := bench.settings(system)) > 1 else ():
                 workers.hand_out(Run(bench, system, "dev", setting))
         for system, bench in pairs:
             best, table = tune(bench, system, workers)
             tuning.append(table)
+            progress(sum(map(len, tuning)), total)
             named = {"dataset": bench.dataset, "system": system.name}
             chosen.append(named | {"k": None, "m": None} | best)
             shown = bench.demonstrated and system.shows_sets
@@ -170,7 +175,9 @@ def compare_systems(
             for setting in settings:
                 tests.append(Run(bench, system, "test", setting))
                 workers.hand_out(tests[-1])
-        scores = [_wait_and_run(workers, played) for played in tests]
+        for played in tests:
+            scores.append(_wait_and_run(workers, played))
+            progress(sum(tuned) + len(scores), total)
     if systems and not scores:
         raise UserError("found nothing to run, expected a bench and a system that suits its data")
     for bench in benches:

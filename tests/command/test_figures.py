@@ -13,9 +13,9 @@ import psutil
 import pytest
 from jupyter_core.utils import run_sync
 
-from ircotlib.command import figures
+from ircotlib.command import figures, notebooks
 from ircotlib.command.checks import check_places
-from ircotlib.command.figures import about_notebook, all_notebooks, made_by, run_notebooks
+from ircotlib.command.notebooks import about_notebook, all_notebooks, made_by, run_notebooks
 from ircotlib.files.paths import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.demonstrations import prompt_path
@@ -46,19 +46,37 @@ def test_the_figures_come_last_and_what_reads_runs_reads_those_of_earlier_notebo
         assert all(earlier in names and earlier < name for earlier in about_notebook(name).runs)
 
 
-def test_the_longest_begin_first_and_what_reads_runs_waits_for_the_others():
-    begun, ended = [], []
+def test_notebooks_begin_when_the_runs_they_read_are_there_the_most_read_first():
+    begun, ended, looks = [], [], []
 
     def run(name):
-        begun.append((name, len(ended)))
+        begun.append((name, {*ended}))
         time.sleep(0.05)
         ended.append(name)
         return 1.0
 
-    names = ["99_figures", "00_tour", "01_corpora", "13_head_to_head"]
-    done = dict(run_notebooks(names, run, jobs=2))
-    assert list(done) == ["00_tour", "01_corpora", "13_head_to_head", "99_figures"]
-    assert begun[0][0] == "13_head_to_head" and begun[-1] == ("99_figures", 3)
+    names = ["00_tour", "01_corpora", "04_ircot", "08_factuality", "13_head_to_head", "99_figures"]
+    done = dict(run_notebooks(names, run, jobs=1, look=lambda: looks.append(1)))
+    assert [name for name, _ in begun][:3] == ["04_ircot", "13_head_to_head", "00_tour"]
+    assert {*done} == {*names} and len(looks) >= len(names)
+    before = dict(begun)
+    assert "04_ircot" in before["08_factuality"] <= {*names} - {"99_figures"}
+    assert {"04_ircot", "13_head_to_head"} <= before["99_figures"]
+
+
+def test_the_bar_tells_what_notebooks_do_and_how_long_the_rest_takes(tmp_path, capsys):
+    bar = figures.Bar({"04_ircot": 30.0, "13_head_to_head": 70.0}, tmp_path)
+    (tmp_path / "1").write_text("13_head_to_head, runs: 1,000 of 2,000, fever test CoT: 40 of 100")
+    (tmp_path / "2").write_text("fever corpus: 10 of 20")  # of another process
+    bar.started, bar.printed = bar.started - 600, bar.printed - 31
+    bar.ended.add("04_ircot")
+    bar.look()
+    assert bar.bar.n == 30 + 35
+    told = "13_head_to_head, runs: 1,000 of 2,000, fever test CoT: 40 of 100; about 5 min left\n"
+    assert capsys.readouterr().err == told
+    (tmp_path / "1").write_text("13_head_to_head, runs: 1 of 50")  # its next comparison
+    bar.look()
+    assert bar.bar.n == 65 and not capsys.readouterr().err
 
 
 def test_after_a_notebook_that_fails_none_is_begun():
@@ -74,7 +92,7 @@ def test_after_a_notebook_that_fails_none_is_begun():
 
 
 def test_notebooks_share_a_kernel_but_no_names(tmp_path, monkeypatch):
-    monkeypatch.setattr("ircotlib.command.figures.NOTEBOOKS", tmp_path)
+    monkeypatch.setattr("ircotlib.command.notebooks.NOTEBOOKS", tmp_path)
     source = "print('left' in globals())\nimport os\nleft = os.getpid()\nleft"
     cell = nbformat.v4.new_code_cell(source)
     metadata = {"language_info": {"name": "python"}}
@@ -86,9 +104,9 @@ def test_notebooks_share_a_kernel_but_no_names(tmp_path, monkeypatch):
             killed.wait()
         nbformat.write(notebook, tmp_path / f"{name}.ipynb")
         executed = tmp_path / "executed" / f"{name}.ipynb"
-        figures.run_notebook(name, read_parameters("mini"), {}, executed)
+        notebooks.run_notebook(name, read_parameters("mini"), {}, executed)
         made.append(nbformat.read(executed, as_version=4).cells[-1])
-    run_sync(figures.THREAD.kernel.shutdown_kernel)(now=True)
+    run_sync(notebooks.THREAD.kernel.shutdown_kernel)(now=True)
     printed, process = zip(*(cell.outputs for cell in made), strict=True)
     assert [output.text for output in printed] == ["False\n"] * 3
     assert process[0].data == process[1].data != process[2].data
