@@ -7,12 +7,8 @@ import sys
 import pandas as pd
 import pytest
 
-<<<<<<< HEAD
-from ircotlib.command.figures import about_notebook, all_notebooks
+from ircotlib.command.notebooks import about_notebook, all_notebooks
 from ircotlib.command.plans import check_plans
-=======
-from ircotlib.command.notebooks import about_notebook
->>>>>>> 2eb6711 (One bar for all notebooks, with what they do and the time left; a notebook begins when the runs it reads are there)
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results import head_to_head, statistics, tables
