@@ -33,6 +33,8 @@ WRONG = [
     ({"learning": 1}, "found the parameter 'learning', expected abilities_test, agent, "),
     ({"worlds": [[1, 2]]}, r"worlds: found .*, expected one more entry"),
     ({"data_dir": 5}, "data_dir: found 5, expected a text"),
+    ({"workers": 0}, "workers: found 0, expected auto, a number from 1 to 1024, or ray:"),
+    ({"workers": "ray"}, "workers: found 'ray', expected auto, a number"),
 ]
 
 

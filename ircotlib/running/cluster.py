@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import SimpleQueue
+from socket import create_connection
 from threading import Thread
 
 from ircotlib.errors import Unavailable
@@ -39,8 +40,11 @@ class Cluster:
             raise Unavailable(f"{reason}; pip install -e '.[ray]'") from error
         quiet = {"log_to_driver": False, "configure_logging": False}
         try:
+            if address != "auto":  # Ray would wait for minutes
+                host, _, port = address.rpartition(":")
+                create_connection((host, int(port)), timeout=10).close()
             ray.init(address, ignore_reinit_error=True, **quiet)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             reason = f"workers: found no Ray cluster at {address} ({error})".replace("\n", " ")
             raise Unavailable(f"{reason}; start one: ray start --head") from error
         self.ray, self.tasks, self.workers, self.closed = ray, SimpleQueue(), {}, False

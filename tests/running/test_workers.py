@@ -9,12 +9,15 @@ import psutil
 import pytest
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import read_parameters
 from ircotlib.running import setup, workers
+from ircotlib.running.cluster import MOST
 from ircotlib.running.experiment import run_system
 from ircotlib.running.folder import FILES
+from ircotlib.running.pool import Pool
 from ircotlib.running.setup import open_bench
-from ircotlib.running.workers import Run, open_workers
+from ircotlib.running.workers import Run, count_workers, open_workers
 from ircotlib.systems import choose_systems
 
 
@@ -80,3 +83,22 @@ def test_what_a_killed_worker_left_is_played_and_runs_are_as_without(
         crew.hand_out(played)
         crew.hand_out(played._replace(system=replace(system)))
         assert not crew.shares and "engine" not in vars(crew)
+
+
+def test_each_gpu_or_core_gets_a_worker(tmp_path, at, parameters, monkeypatch):
+    at(tmp_path)
+    bench = open_bench(parameters, "hotpotqa", "04_ircot")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,5,7")
+    assert count_workers(bench) == 3
+    gpus = [own["CUDA_VISIBLE_DEVICES"] for own in Pool(print, 4).environments]
+    assert gpus == ["2", "5", "7", "2"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert count_workers(bench) == count_cores()
+    assert Pool(print, 1).environments == [{"OMP_NUM_THREADS": str(count_cores())}]
+    monkeypatch.setattr(workers, "SMALL", 1)
+    assert count_workers(bench) == 1
+    served = {"server": "http://127.0.0.1:9", "model": "x", "models": ["x"], "workers": 5}
+    simulated = {"model": "simulated", "workers": 5}
+    cases = ({"workers": 5}, 5), ({"workers": "ray:auto"}, MOST), (served, 1), (simulated, 1)
+    for changes, count in cases:
+        assert count_workers(replace(bench, parameters=parameters.change(**changes))) == count
