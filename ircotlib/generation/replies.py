@@ -44,11 +44,8 @@ def write_reply(request: Request, prompt_tokens: int, texts: Sequence[tuple]) ->
 
 
 def read_reply(reply: str) -> str | tuple[Sampled, ...]:
-    """The text of a reply; for a Sample, its samples in order, whose log-probabilities are rounded:
-    beyond the sixth decimal, they depend on the other rows of their batch.
-    """
+    """The text of a reply; for a Sample, its samples in order."""
     content = json.loads(reply)
     if "samples" in content:
-        samples = content["samples"]
-        return tuple(Sampled(text, mean and round(mean, 4)) for text, mean in samples)
+        return tuple(Sampled(*pair) for pair in content["samples"])
     return content["text"]

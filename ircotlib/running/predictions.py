@@ -115,6 +115,11 @@ def _line(step: Step) -> dict:
         case program.Generate(stop=stop):
             return {"generate": step.reply, "stop": stop, **tokens}
         case program.Sample(stop=stop, temperature=temperature):
-            drawn = [text._asdict() for text in step.reply]
+            # from the seventh decimal on, they depend on the other rows of their batch
+            means = [mean and round(mean, 2) for _, mean in step.reply]
+            drawn = [
+                {"text": text, "log_probability": mean}
+                for (text, _), mean in zip(step.reply, means, strict=True)
+            ]
             return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
     raise unknown(step.request)
