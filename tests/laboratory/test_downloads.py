@@ -12,7 +12,8 @@ from ircotlib.datasets import files, find_dataset
 from ircotlib.datasets.musique import read_musique
 from ircotlib.files.paths import NOTEBOOKS
 from ircotlib.parameters import read_parameters
-from ircotlib.running import setup
+from ircotlib.results.abilities import retrieval
+from ircotlib.running import laboratory, setup
 from ircotlib.running.experiment import run_system
 from ircotlib.systems import choose_systems
 
@@ -69,3 +70,13 @@ def test_systems_answer_from_the_full_corpus_of_each_data_set(paper, downloads, 
         means[system.name] = run_system(bench, system, **setting)[measure].mean()
     # SearChain does not show IIRC's main passage
     assert means["IRCoT QA" if dataset == "iirc" else "SearChain"] > 0.99
+
+
+def test_the_worlds_of_other_sizes_have_corpora_of_their_own(paper, tmp_path, monkeypatch):
+    monkeypatch.setattr(laboratory, "DATA", tmp_path)
+    few = {"DATASETS": ["hotpotqa"], "SYSTEMS": {"SearChain": {}}, "PANELS": {"pages": (150,)}}
+    for name, value in few.items():
+        monkeypatch.setattr(retrieval, name, value)
+    setup.open_bench(paper, "hotpotqa", "rehearsal")  # its full corpus is made
+    [row] = retrieval.play_retrieval(paper.change(test=3, abilities_test=3)).to_dict("records")
+    assert row["x"] == 150 and row["mean"] > 50  # not a perfect reader

@@ -33,8 +33,8 @@ def play_retrieval(p: Parameters) -> pd.DataFrame:
                 setting = setting | ({"k": x} if systems[name].takes("k") else {})
             if panel == "pages" and x not in worlds:
                 worlds[x] = open_laboratory(x)
-            changes = {"data_dir": str(worlds[x])} if panel == "pages" else {}
+            other = {"data_dir": str(worlds[x]), "corpus": "pooled"} if panel == "pages" else {}
             for dataset in DATASETS:
-                play = Play(dataset, name, BASE, setting, changes, retrieval=retrieval)
+                play = Play(dataset, name, BASE, setting, other, retrieval=retrieval)
                 points.append(({"panel": panel, "at": AT.get(panel), "x": x}, play))
     return average(play_points(p, points), "panel", "at", "x", "system")
