@@ -52,6 +52,8 @@ def compare_sizes(scores: pd.DataFrame, style: str) -> pd.DataFrame:
 def values_of(scores: pd.DataFrame, by: Sequence[str] = PLACE) -> Values:
     """The scores of systems in percent, by their metric, as values that claims are about."""
     values = {}
+    if scores.empty:  # then it may lack the columns, too
+        return values
     for (*place, name), runs in scores.groupby([*by, "system"], sort=False):
         metric = runs["metric"].iloc[0]
         values.setdefault(tuple(place), {})[name] = 100 * per_question(runs, metric)
