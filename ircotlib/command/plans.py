@@ -4,7 +4,6 @@ dev questions, and the files of prompts.
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from math import prod
 from types import SimpleNamespace
 
 from ircotlib.command.checks import LANGUAGE, check_model, style_of
@@ -42,7 +41,7 @@ def check_plans(p: Parameters, notebooks: Sequence[str]) -> None:
             _check_datasets(notebook, benches, systems)
             for bench, system in product(benches, systems):
                 grid = bench.grid(system)
-                settings = prod(map(len, grid.values()))
+                settings = len(bench.settings(system))
                 if tuned and settings > 1 and not bench.parameters.dev:
                     found = f"dev: found 0, and {settings} settings of {system.name} in {notebook}"
                     raise UserError(f"{found}, expected dev questions, or grids of one value")

@@ -4,7 +4,6 @@ cost.
 
 import sys
 from collections.abc import Mapping, Sequence
-from math import prod
 
 from ircotlib.generation.budget import find_price, in_dollars
 from ircotlib.program import Outcome
@@ -38,7 +37,7 @@ def announce_plan(
     for bench in benches:
         planned = []
         for system in systems:
-            settings = prod(len(values) for values in bench.grid(system).values())
+            settings = len(bench.settings(system))
             tuned = settings * len(bench.dev) if settings > 1 else 0
             sets = demonstration_sets if bench.demonstrated and system.shows_sets else 1
             planned.append((system, tuned + sets * len(bench.test)))

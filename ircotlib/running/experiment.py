@@ -25,7 +25,6 @@ from ircotlib.running.folder import (
     columns_of,
     hold_runs,
     read_about,
-    run_folder,
     write_about,
 )
 from ircotlib.running.predictions import parameters_of, row_of
@@ -49,12 +48,11 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     has predictions.jsonl, scores.csv and run.json: all parameters, versions, seconds, counts. Run
     again, it is replayed from the call cache. An earlier run is replaced when all is scored.
     """
-    questions = {"dev": bench.dev, "test": bench.test}[part]
-    build, folder = program_of(bench, system, **setting), run_folder(bench, system, part, setting)
+    played = Run(bench, system, part, setting)
+    questions, build = played.questions, program_of(bench, system, **setting)
     announce_run(bench, system, len(questions))
     started = time.monotonic()
-    label = f"{bench.dataset} {part} {system.name} {setting or ''}"
-    with show_progress(label, len(questions)) as progress:
+    with show_progress(played.label, len(questions)) as progress:
         programs = {q.id: build(q) for q in questions}
         outcomes, counts = run(programs, bench.backends, bench.calls, progress)
     scored = [score(q, outcomes[q.id].result, bench.parameters.released) for q in questions]
@@ -62,8 +60,9 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     scores = pd.DataFrame(rows)
     costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
     about = about_run(bench, system, part, setting, counts)
-    about |= {"questions": len(questions)} | costs | count_texts(label.strip(), outcomes)
+    about |= {"questions": len(questions)} | costs | count_texts(played.label, outcomes)
     about |= run_cost(bench, outcomes)
+    folder = played.folder
     with hold_runs(folder), replace_files(folder, "run.json", EARLIER) as partial:
         write_jsonl(partial / "predictions.jsonl", (row_of(*item) for item in outcomes.items()))
         write_table(partial / "scores.csv", scores)
@@ -206,7 +205,8 @@ def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcom
     bench = open_bench(p, about["dataset"], about["experiment"], **options)
     [system] = choose_systems([about["system"]])
     build = program_of(bench, system, **about["setting"])
-    questions = {q.id: q for q in {"dev": bench.dev, "test": bench.test}[about["part"]]}
+    played = Run(bench, system, about["part"], about["setting"])
+    questions = {q.id: q for q in played.questions}
     if unknown := [id for id in ids or () if id not in questions]:
         expected = f"expected some of its {len(questions)} questions"
         raise UserError(f"{folder}: found no question {unknown[0]!r}, {expected}")

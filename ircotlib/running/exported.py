@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from ircotlib.errors import DataError, Unavailable, UserError
+from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import resolve, write_partial
 from ircotlib.running.cache import Calls
 
@@ -55,7 +56,7 @@ def read_exported(path: Path) -> tuple[dict, Calls]:
             raise ValueError(f"{len(calls)} of {about['replies']} replies")
     except (lzma.LZMAError, EOFError, LookupError, ValueError, AttributeError, TypeError,
             RecursionError, sqlite3.Error) as error:  # fmt: skip
-        found = f"found no whole file of exported calls ({' '.join(str(error).split())[:200]})"
+        found = f"found no whole file of exported calls ({one_line(error)})"
         expected = f"expected version {VERSION}, as `ircotlib calls export` writes it"
         raise DataError(f"{path}: {found}, {expected}; get the file again") from None
     return about, calls
