@@ -37,6 +37,7 @@ WRONG = [
     ("bench.real_anchor", ["--profile", "x"], "the profile 'x'"),
     ("bench.server", ["--model", "m", "--server", "x"], "the address 'x'"),
     ("bench.soak", ["--minutes", "0"], "--minutes: found '0'"),
+    ("bench.workers", ["--questions", "0"], "--questions: found '0'"),
     ("bench.parse_rates", [*SERVED, "--data", "TMP/x"], "data_dir: found no folder TMP/x"),
 ]
 
