@@ -11,6 +11,7 @@ ircotlib figures --calls paper.calls.xz --recompute 100  asks for a random hundr
 import json
 import os
 import random
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -48,19 +49,25 @@ def merge(into: Path, sources: Sequence[Path]) -> int:
 
 def export(runs: Sequence[Path], file: Path) -> int:
     """Replay runs from the call cache and write the replies that they need; return their number.
-    `runs`: folders of runs, or folders that hold some. Raises UserError if there is none, DataError
-    if the replies do not give what a run predicted.
+    `runs`: folders of runs, or folders that hold some; stderr names those of systems that are known
+    only to a notebook, and left out. Raises UserError if there is none, DataError if the replies do
+    not give what a run predicted.
     """
     from ircotlib.running.experiment import replay  # imports pandas
     from ircotlib.running.predictions import read_lines, row_of
+    from ircotlib.systems import all_systems
 
     folders = sorted({path.parent for run in runs for path in run.rglob("run.json")})
     if not folders:
         raise UserError(f"{' '.join(map(str, runs))}: found no run.json, expected finished runs")
-    abouts = []
+    abouts, systems = [], all_systems()
     with _noting_used() as used:
         open_calls(DATA / "calls.sqlite").remedy = AGAIN
         for folder in folders:
+            if (system := read_about(folder)["system"]) not in systems:
+                left_out = f"{folder}: left out, as no system {system!r} is installed"
+                print(f"{left_out}; figures --export has its replies", file=sys.stderr, flush=True)
+                continue
             abouts.append(read_about(folder))
             rows = {id: row_of(id, outcome) for id, outcome in replay(folder).items()}
             if json.loads(json.dumps(rows)) != read_lines(folder, abouts[-1]):

@@ -4,6 +4,7 @@ import json
 import lzma
 import random
 from dataclasses import replace
+from shutil import copytree
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from ircotlib.running import exported, setup
 from ircotlib.running.cache import Calls
 from ircotlib.running.experiment import run_system
 from ircotlib.running.exported import Replaying, open_calls, read_exported, write_exported
+from ircotlib.running.folder import read_about, write_about
 from ircotlib.running.predictions import read_lines
 from ircotlib.running.scheduler import run
 from ircotlib.systems import all_systems
@@ -194,8 +196,14 @@ def test_runs_are_exported_and_played_elsewhere_without_asking(run_folder, tmp_p
     with Calls(tmp_path / "calls.sqlite") as calls:
         needed = all_of(calls)
         calls.put_many({other: '"x"'})
+    of_notebook = tmp_path / "runs" / "mine"  # as 10_your_own leaves some
+    copytree(run_folder, of_notebook)
+    about = {k: v for k, v in read_about(run_folder).items() if k != "checksum"}
+    write_about(of_notebook, about | {"system": "Mine"})
     assert main(["calls", "export", str(tmp_path / "runs"), str(file)]) == 0
-    assert f"{file}: {len(needed)} replies, " in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert f"{file}: {len(needed)} replies, " in told.out
+    assert f"{of_notebook}: left out, as no system 'Mine' is installed; figures --exp" in told.err
     about, replies = read_exported(file)
     assert all_of(replies) == needed and about["profile"] == ["mini"] and about["seed"] == [0]
     [[name, fingerprint]] = about["model"]
