@@ -231,6 +231,24 @@ def test_runs_are_exported_and_played_elsewhere_without_asking(run_folder, tmp_p
     assert f"added {len(needed)} replies" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("again", "equal"),
+    [
+        ('{"samples": [["Iron Castle", -0.212261025]], "tokens": 3}', True),
+        ('{"samples": [["Iron Castle", -0.2132]], "tokens": 3}', False),
+        ('{"samples": [["Iron Castles", -0.21226092]], "tokens": 3}', False),
+        ('{"samples": [["Iron Castle", -0.21226092]], "tokens": 4}', False),
+        ('{"samples": [["Iron Castle", -0.21226092], ["a", -1.5]], "tokens": 3}', False),
+    ],
+)
+def test_a_reply_is_equal_but_for_the_last_decimals_of_its_log_probability(again, equal, capsys):
+    published = '{"samples": [["Iron Castle", -0.21226092]], "tokens": 3}'
+    command._compare({"a": published, "b": "null"}, {"a": again})
+    told = capsys.readouterr().out
+    assert f"of 2 replies again: {int(equal)} are equal, {int(not equal)} are not" in told
+    assert (again in told) is not equal
+
+
 def test_replies_of_another_model_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "DATA", tmp_path)
     p = read_parameters("mini", {"model": "data/models/mini-base", "agent": ""})
