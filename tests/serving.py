@@ -88,3 +88,40 @@ def serve_model(folder: Path):
     finally:
         process.kill()
         process.wait()
+
+
+class Batches:
+    """A server of batch files in a process of its own (`batch_server`)."""
+
+    def __init__(self, process):
+        self.url = f"http://127.0.0.1:{process.stdout.readline().strip()}"
+
+    def plan(self, *batches: dict, **how) -> None:
+        """How it fares from now on (`batch_server.PLAN`); its log begins anew."""
+        usual = {"longest": 10**9, "refused": "", "ignores_n": False, "silent": 0}
+        body = json.dumps(usual | how | {"batches": batches}).encode()
+        urllib.request.urlopen(f"{self.url}/plan", data=body, timeout=60).close()
+
+    def log(self) -> dict:
+        """What it was asked."""
+        with urllib.request.urlopen(f"{self.url}/log", timeout=60) as reply:
+            return json.load(reply)
+
+    def end_batches(self) -> None:
+        """End all that are under way."""
+        urllib.request.urlopen(f"{self.url}/end", timeout=60).close()
+
+    def lines(self) -> list[str]:
+        """The ids of all requests that it took in batches."""
+        return [id for batch in self.log()["batches"] for id in batch]
+
+
+@contextmanager
+def serve_batches():
+    """A running server of batch files."""
+    command = [sys.executable, "-S", str(Path(__file__).with_name("batch_server.py"))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Batches(process)
+        finally:
+            process.kill()

@@ -1,9 +1,10 @@
 """One address at which a model is served: what is sent there, and how it answers or fails."""
 
 import email.utils
+import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from ircotlib.errors import Unavailable
@@ -14,12 +15,13 @@ from ircotlib.generation.protocol import KEY, Reply, RequestRefused, Unreadable,
 
 class TemporaryFailure(Exception):
     """No answer now, but perhaps later. `wait`: the seconds that the server asks to wait; `busy`:
-    it says that it cannot answer now; `alone`: perhaps only this request fails.
+    it says that it cannot answer now; `alone`: perhaps only this request fails; `billed`: it may
+    have written a text, and charge for it.
     """
 
-    def __init__(self, reason: str, wait=0.0, busy=False, alone=False):
+    def __init__(self, reason: str, wait=0.0, busy=False, alone=False, billed=False):
         super().__init__(reason)
-        self.wait, self.busy, self.alone = wait, busy, alone
+        self.wait, self.busy, self.alone, self.billed = wait, busy, alone, billed
 
 
 class Endpoint:
@@ -56,26 +58,18 @@ class Endpoint:
         first fault of a reply without any text, or as Endpoints.ask.
         """
         import httpx2
-        import openai
 
         reserved, used = self.budget.reserve(most), Usage(0, 0)
         try:
-            reply = read_body(self.client.post(path, cast_to=httpx2.Response, body=body).text)
+            sent = self.call(lambda client: client.post(path, cast_to=httpx2.Response, body=body))
+            reply = read_body(sent.text)
             used = reply.usage
-        except openai.APITimeoutError as error:
-            used = None  # it may have written a text, and charge for it, here and below
-            raise TemporaryFailure(f"{self.url}: no whole answer in {self.timeout:g} s") from error
-        except openai.APIConnectionError as error:
-            cause = error.__cause__ or error
-            if not isinstance(cause, Unreadable):
-                raise TemporaryFailure(f"{self.url}: no connection: {cause}") from error
-            used = None
-            raise TemporaryFailure(f"{self.url}: {cause}", alone=True) from error
-        except openai.APIStatusError as error:
-            raise self._read_error(error) from error
         except Unreadable as error:
             used = None
             raise TemporaryFailure(f"{self.url}: {error}", alone=True) from error
+        except TemporaryFailure as failure:
+            used = None if failure.billed else used
+            raise
         finally:
             self.budget.settle(reserved, used)
         if not reply.texts:
@@ -83,20 +77,46 @@ class Endpoint:
             raise type(fault)(f"{self.url}: {fault}")
         return reply
 
-    def _read_error(self, error) -> Exception:
-        content = error.body if isinstance(error.body, dict) else {}
-        message = str(content.get("message") or content.get("detail") or error)[:300]
-        reason = f"{self.url}: status {error.status_code}, {' '.join(message.split())}"
-        if error.status_code in (401, 402, 403) or error.code == "insufficient_quota":
+    def call(self, function: Callable):
+        """What a function of the client returns, called once. Raises TemporaryFailure, or as
+        Endpoints.ask.
+        """
+        import openai
+
+        try:
+            if not isinstance(found := function(self.client), str):  # a page, not an object
+                return found
+            raise TemporaryFailure(f"{self.url}: found {found[:80]!r}, expected a JSON object")
+        except (AttributeError, json.JSONDecodeError) as error:  # of the client, at such a page
+            odd = f"found another reply than the protocol's ({error}); correct server"
+            raise TemporaryFailure(f"{self.url}: {odd}") from error
+        except openai.APITimeoutError as error:
+            late = f"{self.url}: no whole answer in {self.timeout:g} s"
+            raise TemporaryFailure(late, billed=True) from error
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            if not isinstance(cause, Unreadable):
+                raise TemporaryFailure(f"{self.url}: no connection: {cause}") from error
+            raise TemporaryFailure(f"{self.url}: {cause}", alone=True, billed=True) from error
+        except openai.APIStatusError as error:
+            wait = _read_wait(error.response.headers)
+            raise self.read_error(error.status_code, error.body, str(error), wait) from error
+
+    def read_error(self, status: int, content: object, text: str, wait: float = 0.0) -> Exception:
+        """The error of a status and what the server sent with it: an object, else a text."""
+        content = content if isinstance(content, dict) else {}
+        message, code = content.get("message") or content.get("detail"), content.get("code")
+        reason = f"{self.url}: status {status}, {' '.join(str(message or text)[:300].split())}"
+        if status in (401, 402, 403) or code == "insufficient_quota":
             unsent = f"not https, so {KEY} was not sent; to send it in clear text, set {IN_CLEAR}=1"
             return PermissionError(f"{reason}; {unsent if self.without_key else f'see {KEY}'}")
-        if error.status_code in (404, 405) or error.status_code < 400:
+        if status in (404, 405) or status < 400:
             return LookupError(f"{reason}; correct model, server or chat")
         # the same request may be answered later
-        if error.status_code in (408, 409, 429) or error.status_code >= 500:
-            wait, alone = _read_wait(error.response.headers), error.status_code in (500, 502)
+        if status in (408, 409, 429) or status >= 500:
+            alone = status in (500, 502)
             return TemporaryFailure(reason, wait, busy=not alone, alone=alone)
-        return RequestRefused(reason, error.code, error.param)
+        return RequestRefused(reason, code, content.get("param"))
 
 
 def _read_wait(headers: Mapping[str, str]) -> float:

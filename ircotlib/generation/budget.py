@@ -74,16 +74,17 @@ class Budget:
         self.requests, self.spent, self.used = 0, 0.0, Usage(0, 0)
         self._in_flight, self._changed = 0.0, Condition()
 
-    def reserve(self, most: Usage) -> float:
+    def reserve(self, most: Usage, wait: bool = True) -> float:
         """Wait until a request may be sent, and return what it may cost at most. Raises BudgetSpent
-        if it would exceed the limits even after all requests in flight are answered.
+        if it would exceed the limits even after all requests in flight are answered; or, unless
+        `wait`, before they are.
         """
         cost = self.price.of(*most) if self.price else 0.0
         with self._changed:
             self._changed.wait_for(
-                lambda: not self._allows(cost) or self._allows(cost + self._in_flight)
+                lambda: not (wait and self._allows(cost)) or self._allows(cost + self._in_flight)
             )
-            if not self._allows(cost):
+            if not self._allows(cost if wait else cost + self._in_flight):
                 spent, (read, written) = in_dollars(self.spent if self.price else None), self.used
                 tokens = f"{read} tokens read, {written} written"
                 used = f"spent {spent} with {self.requests} requests ({tokens})"

@@ -5,17 +5,19 @@ server is busy or unavailable: not by the client, `openai`, as the budget would 
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import methodcaller
 from threading import Lock
 
 from ircotlib.generation.address import Endpoint, TemporaryFailure
-from ircotlib.generation.budget import Budget, Usage
-from ircotlib.generation.protocol import Reply, RequestRefused, Unreadable
+from ircotlib.generation.budget import Budget, BudgetSpent
+from ircotlib.generation.protocol import Conversation, RequestRefused, T, Unreadable, resume
 
 KEPT = "all replies are kept: run the same command again later, and it goes on"
 FEW_ATTEMPTS = 3  # at an address that has never answered
+ENDING = (BudgetSpent, ConnectionError, PermissionError, LookupError)  # no request will succeed
 MANY_REQUESTS = 3  # if so many fail in a row, the address is at fault, not each of them
 
 
@@ -45,8 +47,21 @@ class Endpoints:
         self.all = [Endpoint(url, patience.timeout, budget) for url in urls]
         self.patience, self._lock = patience, Lock()
 
-    def ask(self, path: str, body: Mapping, most: Usage) -> Reply:
-        """The reply to a request, with at least one text. `most`: the tokens that it may cost.
+    def talk(self, conversation: Conversation) -> str:
+        """What a conversation returns, whose requests are sent one by one."""
+        reply = None
+        while True:
+            try:
+                asked = resume(conversation, reply)
+            except StopIteration as end:
+                return end.value
+            try:
+                reply = self.ask(methodcaller("send", *asked))
+            except Exception as error:  # the conversation knows what to do
+                reply = error
+
+    def ask(self, send: Callable[[Endpoint], T]) -> T:
+        """What `send` returns for one of the addresses: the reply to a request.
 
         An address that fails in any way rests, and the request goes to another at once; it fails
         when all have failed it, each after as many attempts as Patience allows, or FEW_ATTEMPTS.
@@ -61,7 +76,7 @@ class Endpoints:
                 time.sleep(max(0.0, endpoint.free_at - now, due.get(endpoint, 0.0) - now))
                 sent = time.monotonic()
                 try:
-                    reply = endpoint.send(path, body, most)
+                    reply = send(endpoint)
                 except TemporaryFailure as failure:
                     failed[endpoint] += 1
                     self._rest(endpoint, failure, sent, request)

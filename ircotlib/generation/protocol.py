@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from math import isfinite
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from ircotlib.files.urls import read_urls
@@ -77,6 +77,28 @@ class Reply(NamedTuple):
     usage: Usage | None
 
 
+class Asked(NamedTuple):
+    """A request to the server: the endpoint's path, the body, and the tokens that it may cost."""
+
+    path: str
+    body: dict
+    most: Usage
+
+
+T = TypeVar("T")
+Asking = Generator[Asked, Reply, T]  # is sent the reply to each request, or thrown the error
+Conversation = Asking[str]  # returns what is stored
+
+
+def resume(conversation: Conversation, reply: Reply | Exception | None) -> Asked:
+    """Send a reply, or throw an error, into a conversation; return what it asks next. None begins
+    it. Raises StopIteration at its end, and any error that ends it.
+    """
+    if isinstance(reply, Exception):
+        return conversation.throw(reply)
+    return conversation.send(reply)
+
+
 def read_addresses(server: str) -> tuple[str, ...]:
     """The addresses in a text, separated by commas; one without a path gets "/v1".
     Raises ValueError for one that is no address or contains a password.
@@ -122,13 +144,23 @@ def read_body(body: str) -> Reply:
     counts, as with a local model, unless it is empty; all that is odd beside a text is ignored.
     Raises Unreadable for a body that is not a JSON object.
     """
-    try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
+    if (content := read_object(body)) is None:
         kind = "a stream" if body.startswith("data:") else f"{body[:80]!r}"
         raise Unreadable(f"found a reply that is not a JSON object, but {kind}; correct server")
+    return read_content(content)
+
+
+def read_object(text: str) -> dict | None:
+    """The JSON object of a text, None if it is another one."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    return content if isinstance(content, dict) else None
+
+
+def read_content(content: Mapping) -> Reply:
+    """As read_body, from the JSON object."""
     choices, texts, faults = content.get("choices"), [], []
     if not isinstance(choices, list) or not choices:
         expected = "found a reply without a choice, expected one"

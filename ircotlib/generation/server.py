@@ -10,19 +10,20 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
+from pathlib import Path
 from threading import Event
 
 from ircotlib.generation import protocol
-from ircotlib.generation.budget import Budget, BudgetSpent, Usage
-from ircotlib.generation.endpoints import Endpoints, Patience
-from ircotlib.generation.protocol import Completion, PromptText, Reply, RequestRefused
+from ircotlib.generation.batch_files import BatchFiles
+from ircotlib.generation.budget import Budget, Usage
+from ircotlib.generation.endpoints import ENDING, Endpoints, Patience
+from ircotlib.generation.protocol import Asking, Completion, PromptText, Reply, RequestRefused
 from ircotlib.generation.replies import Request, check, read_reply
-from ircotlib.program import Generate, Sample
+from ircotlib.program import Generate, Sample, key
 from ircotlib.text import cut, without_echo
 
 VERSION = 1  # raised when a change here or in text.py makes the same server reply differently
 BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
-ENDING = (BudgetSpent, ConnectionError, PermissionError, LookupError)  # no request will succeed
 
 
 @dataclass(eq=False, kw_only=True)
@@ -32,7 +33,8 @@ class ServerModel:
     `chat`: prompts are sent as chats, a text as the only message; otherwise they are completed.
     `in_flight`: requests at a time, over all addresses. The key is in the environment, as
     OPENAI_API_KEY. The fingerprint depends on the model's name and `chat`, not on the addresses, so
-    two models need two names. Raises ValueError for an invalid address.
+    two models need two names. `folder`: requests are sent in batch files, which are noted there
+    while they are under way; None: one by one. Raises ValueError for an invalid address.
     """
 
     answers = Generate, Sample
@@ -45,6 +47,7 @@ class ServerModel:
     in_flight: int = 8
     patience: Patience = Patience()
     budget: Budget = field(default_factory=Budget)
+    folder: Path | None = None
 
     def __post_init__(self):
         self.urls = protocol.read_addresses(self.server)
@@ -53,6 +56,13 @@ class ServerModel:
         self._left_out: frozenset[str] = frozenset()  # fields that the server does not accept
         self._one_by_one = False  # the server has ignored n
         self._reported: set[str] = set()
+        self.in_waves = self.folder is not None  # asked for all that waits, of every kind
+        self.paid: set[str] = set()  # keys answered by batch files, until a run claims them
+
+    @cached_property
+    def files(self) -> BatchFiles:
+        """Sends batch files to the only address."""
+        return BatchFiles(*self.urls, self.folder, self.patience, self.budget)
 
     @cached_property
     def endpoints(self) -> Endpoints:
@@ -72,12 +82,15 @@ class ServerModel:
         fails only with it. After BudgetSpent, ConnectionError, PermissionError or LookupError no
         more requests are sent; the replies in flight are yielded, then the error is raised.
         """
+        if self.in_waves:
+            yield from self._answer_in_files(requests)
+            return
         self.endpoints  # noqa: B018  made once, before the threads
         stopped = Event()
 
         def work(request: Request) -> str | None:
             try:
-                return None if stopped.is_set() else self._answer(request)
+                return None if stopped.is_set() else self.endpoints.talk(self._converse(request))
             except ENDING:
                 stopped.set()
                 raise
@@ -93,26 +106,42 @@ class ServerModel:
             finally:
                 stopped.set()
 
-    def _answer(self, request: Request) -> str:
+    def _answer_in_files(self, requests: Sequence[Request]) -> Iterator[tuple]:
+        """As answer, for requests that are all different."""
+        keys = [key(request, self.fingerprint) for request in requests]
+        conversations = dict(zip(keys, map(self._converse, requests), strict=True))
+        indices = {name: index for index, name in enumerate(keys)}
+        for name, reply in self.files.answer(conversations):
+            if isinstance(reply, str):
+                self.paid.add(name)
+            yield indices[name], reply
+
+    def claim(self, request: Request) -> bool:
+        """Whether a batch file answered a request for this process, and no run claimed it yet."""
+        paid = key(request, self.fingerprint)
+        return paid in self.paid and not self.paid.discard(paid)
+
+    def _converse(self, request: Request) -> protocol.Conversation:
         check(request)
-        reply = self._sample(request) if isinstance(request, Sample) else self._generate(request)
+        write = self._sample if isinstance(request, Sample) else self._generate
+        reply = yield from write(request)
         # half of a surrogate pair becomes the replacement character
         text = json.dumps(reply, ensure_ascii=False).encode("utf-16", "surrogatepass")
         return text.decode("utf-16", "replace")
 
-    def _generate(self, request: Generate) -> dict:
+    def _generate(self, request: Generate) -> Asking[dict]:
         options = {"max_tokens": request.max_tokens, "temperature": 0}
         stop = protocol.write_stop(request.stop)
-        reply, counts = self._complete(request.prompt, options | stop)
+        reply, counts = yield from self._complete(request.prompt, options | stop)
         written = reply.texts[0]
         text = self._keep(written, request)
         if stop and not text and self.chat and not written.text.startswith("\n") and written.text:
             # "A:" or a fence, then the stop: the answer is on the next lines
-            reply, more = self._complete(request.prompt, options)
+            reply, more = yield from self._complete(request.prompt, options)
             text, counts = self._keep(reply.texts[0], request), _add(counts, more)
         return {"text": text} | counts
 
-    def _sample(self, request: Sample) -> dict:
+    def _sample(self, request: Sample) -> Asking[dict]:
         """n texts, requested one by one from a server that ignores n; fewer if it gives a text no
         more, which stderr says once.
         """
@@ -121,8 +150,9 @@ class ServerModel:
         samples, counts = [], {}
         while (missing := request.n - len(samples)) > 0:
             n = 1 if self._one_by_one else missing
+            several = {"n": n} if n > 1 else {}
             try:
-                reply, more = self._complete(request.prompt, options | ({"n": n} if n > 1 else {}))
+                reply, more = yield from self._complete(request.prompt, options | several)
             except ValueError as error:
                 if not samples:
                     raise
@@ -143,12 +173,12 @@ class ServerModel:
             text = without_echo(text, prompt if isinstance(prompt, str) else prompt[-1].text)
         return cut(text, request.stop)
 
-    def _complete(self, prompt: PromptText, options: Mapping) -> tuple[Reply, dict]:
+    def _complete(self, prompt: PromptText, options: Mapping) -> Asking[tuple[Reply, dict]]:
         """One reply, which has a text, and its counts of tokens. A prompt that the server finds too
         long is asked once more, with about half of it.
         """
         try:
-            return self._ask(prompt, options)
+            return (yield from self._ask(prompt, options))
         except RequestRefused as refusal:
             if not refusal.is_too_long():
                 raise
@@ -158,12 +188,12 @@ class ServerModel:
                 raise ValueError(f"{refusal}; no demonstration to drop: {advice}") from refusal
             self._report_once("length", f"{refusal}; asked with fewer demonstrations: {advice}")
         try:
-            reply, counts = self._ask(shorter, options)
+            reply, counts = yield from self._ask(shorter, options)
         except RequestRefused as refusal:
             raise ValueError(f"{refusal}, without {dropped} demonstrations: {advice}") from refusal
         return reply, counts | {"dropped": dropped}
 
-    def _ask(self, prompt: PromptText, options: Mapping) -> tuple[Reply, dict]:
+    def _ask(self, prompt: PromptText, options: Mapping) -> Asking[tuple[Reply, dict]]:
         """As _complete, but with the whole prompt; without fields that the server refuses."""
         path, body = protocol.write_prompt(prompt, self.chat)
         body |= {"model": self.name}
@@ -174,7 +204,7 @@ class ServerModel:
             if "max_tokens" in left_out:
                 fields["max_completion_tokens"] = options["max_tokens"]  # its newer name
             try:
-                reply = self.endpoints.ask(path, body | fields, most)
+                reply = yield protocol.Asked(path, body | fields, most)
                 break
             except RequestRefused as refusal:
                 field = refusal.unsupported(options)

@@ -1,0 +1,250 @@
+"""Batch files: many requests go to a server as one file, which it answers within a day, at half the
+price at most vendors (OpenAI's `/v1/files` and `/v1/batches`).
+
+What is under way is noted in a folder. So a process that is killed loses nothing: started again, it
+waits for the same batches, and sends only what is missing. The id of a request is the key of what a
+program asked, and its number among the requests that this takes.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from operator import methodcaller
+from pathlib import Path
+from secrets import token_hex
+
+from ircotlib.errors import DataError
+from ircotlib.files.paths import hold_lock, write_whole
+from ircotlib.files.progress import show_progress
+from ircotlib.generation import protocol
+from ircotlib.generation.address import TemporaryFailure
+from ircotlib.generation.budget import Budget, BudgetSpent, Usage
+from ircotlib.generation.endpoints import ENDING, Endpoints, Patience
+from ircotlib.generation.protocol import Asked, Conversation, Reply
+
+MOST_LINES, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI's limits: 50,000 and 200 MB
+MOST_SENT = 3  # times that a request is sent
+OUTAGE = 20  # times the usual attempts, if a server that has answered is away: an hour
+
+
+@dataclass(slots=True, eq=False)
+class Sent:
+    """A file that was sent: our name of it, the server's of its batch ("": not known to have begun)
+    and the ids of the requests in it.
+    """
+
+    server: str
+    name: str
+    batch: str
+    ids: list[str]
+
+
+class BatchFiles:
+    """Sends requests to a server in batch files. `folder`: where those under way are noted."""
+
+    def __init__(self, url: str, folder: Path, patience: Patience, budget: Budget):
+        self.url, self.folder, self.patience, self.budget = url, folder, patience, budget
+        long = replace(patience, attempts=OUTAGE * patience.attempts)
+        self.endpoints, self.most_lines = Endpoints((url,), long, budget), MOST_LINES
+        self._reserved: dict[str, float] = {}  # what each request under way may cost
+        self._in_vain = Counter()  # how often each request was sent without a reply
+
+    def answer(
+        self, conversations: Mapping[str, Conversation]
+    ) -> Iterator[tuple[str, str | Exception]]:
+        """Yield the key of each conversation with what it returns, or the error that ends it. All
+        that they ask at the same time is one file. Raises as ServerModel.answer.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        waiting: dict[str, Asked] = {}
+        asked, done, ending = Counter(), [], None
+        replies = ((key, None) for key in conversations)
+        try:
+            while replies:
+                for id, reply in replies:
+                    key = id.partition("-")[0]
+                    waiting.pop(id, None)
+                    try:
+                        request = protocol.resume(conversations[key], reply)
+                    except StopIteration as end:
+                        yield key, end.value
+                    except ENDING as error:
+                        ending = ending or error
+                    except Exception as error:
+                        yield key, error
+                    else:
+                        asked[key] += 1
+                        waiting[f"{key}-{asked[key]}"] = request
+                        continue
+                    done += [f"{key}-{number + 1}" for number in range(asked[key])]
+                replies = self._exchange(dict(waiting)) if waiting and not ending else None
+        finally:  # what was not taken from here is not in the call cache: it stays noted
+            self._forget(done)
+        if ending:
+            raise ending
+
+    def _exchange(self, requests: Mapping[str, Asked]) -> Iterator[tuple[str, Reply | Exception]]:
+        """Send the requests that are not under way, as many as the budget allows; yield the id and
+        the reply of each that is answered.
+        """
+        with hold_lock(self.folder / "lock", "a batch file"):
+            under_way = [sent for sent in self._noted() if not requests.keys().isdisjoint(sent.ids)]
+            under_way = [sent for sent in under_way if sent.batch or self._find(sent)]
+            known = {id for sent in under_way for id in sent.ids}
+            try:
+                for lines in self._split({i: r for i, r in requests.items() if i not in known}):
+                    under_way.append(self._send(lines))
+                    if self.most_lines < MOST_LINES:
+                        break  # the server takes one such file at a time
+            except BudgetSpent:
+                if not under_way:
+                    raise
+        looks, answered = count(1), 0
+        with show_progress(f"{self.url}, batch files", len(requests)) as progress:
+            while under_way:
+                completed = 0
+                for sent in under_way.copy():
+                    batch = self._ask(lambda c, id=sent.batch: c.batches.retrieve(id), sent)
+                    if batch.status not in ("completed", "failed", "expired", "cancelled"):
+                        completed += batch.request_counts.completed if batch.request_counts else 0
+                        continue
+                    under_way.remove(sent)
+                    for id, reply in self._read(sent, batch, requests):
+                        answered += 1
+                        yield id, reply
+                progress(answered + completed, len(requests))
+                if under_way:
+                    time.sleep(self.patience.pause(next(looks)))
+
+    def _split(self, requests: Mapping[str, Asked]) -> Iterator[dict[str, bytes]]:
+        """The lines of files by id, within the server's limits. Raises BudgetSpent after those that
+        the budget allows.
+        """
+        lines, size = {}, 0
+        for id, (path, body, most) in requests.items():
+            about = {"custom_id": id, "method": "POST", "url": f"/v1{path}", "body": body}
+            line = json.dumps(about).encode() + b"\n"
+            if lines and (len(lines) >= self.most_lines or size + len(line) > MOST_BYTES):
+                yield lines
+                lines, size = {}, 0
+            try:
+                self._reserved[id] = self.budget.reserve(most, wait=False)
+            except BudgetSpent:
+                if lines:
+                    yield lines
+                raise
+            lines[id], size = line, size + len(line)
+        if lines:
+            yield lines
+
+    def _send(self, lines: Mapping[str, bytes]) -> Sent:
+        """Send a file and begin its batch, noted before and after."""
+        self._note(sent := Sent(self.url, token_hex(8), "", [*lines]))
+        url, content = json.loads(next(iter(lines.values())))["url"], b"".join(lines.values())
+
+        def send(client):
+            if begun := _look_for(sent, client):  # by an attempt whose reply was lost
+                return begun
+            file = client.files.create(file=(f"{sent.name}.jsonl", content), purpose="batch")
+            how = {"completion_window": "24h", "metadata": {"ircotlib": sent.name}}
+            return client.batches.create(input_file_id=file.id, endpoint=url, **how)
+
+        sent.batch = self._ask(send, sent).id
+        self._note(sent)
+        told = f"{self.url}: sent {len(lines)} requests as batch {sent.batch}"
+        print(f"{told}; if this is stopped, the same command resumes", file=sys.stderr, flush=True)
+        return sent
+
+    def _find(self, sent: Sent) -> bool:
+        """Find the batch that a process began before it was killed; forget it if there is none."""
+        if begun := self._ask(lambda client: _look_for(sent, client), sent):
+            sent.batch = begun.id
+            self._note(sent)
+        else:
+            self._path(sent).unlink()
+        return bool(begun)
+
+    def _read(
+        self, sent: Sent, batch, requests: Mapping[str, Asked]
+    ) -> Iterator[tuple[str, Reply | Exception]]:
+        """Yield the ids and the replies of the requests that a batch answered, now that it ended;
+        others are no longer under way.
+        """
+        replies, errors = {}, (batch.errors and batch.errors.data) or []
+        for name in filter(None, (batch.output_file_id, batch.error_file_id)):
+            content = self._ask(lambda client, id=name: client.files.content(id), sent)
+            rows = filter(None, map(protocol.read_object, content.text.split("\n")))
+            replies |= {row.get("custom_id"): self._read_row(row) for row in rows}
+        told = [f"batch {sent.batch} {batch.status}", *(str(error.message) for error in errors)]
+        reason, large = f"{self.url}: {'; '.join(told)}", len(sent.ids) > 1
+        if large := large and any("limit" in str(error.code) for error in errors):
+            self.most_lines = len(sent.ids) // 2
+            print(f"{reason}; smaller files follow, one by one", file=sys.stderr, flush=True)
+        answered = {}
+        for id in filter(requests.__contains__, sent.ids):
+            reply = replies.get(id) or TemporaryFailure(f"{reason}, without a reply to it")
+            used = reply.usage if isinstance(reply, Reply) else Usage(0, 0)
+            self.budget.settle(self._reserved.pop(id, 0.0), used)
+            if isinstance(reply, TemporaryFailure):
+                self._in_vain[id] += not large
+                if self._in_vain[id] < MOST_SENT:
+                    continue
+                reply = RuntimeError(f"{reply}; it was sent {self._in_vain.pop(id)} times")
+            answered[id] = reply
+        self._forget([id for id in sent.ids if id in requests and id not in answered])
+        for id, reply in answered.items():
+            yield id, reply.faults[0] if isinstance(reply, Reply) and not reply.texts else reply
+
+    def _read_row(self, row: Mapping) -> Reply | Exception:
+        """The reply in a line of a batch's files, or the error that the line means."""
+        response = row.get("response") or {}
+        status, body = response.get("status_code"), response.get("body")
+        if type(status) is not int or status < 200 or not isinstance(body, dict):
+            return TemporaryFailure(f"{self.url}: {str(row.get('error') or row)[:200]}")
+        if status >= 300:
+            return self.endpoints.all[0].read_error(status, body.get("error", body), str(body))
+        return protocol.read_content(body)
+
+    def _ask(self, function: Callable, sent: Sent):
+        """What a function of the client returns, called again while the server is away."""
+        try:
+            return self.endpoints.ask(methodcaller("call", function))
+        except (LookupError, protocol.RequestRefused) as error:
+            remedy = f"or set batch=false, or delete {self._path(sent)} to send it again"
+            raise type(error)(f"{error}; {remedy}") from error
+
+    def _path(self, sent: Sent) -> Path:
+        return self.folder / f"{sent.name}.json"
+
+    def _note(self, sent: Sent) -> None:
+        write_whole(self._path(sent), json.dumps(asdict(sent)))
+
+    def _noted(self) -> list[Sent]:
+        """The files under way on this server."""
+        found = []
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                found.append(Sent(**json.loads(path.read_text(encoding="utf-8"))))
+            except (ValueError, TypeError):
+                expected = "expected a note of what is under way; delete it to send that again"
+                raise DataError(f"{path}: found another text, {expected}") from None
+        return [sent for sent in found if sent.server == self.url]
+
+    def _forget(self, ids: Collection[str]) -> None:
+        """Note that requests are no longer under way."""
+        ids = set(ids)
+        with hold_lock(self.folder / "lock", "a batch file"):
+            for sent in self._noted():
+                if not ids.isdisjoint(sent.ids):
+                    sent.ids = [id for id in sent.ids if id not in ids]
+                    self._note(sent) if sent.ids else self._path(sent).unlink()
+
+
+def _look_for(sent: Sent, client):
+    for batch in client.batches.list(limit=100).data or ():  # the newest
+        if (batch.metadata or {}).get("ircotlib") == sent.name:
+            return batch

@@ -1,0 +1,226 @@
+"""Batch files, with a server process on loopback: slow, partly failed, expired; clients killed."""
+
+import os
+import signal
+import time
+from multiprocessing import get_context
+
+import pytest
+from asking import ask
+from serving import serve_batches
+
+pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
+
+from ircotlib.generation import batch_files
+from ircotlib.generation.budget import Budget, Price
+from ircotlib.generation.endpoints import Patience
+from ircotlib.generation.server import ServerModel
+from ircotlib.program import LINE, SENTENCE, Generate, Message, Sample
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
+from ircotlib.running.cache import Calls
+from ircotlib.running.scheduler import run
+
+QUICK = Patience(timeout=5, attempts=3, first_pause=0.02, longest_pause=0.05)
+CONTEXT = get_context("forkserver")
+CONTEXT.set_forkserver_preload(["openai", "ircotlib.generation.server"])
+NAMES = ("Red", "Green", "Blue", "Black", "White")
+
+
+@pytest.fixture(scope="module")
+def started():
+    with serve_batches() as server:
+        yield server
+
+
+@pytest.fixture
+def server(started):
+    started.plan()
+    return started
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "batches"
+
+
+def model(server, folder, **options) -> ServerModel:
+    return ServerModel("m", server.url, folder=folder, **{"patience": QUICK} | options)
+
+
+def chain(name: str, steps: int):
+    """Asks so many times, each time with all replies until then."""
+    texts = [f"{name} Hill"]
+    while len(texts) <= steps:
+        texts.append((yield Generate("\n".join(texts), LINE, 9)))
+    return texts
+
+
+def play(backend, calls, names=NAMES, steps=1) -> dict:
+    chains = {name: chain(name, steps + at % 2) for at, name in enumerate(names)}
+    return {id: outcome.result for id, outcome in run(chains, [backend], calls)[0].items()}
+
+
+def notes(folder) -> list:
+    return [path for path in folder.glob("*") if path.name != "lock"]
+
+
+SHOWN = BETWEEN_DEMONSTRATIONS.join(f"Q: Who is Old Mary {n}?\nA: Mary." for n in range(9))
+REQUESTS = [Generate("Green Hill", SENTENCE), Generate("Green Hill", LINE), Sample("Red Sea", 3)]
+REQUESTS += [Generate(SHOWN, LINE, 20), Generate("Too Long " * 99, LINE), Generate("Blue", None, 0)]
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_replies_are_those_of_requests_one_by_one(server, folder, chat):
+    """With fields that it refuses, a prompt that is too long, samples that it does not give, and an
+    empty text before the stop.
+    """
+    how = {"longest": 200, "refused": "logprobs", "ignores_n": True}
+    server.plan(**how)
+    alone = ServerModel("m", server.url, chat=chat, patience=QUICK, in_flight=1)
+    expected = ask(alone, REQUESTS)
+    sent = len(server.log()["single"])
+    together = model(server, folder, chat=chat)
+    found = ask(together, REQUESTS)
+    assert list(map(str, found)) == list(map(str, expected))
+    assert [type(reply) for reply in found[-2:]] == [ValueError] * 2
+    log = server.log()
+    assert len(log["single"]) == sent == len(server.lines()) > 8 and len(log["batches"]) <= 6
+    assert not notes(folder) and not together.files._reserved
+    messages = Generate((Message("user", "Green Hill"),), LINE)
+    assert isinstance(ask(together, [messages])[0], str if chat else ValueError)
+
+
+def test_what_failed_costs_only_its_question_and_what_expired_is_sent_again(server, folder, capsys):
+    statuses = {"Green": 500, "Blue": 400}
+    with Calls() as calls:
+        expected = play(ServerModel("m", server.url), Calls())
+        server.plan({"status": "expired", "answered": 3, "statuses": statuses, "seconds": 0.2}, {})
+        with pytest.raises(RuntimeError, match="'Blue'.*1 of 5 questions failed.*400, found Blue"):
+            play(model(server, folder), calls)
+        first, *others = server.log()["batches"]
+        assert len(first) == 5 and list(map(len, others)) == [3, 2] and server.log()["looks"] > 3
+        assert {*others[0]} < {*first} and not notes(folder)
+        server.plan()
+        assert play(model(server, folder), calls) == expected
+        assert len(server.lines()) == 1
+    assert capsys.readouterr().err.count("requests as batch") == 4
+
+
+def test_a_request_that_is_never_answered_is_given_up(server, folder):
+    server.plan(*[{"status": "cancelled", "answered": 0}] * 3)
+    with Calls() as calls:
+        given_up = "3 of 3 questions failed.*not executed in time.*it was sent 3 times"
+        with pytest.raises(RuntimeError, match=given_up) as error:
+            play(model(server, folder), calls, NAMES[:3])
+        assert "\n" not in str(error.value) and len(server.lines()) == 9 and not notes(folder)
+        server.plan()
+        play(model(server, folder), calls, NAMES[:3])
+
+
+class Dying(Calls):
+    """A call cache whose process is killed once it has stored so many replies."""
+
+    left = 0
+
+    def put_many(self, replies):
+        stored = super().put_many(replies)
+        self.left -= 1
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return stored
+
+
+def work(server_url, folder, left=0) -> None:
+    """Play, in a process of its own."""
+    with Dying(folder / "calls.sqlite") as calls:
+        calls.left = left
+        slow = Patience(timeout=200, first_pause=0.02, longest_pause=0.2)
+        play(ServerModel("m", server_url, folder=folder / "batches", patience=slow), calls)
+
+
+KILLS = {
+    "between upload and batch": {"stuck": "before"},
+    "when the batch has begun": {"stuck": "after"},
+    "while it waits": {"seconds": 1e9},
+    "while it stores replies": 3,
+    "between two waves": 5,
+    "in the second wave": 7,
+}
+
+
+@pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
+def test_a_killed_client_goes_on_and_nothing_is_sent_twice(server, tmp_path, kill):
+    server.plan(*([kill] if isinstance(kill, dict) else []))
+    left = kill if isinstance(kill, int) else 0
+    process = CONTEXT.Process(target=work, args=(server.url, tmp_path, left))
+    process.start()
+    if not left:
+        while not (log := server.log())["stuck"] and log["looks"] < 2:
+            assert process.is_alive()
+            time.sleep(0.02)
+        process.kill()
+    process.join(200)
+    assert process.exitcode == -signal.SIGKILL
+    server.end_batches()
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        assert len(calls) == left
+        found = play(model(server, tmp_path / "batches"), calls)
+    assert found == play(ServerModel("m", server.url), Calls())
+    lines = server.lines()
+    assert len(lines) == len({*lines}) == 7 and len(notes(tmp_path / "batches")) == bool(left)
+    again = kill in (KILLS["between upload and batch"], KILLS["while it stores replies"])
+    assert server.log()["uploads"] == 2 + again
+
+
+def test_files_stay_within_the_servers_limits(server, folder, monkeypatch):
+    names = [f"Red {n}" for n in range(10)]
+    monkeypatch.setattr(batch_files, "MOST_BYTES", 600)
+    play(model(server, folder), Calls(), names)
+    assert {*map(len, server.log()["batches"][:3])} <= {3, 4} and len(server.lines()) == 15
+    monkeypatch.undo()
+    full = {"status": "failed", "error": ["token_limit_exceeded", "Enqueued token limit reached"]}
+    server.plan(full, full)
+    play(model(server, folder), Calls(), names)
+    assert list(map(len, server.log()["batches"])) == [2, 2, 2, 2, 2, 2, 2, 1]
+    server.plan(*[full | {"error": ["invalid", "No such model"]}] * 3)
+    with pytest.raises(RuntimeError, match="2 of 2 questions failed.*failed; No such model"):
+        play(model(server, folder), Calls(), names[:2])
+
+
+def test_a_budget_holds_and_what_was_answered_is_kept(server, folder):
+    with Calls() as calls:
+        for most in (3, 2):
+            server.plan()
+            with pytest.raises(RuntimeError, match="BudgetSpent.*all replies are kept"):
+                play(model(server, folder, budget=Budget(max_requests=most)), calls)
+            assert list(map(len, server.log()["batches"])) == [most] and not notes(folder)
+        play(model(server, folder, budget=Budget(max_requests=2)), calls)
+    most = 9e-6  # each writes 9 tokens at most
+    server.plan()
+    budget = Budget(Price(0, 1, ""), max_cost=4.5 * most)
+    with Calls() as calls, pytest.raises(RuntimeError, match="spent 3.6e-05 USD with 4 requests"):
+        play(model(server, folder, budget=budget), calls)
+
+
+def test_a_server_that_is_away_is_looked_at_again(server, folder, capsys):
+    server.plan({"seconds": 0.3}, {}, silent=8)
+    assert len(play(model(server, folder), Calls(), NAMES[:3])) == 3
+    assert "status 503" in capsys.readouterr().err
+
+
+def test_what_takes_no_batch_files_is_one_line(folder, httpserver):
+    alone = ServerModel("m", httpserver.url_for("/"), folder=folder, patience=QUICK)
+    httpserver.expect_request("/v1/batches").respond_with_data("no", 404)
+    with pytest.raises(RuntimeError, match="status 404.*batch=false") as error:
+        play(alone, Calls(), NAMES[:2])
+    assert "\n" not in str(error.value)
+    httpserver.clear()
+    httpserver.expect_request("/v1/batches").respond_with_data("<html>Hi", content_type="text/html")
+    with pytest.raises(
+        RuntimeError, match="found another reply than.*it was asked 3 times"
+    ) as error:
+        play(alone, Calls(), NAMES[:2])
+    assert "\n" not in str(error.value)
+    notes(folder)[0].write_text("{}")
+    with pytest.raises(RuntimeError, match="found another text, expected a note"):
+        play(alone, Calls(), NAMES[:2])
