@@ -29,8 +29,7 @@ _NAMES = {  # by module
     "running.experiment": (
         "answer answer_all run_system run_all tune compare_systems join_scores replay"
     ),
-    "running.workers": "Run",
-    "running.folder": "name_model read_about run_folder",
+    "running.folder": "Run name_model read_about run_folder",
     "running.predictions": "read_predictions",
     # looking at questions
     "explore.ask": "ask find_systems own_question",

@@ -72,6 +72,7 @@ class Parameters(BaseModel):
     # a server, and what it may cost
     server: ranges.Server = ""  # addresses of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
+    batch: bool = False  # send requests as batch files, at half the price at most vendors
     in_flight: ranges.Threads = 8  # parallel requests to the server
     timeout: ranges.Seconds = 300.0  # seconds until a reply of the server begins, and then ends
     prices: ranges.Prices | None = None  # USD per million tokens in and out; None: data/prices.csv
@@ -124,10 +125,8 @@ class Parameters(BaseModel):
             ("systems", self.systems, all_systems()),
             ("style", [self.style], STYLES),
         ):
-            if unknown := [value for value in values if value not in known]:
-                raise UserError(
-                    f"{name}: found {unknown[0]!r}, expected some of {', '.join(known)}"
-                )
+            if odd := [value for value in values if value not in known]:
+                raise UserError(f"{name}: found {odd[0]!r}, expected some of {', '.join(known)}")
         return self
 
     @model_validator(mode="after")
@@ -139,14 +138,15 @@ class Parameters(BaseModel):
         models = (self.model, *self.models, self.second_model)
         if self.server and SIMULATED in models:
             raise UserError("found a server and a simulated reader, expected one; leave server out")
+        fields = type(self).model_fields
         if SIMULATED not in (*models, self.extractor):
-            fields = type(self).model_fields
             if given := [name for name in DIALS if getattr(self, name) != fields[name].default]:
                 raise UserError(f"found {given[0]} and no simulated reader; set model=simulated")
-        if not self.server and (self.max_cost, self.max_requests) != (None, None):
-            raise UserError("found max_cost or max_requests and no server; set server, or neither")
-        if self.chat and not self.server:
-            raise UserError("found chat and no server; set server, or leave chat out")
+        for name in () if self.server else ("chat", "batch", "max_cost", "max_requests"):
+            if getattr(self, name) != fields[name].default:
+                raise UserError(f"found {name} and no server; set server, or leave {name} out")
+        if self.batch and "," in self.server:
+            raise UserError(f"batch: found the addresses {self.server}, expected one")
         if self.max_cost is not None and find_price(self.model, self.prices) is None:
             found = f"max_cost: found {self.max_cost} and no price of {self.model!r}"
             raise UserError(f"{found}: set prices=[USD for a million tokens read, written]")

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from ircotlib.files.paths import DATA
 from ircotlib.generation.budget import find_price
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.running.laboratory import open_simulated_extractor, open_simulated_reader
@@ -16,8 +17,10 @@ def open_model(p: Parameters) -> object:
     if not p.server:
         return _model(p.model, p.dtype)
     prices = None if p.prices is None else tuple(p.prices)
-    how = {name: getattr(p, name) for name in ("timeout", "max_cost", "max_requests")}
-    return _served(p.model, p.server, p.chat, p.in_flight, prices, **how)
+    limits = {name: getattr(p, name) for name in ("timeout", "max_cost", "max_requests")}
+    how = {"chat": p.chat, "in_flight": p.in_flight}
+    how |= {"folder": DATA / "batches" if p.batch else None}
+    return _served(p.model, p.server, prices, **limits, **how)
 
 
 @cache
@@ -28,12 +31,11 @@ def _model(name: str, dtype: str) -> object:
 
 
 @cache
-def _served(name, server, chat, in_flight, prices, timeout, max_cost, max_requests) -> object:
+def _served(name, server, prices, timeout, max_cost, max_requests, **how) -> object:
     from ircotlib.generation.server import Budget, Patience, ServerModel
 
-    budget, patience = Budget(find_price(name, prices), max_cost, max_requests), Patience(timeout)
-    how = {"chat": chat, "in_flight": in_flight, "patience": patience, "budget": budget}
-    return ServerModel(name, server, **how)
+    budget = Budget(find_price(name, prices), max_cost, max_requests)
+    return ServerModel(name, server, patience=Patience(timeout), budget=budget, **how)
 
 
 def open_reading(p: Parameters, dataset: str) -> tuple[object, object]:

@@ -55,7 +55,8 @@ def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
         return {}
     price = find_price(p.model, p.prices)
     steps = [step for outcome in outcomes.values() for step in outcome.trace]
-    now = [step for step in steps if not step.cached]
+    claimed = [p.batch and s.prompt_tokens and bench.model.claim(s.request) for s in steps]
+    now = [s for s, now in zip(steps, claimed, strict=True) if now or not s.cached]
     usd = price and sum(price.of(step.prompt_tokens, step.tokens) for step in steps)
     paid = price and sum(price.of(step.prompt_tokens, step.tokens) for step in now)
     each = None if usd is None else usd / max(1, len(outcomes))
@@ -82,4 +83,6 @@ def _announce(bench: Bench, work: str, planned: Sequence[tuple[System, int]]) ->
     most, limit = in_dollars(usd if price else None), p.max_cost
     limits = "no max_cost is set" if limit is None else f"it stops at max_cost {limit} USD"
     text = f"{work}: at most {generations:,} generations of {p.model}, {most}"
+    if price and p.batch and not p.prices:
+        text += ", as requests one by one (vendors take half for batch files: set prices)"
     print(f"{text}; cached calls cost nothing; {limits}", file=sys.stderr, flush=True)

@@ -20,6 +20,7 @@ from ircotlib.running.costs import announce_plan, announce_run, run_cost
 from ircotlib.running.folder import (
     EARLIER,
     NONE_SUITS,
+    Run,
     about_run,
     clear_runs,
     columns_of,
@@ -32,7 +33,8 @@ from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
 from ircotlib.running.silence import count_texts
-from ircotlib.running.workers import Run, Workers, open_workers
+from ircotlib.running.waves import Waves
+from ircotlib.running.workers import Workers, open_workers
 from ircotlib.systems import RECALL, System, choose_systems
 
 TUNED = ["dataset", "system", "metric"]
@@ -88,20 +90,24 @@ def answer_all(
 
 
 def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
-    """The tables of `run_system` for several runs, which workers play at the same time."""
+    """The tables of `run_system` for several runs, which workers play at the same time, or which
+    are played together if there are batch files.
+    """
     with open_workers([played.bench for played in runs]) as workers:
         for played in runs:
             workers.hand_out(played)
         return [_wait_and_run(workers, played) for played in runs]
 
 
-def _wait_and_run(workers: Workers | None, played: Run) -> pd.DataFrame:
+def _wait_and_run(workers: Workers | Waves | None, played: Run) -> pd.DataFrame:
     if workers:
         workers.wait(played)
     return run_system(played.bench, played.system, played.part, **played.setting)
 
 
-def tune(bench: Bench, system: System, workers: Workers | None = None) -> tuple[dict, pd.DataFrame]:
+def tune(
+    bench: Bench, system: System, workers: Workers | Waves | None = None
+) -> tuple[dict, pd.DataFrame]:
     """Run every setting of a system's grid on the dev questions with the first demonstration set;
     return the best setting and a table of all means (IRCoT §4.1). `workers`: those to whom these
     runs have been handed out.

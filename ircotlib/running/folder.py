@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
@@ -30,6 +31,30 @@ def run_folder(bench: Bench, system: System, part: str, setting: dict) -> Path:
     """The folder of a run, inside the folder of its experiment and parameters."""
     named = [f"{name}={value}" for name, value in setting.items()]
     return bench.runs / part / " ".join([system.name.replace(" ", "-").replace("/", ""), *named])
+
+
+class Run(NamedTuple):
+    """A run of a system on the "dev" or "test" questions of a bench; see `run_system`."""
+
+    bench: Bench
+    system: System
+    part: str
+    setting: dict
+
+    @property
+    def questions(self) -> list:
+        """Its questions."""
+        return {"dev": self.bench.dev, "test": self.bench.test}[self.part]
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return run_folder(self.bench, self.system, self.part, self.setting)
+
+    @property
+    def label(self) -> str:
+        """Its name beside a progress bar."""
+        return f"{self.bench.dataset} {self.part} {self.system.name} {self.setting or ''}".strip()
 
 
 def about_run(bench: Bench, system: System, part: str, setting: dict, counts: dict) -> dict:

@@ -23,40 +23,17 @@ from ircotlib.generation.config import SMALL
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.running.cache import Calls
 from ircotlib.running.cluster import MOST, Cluster
-from ircotlib.running.folder import run_folder
+from ircotlib.running.folder import Run
 from ircotlib.running.pool import Pool, list_gpus, open_processes
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
-from ircotlib.systems import System, all_systems
+from ircotlib.running.waves import Waves
+from ircotlib.systems import all_systems
 
 FEWEST = 20  # questions of a share; fewer would not fill the batches of a small model
 TRIED = 10  # questions, at most, that tell whether a run is in the call cache
 DEATHS = 3  # after so many killed workers, the rest is left to whoever waits
-
-
-class Run(NamedTuple):
-    """A run of a system on the "dev" or "test" questions of a bench; see `run_system`."""
-
-    bench: Bench
-    system: System
-    part: str
-    setting: dict
-
-    @property
-    def questions(self) -> list:
-        """Its questions."""
-        return {"dev": self.bench.dev, "test": self.bench.test}[self.part]
-
-    @property
-    def folder(self) -> Path:
-        """Its folder."""
-        return run_folder(self.bench, self.system, self.part, self.setting)
-
-    @property
-    def label(self) -> str:
-        """Its name beside a progress bar."""
-        return f"{self.bench.dataset} {self.part} {self.system.name} {self.setting or ''}".strip()
 
 
 class Share(NamedTuple):
@@ -160,10 +137,12 @@ class Workers:
 
 
 @contextmanager
-def open_workers(benches: Sequence[Bench]) -> Iterator[Workers | None]:
-    """The workers for runs on benches. Shares that have not begun at the end are dropped."""
-    if not benches:
-        yield None
+def open_workers(benches: Sequence[Bench]) -> Iterator[Workers | Waves | None]:
+    """The workers for runs on benches, or waves if there are batch files. Shares that have not
+    begun at the end are dropped.
+    """
+    if not benches or benches[0].parameters.batch:
+        yield Waves() if benches else None
         return
     workers = Workers(benches[0].parameters, min(map(count_workers, benches)))
     try:

@@ -88,6 +88,7 @@ figures --only 04_ircot --set dev=0 | dev: found 0, and
 figures --only 13_head_to_head --set agent= --set head_to_head=[own] | 13_head_to_head: no prompt
 figures --only 04_ircot --set systems=[OneR] --set datasets=[fever] | fever have no gold paragraphs
 figures --set chat=true | found chat and no server
+figures --set batch=true | found batch and no server
 ask | question
 ask Who? --system SearChains | the system 'SearChains'
 ask Who? --set model=TMP/empty | no config.json in TMP/empty

@@ -143,7 +143,9 @@ def test_prices_are_dated_and_may_be_set():
     [
         ({"server": "127.0.0.1:8000"}, "server: .*expected http://127.0.0.1:8000"),
         ({"server": "http://a", "max_cost": 1}, "max_cost: found 1.0 and no price of .*set prices"),
-        ({"max_cost": 1}, "max_cost or max_requests and no server"),
+        ({"max_cost": 1}, "max_cost and no server"),
+        ({"batch": True}, "batch and no server"),
+        ({"server": "http://a,http://b", "batch": True}, "http://b/v1, expected one"),
         ({"server": "http://a", "prices": [1]}, "prices"),
         ({"server": "http://a", "in_flight": 0}, "in_flight"),
     ],

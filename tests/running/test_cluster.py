@@ -16,8 +16,9 @@ from ircotlib.errors import Unavailable
 from ircotlib.parameters import read_parameters
 from ircotlib.running import setup, workers
 from ircotlib.running.experiment import run_all
+from ircotlib.running.folder import Run
 from ircotlib.running.setup import open_bench
-from ircotlib.running.workers import Run, open_workers
+from ircotlib.running.workers import open_workers
 from ircotlib.systems import choose_systems
 
 

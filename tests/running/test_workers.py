@@ -14,10 +14,10 @@ from ircotlib.parameters import read_parameters
 from ircotlib.running import setup, workers
 from ircotlib.running.cluster import MOST
 from ircotlib.running.experiment import run_system
-from ircotlib.running.folder import FILES
+from ircotlib.running.folder import FILES, Run
 from ircotlib.running.pool import Pool
 from ircotlib.running.setup import open_bench
-from ircotlib.running.workers import Run, count_workers, open_workers
+from ircotlib.running.workers import count_workers, open_workers
 from ircotlib.systems import choose_systems
 
 
