@@ -19,11 +19,14 @@ except ImportError:
 endef
 export PYTHON_CHECK
 
-.PHONY: figures test lab annotate bench notebooks
+.PHONY: figures quick test lab annotate bench notebooks
 READY = .venv/ready
 
 figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
 	.venv/bin/ircotlib figures --profile $(PROFILE) $(if $(filter mini,$(PROFILE)),--jobs 2)
+
+quick: $(READY)            ## every figure from 20 questions: what there is, within minutes
+	.venv/bin/ircotlib figures --profile quick --jobs 2
 
 test: $(READY)             ## style, unit tests, and every notebook
 	.venv/bin/ruff check .

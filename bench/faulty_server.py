@@ -16,6 +16,7 @@ from ircotlib.running.cache import Calls
 
 # a whole reply, or what comes in its place
 FAULTS = ["500", "503", "429", "page", "cut", "silence", "drip", "null", "no text", "no reply"]
+PAGES = {"page": b"<html>Welcome", "null": b'{"choices": [null]}', "no text": b'{"choices": []}'}
 LONG = 4.0  # seconds: longer than the soak's clients wait
 
 
@@ -48,69 +49,78 @@ class Server:
             self.process.join()
 
 
-def serve(port: int, kept: Path, notes: Path, seed: int, rate: float) -> None:
-    """Serve mini-base at a port, until this process is killed.
-
-    `kept`: a call cache of its replies, which several servers may share. `notes`: a file to which
-    each request adds its fault. `rate`: which part of the requests meets one.
+class Faulty(ThreadingHTTPServer):
+    """Serves mini-base. `kept`: a call cache of its replies, which several servers may share.
+    `notes`: a file to which each request adds its fault. `rate`: which part of the requests meets
+    one.
     """
-    model, calls, turn = LocalModel(MODELS / "mini-base"), Calls(kept), Lock()
-    chance = random.Random(seed)
 
-    def write(body: dict) -> bytes:
+    def __init__(self, port: int, kept: Path, notes: Path, seed: int, rate: float):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.model, self.calls, self.turn = LocalModel(MODELS / "mini-base"), Calls(kept), Lock()
+        self.notes, self.chance, self.rate = notes, random.Random(seed), rate
+
+    def draw_fault(self) -> str:
+        """The fault of the next request, or "none"."""
+        chance = self.chance
+        fault = chance.choice(FAULTS) if chance.random() < self.rate else "none"
+        with self.notes.open("a") as lines:
+            lines.write(f"{fault}\n")
+        return fault
+
+    def reply(self, body: dict) -> bytes:
         """The reply of a server to the body of a request."""
         stop = tuple(body["stop"]) if body.get("stop") else None
         request = Generate(body["prompt"], stop, body["max_tokens"])
-        with turn:
-            asked = key(request, model.fingerprint)
-            if asked not in (replies := calls.get_many([asked])):
-                [(_, reply)] = model.answer([request])
-                replies = calls.put_many({asked: reply})
+        with self.turn:
+            asked = key(request, self.model.fingerprint)
+            if asked not in (replies := self.calls.get_many([asked])):
+                [(_, reply)] = self.model.answer([request])
+                replies = self.calls.put_many({asked: reply})
         reply = json.loads(replies[asked])
         usage = {"prompt_tokens": reply["prompt_tokens"], "completion_tokens": reply["tokens"]}
         return json.dumps({"choices": [{"text": reply["text"]}], "usage": usage}).encode()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def handle_error(self, *_):
+        """Write nothing of a client that was killed or did not wait."""
 
-        def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            fault = chance.choice(FAULTS) if chance.random() < rate else "none"
-            with notes.open("a") as lines:
-                lines.write(f"{fault}\n")
-            if fault in ("500", "503", "429"):
-                self.send(b"{}", int(fault), wait="0.1" if fault == "429" else "")
-            elif fault == "page":
-                self.send(b"<html>Welcome")
-            elif fault == "null":
-                self.send(b'{"choices": [null]}')
-            elif fault == "no text":
-                self.send(b'{"choices": []}')
-            elif fault == "silence":
-                time.sleep(LONG)
-            elif fault != "no reply":
-                self.send(write(body), fault=fault)
-            self.close_connection = fault != "none"
 
-        def send(self, body: bytes, status=200, fault="none", wait="") -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            if wait:
-                self.send_header("Retry-After", wait)
-            self.end_headers()
-            if fault == "drip":
-                for byte in body:
-                    time.sleep(2 * LONG / len(body))
-                    self.wfile.write(bytes([byte]))
-            else:
-                self.wfile.write(body[: len(body) // 2] if fault == "cut" else body)
+class Handler(BaseHTTPRequestHandler):
+    """Answers the requests to a `Faulty` server."""
 
-        def log_message(self, *_):
-            """Write nothing."""
+    protocol_version = "HTTP/1.1"
 
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *_):
-            """Write nothing of a client that was killed or did not wait."""
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        fault = self.server.draw_fault()
+        if fault in ("500", "503", "429"):
+            self.send(b"{}", int(fault), wait="0.1" if fault == "429" else "")
+        elif fault in PAGES:
+            self.send(PAGES[fault])
+        elif fault == "silence":
+            time.sleep(LONG)
+        elif fault != "no reply":
+            self.send(self.server.reply(body), fault=fault)
+        self.close_connection = fault != "none"
 
-    with Server(("127.0.0.1", port), Handler) as server:
+    def send(self, body: bytes, status=200, fault="none", wait="") -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if wait:
+            self.send_header("Retry-After", wait)
+        self.end_headers()
+        if fault == "drip":
+            for byte in body:
+                time.sleep(2 * LONG / len(body))
+                self.wfile.write(bytes([byte]))
+        else:
+            self.wfile.write(body[: len(body) // 2] if fault == "cut" else body)
+
+    def log_message(self, *_):
+        """Write nothing."""
+
+
+def serve(*arguments) -> None:
+    """Serve as `Faulty`, until this process is killed."""
+    with Faulty(*arguments) as server:
         server.serve_forever()

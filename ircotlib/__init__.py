@@ -44,7 +44,7 @@ _NAMES = {  # by module
     ),
     "results.reported": "read_reported with_reported",
     "results.statistics": "summarise describe paired_difference per_question",
-    "results.claims.comparing": "compare compare_sizes",
+    "results.claims.comparing": "compare",
     "results.claims.judging": "judge_claims",
     "results.markdown": "save_table as_markdown as_wide_markdown",
     "results.cases": "find_cases",

@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -59,8 +60,8 @@ class Bar:
         silent = not sys.stderr.isatty()
         self.bar = tqdm(total=sum(minutes.values()), bar_format=shape, disable=silent)
 
-    def look(self) -> None:
-        """Show how far the notebooks are now."""
+    def look(self, running: Sequence[str]) -> None:
+        """Show how far the notebooks are; `running`: those that are worked on now."""
         told = [path.read_text(encoding="utf-8") for path in self.folder.iterdir()]
         told = [text for text in sorted(told) if RUNS.match(text)]
         shares = {}
@@ -71,7 +72,8 @@ class Bar:
         self.bar.n, now = max(self.bar.n, done), time.monotonic()
         left = (now - self.started) / 60 * (self.bar.total / self.bar.n - 1) if self.bar.n else 0
         told = [text for text in told if RUNS.match(text)[1] not in self.ended]
-        text = "; ".join([*told, f"about {left:.0f} min left"] if left else told)
+        told += [name for name in running if name not in shares]
+        text = "; ".join([*told, f"about {left:.0f} min left"] if left >= 1 else told)
         self.bar.set_description_str(text)
         if self.bar.disable and text and now - self.printed > 30:
             self.printed = now
@@ -102,8 +104,9 @@ def regenerate(
         return run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")
 
     minutes = {notebook: about_notebook(notebook).minutes for notebook in notebooks}
-    with TemporaryDirectory(prefix="ircot") as progress:
+    with TemporaryDirectory(prefix="ircot") as progress, ExitStack() as at_the_end:
         os.environ["IRCOT_PROGRESS"] = progress
+        at_the_end.callback(os.environ.pop, "IRCOT_PROGRESS")
         bar = Bar(minutes, Path(progress))
         for notebook, seconds in run_notebooks(notebooks, run, jobs, bar.look):
             bar.ended.add(notebook)

@@ -114,10 +114,13 @@ def _advice(reason: str) -> str:
 
 
 def run_notebooks(
-    notebooks: list[str], run: Callable[[str], float], jobs: int, look: Callable = lambda: None
+    notebooks: list[str],
+    run: Callable[[str], float],
+    jobs: int,
+    look: Callable[[list[str]], None] = lambda running: None,
 ) -> Iterator[tuple[str, float]]:
-    """Run notebooks, `jobs` at a time, and yield each with its seconds when it ends; call `look`
-    every second.
+    """Run notebooks, `jobs` at a time, and yield each with its seconds when it ends; every second
+    call `look` with the names of those that run.
 
     Those whose runs most others read start first, then the longest; those that read runs, when
     these are there. After one fails, no further notebook starts.
@@ -134,7 +137,7 @@ def run_notebooks(
                 waiting.remove(notebook)
                 running[pool.submit(run, notebook)] = notebook
             ended, _ = wait(running, timeout=1, return_when=FIRST_COMPLETED)
-            look()
+            look([name for future, name in running.items() if future.running()])
             yield from [(running.pop(future), future.result()) for future in ended]
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -14,6 +14,7 @@ import tantivy
 
 from ircotlib.errors import DataError, Unavailable
 from ircotlib.files import checksums
+from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import hold_lock, write_folder
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
@@ -148,7 +149,8 @@ def _add(corpus: Corpus, folder: Path, progress: Progress) -> None:
         writer.commit()
         writer.wait_merging_threads()
     except ValueError as error:
-        raise Unavailable(f"{folder}: this index cannot be written ({error})") from error
+        failed = f"{folder}: this index cannot be written ({one_line(error)})"
+        raise Unavailable(f"{failed}; free some space, then run the same again") from error
     _open(folder, len(corpus))
 
 

@@ -51,32 +51,38 @@ def test_notebooks_begin_when_the_runs_they_read_are_there_the_most_read_first()
 
     def run(name):
         begun.append((name, {*ended}))
-        time.sleep(0.05)
+        time.sleep(1.2 if name == "04_ircot" else 0.05)  # there is a look every second
         ended.append(name)
         return 1.0
 
     names = ["00_tour", "01_corpora", "04_ircot", "08_factuality", "13_head_to_head", "99_figures"]
-    done = dict(run_notebooks(names, run, jobs=1, look=lambda: looks.append(1)))
+    done = dict(run_notebooks(names, run, jobs=1, look=looks.append))
     assert [name for name, _ in begun][:3] == ["04_ircot", "13_head_to_head", "00_tour"]
     assert {*done} == {*names} and len(looks) >= len(names)
+    assert looks[0] == ["04_ircot"] and max(map(len, looks)) == 1
     before = dict(begun)
     assert "04_ircot" in before["08_factuality"] <= {*names} - {"99_figures"}
     assert {"04_ircot", "13_head_to_head"} <= before["99_figures"]
 
 
 def test_the_bar_tells_what_notebooks_do_and_how_long_the_rest_takes(tmp_path, capsys):
-    bar = figures.Bar({"04_ircot": 30.0, "13_head_to_head": 70.0}, tmp_path)
+    bar = figures.Bar({"04_ircot": 30.0, "13_head_to_head": 70.0, "99_figures": 0.5}, tmp_path)
     (tmp_path / "1").write_text("13_head_to_head, runs: 1,000 of 2,000, fever test CoT: 40 of 100")
     (tmp_path / "2").write_text("fever corpus: 10 of 20")  # of another process
     bar.started, bar.printed = bar.started - 600, bar.printed - 31
     bar.ended.add("04_ircot")
-    bar.look()
+    bar.look(["13_head_to_head"])
     assert bar.bar.n == 30 + 35
     told = "13_head_to_head, runs: 1,000 of 2,000, fever test CoT: 40 of 100; about 5 min left\n"
     assert capsys.readouterr().err == told
     (tmp_path / "1").write_text("13_head_to_head, runs: 1 of 50")  # its next comparison
-    bar.look()
+    bar.look(["13_head_to_head"])
     assert bar.bar.n == 65 and not capsys.readouterr().err
+    (tmp_path / "1").unlink()
+    bar.ended.add("13_head_to_head")
+    bar.printed -= 31
+    bar.look(["99_figures"])  # compares no systems, and all minutes but its own are over
+    assert capsys.readouterr().err == "99_figures\n"
 
 
 def test_after_a_notebook_that_fails_none_is_begun():

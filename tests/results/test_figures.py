@@ -195,7 +195,9 @@ def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch, ending):
     for folder in (tmp_path / "a", tmp_path / "b"):
         monkeypatch.setattr(panels, "FIGURES", folder)
         panels.save_figure(draw_with_reported(TABLE, "t", "recall, %"), TABLE, "figure")
-        panels.save_figure(draw_by_size(SIZES, "t", "recall, %"), SIZES, "sizes", "paper")
+        figure = draw_by_size(SIZES, "t", "recall, %")
+        panels.save_figure(figure, SIZES, "sizes", "paper")
+        assert figure.texts[-1].get_text() == "profile paper"
         names = f"figure.{ending}", f"sizes_paper.{ending}"
         saved.append([(folder / name).read_bytes() for name in names])
     assert saved[0] == saved[1]

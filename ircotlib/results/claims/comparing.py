@@ -13,40 +13,24 @@ from ircotlib.results.statistics import (
 from ircotlib.systems import all_systems
 
 PLACE = ("dataset", "model", "demonstrations")
-AGAINST = " against "  # between the names of two models
 # Values by question id: of each place, those of the sides by name. Their name is their metric.
 Values = Mapping[tuple[str, ...], Mapping[str, pd.Series]]
 
 
-def compare(
-    scores: pd.DataFrame, by: Sequence[str] = ("dataset",), against: pd.DataFrame | None = None
-) -> pd.DataFrame:
+def compare(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd.DataFrame:
     """Test the claims of the systems' records (`System.better_than`), each by itself, by
-    `paired_difference` in points, separately for each value of the columns `by`. `against`: the
-    scores of the worse systems, if they were run with another model.
+    `paired_difference` in points, separately for each value of the columns `by`.
     """
-    rows, values = [], values_of(scores, by)
-    values_against = values if against is None else values_of(against, by)
-    for place, sides in values.items():
-        others = values_against.get(place, {})
+    rows = []
+    for place, sides in values_of(scores, by).items():
         for better, system in all_systems().items():
             for worse in system.better_than:
-                if better in sides and worse in others:
+                if better in sides and worse in sides:
                     row = dict(zip(by, place, strict=True)) | {"claim": f"{better} > {worse}"}
-                    rows.append(row | difference(sides[better], others[worse]))
+                    rows.append(row | difference(sides[better], sides[worse]))
     table = pd.DataFrame(rows, columns=[*by, "claim", "metric", "mean", "low", "high", "p", "n"])
     table["verdict"] = verdicts(table["p"], table["mean"])
     return table.round({"mean": 2, "low": 2, "high": 2, "p": 4})
-
-
-def compare_sizes(scores: pd.DataFrame, style: str) -> pd.DataFrame:
-    """Paired differences of each model; then of a style's largest two (IRCoT Figures 8 and 9)."""
-    tables = [compare(scores, ("dataset", "model"))]
-    last = scores[scores["style"] == style]["model"].unique()[-2:]  # they are from small to large
-    if len(last) > 1:
-        second, largest = (scores[scores["model"] == name] for name in last)
-        tables.append(compare(second, against=largest).assign(model=AGAINST.join(last)))
-    return pd.concat(tables, ignore_index=True)
 
 
 def values_of(scores: pd.DataFrame, by: Sequence[str] = PLACE) -> Values:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
-from ircotlib.results.claims.comparing import AGAINST, Values, values_of
+from ircotlib.results.claims.comparing import Values, values_of
 from ircotlib.results.claims.record import Claim, Printed, over
 from ircotlib.results.factuality import list_judged, read_items
 from ircotlib.results.head_to_head import EXPERIMENT, panels_of
@@ -20,6 +20,7 @@ from ircotlib.running.laboratory import find_facts
 from ircotlib.running.setup import runs_folder
 
 Runs = Mapping[str, pd.DataFrame]  # by name, from `read_ircot`; what was not run is empty
+AGAINST = " against "  # between the names of two models
 READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}  # the better ones, those of §5 (App. E)
 
 

@@ -22,12 +22,11 @@ COMPARISONS += TEST
 def judge_claims(paper: str, measured: object) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table of a paper's claims, and that of their comparisons: of a pair of sides at a place.
 
-    A claim holds if all its comparisons do, and does not hold if one of them is refuted. In both
-    tables p is corrected for all `tests` of the section, in the one claims, in the other
-    comparisons. `needed`: for what cannot be told, the questions of the kind counted in `n` that
-    would decide (`questions_needed`), corrected for all of the section that is undecided.
-    `measured`: where claims find their values, from `read_ircot` or a `Measured`. What was not run
-    is left out.
+    All comparisons are needed to confirm a claim; to refute it one is enough. In both tables p is
+    corrected for all `tests` of the section, in the one claims, in the other comparisons. `needed`:
+    for what cannot be told, the questions of the kind counted in `n` that would decide
+    (`questions_needed`), corrected for all of the section that is undecided. `measured`: where
+    claims find their values, from `read_ircot` or a `Measured`. What was not run is left out.
     """
     claims = [
         (section, *text.split(": ", 1), claim)
