@@ -23,10 +23,10 @@ export PYTHON_CHECK
 READY = .venv/ready
 
 figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
-	.venv/bin/ircotlib figures --profile $(PROFILE) $(if $(filter mini,$(PROFILE)),--jobs 2)
+	.venv/bin/ircotlib figures --profile $(PROFILE)
 
 quick: $(READY)            ## every figure from 20 questions: what there is, within minutes
-	.venv/bin/ircotlib figures --profile quick --jobs 2
+	.venv/bin/ircotlib figures --profile quick
 
 test: $(READY)             ## style, unit tests, and every notebook
 	.venv/bin/ruff check .
@@ -47,7 +47,7 @@ bench: $(READY)            ## the benchmarks behind the README's claims of speed
 	.venv/bin/python -m bench.systems
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
-	.venv/bin/ircotlib figures --save --jobs 2
+	.venv/bin/ircotlib figures --save
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c "$$PYTHON_CHECK"
