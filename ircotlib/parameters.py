@@ -86,6 +86,7 @@ class Parameters(BaseModel):
     # which systems, and how they go
     systems: ranges.Names = []  # some systems by name; empty: all
     distractors: ranges.Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
+    demonstration_sets: ranges.Sets = 3  # 04_ircot: the mean is over so many (IRCoT §4.1)
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: ranges.Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     samples: ranges.Count | None = None  # most texts sampled at a time; None: as in its paper
@@ -95,8 +96,7 @@ class Parameters(BaseModel):
     retrievers: ranges.Retrievers = []  # 02_index, 13_head_to_head; empty: only `retriever`
     recall_k: ranges.SomeCounts = [5, 7, 9, 11, 13, 15]  # 02_index (IRCoT §4.1)
     both_readers: bool = True  # 04_ircot: also run the other reader (IRCoT Table 4)
-    # 05_laboratory: seed, size, questions
-    worlds: ranges.Worlds = [(0, 2400, 600), (7, 1200, 200)]
+    worlds: ranges.Worlds = [(0, 2400, 600), (7, 1200, 200)]  # 05_laboratory: seed, size, questions
     measured: ranges.Count = 20  # 05_laboratory: questions of each data set that are measured on
     models: ranges.SomeNames  # 06_scale: compared
     scale_distractors: ranges.Counts | None = None  # 06_scale; None: as `distractors`

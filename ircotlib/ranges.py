@@ -31,6 +31,7 @@ def _check_workers(workers: object) -> object:
 
 Count = Annotated[int, Field(ge=1, strict=True)]
 Number = Annotated[int, Field(ge=0, strict=True)]
+Sets = Annotated[int, Field(ge=1, le=3, strict=True)]
 Seed = Annotated[int, Field(strict=True)]
 Threads = Annotated[int, Field(ge=1, le=1024, strict=True)]
 Workers = Annotated[int | str, BeforeValidator(_check_workers)]

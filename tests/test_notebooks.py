@@ -25,7 +25,7 @@ from ircotlib.command.notebooks import (
     made_by,
     run_notebook,
 )
-from ircotlib.files.paths import FIGURES, NOTEBOOKS, ROOT
+from ircotlib.files.paths import FIGURES, NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.systems import all_systems
 
@@ -152,7 +152,8 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
 
 
 def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
-    made = {path for name in PATHS for use in ("mini", "sample") for path in made_by(name, use)}
+    profiles = [path.stem for path in PROFILES.glob("*.yaml")]
+    made = {path for name in PATHS for profile in profiles for path in made_by(name, profile)}
     benches = {f"bench_{name}.csv" for name in ("batching", "dense", "parse_rates", "systems")}
     # head_to_head_dense: notebook 13 with two retrievers (docs/searchain.md)
     benches |= {f"real_anchor_{name}.csv" for name in ("rates", "differences")}

@@ -63,7 +63,7 @@ def read_whole(path: Path, written: Sequence[int], remedy: str) -> bytes:
 def write_description(path: Path, description: Mapping) -> None:
     """Write the description of a folder as JSON, with its own checksum, atomically."""
     content = dict(description) | {"checksum": _checksum(description)}
-    write_whole(path, json.dumps(content) + "\n")
+    write_whole(path, json.dumps(content, indent=1) + "\n")
 
 
 def read_description(path: Path, remedy: str) -> dict | None:

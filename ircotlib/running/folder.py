@@ -1,7 +1,6 @@
 """The folder of a run: its name, run.json, and which folders an experiment replaces."""
 
 import hashlib
-import json
 import platform
 import shutil
 from collections.abc import Mapping, Sequence
@@ -13,8 +12,13 @@ from typing import NamedTuple
 
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
-from ircotlib.files.checksums import read_whole, take_sums
-from ircotlib.files.paths import hold_lock, write_whole
+from ircotlib.files.checksums import (
+    read_description,
+    read_whole,
+    take_sums,
+    write_description,
+)
+from ircotlib.files.paths import hold_lock
 from ircotlib.parameters import DIALS, SIMULATED, Parameters
 from ircotlib.running.setup import Bench
 from ircotlib.systems import System
@@ -66,7 +70,8 @@ def about_run(bench: Bench, system: System, part: str, setting: dict, counts: di
     about |= {"metric": system.measure(find_dataset(bench.dataset))}
     about |= {"shown": bench.shown, "grid_of": bench.grid_of}
     about |= {"parameters": bench.parameters.model_dump(mode="json")}
-    about |= {"questions_hash": _hash(repr((bench.dev, bench.test)))}
+    questions = repr((bench.dev, bench.test)).encode("utf-8", "surrogatepass")
+    about |= {"questions_hash": hashlib.blake2b(questions, digest_size=16).hexdigest()}
     return about | _versions(bench, counts)
 
 
@@ -97,26 +102,17 @@ def write_about(folder: Path, about: dict) -> None:
     """Write run.json, which makes a run a finished one, with checksums of itself and of the other
     files.
     """
-    about = about | {"files": take_sums(folder, FILES)}
-    about |= {"checksum": _hash(json.dumps(about))}
-    write_whole(folder / "run.json", json.dumps(about, indent=1) + "\n")
+    write_description(folder / "run.json", about | {"files": take_sums(folder, FILES)})
 
 
 def read_about(folder: Path) -> dict:
     """Read run.json from a run's folder. Raises DataError, in one line, if it is missing or is not
     as it was written.
     """
-    path = Path(folder) / "run.json"
-    if not path.is_file():
+    about = read_description(Path(folder) / "run.json", AGAIN)
+    if about is None:
         unfinished = "found no run.json: the run is still going on, or was interrupted"
         raise DataError(f"{folder}: {unfinished}, expected a finished one; {AGAIN}")
-    try:
-        about = json.loads(path.read_bytes())
-        whole = about.pop("checksum", "") == _hash(json.dumps(about))
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        whole = False
-    if not whole:
-        raise DataError(f"{path}: found another text than was written there; {AGAIN}")
     return about
 
 
@@ -167,7 +163,3 @@ def _versions(bench: Bench, counts: dict) -> dict:
 def installed() -> dict:
     """The versions of Python and packages here."""
     return {"python": platform.python_version()} | {name: version(name) for name in VERSIONS}
-
-
-def _hash(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -53,8 +53,11 @@ def find_facts(p: Parameters, dataset: str) -> Facts | None:
     """The facts of a data set; None if they are not known, that is, if the data are not the
     laboratory's.
     """
-    if p.data_dir:
-        return None
+    return None if p.data_dir else _facts(dataset)
+
+
+@cache
+def _facts(dataset: str) -> Facts:
     from ircot_laboratory.judge.facts import LaboratoryFacts
 
     return LaboratoryFacts(dataset)

@@ -136,6 +136,7 @@ def predict(
     for play in one:
         admits = {stage: stages.get(stage, {}) | dials for stage, dials in play.stages.items()}
         many.append(replace(play, stages=stages | admits))
+    questions = min(questions, p.test or questions)
     table, rows = play_all(p, [*one, *many], questions, p.dev), []
     means = 100 * table.groupby("play")["score"].mean()
     for n, ((dataset, system), folder) in enumerate(runs.items()):

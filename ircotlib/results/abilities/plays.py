@@ -3,13 +3,11 @@ their means.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from ircotlib.datasets.scoring import score
-from ircotlib.files.processes import open_pool
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import SIMULATED, WITH_SIMULATED, Parameters
@@ -18,6 +16,7 @@ from ircotlib.results.head_to_head import measures_of
 from ircotlib.results.statistics import summarise
 from ircotlib.running.cache import Calls
 from ircotlib.running.laboratory import open_simulated_reader
+from ircotlib.running.pool import open_processes
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
@@ -62,16 +61,21 @@ def play_all(p: Parameters, plays: Sequence[Play], questions: int, dev: int = 0)
     groups = {}
     for job in jobs:
         groups.setdefault((job[2].dataset, job[2].system), []).append(job)
-    with ExitStack() as at_the_end:
-        progress = at_the_end.enter_context(show_progress("plays", len(jobs)))
-        each = map(_play_group, groups.values())
-        if (cores := count_cores()) > 1 and len(groups) > 1:
-            pool = at_the_end.enter_context(open_pool(min(cores, len(groups))))
-            each = pool.map(_play_group, groups.values())
-        tables, done = [], 0
-        for group, table in zip(groups.values(), each, strict=True):
-            tables.append(table)
-            progress(done := done + len(group), len(jobs))
+    cores, tables, done = count_cores(), [], 0
+    if cores > 1 and len(groups) > 1:
+        pool = open_processes(_play_group, cores)
+        futures = [pool.submit(group) for group in groups.values()]
+        each = (future.result() for future in futures)
+    else:
+        futures, each = [], map(_play_group, groups.values())
+    try:
+        with show_progress("plays", len(jobs)) as progress:
+            for group, table in zip(groups.values(), each, strict=True):
+                tables.append(table)
+                progress(done := done + len(group), len(jobs))
+    finally:
+        for future in futures:  # after an error or an interrupt
+            future.cancel()
     return pd.concat(tables).sort_values("play", kind="stable", ignore_index=True)
 
 
