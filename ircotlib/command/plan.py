@@ -32,22 +32,23 @@ from ircotlib.running.workers import count_workers
 
 # measured with the mini profile (docs/cluster.md)
 REPLY, ANSWER = 270, 1_400  # bytes: of a reply in the call cache, of an answered question in a run
-PROCESS = 0.65  # GB of memory of a process, without its model
+PROCESS = 0.8  # GB of memory of a process, without its model
 SHARE = 0.78  # of what one worker does alone, what each of several does
-MINUTES = 0.2  # to start a notebook, and for its tables and figures
+START, REPLAY = 3.0, 0.0005  # seconds: to start a notebook, and to replay a request and draw
 WHOLE = 2_417  # questions, for the grid, where all of a file are asked: those of MuSiQue
 ALL = "all together"
 WORDS = {"runs": "runs", "answers": "answers", "generations": "texts", "new_generations": "new"}
 WORDS |= {"most_generations": "at most", "new_prompt_tokens": "read", "new_tokens": "written"}
 WORDS |= {"retrievals": "retrievals", "minutes": "minutes", "megabytes": "MB", "gigabytes": "GB"}
 WORDS |= {"usd": "USD", "most_usd": "at most USD"}
-LEGEND = """
-runs: each a system with one setting on the questions of a data set, which it answers
-texts: asked of the model; new: not asked before by another system, setting or notebook
-at most: texts, if each chain is as long as it may be, and their bill, if each fills the window
-read, written: tokens of the new texts; USD: their bill
-minutes: with {workers} at a time, on this machine or behind this server
-MB: on disk, for replies and runs; GB: memory"""
+MEANING = {
+    "runs": "each a system with one setting, on the questions of a data set, which it answers",
+    "texts": "asked of the model; new: without what another system, setting or notebook asks, too",
+    "at most": "if each chain is as long as it may be, and, in USD, if each text fills the window",
+    "read": "tokens of the new texts, as written; none is taken to be in the call cache yet",
+    "minutes": "on this machine, or behind this server",
+    "MB": "on disk, for replies and runs; GB: of memory",
+}
 
 
 def list_planned(p: Parameters, notebook: str, opened: bool) -> Iterator[Planned]:
@@ -76,20 +77,12 @@ def make_plan(
     that will play the runs; None: as many as there will be here.
     """
     planned = [one for name in notebooks for one in list_planned(p, name, questions > 0)]
-    rows, count = [], workers or 1
-    if sampled := [one for one in planned if one.sample(questions)]:
-        asked = [len(one.ends) * len(one.sample(questions)) for one in sampled]
-        pairs = zip(sampled, asked, strict=True)
-        most = [most_tokens(one.bench, one.system, number) for one, number in pairs]
-        announce(p, f"a sample, {sum(asked):,} questions answered", most)
-        count = workers or min(count_cores(), max(count_workers(one.bench) for one in sampled))
-        requests = play_sample(sampled, questions, one_core=count > 1)
-    together = SHARE * count if count > 1 else 1
+    sampled = [one for one in planned if one.sample(questions)]
+    count = workers or min(count_cores(), max((count_workers(s.bench) for s in sampled), default=1))
+    requests = _play(p, sampled, questions, count) if sampled else None
     price = find_price(p.model, p.prices) if p.server or p.prices else None
-    running = {one.notebook for one in planned}
-    minutes = {n: MINUTES if n in running else about_notebook(n).minutes for n in notebooks}
-    minutes[ALL] = sum(minutes.values())
-    for name in minutes:
+    reading, rows = {*notebooks} - {one.notebook for one in planned}, []
+    for name in [*notebooks, ALL]:
         chosen = [one for one in planned if name in (one.notebook, ALL)]
         most = [one.most for one in chosen]
         row = {"notebook": name, "workers": count}
@@ -99,13 +92,28 @@ def make_plan(
         row |= {"most_usd": price and sum(price.of(*usage) for _, usage in most)}
         if sampled:
             row |= add_up(requests[(requests["notebook"] == name) | (name == ALL)])
-            row |= {"minutes": minutes[name] + row.pop("seconds") / 60 / together}
-            row |= {"megabytes": (row["new_requests"] * REPLY + row["answers"] * ANSWER) / 1e6}
             row |= {"usd": price and price.of(row["new_prompt_tokens"], row["new_tokens"])}
+            row |= {"megabytes": (row["new_requests"] * REPLY + row["answers"] * ANSWER) / 1e6}
             memory = [_memory(one.bench, count) for one in chosen]
             row |= {"gigabytes": max(memory, default=PROCESS)}
+        if questions:
+            seconds = row.pop("seconds", 0) / (SHARE * count if count > 1 else 1)
+            seconds += REPLAY * row.get("requests", 0) + START * len(
+                {one.notebook for one in chosen}
+            )
+            as_in_mini = [about_notebook(n).minutes for n in reading if name in (n, ALL)]
+            row |= {"minutes": seconds / 60 + sum(as_in_mini)}
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _play(p: Parameters, sampled: Sequence[Planned], questions: int, count: int) -> pd.DataFrame:
+    """The requests of a sample, whose cost is reported first."""
+    asked = [len(one.ends) * len(one.sample(questions)) for one in sampled]
+    pairs = zip(sampled, asked, strict=True)
+    most = [most_tokens(one.bench, one.system, number) for one, number in pairs]
+    announce(p, f"a sample, {sum(asked):,} questions answered", most)
+    return play_sample(sampled, questions, one_core=count > 1)
 
 
 def _memory(bench: Bench, workers: int) -> float:
@@ -118,9 +126,11 @@ def _memory(bench: Bench, workers: int) -> float:
 def show(table: pd.DataFrame) -> str:
     """The table in words, without columns of which nothing is known, and what the words mean."""
     shown = table.set_index("notebook").dropna(axis=1, how="all").rename(columns=WORDS)
-    shown = shown[[name for name in WORDS.values() if name in shown]]
+    shown = shown[[name for name in WORDS.values() if name in shown]].astype(float)
     text = shown.to_string(float_format=lambda n: f"{n:,.0f}" if n >= 10 else f"{n:.2g}")
-    return text + LEGEND.format(workers=f"{table['workers'].max()} workers")
+    meaning = [f"{name}: {MEANING[name]}" for name in MEANING if name in shown]
+    meaning += [f"workers: {table['workers'].max()}"] if "minutes" in shown else []
+    return "\n".join([text, "", *meaning])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -76,7 +76,7 @@ def play_sample(planned: Sequence[Planned], questions: int, one_core: bool) -> p
             for one, setting in [(one, setting) for one in group for setting in one.ends]:
                 build = program_of(one.bench, one.system, **setting)
                 for question in one.sample(questions):
-                    name = f"{question.id}, {one.system.name} in {one.notebook}, {len(sources)}"
+                    name = f"{question.id}, {one.system.name}, {one.notebook} {done}.{len(sources)}"
                     programs[name], sources[name] = build(question), (one, setting)
             outcomes, counts = run(programs, backends, group[0].bench.calls)
             serving = {kind: backend for backend in backends for kind in _kinds(backend)}
@@ -133,7 +133,10 @@ def _time_units(rows: pd.DataFrame, spent: Mapping, one_core: bool) -> dict[tupl
             continue
         if one_core and hasattr(backend, "threads"):
             backend.threads = 1
-        alike = of_kind.drop_duplicates("key").groupby(["system", "at"])["request"]
+        once = of_kind.drop_duplicates("key")
+        # with fewer plays than in runs, batches are as large with requests of neighbouring steps
+        steps = once["at"] * once.groupby("system")["play"].transform("nunique") // ROWS
+        alike = once.groupby([once["system"], steps])["request"]
         seconds[backend, kind] = time_backend(backend, [[*requests] for _, requests in alike])
     return seconds
 
@@ -142,7 +145,7 @@ def time_backend(
     backend: object, alike: Sequence[Sequence[Request]], limit: float = TIMED
 ) -> float:
     """The seconds for a unit that a backend takes without the call cache, measured for `limit`
-    seconds. `alike`: what a system asks at the same step, which fills the batches of a run.
+    seconds. `alike`: what a system asks at about the same step, which fills the batches of a run.
     """
     batches = [of[first : first + ROWS] for of in alike for first in range(0, len(of), ROWS)]
     random.Random(0).shuffle(batches)

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from ircotlib.__main__ import main
-from ircotlib.command.plan import ALL, make_plan, show
+from ircotlib.command.plan import ALL, REPLAY, START, make_plan, show
 from ircotlib.command.plans import plan_runs
 from ircotlib.generation.budget import find_price
 from ircotlib.parameters import read_parameters
@@ -70,3 +70,14 @@ def test_a_server_that_is_away_leaves_the_most(capsys):
     assert main(["plan", *arguments]) == 0
     printed = capsys.readouterr()
     assert "without a sample" in printed.err and "at most" in printed.out
+
+
+def test_each_model_is_timed():
+    models = ["data/models/mini-base", "data/models/mini-causal"]
+    changes = {"models": models, "systems": ["OneR QA"], "datasets": ["musique"]}
+    p = read_parameters("mini", changes)
+    plan = make_plan(p, ["06_scale"], 1, 1).iloc[0]
+    # 100 questions with each model, and more than is needed to start and to draw
+    assert plan["runs"] == 2 and plan["generations"] == 200
+    assert plan["minutes"] * 60 > START + 400 * REPLAY and plan["gigabytes"] < 2
+    assert pd.isna(plan["most_usd"])
