@@ -1,6 +1,7 @@
 """The workbench's commands.
 
 ircotlib figures      every figure and table, from the notebooks
+ircotlib plan         what these will take: requests, tokens, time, disk, memory, money
 ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems: their papers, what is tuned, their prompts
 ircotlib fetch        downloads the official files that a profile needs
@@ -23,6 +24,7 @@ from ircotlib.files.options import say_error
 
 COMMANDS = {
     "figures": "ircotlib.command.figures",
+    "plan": "ircotlib.command.plan",
     "ask": "ircotlib.command.ask",
     "systems": "ircotlib.command.systems",
     "fetch": "ircotlib.command.fetch",

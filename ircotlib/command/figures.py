@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
-from ircotlib.command.checks import check_places
 from ircotlib.command.notebooks import (
     KEEP_MEMORY,
     about_notebook,
@@ -84,16 +83,9 @@ def regenerate(
     p: Parameters, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
     """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE."""
-    from ircotlib.command.plans import check_plans, why_left_out  # imports pandas
+    from ircotlib.command.plans import check_notebooks  # imports pandas
 
-    reasons = {name: why_left_out(name, about_notebook(name).needs, p) for name in notebooks}
-    notebooks = [name for name in notebooks if not reasons[name]]
-    needs = {need for notebook in notebooks for need in about_notebook(notebook).needs}
-    needs |= {"model"} if "agent" in needs and not p.agent else set()
-    check_places(p, needs)
-    check_plans(p, notebooks)
-    for name in filter(reasons.get, reasons):
-        print(f"{name} is left out: {reasons[name]}", file=sys.stderr, flush=True)
+    notebooks = check_notebooks(p, notebooks)
     # no kernel reads or writes the user's own settings and history
     os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
     for library in ("papermill", "traitlets"):  # whose errors are raised too

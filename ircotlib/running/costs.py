@@ -5,7 +5,8 @@ cost.
 import sys
 from collections.abc import Mapping, Sequence
 
-from ircotlib.generation.budget import find_price, in_dollars
+from ircotlib.generation.budget import Usage, find_price, in_dollars
+from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
 from ircotlib.running.setup import Bench
 from ircotlib.systems import System
@@ -21,11 +22,28 @@ def most_generations(bench: Bench, system: System) -> int:
     return (system.generations or steps) + system.takes("read") + named
 
 
+def count_runs(bench: Bench, system: System, demonstration_sets: int) -> tuple[int, int]:
+    """How many runs on the dev questions tune a system, and how many on the test questions follow:
+    see `compare_systems`.
+    """
+    settings = len(bench.settings(system))
+    sets = demonstration_sets if bench.demonstrated and system.shows_sets else 1
+    return settings if settings > 1 else 0, sets
+
+
+def most_tokens(bench: Bench, system: System, questions: int) -> tuple[int, Usage]:
+    """The most texts that a system has the model write to answer so many questions, and their
+    tokens if each text and its prompt fill the window.
+    """
+    texts, written = questions * most_generations(bench, system), bench.longest(system)
+    return texts, Usage(texts * (bench.window - written), texts * written)
+
+
 def announce_run(bench: Bench, system: System, questions: int) -> None:
     """Report what a run may cost at most; prints nothing for a model on this machine."""
     if questions:
         work = f"{bench.dataset}, {system.name}, {questions} questions"
-        _announce(bench, work, [(system, questions)])
+        announce(bench.parameters, work, [most_tokens(bench, system, questions)])
 
 
 def announce_plan(
@@ -35,13 +53,11 @@ def announce_plan(
     machine.
     """
     for bench in benches:
-        planned = []
+        most = []
         for system in systems:
-            settings = len(bench.settings(system))
-            tuned = settings * len(bench.dev) if settings > 1 else 0
-            sets = demonstration_sets if bench.demonstrated and system.shows_sets else 1
-            planned.append((system, tuned + sets * len(bench.test)))
-        _announce(bench, f"{bench.dataset}, {len(systems)} systems in all", planned)
+            dev, test = count_runs(bench, system, demonstration_sets)
+            most.append(most_tokens(bench, system, dev * len(bench.dev) + test * len(bench.test)))
+        announce(bench.parameters, f"{bench.dataset}, {len(systems)} systems in all", most)
 
 
 def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
@@ -68,21 +84,17 @@ def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
     return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
 
 
-def _announce(bench: Bench, work: str, planned: Sequence[tuple[System, int]]) -> None:
-    """Report what systems may cost at most on so many questions each, if each text that they have
-    written fills the window.
+def announce(p: Parameters, work: str, most: Sequence[tuple[int, Usage]]) -> None:
+    """Report what work may cost at most, from `most_tokens` of its parts; prints nothing for a
+    model on this machine.
     """
-    p, generations, usd = bench.parameters, 0, 0.0
     if not p.server:
         return
-    price = find_price(p.model, p.prices)
-    for system, questions in planned:
-        texts, written = questions * most_generations(bench, system), bench.longest(system)
-        generations += texts
-        usd += texts * price.of(bench.window - written, written) if price else 0
-    most, limit = in_dollars(usd if price else None), p.max_cost
+    price, limit = find_price(p.model, p.prices), p.max_cost
+    generations = sum(texts for texts, _ in most)
+    usd = in_dollars(price and sum(price.of(*usage) for _, usage in most))
     limits = "no max_cost is set" if limit is None else f"it stops at max_cost {limit} USD"
-    text = f"{work}: at most {generations:,} generations of {p.model}, {most}"
+    text = f"{work}: at most {generations:,} generations of {p.model}, {usd}"
     if price and p.batch and not p.prices:
         text += ", as requests one by one (vendors take half for batch files: set prices)"
     print(f"{text}; cached calls cost nothing; {limits}", file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ from ircotlib.files.paths import replace_files
 from ircotlib.files.progress import show_progress
 from ircotlib.files.tables import write_table
 from ircotlib.program import Outcome
-from ircotlib.running.costs import announce_plan, announce_run, run_cost
+from ircotlib.running.costs import announce_plan, announce_run, count_runs, run_cost
 from ircotlib.running.folder import (
     EARLIER,
     NONE_SUITS,
@@ -154,14 +154,9 @@ def compare_systems(
     """
     tuning, chosen, tests, scores = [], [], [], []
     announce_plan(benches, systems, demonstration_sets)
-    pairs = [
-        (system, bench)
-        for system, bench in product(systems, benches)
-        if system.tuned_by != RECALL or any(question.gold for question in bench.test)
-    ]
-    tuned = [n for system, bench in pairs if (n := len(bench.settings(system))) > 1]
-    sets = [demonstration_sets if b.demonstrated and s.shows_sets else 1 for s, b in pairs]
-    label, total = f"{benches[0].experiment if benches else ''}, runs", sum(tuned) + sum(sets)
+    pairs = [(system, bench) for system, bench in product(systems, benches) if suits(system, bench)]
+    counts = [count_runs(bench, system, demonstration_sets) for system, bench in pairs]
+    label, total = f"{benches[0].experiment if benches else ''}, runs", sum(map(sum, counts))
     with open_workers(benches) as workers, show_progress(label, total) as progress:
         progress(0, total)
         for system, bench in pairs:
@@ -182,7 +177,7 @@ def compare_systems(
                 workers.hand_out(tests[-1])
         for played in tests:
             scores.append(_wait_and_run(workers, played))
-            progress(sum(tuned) + len(scores), total)
+            progress(total - len(tests) + len(scores), total)
     if systems and not scores:
         raise UserError("found nothing to run, expected a bench and a system that suits its data")
     for bench in benches:
@@ -193,6 +188,11 @@ def compare_systems(
     tried = pd.concat(tried, ignore_index=True) if tried else pd.DataFrame(columns=TUNED)
     chosen = pd.DataFrame(chosen, columns=None if chosen else ["dataset", "system", "k", "m"])
     return Compared(join_scores(scores), tried, chosen)
+
+
+def suits(system: System, bench: Bench) -> bool:
+    """Whether a system can be compared on a bench: not one tuned by recall without gold."""
+    return system.tuned_by != RECALL or any(question.gold for question in bench.test)
 
 
 def join_scores(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -50,7 +50,7 @@ def listening():
 
 # a command line, and words of its error: the parameter, and what was found or looked for
 WRONG = """
-figure | 'figure', expected one of figures, ask, systems
+figure | 'figure', expected one of figures, plan, ask
 figures --jobs 0 | --jobs: found '0'
 figures --seed 1 | --seed
 figures --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_tour
@@ -68,7 +68,7 @@ figures --set data_dir=/nonexistent | data_dir: found no folder /nonexistent
 figures --set data_dir=TMP/empty | no questions of hotpotqa: looked for hotpot_dev_
 figures --set data_dir=TMP/empty --set datasets=[eli5] --set corpus=full | no questions of eli5
 figures --set corpus=full | corpus: found full and no data_dir
-figures --set demonstrations=TMP/empty | 04_ircot: no prompt file TMP/empty/hotpotqa/
+figures --set demonstrations=TMP/empty | 00_tour: no prompt file TMP/empty/musique/
 figures --set model=no/such/model | model: found no folder no/such/model
 figures --set model=TMP/empty | model: found no config.json in TMP/empty
 figures --set models=[/nonexistent] | models: found no folder /nonexistent
@@ -89,6 +89,9 @@ figures --only 13_head_to_head --set agent= --set head_to_head=[own] | 13_head_t
 figures --only 04_ircot --set systems=[OneR] --set datasets=[fever] | fever have no gold paragraphs
 figures --set chat=true | found chat and no server
 figures --set batch=true | found batch and no server
+plan --questions 0 | --questions: found '0'
+plan --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_tour
+plan --set model=TMP/empty | model: found no config.json in TMP/empty
 ask | question
 ask Who? --system SearChains | the system 'SearChains'
 ask Who? --set model=TMP/empty | no config.json in TMP/empty

@@ -38,6 +38,7 @@ WRONG = [
     ("bench.server", ["--model", "m", "--server", "x"], "the address 'x'"),
     ("bench.soak", ["--minutes", "0"], "--minutes: found '0'"),
     ("bench.workers", ["--questions", "0"], "--questions: found '0'"),
+    ("bench.plan", ["--only", "98_nothing"], "98_nothing, expected a notebook"),
     ("bench.parse_rates", [*SERVED, "--data", "TMP/x"], "data_dir: found no folder TMP/x"),
 ]
 

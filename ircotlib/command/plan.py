@@ -1,0 +1,161 @@
+"""Says what notebooks will take, before they run: requests, tokens, time, disk, memory, money.
+
+ircotlib plan                                     the mini profile
+ircotlib plan --only 04_ircot --set "ircot_k=[4]"
+ircotlib plan --set "prices=[0.15, 0.6]"          and what a server of these prices would bill
+ircotlib plan --profile paper --no-sample         only the most it can be: needs no data, no model
+
+Likely values come from a sample: each system answers a few questions for real, with the first and
+the last of its settings. These replies are kept: the notebooks do not ask for them again.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.command.figures import choose_notebooks
+from ircotlib.command.notebooks import about_notebook, all_notebooks, made_by
+from ircotlib.command.plans import check_notebooks, plan_runs
+from ircotlib.errors import Unavailable
+from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count
+from ircotlib.files.tables import write_table
+from ircotlib.generation.batches import count_cores
+from ircotlib.generation.budget import find_price
+from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.running.costs import announce, most_tokens
+from ircotlib.running.estimates import Planned, add_up, play_sample
+from ircotlib.running.experiment import suits
+from ircotlib.running.setup import Bench, open_bench
+from ircotlib.running.workers import count_workers
+
+# measured with the mini profile (docs/cluster.md)
+REPLY, ANSWER = 270, 1_400  # bytes: of a reply in the call cache, of an answered question in a run
+PROCESS = 0.8  # GB of memory of a process, without its model
+SHARE = 0.78  # of what one worker does alone, what each of several does
+START, REPLAY = 3.0, 0.0005  # seconds: to start a notebook, and to replay a request and draw
+WHOLE = 2_417  # questions, for the grid, where all of a file are asked: those of MuSiQue
+ALL = "all together"
+WORDS = {"runs": "runs", "answers": "answers", "generations": "texts", "new_generations": "new"}
+WORDS |= {"most_generations": "at most", "new_prompt_tokens": "read", "new_tokens": "written"}
+WORDS |= {"retrievals": "retrievals", "minutes": "minutes", "megabytes": "MB", "gigabytes": "GB"}
+WORDS |= {"usd": "USD", "most_usd": "at most USD"}
+MEANING = {
+    "runs": "each a system with one setting, on the questions of a data set, which it answers",
+    "texts": "asked of the model; new: without what another system, setting or notebook asks, too",
+    "at most": "if each chain is as long as it may be, and, in USD, if each text fills the window",
+    "read": "tokens of the new texts, as written; none is taken to be in the call cache yet",
+    "minutes": "on this machine, or behind this server",
+    "MB": "on disk, for replies and runs; GB: of memory",
+}
+
+
+def list_planned(p: Parameters, notebook: str, opened: bool) -> Iterator[Planned]:
+    """What a notebook runs. `opened`: on benches that are opened, which needs data and models."""
+    for plan in plan_runs(p, notebook):
+        for bench in plan.benches:
+            of, options = bench.parameters, {"shown": bench.shown, "grid_of": bench.grid_of}
+            sizes = {"dev": of.dev, "test": of.test or WHOLE}
+            if opened:
+                options["with_model"] = any(s.stages or s.reads for s in plan.systems)
+                bench = open_bench(of, bench.dataset, notebook, **options)
+                sizes = {"dev": len(bench.dev), "test": len(bench.test)}
+            sizes["test"] = min(sizes["test"], plan.asked or sizes["test"])
+            for system in plan.systems:
+                if not opened or suits(system, bench):
+                    runs = dict(zip(sizes, plan.count_runs(bench, system), strict=True))
+                    settings = plan.settings or bench.settings(system)
+                    yield Planned(notebook, bench, system, settings, runs, sizes)
+
+
+def make_plan(
+    p: Parameters, notebooks: Sequence[str], questions: int, workers: int | None
+) -> pd.DataFrame:
+    """What notebooks will take: a row for each, and one for all, in which what several ask counts
+    once. `questions`: that each system answers now; 0: none, and only the most is known. `workers`:
+    that will play the runs; None: as many as there will be here.
+    """
+    planned = [one for name in notebooks for one in list_planned(p, name, questions > 0)]
+    sampled = [one for one in planned if one.sample(questions)]
+    count = workers or min(count_cores(), max((count_workers(s.bench) for s in sampled), default=1))
+    requests = _play(p, sampled, questions, count) if sampled else None
+    price = find_price(p.model, p.prices) if p.server or p.prices else None
+    reading, rows = {*notebooks} - {one.notebook for one in planned}, []
+    for name in [*notebooks, ALL]:
+        chosen = [one for one in planned if name in (one.notebook, ALL)]
+        most = [one.most for one in chosen]
+        row = {"notebook": name, "workers": count}
+        row |= {"runs": sum(sum(one.runs.values()) for one in chosen)}
+        row |= {"answers": sum(one.answers for one in chosen)}
+        row |= {"most_generations": sum(texts for texts, _ in most)}
+        row |= {"most_usd": price and sum(price.of(*usage) for _, usage in most)}
+        if sampled:
+            row |= add_up(requests[(requests["notebook"] == name) | (name == ALL)])
+            row |= {"usd": price and price.of(row["new_prompt_tokens"], row["new_tokens"])}
+            row |= {"megabytes": (row["new_requests"] * REPLY + row["answers"] * ANSWER) / 1e6}
+            memory = [_memory(one.bench, count) for one in chosen]
+            row |= {"gigabytes": max(memory, default=PROCESS)}
+        if questions:
+            seconds = row.pop("seconds", 0) / (SHARE * count if count > 1 else 1)
+            seconds += REPLAY * row.get("requests", 0) + START * len(
+                {one.notebook for one in chosen}
+            )
+            as_in_mini = [about_notebook(n).minutes for n in reading if name in (n, ALL)]
+            row |= {"minutes": seconds / 60 + sum(as_in_mini)}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _play(p: Parameters, sampled: Sequence[Planned], questions: int, count: int) -> pd.DataFrame:
+    """The requests of a sample, whose cost is reported first."""
+    asked = [len(one.ends) * len(one.sample(questions)) for one in sampled]
+    pairs = zip(sampled, asked, strict=True)
+    most = [most_tokens(one.bench, one.system, number) for one, number in pairs]
+    announce(p, f"a sample, {sum(asked):,} questions answered", most)
+    return play_sample(sampled, questions, one_core=count > 1)
+
+
+def _memory(bench: Bench, workers: int) -> float:
+    """The GB of memory of the process of a notebook, and of its workers if there are several."""
+    parameters = 0 if bench.parameters.server else getattr(bench.model, "parameters", 0)
+    model = parameters * (4 if bench.parameters.dtype == "float32" else 2) / 1e9
+    return PROCESS + model if workers == 1 else PROCESS + workers * (PROCESS + model)
+
+
+def show(table: pd.DataFrame) -> str:
+    """The table in words, without columns of which nothing is known, and what the words mean."""
+    shown = table.set_index("notebook").dropna(axis=1, how="all").rename(columns=WORDS)
+    shown = shown[[name for name in WORDS.values() if name in shown]].astype(float)
+    text = shown.to_string(float_format=lambda n: f"{n:,.0f}" if n >= 10 else f"{n:.2g}")
+    meaning = [f"{name}: {MEANING[name]}" for name in MEANING if name in shown]
+    meaning += [f"workers: {table['workers'].max()}"] if "minutes" in shown else []
+    return "\n".join([text, "", *meaning])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = new_parser(__doc__, "ircotlib plan")
+    add = parser.add_argument
+    add_profile(parser)
+    only = "this notebook, or the one that makes this figure; may be repeated"
+    add("--only", action="append", default=[], metavar="NAME", help=only)
+    add("--questions", type=read_count, default=5, help="that each system answers for the sample")
+    add("--workers", type=read_count, metavar="N", help="for N workers, not those of this machine")
+    add("--no-sample", action="store_true", help="only the most that it can be")
+    add("--csv", type=Path, metavar="FILE", help="write the table, with more columns")
+    options = parser.parse_args(arguments)
+    p = read_parameters(options.profile, parse_changes(options.set))
+    makes = {name: made_by(name, p.profile) for name in all_notebooks()}
+    notebooks = choose_notebooks(options.only, makes)
+    questions = 0 if options.no_sample else options.questions
+    try:
+        checked = check_notebooks(p, notebooks) if questions else notebooks
+        table = make_plan(p, checked, questions, options.workers)
+    except (Unavailable, RuntimeError) as error:
+        if not isinstance(error.__cause__ or error, (Unavailable, ConnectionError)):
+            raise
+        print(f"{error}; without a sample:", file=sys.stderr, flush=True)
+        table = make_plan(p, notebooks, 0, options.workers)
+    if options.csv:
+        write_table(options.csv, table)
+    print(show(table))

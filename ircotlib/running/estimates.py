@@ -1,0 +1,176 @@
+"""What planned runs will take, from a sample: systems answer a few questions for real, and each of
+their requests stands for those that the runs will ask like it.
+"""
+
+import json
+import random
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from math import nan
+from typing import NamedTuple
+
+import pandas as pd
+
+from ircotlib.data import Question
+from ircotlib.files.progress import show_progress
+from ircotlib.generation.budget import Usage
+from ircotlib.program import Generate, Outcome, Request, Sample, deepen, key
+from ircotlib.running.costs import most_tokens
+from ircotlib.running.programs import program_of
+from ircotlib.running.scheduler import run
+from ircotlib.running.setup import Bench
+from ircotlib.systems import System
+
+ROWS = 50  # requests that are timed together, about as many as a worker has at a time
+TIMED = 5.0  # seconds for which the requests of one kind are timed
+
+
+class Planned(NamedTuple):
+    """What a notebook runs of a system on a bench, with `settings`. `runs`, `sizes`: how many runs
+    there are on "dev" and on "test" questions, and how many questions each has.
+    """
+
+    notebook: str
+    bench: Bench
+    system: System
+    settings: list[dict]
+    runs: Mapping[str, int]
+    sizes: Mapping[str, int]
+
+    @property
+    def answers(self) -> int:
+        """How many questions it answers in all."""
+        return sum(self.runs[part] * self.sizes[part] for part in self.runs)
+
+    @property
+    def most(self) -> tuple[int, Usage]:
+        """The most texts and tokens that this takes; see `most_tokens`."""
+        return most_tokens(self.bench, self.system, self.answers)
+
+    @property
+    def ends(self) -> list[dict]:
+        """Its first and, if there are several, its last setting: keywords of its program."""
+        ends = self.settings[:1] + self.settings[1:][-1:]
+        return [{k: s[k] for k in s if k == "m" or self.system.takes(k)} for s in ends]
+
+    def sample(self, questions: int) -> Sequence[Question]:
+        """Some of the questions of its first run."""
+        return (self.bench.dev if self.runs["dev"] else self.bench.test)[:questions]
+
+
+def play_sample(planned: Sequence[Planned], questions: int, one_core: bool) -> pd.DataFrame:
+    """Have each system answer some questions with both `ends` through the call cache, and time the
+    backends; return a row for each request and part of the runs. `one_core`: time models as workers
+    have them, with a core each.
+
+    `weight`: how many requests a row stands for; `new`: how many of these will be answered, because
+    equal ones are answered once; `seconds`: what one takes, NaN if it could not be timed.
+    """
+    groups, rows, spent = defaultdict(list), [], defaultdict(float)
+    for one in planned:  # the same backends answer together, in full batches
+        groups[tuple(one.bench.backends)].append(one)
+    with show_progress("a sample, data sets and models", len(groups)) as progress:
+        for done, (backends, group) in enumerate(groups.items(), 1):
+            programs, sources = {}, {}
+            for one, setting in [(one, setting) for one in group for setting in one.ends]:
+                build = program_of(one.bench, one.system, **setting)
+                for question in one.sample(questions):
+                    name = f"{question.id}, {one.system.name}, {one.notebook} {done}.{len(sources)}"
+                    programs[name], sources[name] = build(question), (one, setting)
+            outcomes, counts = run(programs, backends, group[0].bench.calls)
+            serving = {kind: backend for backend in backends for kind in _kinds(backend)}
+            for kind, backend in serving.items():
+                spent[backend, kind.__name__] += counts[kind.__name__]["seconds"]
+            for name, (one, setting) in sources.items():
+                asked = len(one.sample(questions))
+                rows += _rows(one, setting, asked, outcomes[name], serving)
+            progress(done, len(groups))
+    table = pd.DataFrame(rows)
+    # what both ends ask is taken to be asked by all settings
+    settings = table.groupby(["notebook", "bench", "system", "part", "key"])["setting"]
+    table["new"] = table["weight"] / table["runs"].where(settings.transform("nunique") > 1, 1)
+    seconds = _time_units(table.drop_duplicates(["play", "at"]), spent, one_core)
+    pairs = zip(table["backend"], table["kind"], strict=True)
+    return table.assign(seconds=table["units"] * [seconds[pair] for pair in pairs])
+
+
+def _kinds(backend: object) -> tuple[type, ...]:
+    return backend.answers if isinstance(backend.answers, tuple) else (backend.answers,)
+
+
+def _rows(one: Planned, setting: dict, asked: int, outcome: Outcome, serving: Mapping) -> list:
+    """The rows of a question; `units`: the tokens that are read and written, or 1 if none are;
+    `runs`: for how many of a part it stands.
+    """
+    rows, of = [], {"notebook": one.notebook, "system": one.system.name, "bench": id(one.bench)}
+    of |= {"setting": str(setting), "play": outcome.id}
+    parts = [(part, runs / len(one.ends)) for part, runs in one.runs.items() if runs]
+    for at, step in enumerate(outcome.trace):
+        backend = serving[type(step.request)]
+        sent = deepen(step.request, getattr(backend, "depth", 0))
+        stored = key(sent, backend.fingerprint) if backend.fingerprint else f"{outcome.id} {at}"
+        row = of | {"at": at, "request": sent, "key": stored, "cached": step.cached}
+        row |= {"backend": backend, "kind": type(sent).__name__, "tokens": step.tokens}
+        row |= {"prompt_tokens": step.prompt_tokens}
+        row |= {"units": step.prompt_tokens + step.tokens or 1}
+        for part, runs in parts:
+            weight = runs * one.sizes[part] / asked
+            rows.append(row | {"part": part, "runs": runs, "weight": weight})
+    return rows
+
+
+def _time_units(rows: pd.DataFrame, spent: Mapping, one_core: bool) -> dict[tuple, float]:
+    """The seconds for a unit, by backend and kind of request: as it took to answer what was not in
+    the call cache (`spent`: in seconds) for servers and what depends on more than the request, else
+    as `time_backend` measures.
+    """
+    seconds = {}
+    for (backend, kind), of_kind in rows.groupby(["backend", "kind"], sort=False):
+        if getattr(backend, "server", "") or backend.fingerprint is None:
+            units = of_kind.loc[~of_kind["cached"], "units"].sum()
+            seconds[backend, kind] = spent[backend, kind] / units if units else nan
+            continue
+        if one_core and hasattr(backend, "threads"):
+            backend.threads = 1
+        once = of_kind.drop_duplicates("key")
+        # with fewer plays than in runs, batches are as large with requests of neighbouring steps
+        steps = once["at"] * once.groupby("system")["play"].transform("nunique") // ROWS
+        alike = once.groupby([once["system"], steps])["request"]
+        seconds[backend, kind] = time_backend(backend, [[*requests] for _, requests in alike])
+    return seconds
+
+
+def time_backend(
+    backend: object, alike: Sequence[Sequence[Request]], limit: float = TIMED
+) -> float:
+    """The seconds for a unit that a backend takes without the call cache, measured for `limit`
+    seconds. `alike`: what a system asks at about the same step, which fills the batches of a run.
+    """
+    batches = [of[first : first + ROWS] for of in alike for first in range(0, len(of), ROWS)]
+    random.Random(0).shuffle(batches)
+    list(backend.answer(batches[0][:1]))  # reads the model
+    seconds, units = 0.0, 0
+    for batch in batches:
+        if seconds > limit:
+            break
+        taken = backend.take(batch) if hasattr(backend, "take") else range(len(batch))
+        started = time.perf_counter()
+        replies = dict(backend.answer([batch[index] for index in taken]))
+        seconds += time.perf_counter() - started
+        written = isinstance(batch[0], Generate | Sample)
+        costs = [json.loads(reply) if written else {} for reply in replies.values()]
+        units += sum(cost.get("prompt_tokens", 0) + cost.get("tokens", 0) or 1 for cost in costs)
+    return seconds / units
+
+
+def add_up(requests: pd.DataFrame) -> dict[str, float]:
+    """What requests of `play_sample` come to; `new_…`: those that will be answered."""
+    new = requests.sort_values("new").drop_duplicates(["part", "key"], keep="last")
+    row = {"seconds": (new["new"] * new["seconds"]).sum(skipna=False)}
+    for prefix, of, weight in (("", requests, requests["weight"]), ("new_", new, new["new"])):
+        row[f"{prefix}requests"] = weight.sum()
+        row[f"{prefix}generations"] = weight[of["kind"].isin(["Generate", "Sample"])].sum()
+        row[f"{prefix}retrievals"] = weight[of["kind"] == "Retrieve"].sum()
+        row |= {prefix + name: (weight * of[name]).sum() for name in ("prompt_tokens", "tokens")}
+    return row
