@@ -388,13 +388,6 @@ def test_claims_are_tested_on_the_same_questions():
     assert (list(equal["verdict"]), list(equal["p"])) == (["cannot tell"], [1.0])
 
 
-def test_a_small_model_is_set_against_a_large_one():
-    small = pd.concat([scored("OneR QA", [[0] * 20]), scored("IRCoT QA", [[1, 1, 0, 1] * 5])])
-    large = pd.concat([scored("OneR QA", [[0, 1] * 10]), scored("IRCoT QA", [[1] * 20])])
-    (row,) = compare(small, against=large.assign(model="large")).to_dict("records")
-    assert (row["claim"], row["mean"]) == ("IRCoT QA > OneR QA", 25.0)
-
-
 def test_a_figure_says_what_made_it():
     scores = pd.concat([scored("OneR QA", [[1, 0]]), scored("OneR QA", [[1]], dataset="e")])
     assert describe(scores, "mini").startswith("profile mini, model m, n = 1 to 2 ")

@@ -62,14 +62,15 @@ def test_what_a_killed_worker_left_is_played_and_runs_are_as_without(
     at(tmp_path / "shared")
     bench = open_bench(parameters.change(workers=2), "hotpotqa", "04_ircot")
     played = Run(bench, system, "test", {"k": 2})
+    others = set(psutil.Process(os.getpid()).children())
     with open_workers([bench]) as crew:
         crew.hand_out(played)
         [share] = crew.shares[played.folder]
         deadline = time.monotonic() + 60
         while len(bench.calls) < 8 and time.monotonic() < deadline:
             time.sleep(0.001)
-        children = psutil.Process(os.getpid()).children()
-        [worker] = [child for child in children if "spawn_main" in str(child.cmdline())]
+        begun = set(psutil.Process(os.getpid()).children()) - others
+        [worker] = [child for child in begun if "spawn_main" in str(child.cmdline())]
         worker.kill()
         wait([share])
         kept = len(bench.calls)
