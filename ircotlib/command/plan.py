@@ -76,8 +76,10 @@ def make_plan(
     once. `questions`: that each system answers now; 0: none, and only the most is known. `workers`:
     that will play the runs; None: as many as there will be here.
     """
+    p = p.change(batch=False)  # a sample waits for no batch files
     planned = [one for name in notebooks for one in list_planned(p, name, questions > 0)]
     sampled = [one for one in planned if one.sample(questions)]
+    workers = None if p.server else workers  # a server has none
     count = workers or min(count_cores(), max((count_workers(s.bench) for s in sampled), default=1))
     requests = _play(p, sampled, questions, count) if sampled else None
     price = find_price(p.model, p.prices) if p.server or p.prices else None

@@ -6,7 +6,7 @@ import json
 import random
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ import pandas as pd
 from ircotlib.data import Question
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.budget import Usage
+from ircotlib.generation.config import SMALL
 from ircotlib.program import Generate, Outcome, Request, Sample, deepen, key
 from ircotlib.running.costs import most_tokens
 from ircotlib.running.programs import program_of
@@ -131,18 +132,20 @@ def _time_units(rows: pd.DataFrame, spent: Mapping, one_core: bool) -> dict[tupl
             units = of_kind.loc[~of_kind["cached"], "units"].sum()
             seconds[backend, kind] = spent[backend, kind] / units if units else nan
             continue
-        if one_core and hasattr(backend, "threads"):
-            backend.threads = 1
+        clock = time.perf_counter
+        if one_core and 0 < getattr(backend, "parameters", 0) < SMALL:
+            backend.threads, clock = 1, time.process_time  # whatever else runs on the other cores
         once = of_kind.drop_duplicates("key")
         # with fewer plays than in runs, batches are as large with requests of neighbouring steps
         steps = once["at"] * once.groupby("system")["play"].transform("nunique") // ROWS
         alike = once.groupby([once["system"], steps])["request"]
-        seconds[backend, kind] = time_backend(backend, [[*requests] for _, requests in alike])
+        batches = [[*requests] for _, requests in alike]
+        seconds[backend, kind] = time_backend(backend, batches, clock)
     return seconds
 
 
 def time_backend(
-    backend: object, alike: Sequence[Sequence[Request]], limit: float = TIMED
+    backend: object, alike: Sequence[Sequence[Request]], clock: Callable, limit: float = TIMED
 ) -> float:
     """The seconds for a unit that a backend takes without the call cache, measured for `limit`
     seconds. `alike`: what a system asks at about the same step, which fills the batches of a run.
@@ -155,9 +158,9 @@ def time_backend(
         if seconds > limit:
             break
         taken = backend.take(batch) if hasattr(backend, "take") else range(len(batch))
-        started = time.perf_counter()
+        started = clock()
         replies = dict(backend.answer([batch[index] for index in taken]))
-        seconds += time.perf_counter() - started
+        seconds += clock() - started
         written = isinstance(batch[0], Generate | Sample)
         costs = [json.loads(reply) if written else {} for reply in replies.values()]
         units += sum(cost.get("prompt_tokens", 0) + cost.get("tokens", 0) or 1 for cost in costs)
