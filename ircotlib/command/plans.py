@@ -125,9 +125,10 @@ def plan_runs(p: Parameters, notebook: str) -> Iterator[Plan]:
             others = benches(p.change(retriever=retriever))
             yield Plan([b for b in others if b.dataset != "iirc"], alone[:1], 1, ks)
     elif notebook == "04_ircot":
-        yield Plan(benches(p), chosen, 3)
+        yield Plan(benches(p), chosen, p.demonstration_sets)
         if p.both_readers:
-            yield Plan(benches(p.other_reader()), [s for s in chosen if s.reads], 3)
+            readers = [s for s in chosen if s.reads]
+            yield Plan(benches(p.other_reader()), readers, p.demonstration_sets)
     elif notebook == "05_laboratory":  # all its worlds as if they were the first
         world = benches(p.change(**laboratory, dev=0, test=p.measured))
         measured = [s for s in chosen if s.tuned_by == ANSWER and "k" in s.grid]

@@ -21,10 +21,10 @@ EXPECTED |= {"prompt_tokens": "tokens_in", "tokens": "tokens_out"}
 
 
 def test_what_is_planned_is_what_runs_then_take():
-    p = read_parameters("mini", FEW)
+    p = read_parameters("mini", FEW | {"demonstration_sets": 2})
     plan = make_plan(p, ["04_ircot", "08_factuality"], 5, None).set_index("notebook")
     benches = open_benches(p, "04_ircot")
-    compare_systems(benches, choose_systems())
+    compare_systems(benches, choose_systems(), p.demonstration_sets)
     folders = [path.parent for bench in benches for path in bench.runs.rglob("run.json")]
     took = pd.DataFrame(count_requests(read_about(folder)) for folder in folders).sum()
     planned = plan.loc["04_ircot"]
