@@ -54,8 +54,8 @@ def why_left_out(notebook: str, needs: Sequence[str], p: Parameters) -> str:
         return "the simulated reader knows no data of one's own"
     if notebook == "15_abilities" and not is_laboratory(p.data_dir):
         return "the simulated reader knows only a laboratory, and data_dir is none"
-    if notebook in ("06_scale", "07_ood") and {*p.datasets} == {"iirc"}:
-        return "as in the paper it is not about iirc, and no other data set is chosen"
+    if notebook in ("02_index", "06_scale", "07_ood") and {*p.datasets} == {"iirc"}:
+        return "it is not about iirc, and no other data set is chosen"
     return ""
 
 
