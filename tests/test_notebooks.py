@@ -33,7 +33,7 @@ from ircotlib.systems import all_systems
 SIZES = [f"data/models/mini-{size}" for size in ("base", "xxl", "causal")]
 SYSTEMS = ["Direct Prompting", "CoT", "SearChain w/o IR", "SearChain", "NoR QA", "OneR QA"]
 HEAD_TO_HEAD = {"head_to_head": ["musique"], "systems": [*SYSTEMS, "IRCoT QA"]}
-MUSIQUE = {"datasets": ["musique"]}
+MUSIQUE = {"datasets": ["musique"], "demonstration_sets": 1}
 TUNED = {"ircot_k": [2]}  # what tuning chooses for MuSiQue; a larger K has longer prompts
 PART: dict = {"00_tour": {}, "10_your_own": {}}
 PART |= dict.fromkeys(("04_ircot", "08_factuality", "09_explorer"), MUSIQUE | TUNED)
@@ -138,6 +138,9 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
     if "ircot_k" in part and {"system", "k"} <= {*table}:
         other = table["system"].str.startswith("IRCoT") & ~table["k"].isin(part["ircot_k"])
         table = table[~other]
+    if "demonstration_sets" in part:  # kept are the means over three, of three times the answers
+        counts = ["n", "answers"] if "answers" in table else []
+        table = table.drop(columns=[name for name in table if "deviation" in name] + counts)
     if "models" in part and path.stem.startswith(("ircot_fig08", "ircot_fig09")):
         table = table[table["model"].isin(part["models"])]
     if "profile" in table:

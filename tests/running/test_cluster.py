@@ -14,7 +14,6 @@ from ray.cluster_utils import Cluster as Nodes
 from ircot_laboratory.make import make_laboratory
 from ircotlib.errors import Unavailable
 from ircotlib.parameters import read_parameters
-from ircotlib.running import setup, workers
 from ircotlib.running.experiment import run_all
 from ircotlib.running.folder import Run
 from ircotlib.running.setup import open_bench
@@ -28,18 +27,6 @@ def parameters(tmp_path, monkeypatch):
     few = {"dev": 0, "test": 8, "distractors": [], "max_steps": 3, "datasets": ["hotpotqa"]}
     few |= {"data_dir": str(make_laboratory(tmp_path / "small", 5, 100, 10))}
     return read_parameters("mini", few | {"model": "data/models/mini-base"})
-
-
-@pytest.fixture
-def at(monkeypatch):
-    """at(folder): all is kept there, by workers too."""
-
-    def keep(folder):
-        monkeypatch.setenv("IRCOT_DATA", str(folder))
-        monkeypatch.setattr(setup, "DATA", folder)
-        monkeypatch.setattr(workers, "DATA", folder)
-
-    return keep
 
 
 @pytest.fixture

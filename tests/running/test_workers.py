@@ -11,7 +11,7 @@ import pytest
 from ircot_laboratory.make import make_laboratory
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import read_parameters
-from ircotlib.running import setup, workers
+from ircotlib.running import workers
 from ircotlib.running.cluster import MOST
 from ircotlib.running.experiment import run_system
 from ircotlib.running.folder import FILES, Run
@@ -29,18 +29,10 @@ def parameters(tmp_path_factory):
     return read_parameters("mini", few)
 
 
-@pytest.fixture
-def at(monkeypatch):
-    """at(folder): all is kept there, by workers too."""
-
-    def keep(folder):
-        monkeypatch.setenv("IRCOT_DATA", str(folder))
-        monkeypatch.setattr(setup, "DATA", folder)
-        monkeypatch.setattr(workers, "DATA", folder)
-
+@pytest.fixture(autouse=True)
+def small_shares(monkeypatch):
     monkeypatch.setattr(workers, "FEWEST", 6)
     monkeypatch.setenv("IRCOT_BATCH", "1")
-    return keep
 
 
 def files_of(folder) -> dict[str, bytes]:
