@@ -12,10 +12,9 @@ import sys
 
 import pandas as pd
 
-from ircotlib.command.figures import choose_notebooks
-from ircotlib.command.notebooks import all_notebooks, made_by
+from ircotlib.command.figures import add_notebooks, choose_notebooks
 from ircotlib.command.plan import ALL, make_plan
-from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count, refusing
+from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
@@ -69,14 +68,12 @@ def compare(plan: pd.DataFrame, p: Parameters) -> pd.DataFrame:
 
 def main() -> None:
     parser = new_parser(__doc__)
-    add_profile(parser)
-    parser.add_argument("--only", action="append", default=[], metavar="NAME")
+    add_notebooks(parser)
     parser.add_argument("--questions", type=read_count, default=5, help="of the sample")
     options = parser.parse_args()
     with refusing():
         p = read_parameters(options.profile, parse_changes(options.set))
-        makes = {name: made_by(name, p.profile) for name in all_notebooks()}
-        notebooks = choose_notebooks(options.only, makes)
+        notebooks = choose_notebooks(options.only, p.profile)
     table = compare(make_plan(p, notebooks, options.questions, None), p)
     if table.empty:
         sys.exit("found no runs with these parameters, expected some: run ircotlib figures first")

@@ -19,7 +19,7 @@ from matplotlib import colors, image
 from ircotlib import datasets
 from ircotlib.__main__ import COMMANDS
 from ircotlib.command.figures import choose_notebooks
-from ircotlib.command.notebooks import all_notebooks, made_by
+from ircotlib.command.notebooks import all_notebooks
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
@@ -119,8 +119,7 @@ def test_commands_can_be_given(name, capsys):
                 import_module(COMMANDS[command]).main(["--help"])
             known = capsys.readouterr().out
         assert not [option for option in options if option not in known], (command, options)
-    makes = {notebook: made_by(notebook, "mini") for notebook in all_notebooks()}
-    choose_notebooks(sorted(set(re.findall(r"--only (\w+)", text)) - {"NAME"}), makes)
+    choose_notebooks(sorted(set(re.findall(r"--only (\w+)", text)) - {"NAME"}), "mini")
     assert set(re.findall(r"--profile (\w+)", text)) - {"NAME"} <= PROFILE_NAMES
     changed = set(re.findall(r"--set \"?(\w+)=", text)) - {"NAME"}
     assert changed <= {*parameter_names(), "two_step_k"}  # of the system that docs/systems.md adds

@@ -7,6 +7,7 @@ ircotlib figures --save                            the mini profile; keeps the e
 ircotlib figures --calls FILE                      without a model (ircotlib calls --help)
 """
 
+import argparse
 import logging
 import os
 import re
@@ -35,8 +36,18 @@ from ircotlib.parameters import Parameters, read_parameters
 RUNS = re.compile(r"(\d\d_\w+), runs: ([\d,]+) of ([\d,]+)")  # what a notebook tells of its work
 
 
-def choose_notebooks(only: list[str], makes: dict[str, list[Path]]) -> list[str]:
-    """The notebooks of these names, or that make the figures of these names; all for none."""
+def add_notebooks(parser: argparse.ArgumentParser) -> None:
+    """Add the options --profile and --set, and --only, which names notebooks."""
+    add_profile(parser)
+    only = "this notebook, or the one that makes this figure; may be repeated"
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help=only)
+
+
+def choose_notebooks(only: list[str], profile: str) -> list[str]:
+    """The notebooks of these names, or that make the figures of these names with a profile; all for
+    none.
+    """
+    makes = {notebook: made_by(notebook, profile) for notebook in all_notebooks()}
     names = {notebook: {notebook, *(path.stem for path in makes[notebook])} for notebook in makes}
     known = dict.fromkeys([*makes, *sorted(set().union(*names.values()))])
     if unknown := [name for name in only if name not in known]:
@@ -137,9 +148,7 @@ def strip(notebook) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib figures")
     add = parser.add_argument
-    add_profile(parser)
-    only = "this notebook, or the one that makes this figure; may be repeated"
-    add("--only", action="append", default=[], metavar="NAME", help=only)
+    add_notebooks(parser)
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
     add("--jobs", type=read_count, default=1, help="notebooks at a time, each on a core or the GPU")
     add("--calls", type=Path, metavar="FILE", help="ask no model: use the replies of this export")
@@ -151,8 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.save and (options.profile != "mini" or changes):
         raise UserError("found --save with another profile or --set, expected mini alone")
     p = read_parameters(options.profile, changes)
-    makes = {name: made_by(name, p.profile) for name in all_notebooks()}
-    notebooks = choose_notebooks(options.only, makes)
+    notebooks = choose_notebooks(options.only, p.profile)
     from ircotlib.command.calls import exchanging  # imports pandas
 
     with exchanging(p, options.calls, options.recompute, options.export):

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.command.figures import choose_notebooks
-from ircotlib.command.notebooks import about_notebook, all_notebooks, made_by
+from ircotlib.command.figures import add_notebooks, choose_notebooks
+from ircotlib.command.notebooks import about_notebook
 from ircotlib.command.plans import check_notebooks, plan_runs
 from ircotlib.errors import Unavailable
-from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count
+from ircotlib.files.options import new_parser, parse_changes, read_count
 from ircotlib.files.tables import write_table
 from ircotlib.generation.batches import count_cores
 from ircotlib.generation.budget import find_price
@@ -100,9 +100,8 @@ def make_plan(
             row |= {"gigabytes": max(memory, default=PROCESS)}
         if questions:
             seconds = row.pop("seconds", 0) / (SHARE * count if count > 1 else 1)
-            seconds += REPLAY * row.get("requests", 0) + START * len(
-                {one.notebook for one in chosen}
-            )
+            started = {one.notebook for one in chosen}
+            seconds += REPLAY * row.get("requests", 0) + START * len(started)
             as_in_mini = [about_notebook(n).minutes for n in reading if name in (n, ALL)]
             row |= {"minutes": seconds / 60 + sum(as_in_mini)}
         rows.append(row)
@@ -138,17 +137,14 @@ def show(table: pd.DataFrame) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib plan")
     add = parser.add_argument
-    add_profile(parser)
-    only = "this notebook, or the one that makes this figure; may be repeated"
-    add("--only", action="append", default=[], metavar="NAME", help=only)
+    add_notebooks(parser)
     add("--questions", type=read_count, default=5, help="that each system answers for the sample")
     add("--workers", type=read_count, metavar="N", help="for N workers, not those of this machine")
     add("--no-sample", action="store_true", help="only the most that it can be")
     add("--csv", type=Path, metavar="FILE", help="write the table, with more columns")
     options = parser.parse_args(arguments)
     p = read_parameters(options.profile, parse_changes(options.set))
-    makes = {name: made_by(name, p.profile) for name in all_notebooks()}
-    notebooks = choose_notebooks(options.only, makes)
+    notebooks = choose_notebooks(options.only, p.profile)
     questions = 0 if options.no_sample else options.questions
     try:
         checked = check_notebooks(p, notebooks) if questions else notebooks

@@ -136,11 +136,10 @@ def test_what_a_notebook_makes_bears_the_profile_but_for_mini_and_chooses_it():
     assert made_by("06_scale", "paper")[0].name == "ircot_fig08_scale_recall_paper.png"
     for profile in ("mini", "sample"):
         assert made_by("02_index", profile)[0].name == f"{profile}_oner_recall.csv"
-    makes = {name: made_by(name, "mini") for name in all_notebooks()}
-    assert figures.choose_notebooks([], makes) == all_notebooks()
-    chosen = figures.choose_notebooks(["ircot_fig09_scale_f1", "00_tour"], makes)
+    assert figures.choose_notebooks([], "mini") == all_notebooks()
+    chosen = figures.choose_notebooks(["ircot_fig09_scale_f1", "00_tour"], "mini")
     assert chosen == ["00_tour", "06_scale"]
-    assert figures.choose_notebooks(["ircot_table1", "99_figures"], makes) == ["99_figures"]
+    assert figures.choose_notebooks(["ircot_table1", "99_figures"], "mini") == ["99_figures"]
 
 
 def test_a_cell_that_fails_is_one_line_with_its_notebook_and_message(tmp_path):
