@@ -31,7 +31,7 @@ from ircotlib.running.exported import open_calls, read_exported, write_exported
 from ircotlib.running.folder import AGAIN, VERSIONS, installed, name_model, read_about
 
 XZ = b"\xfd7zXZ"  # begins every file that is compressed by xz
-LITTLE = 1e-4
+LITTLE = 1e-4  # difference of log-probabilities that rounding makes
 
 
 def merge(into: Path, sources: Sequence[Path]) -> int:
@@ -67,13 +67,14 @@ def export(runs: Sequence[Path], file: Path) -> int:
     with _noting_used() as used:
         open_calls(DATA / "calls.sqlite").remedy = AGAIN
         for folder in folders:
-            if (system := read_about(folder)["system"]) not in systems:
+            about = read_about(folder)
+            if (system := about["system"]) not in systems:
                 left_out = f"{folder}: left out, as no system {system!r} is installed"
                 print(f"{left_out}; figures --export has its replies", file=sys.stderr, flush=True)
                 continue
-            abouts.append(read_about(folder))
+            abouts.append(about)
             rows = {id: row_of(id, outcome) for id, outcome in replay(folder).items()}
-            if json.loads(json.dumps(rows)) != read_lines(folder, abouts[-1]):
+            if json.loads(json.dumps(rows)) != read_lines(folder, about):
                 differs = "found other predictions than the cached replies give"
                 raise DataError(f"{folder}: {differs}, expected the same; {AGAIN}")
         write_exported(file, used, describe(abouts))
