@@ -35,9 +35,17 @@ class Service:
     """A backend and its costs so far, for one kind of request."""
 
     backend: object
-    name: str
-    in_waves: bool
     counts: Counts = field(default_factory=Counts)
+
+    @property
+    def name(self) -> str:
+        """The backend's class."""
+        return type(self.backend).__name__
+
+    @property
+    def in_waves(self) -> bool:
+        """Whether it is asked for all that waits, when nothing else can go on (see `run`)."""
+        return getattr(self.backend, "in_waves", False)
 
 
 @dataclass(slots=True)
@@ -76,8 +84,7 @@ def by_kind(backends: Sequence, known: dict[tuple, Service]) -> dict[type, Servi
             if kind in served:
                 twice = f"found two backends that serve {kind.__name__}, expected one"
                 raise ValueError(f"{twice}; leave one of them out")
-            new = Service(backend, type(backend).__name__, turn(backend)[0])
-            served[kind] = known.setdefault((id(backend), kind), new)
+            served[kind] = known.setdefault((id(backend), kind), Service(backend))
     return served
 
 

@@ -91,8 +91,9 @@ def _serve(plays: list[Play], calls: Calls, progress: Callable) -> None:
     for service in dict.fromkeys(service for play in plays for service in play.served.values()):
         together = service.backend if service.in_waves else service
         groups.setdefault(id(together), []).append(service)
+    in_turn = sorted(groups.values(), key=lambda group: turn(group[0].backend))
     while not all(play.ended for play in plays):
-        for group in sorted(groups.values(), key=lambda group: turn(group[0].backend)):
+        for group in in_turn:
             _replay(_waiting(plays, group), calls)
             if group[0].in_waves and any(not service_of(p).in_waves for p in plays if not p.ended):
                 continue
