@@ -15,9 +15,9 @@ from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 from ircotlib.generation.batches import close_up, cut_batches
+from ircotlib.generation.growing import GrowingLayer, Part
 from ircotlib.generation.prefixes import Prefixes
 
-ROOM = 64  # columns by which a cache grows at once
 # tokens that are read at a time on a CPU, whose cache holds them: reading whole batches takes up to
 # 1.4 times as long (1.0 where batches are small, 1.2 on average over first batches)
 READ = 1024
@@ -33,38 +33,47 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
     often as it has texts. `prefixes` is read and extended; its limit must be 0 unless the model
     `can_reuse` it.
     """
-    logits, caches = _read(model, prompts, prefixes)
-    cache, (_, mask, positions) = caches[0], _padded(model, prompts)
-    if can_reuse(model):  # without it, 1.2 to 1.4 times as slow
-        layers = zip(*(part.layers for part in caches), strict=True)
-        cache.layers = [GrowingLayer(parts) for parts in layers]
-    caches.clear()  # frees what was joined
+    logits, cache = _read(model, prompts, prefixes)
+    _, mask, positions = _padded(model, prompts)
     # without branches, samples take 1.6 to 1.8 times as long
     write = _write_branches if can_branch(model) else _write_rows
     yield from write(model, cache, mask, positions[:, -1:], logits)
 
 
-def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, list[Cache]]:
+def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
     """Read prompts, except for beginnings that were read before: the logits after each prompt,
-    (B, V), and the caches of the groups in which they were read, one after another.
+    (B, V), and the cache.
     """
     # 1. What several prompts share is read first, and is then in the prefix cache.
     if shared := prefixes.shared(prompts):
         _read(model, shared, prefixes)
-    # 2. The rest is read in groups; what cannot be joined is one group.
+    if not can_reuse(model):
+        return _read_group(model, prompts, prefixes)
+    # 2. The rest is read in groups, each into its rows of the cache.
+    columns, cache = max(map(len, prompts)), DynamicCache(config=model.config)
+    cache.layers = [GrowingLayer(len(prompts), columns) for _ in cache.layers]
     unread = [len(prompt) - prefixes.known(prompt) for prompt in prompts]
-    tokens = READ if model.device.type == "cpu" and can_reuse(model) else inf
-    groups = cut_batches(unread, len(prompts), tokens, order=range(len(prompts)))
-    read = [_read_group(model, [prompts[row] for row in rows], prefixes) for rows in groups]
-    logits, caches = zip(*read, strict=True)
-    return torch.cat(logits), list(caches)
+    tokens = READ if model.device.type == "cpu" else inf
+    logits = []
+    for rows in cut_batches(unread, len(prompts), tokens, order=range(len(prompts))):
+        group, part = [prompts[row] for row in rows], DynamicCache()
+        first = columns - max(map(len, group))
+        own = slice(rows[0], rows[-1] + 1)
+        part.layers = [Part(layer, own, first) for layer in cache.layers]
+        logits.append(_read_group(model, group, prefixes, part)[0])
+    return torch.cat(logits), cache
 
 
-def _read_group(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
-    """Read prompts in one pass, with the same number of columns for each; as `_read`."""
+def _read_group(
+    model, prompts: Prompts, prefixes: Prefixes, cache: Cache | None = None
+) -> tuple[torch.Tensor, Cache]:
+    """Read prompts in one pass, with the same number of columns for each, into an empty cache
+    (None: that of the model); as `_read`.
+    """
     ids, mask, positions = _padded(model, prompts)
-    cache = _remembered(prompts, prefixes)
-    first = 0 if cache is None else cache.get_seq_length()
+    for layer, states in enumerate(remembered := _remembered(prompts, prefixes)):
+        cache.update(*states, layer)
+    first = cache.get_seq_length() if remembered else 0
     logits, cache = _forward(model, ids[:, first:], mask, positions[:, first:], cache)
     for row, prompt in enumerate(prompts):  # the states of new blocks are kept
         left = mask.shape[1] - len(prompt)  # columns of padding
@@ -80,13 +89,13 @@ def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.
     return ids, mask, (mask.cumsum(-1) - 1).clamp(min=0)
 
 
-def _remembered(prompts: Prompts, prefixes: Prefixes) -> Cache | None:
-    """The cache for the beginnings of prompts, padded on the left. All keep as many tokens to read
-    as the prompt with the most. None if this saves nothing.
+def _remembered(prompts: Prompts, prefixes: Prefixes) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Keys and values, for each layer, of the beginnings of prompts, padded on the left. All keep
+    as many tokens to read as the prompt with the most. Empty if this saves nothing.
     """
     unread = max(len(prompt) - prefixes.known(prompt) for prompt in prompts)
     if unread >= max(map(len, prompts)):
-        return None
+        return []
     lengths = [max(0, len(prompt) - unread) for prompt in prompts]
     blocks = [prefixes.find(prompt, n) for prompt, n in zip(prompts, lengths, strict=True)]
     empty = next(row[0][:0] for row in blocks if row)  # of a prompt of which nothing is known
@@ -97,7 +106,7 @@ def _remembered(prompts: Prompts, prefixes: Prefixes) -> Cache | None:
         part.unflatten(-1, shape).transpose(1, 2)  # B, H, T, D
         for part, shape in zip(parts, prefixes.shapes, strict=True)
     ]
-    return DynamicCache(zip(parts[::2], parts[1::2], strict=True))  # keys and values by turns
+    return list(zip(parts[::2], parts[1::2], strict=True))  # keys and values by turns
 
 
 def _states(cache: Cache, row: int, first: int, last: int, prefixes: Prefixes) -> torch.Tensor:
@@ -162,57 +171,6 @@ def _write_branches(model, cache: Cache, mask, positions, logits) -> Decoder:
         context = sees[:, None], positions.expand_as(ids), cache
         logits, cache = _forward(model, ids, *context, last=ids.shape[1])  # B, branches, V
         logits = logits[where]  # S, V
-
-
-class GrowingLayer(DynamicLayer):
-    """Keys and values with spare room, so that a token is added without copying the others."""
-
-    def __init__(self, parts: Sequence[DynamicLayer]):
-        """The same layer of several caches, joined: row below row, each padded on the left."""
-        super().__init__()
-        self.lazy_initialization(parts[0].keys, parts[0].values)
-        columns = max(part.keys.shape[2] for part in parts)
-        self._all = [_join([part.keys for part in parts], columns)]
-        self._all += [_join([part.values for part in parts], columns)]
-        self._use_columns(columns)
-
-    def update(self, key_states, value_states, *args, **kwargs):
-        """Add the states of the next columns, as DynamicLayer does."""
-        columns, added = self.keys.shape[2], key_states.shape[2]
-        if columns + added > self._all[0].shape[2]:
-            self._hold(self.keys, self.values, max(ROOM, added))
-        self._use_columns(columns + added)
-        self.keys[:, :, columns:], self.values[:, :, columns:] = key_states, value_states
-        return self.keys, self.values
-
-    def batch_select_indices(self, indices: torch.Tensor) -> None:
-        """Keep only these rows, as DynamicLayer does; if they only move up to places that become
-        free (`close_up`), the others are not copied.
-        """
-        targets = torch.arange(len(indices), device=indices.device)
-        moved = indices != targets
-        if len(indices) > len(self.keys) or (indices[moved] < len(indices)).any():
-            return self._hold(self.keys[indices], self.values[indices])
-        for states in (self.keys, self.values):
-            states[targets[moved]] = states[indices[moved]]
-        self._all = [states[: len(indices)] for states in self._all]
-        self._use_columns(self.keys.shape[2])
-
-    def _hold(self, keys: torch.Tensor, values: torch.Tensor, room: int = ROOM) -> None:
-        self._all = [pad(states, (0, 0, 0, room)) for states in (keys, values)]
-        self._use_columns(keys.shape[2])
-
-    def _use_columns(self, columns: int) -> None:
-        self.keys, self.values = (states[:, :, :columns] for states in self._all)
-
-
-def _join(parts: Sequence[torch.Tensor], columns: int) -> torch.Tensor:
-    """Keys or values, (B, H, T, D), row below row in so many columns, with spare room."""
-    _, heads, _, width = parts[0].shape
-    whole = parts[0].new_zeros(sum(map(len, parts)), heads, columns + ROOM, width)
-    for part, rows in zip(parts, whole.split(list(map(len, parts))), strict=True):
-        rows[:, :, columns - part.shape[2] : columns] = part
-    return whole
 
 
 def can_reuse(model) -> bool:

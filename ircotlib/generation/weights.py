@@ -9,8 +9,9 @@ from transformers.utils import logging
 
 from ircotlib.errors import DataError
 from ircotlib.files.models import REMEDY, naming_file
-from ircotlib.generation import decode  # noqa: F401  registers the attention "row_by_row"
+from ircotlib.generation import decode
 from ircotlib.generation.config import SMALL
+from ircotlib.generation.llama import Joined, can_join
 
 
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
@@ -19,6 +20,10 @@ def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: s
     model = read_weights(kind, folder, device, getattr(torch, dtype))
     if model.config.model_type == "t5":
         model.get_encoder().set_attn_implementation("row_by_row")
+        if is_small(model):  # the bias of a large one would fill the memory
+            decode.keep_bias(model.get_encoder().block[0].layer[0].SelfAttention)
+    if can_join(model) and is_small(model):
+        model.forward = Joined(model)
     return model
 
 

@@ -16,8 +16,9 @@ from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
 from ircotlib.generation import causal
 from ircotlib.generation.batches import close_up
-from ircotlib.generation.causal import GrowingLayer, can_branch, can_reuse
+from ircotlib.generation.causal import can_branch, can_reuse
 from ircotlib.generation.decode import decode, most_probable
+from ircotlib.generation.growing import GrowingLayer, Part
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.prefixes import BLOCK, PASS, Prefixes
 from ircotlib.program import SENTENCE, Generate, Sample
@@ -228,14 +229,17 @@ def test_rows_that_end_leave_their_places_to_the_last_ones():
 
 
 def test_a_cache_with_room_keeps_the_rows_that_a_plain_one_keeps():
-    drawn, parts = random.Random(0), []
-    for rows, columns in ((4, 70), (5, 62)):  # of two caches, which are joined
-        layer = DynamicLayer()
-        layer.update(torch.rand(rows, 2, columns, 4), torch.rand(rows, 2, columns, 4))
-        parts.append(layer)
-    growing, plain = GrowingLayer(parts), DynamicLayer()
-    pairs = zip(*((part.keys, part.values) for part in parts), strict=True)
-    plain.update(*(torch.cat([first, pad(second, (0, 0, 8, 0))]) for first, second in pairs))
+    drawn, read = random.Random(0), []
+    growing, plain = GrowingLayer(rows=9, columns=70), DynamicLayer()
+    for row, rows, columns in ((0, 4, 70), (4, 5, 62)):  # two parts, each read in two steps
+        states, part = (
+            torch.rand(2, rows, 2, columns, 4),
+            Part(growing, slice(row, row + rows), 70 - columns),
+        )
+        part.update(*states[:, :, :, :30])
+        assert all(map(torch.equal, part.update(*states[:, :, :, 30:]), states))
+        read.append(pad(states, (0, 0, 70 - columns, 0)))
+    plain.update(*torch.cat(read, 1))
     for step in range(80):
         rows = len(plain.keys)
         new = torch.rand(2, rows, 2, 1, 4)

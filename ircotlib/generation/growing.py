@@ -1,0 +1,78 @@
+"""The keys and values of a layer, with room to grow. Each are (B, H, T, D): B rows of a batch, H
+heads, T columns of the cache, D the width of a head.
+"""
+
+import torch
+from torch.nn.functional import pad
+from transformers.cache_utils import DynamicLayer
+
+ROOM = 64  # columns by which a cache grows at once
+
+
+class GrowingLayer(DynamicLayer):
+    """Keys and values with spare room, so that a token is added without copying the others: without
+    it, decoding takes 1.2 to 1.4 times as long. Prompts are read into `Part`s of it.
+    """
+
+    def __init__(self, rows: int, columns: int):
+        super().__init__()
+        self.rows, self.columns = rows, columns
+        self._all = []  # keys and values, (B, H, columns and spare room, D)
+
+    def room(self, like: torch.Tensor) -> list[torch.Tensor]:
+        """All of it, made for keys and values as these, with columns that are not set."""
+        if not self._all:
+            self.lazy_initialization(like, like)
+            shape = self.rows, like.shape[1], self.columns + ROOM, like.shape[3]
+            self._all = [like.new_empty(shape) for _ in range(2)]
+            self._use_columns(self.columns)
+        return self._all
+
+    def update(self, key_states, value_states, *args, **kwargs):
+        """Add the states of the next columns, as DynamicLayer does."""
+        columns, added = self.keys.shape[2], key_states.shape[2]
+        if columns + added > self._all[0].shape[2]:
+            self._hold(self.keys, self.values, max(ROOM, added))
+        self._use_columns(columns + added)
+        self.keys[:, :, columns:], self.values[:, :, columns:] = key_states, value_states
+        return self.keys, self.values
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Keep only these rows, as DynamicLayer does; if they only move up to places that become
+        free (`close_up`), the others are not copied.
+        """
+        targets = torch.arange(len(indices), device=indices.device)
+        moved = indices != targets
+        if len(indices) > len(self.keys) or (indices[moved] < len(indices)).any():
+            return self._hold(self.keys[indices], self.values[indices])
+        for states in (self.keys, self.values):
+            states[targets[moved]] = states[indices[moved]]
+        self._all = [states[: len(indices)] for states in self._all]
+        self._use_columns(self.keys.shape[2])
+
+    def _hold(self, keys: torch.Tensor, values: torch.Tensor, room: int = ROOM) -> None:
+        self._all = [pad(states, (0, 0, 0, room)) for states in (keys, values)]
+        self._use_columns(keys.shape[2])
+
+    def _use_columns(self, columns: int) -> None:
+        self.keys, self.values = (states[:, :, :columns] for states in self._all)
+
+
+class Part(DynamicLayer):
+    """Some rows of a growing layer, whose prompts, padding included, begin at column `first`."""
+
+    def __init__(self, whole: GrowingLayer, rows: slice, first: int):
+        super().__init__()
+        self.whole, self.rows, self.first, self.last = whole, rows, first, first
+
+    def update(self, key_states, value_states, *args, **kwargs):
+        """Add the states of the next columns, as DynamicLayer does."""
+        states = [states[self.rows] for states in self.whole.room(key_states)]
+        if self.last == self.first:  # other prompts are longer: numbers, though none is looked at
+            states[0][:, :, : self.first], states[1][:, :, : self.first] = 0, 0
+            self.lazy_initialization(key_states, value_states)
+        new = slice(self.last, self.last + key_states.shape[2])
+        states[0][:, :, new], states[1][:, :, new] = key_states, value_states
+        self.last = new.stop
+        self.keys, self.values = (part[:, :, self.first : self.last] for part in states)
+        return self.keys, self.values
