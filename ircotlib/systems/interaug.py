@@ -46,6 +46,6 @@ def _shorten(text: str, length: int) -> str:
     return " ".join(sentences(text)[:length])
 
 
-GRID = {"k": (50,)}  # 15 serve the mini profile as well, at a third of the cost
+GRID = {"k": (50,)}  # the mini profile has 15: as good there, at a third of the cost
 RECORD = {"grid": GRID, "generations": 50, "limits": ("tokens",), "color": "#9b8f6d", "order": 300}
 SYSTEMS = (searchain_system("InterAug", interaug, ("read",), examples={}, **RECORD),)
