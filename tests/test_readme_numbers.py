@@ -87,7 +87,8 @@ def test_what_sentences_say_of_models_is_so():
 
 def test_the_comparison_of_retrievers_has_the_same_numbers_with_bm25():
     table = read("head_to_head_dense")
-    sparse = table[table["retriever"] == "BM25"].reset_index(drop=True)
-    one = read("head_to_head")[sparse.columns]
-    tables = (rows.drop(columns="seconds") for rows in (sparse, one))
+    sparse, one = table[table["retriever"] == "BM25"], read("head_to_head")[table.columns]
+    # made with interaug_k=[50]; seconds are those of another day
+    tables = [rows[rows["system"] != "InterAug"].drop(columns="seconds") for rows in (sparse, one)]
+    tables = [rows.reset_index(drop=True) for rows in tables]
     pd.testing.assert_frame_equal(*tables)
