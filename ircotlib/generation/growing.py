@@ -16,12 +16,13 @@ class GrowingLayer(DynamicLayer):
 
     def __init__(self, rows: int, columns: int):
         super().__init__()
-        self.rows, self.columns = rows, columns
-        self._all = []  # keys and values, (B, H, columns and spare room, D)
+        self.rows, self.columns = rows, columns  # at first
 
     def room(self, like: torch.Tensor) -> list[torch.Tensor]:
-        """All of it, made for keys and values as these, with columns that are not set."""
-        if not self._all:
+        """All keys and all values, (B, H, columns and spare room, D), not set at first; `like`:
+        some of them.
+        """
+        if not self.is_initialized:
             self.lazy_initialization(like, like)
             shape = self.rows, like.shape[1], self.columns + ROOM, like.shape[3]
             self._all = [like.new_empty(shape) for _ in range(2)]
@@ -63,16 +64,17 @@ class Part(DynamicLayer):
 
     def __init__(self, whole: GrowingLayer, rows: slice, first: int):
         super().__init__()
-        self.whole, self.rows, self.first, self.last = whole, rows, first, first
+        self.whole, self.rows, self.first = whole, rows, first
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next columns, as DynamicLayer does."""
-        states = [states[self.rows] for states in self.whole.room(key_states)]
-        if self.last == self.first:  # other prompts are longer: numbers, though none is looked at
-            states[0][:, :, : self.first], states[1][:, :, : self.first] = 0, 0
+        own = [states[self.rows] for states in self.whole.room(key_states)]
+        if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-        new = slice(self.last, self.last + key_states.shape[2])
-        states[0][:, :, new], states[1][:, :, new] = key_states, value_states
-        self.last = new.stop
-        self.keys, self.values = (part[:, :, self.first : self.last] for part in states)
+            for states in own:  # where other prompts are longer: numbers, though none is looked at
+                states[:, :, : self.first] = 0
+        columns = self.get_seq_length()
+        last = self.first + columns + key_states.shape[2]
+        self.keys, self.values = (states[:, :, self.first : last] for states in own)
+        self.keys[:, :, columns:], self.values[:, :, columns:] = key_states, value_states
         return self.keys, self.values

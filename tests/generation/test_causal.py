@@ -232,10 +232,8 @@ def test_a_cache_with_room_keeps_the_rows_that_a_plain_one_keeps():
     drawn, read = random.Random(0), []
     growing, plain = GrowingLayer(rows=9, columns=70), DynamicLayer()
     for row, rows, columns in ((0, 4, 70), (4, 5, 62)):  # two parts, each read in two steps
-        states, part = (
-            torch.rand(2, rows, 2, columns, 4),
-            Part(growing, slice(row, row + rows), 70 - columns),
-        )
+        states = torch.rand(2, rows, 2, columns, 4)
+        part = Part(growing, slice(row, row + rows), 70 - columns)
         part.update(*states[:, :, :, :30])
         assert all(map(torch.equal, part.update(*states[:, :, :, 30:]), states))
         read.append(pad(states, (0, 0, 70 - columns, 0)))
