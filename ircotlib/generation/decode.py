@@ -9,11 +9,17 @@ from functools import partial
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AttentionInterface, AttentionMaskInterface
+from transformers import (
+    AttentionInterface,
+    AttentionMaskInterface,
+    DynamicCache,
+    EncoderDecoderCache,
+)
 from transformers.modeling_outputs import BaseModelOutput
 
 from ircotlib.generation.batches import close_up, cut_batches
 from ircotlib.generation.causal import Decoder, causal
+from ircotlib.generation.growing import GrowingLayer
 from ircotlib.generation.prefixes import Prefixes
 
 ENCODED = 2048  # tokens that the encoder reads at a time on a CPU
@@ -71,14 +77,18 @@ def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
     encoded = _encoded(model, ids, mask)  # B, T, width
     start = model.generation_config.decoder_start_token_id
     start = model.config.decoder_start_token_id if start is None else start
-    ids, cache = torch.full_like(ids[:, :1], start), None
+    ids, decoder = torch.full_like(ids[:, :1], start), model.config.get_text_config(decoder=True)
+    caches = [DynamicCache(config=decoder) for _ in range(2)]  # of texts, and of prompts
+    for part in caches:  # reading and writing with transformers' layers takes 1.08 times as long
+        part.layers = [GrowingLayer(len(ids), 0) for _ in part.layers]
+    cache = EncoderDecoderCache(*caches)
     while True:
         source = {"encoder_outputs": BaseModelOutput(encoded), "attention_mask": mask}
         output = model(**source, decoder_input_ids=ids, past_key_values=cache, use_cache=True)
-        cache = output.past_key_values
         kept, tokens = yield output.logits[:, -1]
         if kept != list(range(len(ids))):
-            encoded, mask = encoded[kept], mask[kept]
+            # what the encoder wrote is in the cache now: only the number of its rows still matters
+            encoded, mask = encoded[:1].expand(len(kept), -1, -1), mask[kept]
             cache.batch_select_indices(torch.tensor(kept, device=ids.device))
         ids = torch.tensor(tokens, device=ids.device)[:, None]
 

@@ -31,6 +31,7 @@ class GrowingLayer(DynamicLayer):
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next columns, as DynamicLayer does."""
+        self.room(key_states)
         columns, added = self.keys.shape[2], key_states.shape[2]
         if columns + added > self._all[0].shape[2]:
             self._hold(self.keys, self.values, max(ROOM, added))
@@ -42,10 +43,13 @@ class GrowingLayer(DynamicLayer):
         """Keep only these rows, as DynamicLayer does; if they only move up to places that become
         free (`close_up`), the others are not copied.
         """
+        if not self.is_initialized:  # of a decoder with fewer layers than its encoder
+            return
         targets = torch.arange(len(indices), device=indices.device)
         moved = indices != targets
         if len(indices) > len(self.keys) or (indices[moved] < len(indices)).any():
-            return self._hold(self.keys[indices], self.values[indices])
+            self._hold(self.keys[indices], self.values[indices])
+            return
         for states in (self.keys, self.values):
             states[targets[moved]] = states[indices[moved]]
         self._all = [states[: len(indices)] for states in self._all]
