@@ -51,18 +51,22 @@ def fit(segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], i
         segments, going = pieces, [piece for piece in pieces if piece.kind == kind]
         if kind == WRITTEN:
             going = going[:-1]
-        while (text := _join(pieces, limit, count_tokens)) is None and going:
-            pieces.remove(going.pop(0))
+        lengths = {text: count_tokens(text) for text in {piece.text for piece in pieces}}
+        total = sum(lengths[piece.text] for piece in pieces)
+        while (text := _join(pieces, total, limit, count_tokens)) is None and going:
+            pieces.remove(dropped := going.pop(0))
+            total -= lengths[dropped.text]
         if text is not None:
             return text
     return None
 
 
-def _join(segments: list[Segment], limit: int, count_tokens: Callable[[str], int]) -> str | None:
-    """The segments as one text; None if it is too long. Their tokens are added up, which is exact
-    to a token or two per join; only where that could matter is the joined text counted.
+def _join(
+    segments: list[Segment], total: int, limit: int, count_tokens: Callable[[str], int]
+) -> str | None:
+    """The segments as one text; None if it is too long. `total`: the sum of their tokens, which is
+    exact to a token or two per join; only where that could matter is the joined text counted.
     """
-    total = sum(count_tokens(segment.text) for segment in segments)
     if total > limit:
         return None
     text = "".join(segment.text for segment in segments)

@@ -5,6 +5,7 @@ from pathlib import Path
 from textwrap import fill
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.ticker import EngFormatter
 
@@ -169,13 +170,19 @@ def draw_tuning(
     table = table.assign(panel=panel).fillna({"k": 0, "m": 0})
 
     def draw(rows, axis):
-        import seaborn
-
         heat = rows.pivot_table("value", "m", "k", aggfunc="max")[::-1]
-        ks, ms = ([f"{x:.0f}" if x else "–" for x in on] for on in (heat.columns, heat.index))
-        look = {"annot": True, "fmt": ".1f", "annot_kws": {"color": "black"}, "cbar": False}
-        look |= {"cmap": "Blues", "vmin": 0, "vmax": 180, "xticklabels": ks, "yticklabels": ms}
-        seaborn.heatmap(heat, ax=axis, **look)
+        # seaborn's heatmap draws the whole figure once for each of its panels
+        axis.pcolormesh(heat, cmap="Blues", vmin=0, vmax=180)
+        axis.invert_yaxis()
+        for (y, x), value in np.ndenumerate(heat):
+            if value == value:  # tried
+                look = {"color": "black", "ha": "center", "va": "center"}
+                axis.text(x + 0.5, y + 0.5, f"{value:.1f}", **look)
+        for ticks, on in ((axis.set_xticks, heat.columns), (axis.set_yticks, heat.index)):
+            ticks(np.arange(len(on)) + 0.5, [f"{x:.0f}" if x else "–" for x in on])
+        axis.grid(False)
+        for spine in axis.spines.values():
+            spine.set_visible(False)
         best = rows.loc[rows["value"].idxmax()]
         corner = heat.columns.get_loc(best["k"]), heat.index.get_loc(best["m"])
         frame = {"fill": False, "edgecolor": "black", "linewidth": 1.5, "clip_on": False}
