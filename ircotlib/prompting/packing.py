@@ -39,6 +39,11 @@ def surely_fits(text: str, limit: int) -> bool:
     return len(text) + JOIN <= limit and text.isascii()
 
 
+def surely_fit(total: int, count: int, limit: int) -> bool:
+    """Whether `count` texts of `total` tokens have at most `limit` tokens as one text."""
+    return total + JOIN * (count - 1) <= limit
+
+
 def fit(segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], int]) -> str | None:
     """Join segments, after leaving out as much as needed, in the order of CUTS, for at most `limit`
     tokens; None if what always stays is too long (IRCoT §4.1).
@@ -70,5 +75,5 @@ def _join(
     if total > limit:
         return None
     text = "".join(segment.text for segment in segments)
-    sure = total + JOIN * (len(segments) - 1) <= limit
+    sure = surely_fit(total, len(segments), limit)
     return text if sure or count_tokens(text) <= limit else None

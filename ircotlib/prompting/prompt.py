@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
-from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, surely_fits
+from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, surely_fit, surely_fits
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -147,8 +147,10 @@ class Prompt:
         wording = self.template.ask(question.text, **fields)
         segments = self.template.fill(context, wording, so_far, **fields)
         example = "".join(segment.text for segment in segments).rstrip()
-        if not self.demonstrations and surely_fits(example, limit):
-            return example
+        if not self.demonstrations:
+            # paragraphs come again and again, so that their tokens are known; the whole is new
+            if surely_fits(example, limit) or self._parts_fit(segments):
+                return example
         if self._count(example) <= limit:
             return fit([*self._demonstrated, Segment(example)], limit, self._count)
         text = fit(segments, limit, self._count)
@@ -160,6 +162,10 @@ class Prompt:
             expected = f"expected at most {limit}; raise max_prompt_tokens"
             raise DataError(f"question {question.id!r}: {found}, {expected}")
         return text.strip("\n").rstrip()
+
+    def _parts_fit(self, segments: Sequence[Segment]) -> bool:
+        total = sum(self._count(segment.text) for segment in segments)
+        return surely_fit(total, len(segments), self.max_prompt_tokens)
 
     @cached_property
     def _count(self) -> Callable[[str], int]:
