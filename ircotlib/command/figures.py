@@ -31,6 +31,7 @@ from ircotlib.command.notebooks import (
 from ircotlib.errors import UserError
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count, read_number
 from ircotlib.files.paths import DATA, NOTEBOOKS, write_whole
+from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import Parameters, read_parameters
 
 RUNS = re.compile(r"(\d\d_\w+), runs: ([\d,]+) of ([\d,]+)")  # what a notebook tells of its work
@@ -150,7 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add_notebooks(parser)
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
-    add("--jobs", type=read_count, default=1, help="notebooks at a time, each on a core or the GPU")
+    jobs = "notebooks at a time, each on a core or the GPU; with --calls one per core, otherwise 1"
+    add("--jobs", type=read_count, help=jobs)
     add("--calls", type=Path, metavar="FILE", help="ask no model: use the replies of this export")
     recompute = "ask for so many replies of --calls again, and compare"
     add("--recompute", type=read_number, default=0, metavar="N", help=recompute)
@@ -163,5 +165,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     notebooks = choose_notebooks(options.only, p.profile)
     from ircotlib.command.calls import exchanging  # imports pandas
 
+    jobs = options.jobs or (count_cores() if options.calls else 1)  # a replay starts no workers
     with exchanging(p, options.calls, options.recompute, options.export):
-        regenerate(p, notebooks, changes, options.save, options.jobs)
+        regenerate(p, notebooks, changes, options.save, jobs)
