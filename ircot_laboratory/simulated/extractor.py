@@ -17,6 +17,7 @@ SURE, UNSURE = 8.0, -4.0  # its confidence, a logit as the shipped reader's
 class SimulatedExtractor:
     """Finds the value of the fact that a query asks for in a paragraph, with the abilities of
     `dials`; unsure if the paragraph does not state it. `dataset`: that of the questions.
+    `decided`: see Abilities.
     """
 
     answers = Extract
@@ -24,9 +25,9 @@ class SimulatedExtractor:
     fingerprint = None
 
     def __init__(self, dials: Dials, find_dataset: Callable[[str], Made], dataset: str, seed=0):
-        self.dials, self.seed = dials, seed
+        self.seed, self.decided = seed, {}
         self._open = cache(lambda: meet(find_dataset, dataset).library)
-        self._able = cache(lambda: Abilities(self._open(), dials, seed))
+        self._able = cache(lambda: Abilities(self._open(), dials, seed, self.decided))
 
     def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str]]:
         """Yield the index of each request and its reply, as Extractor does."""
@@ -41,5 +42,5 @@ class SimulatedExtractor:
                 return value, SURE
         names = self.seed, "extractor", request.query, passage.title
         other = passage.spans[int(draw(*names) * len(passage.spans))]
-        is_misled = draw(*names, "is misled") < self.dials.extractor_misreads
+        is_misled = self._able().decides("extractor_misreads", draw(*names, "is misled"))
         return passage.text[other.start : other.end], SURE if is_misled else UNSURE

@@ -64,7 +64,7 @@ class SimulatedReader:
     the draws. `stages`: the dials of single stages ("module/stage"), in place of `dials`, but for
     `decomposes`: a question is understood once and for all. Its replies depend on what it wrote
     before in the same program; they are never stored, since they cost nothing (`scheduler.run`). It
-    has no window and no limit of tokens, of which it counts one a word.
+    has no window and no limit of tokens, of which it counts one a word. `decided`: as of Abilities.
     """
 
     answers = Generate, Sample
@@ -82,9 +82,11 @@ class SimulatedReader:
         stages: Mapping[str, Dials] = MappingProxyType({}),
     ):
         self.dials, self.seed, self.stages = dials, seed, stages
-        self.teachers = dict(TEACHERS)
+        self.teachers, self.decided = dict(TEACHERS), {}
         self._meet = partial(meet, find_dataset)
-        self._able = cache(lambda dataset: Abilities(self._meet(dataset).library, dials, seed))
+        self._able = cache(
+            lambda name: Abilities(self._meet(name).library, dials, seed, self.decided)
+        )
 
     def count_tokens(self, text: str) -> int:
         """The number of words."""
@@ -115,7 +117,7 @@ class SimulatedReader:
         """A mind that has just heard a question."""
         met, able = self._meet(riddle.dataset), self._able(riddle.dataset)
         worked, rng = met.work_out(riddle), random.Random(f"{self.seed} {riddle.text}")
-        able.dials = self.dials  # not those of a single stage
+        able.dials, able.stage = self.dials, ""  # not those of a single stage
         mistaken = able.mistake(riddle.text, [step.fact for step in worked.steps])
         ways = able.knows, rng, able.reads, able.obeys, able.invents
         return Mind(riddle, met.library, *ways, worked, mistaken)
@@ -137,10 +139,13 @@ class SimulatedReader:
         prompt = request.prompt
         abilities = self._able(prompt.mind.riddle.dataset)
         abilities.dials, abilities.sample = self.stages.get(stage, self.dials), number
+        abilities.stage = stage
         before = len(prompt.mind.beliefs)
         reply = write_turn(prompt, self.teachers)
         prompt.settled += tuple(prompt.mind.beliefs[before:])
-        breaks_form = abilities.dials.breaks_form
-        is_broken = breaks_form and draw(self.seed, "form", stage, prompt, number) < breaks_form
+        drawn = 0.0  # as a draw from all of a prompt takes time, only if the dial is not 0
+        if abilities.dials.breaks_form:
+            drawn = draw(self.seed, "form", stage, prompt, number)
+        is_broken = abilities.decides("breaks_form", drawn)
         text = cut(FORM.sub("", reply.text) if is_broken else reply.text, request.stop)
         return text, UNSURE if prompt.mind.made_up else SURE, self.count_tokens(text)
