@@ -32,15 +32,15 @@ class SimulatedExtractor:
     def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str]]:
         """Yield the index of each request and its reply, as Extractor does."""
         for index, request in enumerate(requests):
-            text, confidence = self._extract(request)
-            yield index, json.dumps({"text": text, "confidence": confidence}, ensure_ascii=False)
+            yield index, json.dumps(self.reply(request)._asdict(), ensure_ascii=False)
 
-    def _extract(self, request: Extract) -> tuple[str, float]:
+    def reply(self, request: Extract) -> Extracted:
+        """The reply to a request, as `decode` reads it in what `answer` yields."""
         passage, facts = self._open().passage(request.paragraph), read_question(request.query)
         for fact in facts:
             if value := self._able().extracts(passage, fact):
-                return value, SURE
+                return Extracted(value, SURE)
         names = self.seed, "extractor", request.query, passage.title
         other = passage.spans[int(draw(*names) * len(passage.spans))]
         is_misled = self._able().decides("extractor_misreads", draw(*names, "is misled"))
-        return passage.text[other.start : other.end], SURE if is_misled else UNSURE
+        return Extracted(passage.text[other.start : other.end], SURE if is_misled else UNSURE)

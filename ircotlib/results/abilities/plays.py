@@ -136,8 +136,9 @@ def play_alone(program: Program, backends: Sequence) -> object:
         except StopIteration as end:
             return end.value
         backend = services[type(request)].backend
-        ask = _ask.__wrapped__ if backend.fingerprint is None else _ask
-        reply = ask(backend, deepen(request, getattr(backend, "depth", 0)))
+        is_simulated = backend.fingerprint is None
+        sent = deepen(request, getattr(backend, "depth", 0))
+        reply = backend.reply(sent) if is_simulated else _ask(backend, sent)
         if isinstance(request, Retrieve):
             reply = reply[: request.k]
 
