@@ -4,6 +4,7 @@ it is about, not from what was drawn before, so that all systems meet the same e
 
 import random
 from hashlib import blake2b
+from math import inf
 
 from ircot_laboratory.judge.reading import value_of
 from ircot_laboratory.simulated.dials import Dials
@@ -23,32 +24,45 @@ def draw(*names: object) -> float:
 
 class Abilities:
     """The abilities of a reader of one library, for a Mind. `dials` may be changed between two
-    replies; `sample`: the number of the text that is being sampled.
+    replies, with the `stage` whose they are, "" for all; `sample`: the number of the text that is
+    being sampled. `decided`: for each dial of a stage, between which numbers all that was drawn has
+    put it: with another value above the first and up to the second, nothing would have been
+    different.
     """
 
-    def __init__(self, library: Library, dials: Dials, seed: int):
+    def __init__(self, library: Library, dials: Dials, seed: int, decided: dict | None = None):
         self.library, self.world = library, library.world
-        self.dials, self.seed, self.sample = dials, seed, 0
+        self.dials, self.seed, self.sample, self.stage = dials, seed, 0, ""
+        self.decided = {} if decided is None else decided
+
+    def decides(self, dial: str, drawn: float) -> bool:
+        """Whether a drawn number is below a dial."""
+        low, high = self.decided.get((self.stage, dial), (-inf, inf))
+        is_below = drawn < getattr(self.dials, dial)
+        bounds = (max(low, drawn), high) if is_below else (low, min(high, drawn))
+        self.decided[self.stage, dial] = bounds
+        return is_below
 
     def knows(self, fact: Fact) -> str | None:
         """The value of a fact, if it is one that the reader knows by heart; otherwise None."""
-        if draw(self.seed, "knows", *fact) < self.dials.knows:
+        if self.decides("knows", draw(self.seed, "knows", *fact)):
             return value_of(*fact, self.world.entities)
         return None
 
     def reads(self, passage: Passage, fact: Fact) -> str | None:
         """The value that the reader finds for a fact in a passage, or None."""
-        return self._read(passage, fact, self.dials.misreads)
+        return self._read(passage, fact, "misreads")
 
     def extracts(self, passage: Passage, fact: Fact) -> str | None:
         """The same for the extractive reader."""
-        coincides = draw(self.seed, "coincide", *fact) < self.dials.coincide
+        coincides = self.decides("coincide", draw(self.seed, "coincide", *fact))
         reader = () if coincides else ("extractor",)
-        return self._read(passage, fact, self.dials.extractor_misreads, *reader)
+        return self._read(passage, fact, "extractor_misreads", *reader)
 
-    def _read(self, passage: Passage, fact: Fact, share: float, *reader: str) -> str | None:
+    def _read(self, passage: Passage, fact: Fact, dial: str, *reader: str) -> str | None:
         value, names = value_in(passage, fact), (self.seed, *reader, "misreads", *fact)
-        return self._misread(passage, fact, names) if value and draw(*names) < share else value
+        is_misread = value and self.decides(dial, draw(*names))
+        return self._misread(passage, fact, names) if is_misread else value
 
     def _misread(self, passage: Passage, fact: Fact, names: tuple) -> str:
         """A wrong value for a fact that a passage states: another one of the same kind in the
@@ -68,11 +82,11 @@ class Abilities:
 
     def obeys(self, fact: Fact) -> bool:
         """Whether the reader believes a passage against its memory of a fact."""
-        return draw(self.seed, "obeys", *fact) < self.dials.obeys
+        return self.decides("obeys", draw(self.seed, "obeys", *fact))
 
     def invents(self, fact: Fact) -> random.Random | None:
         """The source of a made-up value for a fact, None if the reader says that it is unknown."""
-        if draw(self.seed, "makes up", *fact) < self.dials.makes_up:
+        if self.decides("makes_up", draw(self.seed, "makes up", *fact)):
             return random.Random(f"{self.seed} {fact} {self.sample}")
         return None
 
@@ -82,7 +96,7 @@ class Abilities:
         """
         mistaken = {}
         for n, (subject, relation) in enumerate(facts):
-            if draw(self.seed, "decomposes", question, n) < self.dials.decomposes:
+            if self.decides("decomposes", draw(self.seed, "decomposes", question, n)):
                 right = self.world.relation(subject, relation)
                 others = [r for r in RELATIONS[self.world.entities[subject].kind] if r != right]
                 alike = [r for r in others if _kind(r.value) == _kind(right.value)] or others

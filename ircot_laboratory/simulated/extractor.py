@@ -17,6 +17,7 @@ SURE, UNSURE = 8.0, -4.0  # its confidence, a logit as the shipped reader's
 class SimulatedExtractor:
     """Finds the value of the fact that a query asks for in a paragraph, with the abilities of
     `dials`; unsure if the paragraph does not state it. `dataset`: that of the questions.
+    `decided`: see Abilities.
     """
 
     answers = Extract
@@ -24,22 +25,22 @@ class SimulatedExtractor:
     fingerprint = None
 
     def __init__(self, dials: Dials, find_dataset: Callable[[str], Made], dataset: str, seed=0):
-        self.dials, self.seed = dials, seed
+        self.seed, self.decided = seed, {}
         self._open = cache(lambda: meet(find_dataset, dataset).library)
-        self._able = cache(lambda: Abilities(self._open(), dials, seed))
+        self._able = cache(lambda: Abilities(self._open(), dials, seed, self.decided))
 
     def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str]]:
         """Yield the index of each request and its reply, as Extractor does."""
         for index, request in enumerate(requests):
-            text, confidence = self._extract(request)
-            yield index, json.dumps({"text": text, "confidence": confidence}, ensure_ascii=False)
+            yield index, json.dumps(self.reply(request)._asdict(), ensure_ascii=False)
 
-    def _extract(self, request: Extract) -> tuple[str, float]:
+    def reply(self, request: Extract) -> Extracted:
+        """The reply to a request, as `decode` reads it in what `answer` yields."""
         passage, facts = self._open().passage(request.paragraph), read_question(request.query)
         for fact in facts:
             if value := self._able().extracts(passage, fact):
-                return value, SURE
+                return Extracted(value, SURE)
         names = self.seed, "extractor", request.query, passage.title
         other = passage.spans[int(draw(*names) * len(passage.spans))]
-        is_misled = draw(*names, "is misled") < self.dials.extractor_misreads
-        return passage.text[other.start : other.end], SURE if is_misled else UNSURE
+        is_misled = self._able().decides("extractor_misreads", draw(*names, "is misled"))
+        return Extracted(passage.text[other.start : other.end], SURE if is_misled else UNSURE)

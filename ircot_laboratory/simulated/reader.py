@@ -22,8 +22,8 @@ from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Question
 from ircotlib.errors import UserError
-from ircotlib.generation.replies import check, read_reply, write_reply
-from ircotlib.program import Generate, Sample
+from ircotlib.generation.replies import check, count_rows, read_reply, write_reply
+from ircotlib.program import Generate, Sample, Sampled
 from ircotlib.systems import System
 from ircotlib.text import cut
 
@@ -34,6 +34,10 @@ FORM = re.compile(
 )
 
 SURE, UNSURE = -0.1, -2.0  # log-probability of a text; unsure if it made up what it does not know
+
+
+class UnknownStage(ValueError):
+    """A prompt of a stage that has no teacher."""
 
 
 class Acquaintance:
@@ -64,7 +68,7 @@ class SimulatedReader:
     the draws. `stages`: the dials of single stages ("module/stage"), in place of `dials`, but for
     `decomposes`: a question is understood once and for all. Its replies depend on what it wrote
     before in the same program; they are never stored, since they cost nothing (`scheduler.run`). It
-    has no window and no limit of tokens, of which it counts one a word.
+    has no window and no limit of tokens, of which it counts one a word. `decided`: as of Abilities.
     """
 
     answers = Generate, Sample
@@ -82,9 +86,11 @@ class SimulatedReader:
         stages: Mapping[str, Dials] = MappingProxyType({}),
     ):
         self.dials, self.seed, self.stages = dials, seed, stages
-        self.teachers = dict(TEACHERS)
+        self.teachers, self.decided = dict(TEACHERS), {}
         self._meet = partial(meet, find_dataset)
-        self._able = cache(lambda dataset: Abilities(self._meet(dataset).library, dials, seed))
+        self._able = cache(
+            lambda name: Abilities(self._meet(name).library, dials, seed, self.decided)
+        )
 
     def count_tokens(self, text: str) -> int:
         """The number of words."""
@@ -115,7 +121,7 @@ class SimulatedReader:
         """A mind that has just heard a question."""
         met, able = self._meet(riddle.dataset), self._able(riddle.dataset)
         worked, rng = met.work_out(riddle), random.Random(f"{self.seed} {riddle.text}")
-        able.dials = self.dials  # not those of a single stage
+        able.dials, able.stage = self.dials, ""  # not those of a single stage
         mistaken = able.mistake(riddle.text, [step.fact for step in worked.steps])
         ways = able.knows, rng, able.reads, able.obeys, able.invents
         return Mind(riddle, met.library, *ways, worked, mistaken)
@@ -123,24 +129,38 @@ class SimulatedReader:
     def answer(self, requests: Sequence[Generate | Sample]) -> Iterator[tuple[int, str]]:
         """Yield the index of each request and its reply."""
         for index, request in enumerate(requests):
-            check(request)
-            prompt, expected = request.prompt, "expected one of a stage that has a teacher"
-            stage = prompt.stage if isinstance(prompt, Posed) else "no known stage"
-            if stage not in self.teachers:
-                yield index, ValueError(f"found a prompt of {stage}, {expected} (docs/systems.md)")
-                continue
-            rows = [self._write(request, stage, n) for n in range(getattr(request, "n", 1))]
-            yield index, write_reply(request, self.count_tokens(prompt), rows)
+            try:
+                written, count = self._write_all(request), self.count_tokens
+            except UnknownStage as error:
+                yield index, error
+            else:
+                rows = [(text, mean, count(text)) for text, mean in written]
+                yield index, write_reply(request, count(request.prompt), rows)
 
-    def _write(self, request: Generate | Sample, stage: str, number: int) -> tuple[str, float, int]:
-        """A text, its mean log-probability and its tokens."""
+    def reply(self, request: Generate | Sample) -> str | tuple[Sampled, ...]:
+        """The reply to a request, as `decode` reads it in what `answer` yields."""
+        written = self._write_all(request)
+        return tuple(written) if isinstance(request, Sample) else written[0].text
+
+    def _write_all(self, request: Generate | Sample) -> list[Sampled]:
+        check(request)
+        prompt, expected = request.prompt, "expected one of a stage that has a teacher"
+        stage = prompt.stage if isinstance(prompt, Posed) else "no known stage"
+        if stage not in self.teachers:
+            raise UnknownStage(f"found a prompt of {stage}, {expected} (docs/systems.md)")
+        return [self._write(request, stage, n) for n in range(count_rows(request))]
+
+    def _write(self, request: Generate | Sample, stage: str, number: int) -> Sampled:
         prompt = request.prompt
         abilities = self._able(prompt.mind.riddle.dataset)
         abilities.dials, abilities.sample = self.stages.get(stage, self.dials), number
+        abilities.stage = stage
         before = len(prompt.mind.beliefs)
         reply = write_turn(prompt, self.teachers)
         prompt.settled += tuple(prompt.mind.beliefs[before:])
-        breaks_form = abilities.dials.breaks_form
-        is_broken = breaks_form and draw(self.seed, "form", stage, prompt, number) < breaks_form
+        drawn = 0.0  # as a draw from all of a prompt takes time, only if the dial is not 0
+        if abilities.dials.breaks_form:
+            drawn = draw(self.seed, "form", stage, prompt, number)
+        is_broken = abilities.decides("breaks_form", drawn)
         text = cut(FORM.sub("", reply.text) if is_broken else reply.text, request.stop)
-        return text, UNSURE if prompt.mind.made_up else SURE, self.count_tokens(text)
+        return Sampled(text, UNSURE if prompt.mind.made_up else SURE)

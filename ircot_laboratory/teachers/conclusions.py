@@ -4,6 +4,7 @@ be if the values compared the other way.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ircot_laboratory.questions.verdicts import CLAIM_THOUGHTS, NO, PLACE, YES
@@ -81,8 +82,14 @@ def _order(values: Sequence[str]) -> int:
 
 def rename(text: str, names: dict[str, str]) -> str:
     """A text in which each key of `names` is replaced by its value, all in one pass."""
+    return _any_of(tuple(names)).sub(lambda match: names[match[0]], text)
+
+
+@lru_cache(maxsize=10_000)  # the same names are looked for in each reply to a question
+def _any_of(names: tuple[str, ...]) -> re.Pattern:
+    """A pattern of any of these names, the longest first."""
     pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(rf"\b(?:{pattern})\b", lambda match: names[match[0]], text)
+    return re.compile(rf"\b(?:{pattern})\b")
 
 
 def turn_round(text: str, answer: str, riddle: Riddle) -> tuple[str, str]:

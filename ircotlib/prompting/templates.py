@@ -59,9 +59,9 @@ class Template:
         fields may be cut. Each paragraph says whether it may.
         """
 
-        def filled(text: str, kind: str) -> list[Segment]:
+        def filled(pieces: list[str], kind: str) -> list[Segment]:
             segments = []
-            for number, piece in enumerate(FIELD.split(text)):
+            for number, piece in enumerate(pieces):
                 if number % 2 == 0:
                     segments.append(Segment(piece))
                 elif piece == "paragraphs":
@@ -72,9 +72,15 @@ class Template:
                     segments.append(Segment(str(fields[piece]), kind))
             return segments
 
+        above, below = self._pieces
+        return [*filled(above, ABOVE), Segment(wording), *filled(below, BELOW)]
+
+    @cached_property
+    def _pieces(self) -> tuple[list[str], list[str]]:
+        """Texts and, between two of them, names of fields: above the wording, and below it."""
         text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
         above, _, below = text.partition(self.wording)
-        return [*filled(above, ABOVE), Segment(wording), *filled(below, BELOW)]
+        return FIELD.split(above), FIELD.split(below)
 
 
 @cache

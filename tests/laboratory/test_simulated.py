@@ -110,3 +110,20 @@ def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
         return table[columns].sort_values(columns[:2]).to_csv(index=False)
 
     assert scores(several, 1) == scores(several[::-1], 2)
+
+
+def test_questions_are_not_played_again_with_dials_that_decide_alike(monkeypatch):
+    monkeypatch.setattr(plays, "count_cores", lambda: 1)
+    played, play_alone = [], plays.play_alone
+    monkeypatch.setattr(plays, "play_alone", lambda *some: played.append(1) or play_alone(*some))
+    base = {"knows": 0.5, "misreads": 0.2, "extractor_misreads": 0.2, "makes_up": 0.5}
+    changes = {"knows": 0.6}, {"misreads": 0.3}, {"extractor_misreads": 0.0}, {"makes_up": 0.7}
+    changes += {}, {"obeys": 0.5}, {"decomposes": 0.2}, {"breaks_form": 0.05}, {"coincide": 0.5}
+    several = [Play("musique", "SearChain", base | change) for change in changes]
+    own = {"searchain/chain": {"knows": 1.0}, "searchain/completion": {"knows": 1.0}}
+    several += [Play("musique", "SearChain", base, stages={s: own[s]}) for s in own]
+    together = play_all(P, several, 10).drop(columns="play")
+    assert len(several) * 2 < len(played) < len(several) * 7
+    alone = [play_all(P, [one], 10).drop(columns="play") for one in several]
+    assert together["score"].tolist() == [score for table in alone for score in table["score"]]
+    assert len({tuple(table["score"]) for table in alone}) > 4
