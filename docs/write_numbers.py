@@ -186,11 +186,14 @@ def benchmarks() -> dict:
     rates = read("bench_parse_rates").query("dataset == 'hotpotqa'")
     rates = rates.rename(columns={"said to be unparsed": "fault stated"})
     columns = ["system", "questions", "parsed", "fault stated", "unsolved", "answered"]
+    one, two = read("bench_workers").head(2).to_dict("records")
+    seconds = [f"{row['seconds']:.0f}" for row in (one, two)]
     return {
         "speed": [f"{x:.1f}" for x in (times[full], a_second[full], a_second[single])],
         "reading": [f"{times['mini-causal', *way]:.1f}" for way in ways],
         "reader": [f"{n:,}", answers, f"{pairs - n:,}", roc, 1.5, f1, first_roc, 1.5, first_f1],
         "parse_rates": as_table(columns, rates[columns].to_numpy()),
+        "workers": [f"{one['requests']:,}", *seconds, f"{two['faster']:.1f}"],
     }
 
 

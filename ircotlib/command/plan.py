@@ -33,8 +33,8 @@ from ircotlib.running.workers import count_workers
 # measured with the mini profile (docs/cluster.md)
 REPLY, ANSWER = 270, 1_400  # bytes: of a reply in the call cache, of an answered question in a run
 PROCESS = 0.8  # GB of memory of a process, without its model
-SHARE = 0.78  # of what one worker does alone, what each of several does
-START, REPLAY = 3.0, 0.0005  # seconds: to start a notebook, and to replay a request and draw
+SHARE = 0.9  # of what one worker does alone, what each of two does (bench.workers)
+START, REPLAY = 3.0, 0.0003  # seconds: to start a notebook, and to replay a request and draw
 WHOLE = 2_417  # questions, for the grid, where all of a file are asked: those of MuSiQue
 ALL = "all together"
 WORDS = {"runs": "runs", "answers": "answers", "generations": "texts", "new_generations": "new"}
