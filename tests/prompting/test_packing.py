@@ -182,6 +182,26 @@ def test_texts_are_counted_once_and_the_finished_prompt_only_where_it_matters():
     assert count_words(wide(QUESTION, PARAGRAPHS)) == 59 and len(counted) == 5 + 1
 
 
+def test_without_demonstrations_parts_whose_tokens_are_known_are_added_up():
+    counted = []
+
+    def count(text):
+        counted.append(text)
+        return count_words(text)
+
+    paragraphs = [Paragraph("4", "Four", "ä " * 30), *PARAGRAPHS]  # may be more tokens than letters
+    whole = Prompt((), count_words, PLAIN, 1000)(QUESTION, paragraphs)
+    for limit in range(count_words(whole) - 20, count_words(whole) + 60):
+        counted.clear()
+        prompt = Prompt((), count, PLAIN, limit)
+        text = prompt(QUESTION, paragraphs)
+        assert count_words(text) <= limit and (text == whole) == (count_words(whole) <= limit)
+    assert whole not in counted  # the limit is wide
+    counted.clear()
+    prompt(Question("r", "when was it", (), (), "test"), paragraphs)
+    assert counted and not any("Four" in text for text in counted)
+
+
 def test_counts_that_do_not_add_up_cost_further_demonstrations():
     # four tokens more wherever an example follows another, which shows in the finished prompt only
     def count(text):
