@@ -157,7 +157,8 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
 def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
     profiles = [path.stem for path in PROFILES.glob("*.yaml")]
     made = {path for name in PATHS for profile in profiles for path in made_by(name, profile)}
-    benches = {f"bench_{name}.csv" for name in ("batching", "dense", "parse_rates", "systems")}
+    benched = "batching", "dense", "parse_rates", "systems", "workers"
+    benches = {f"bench_{name}.csv" for name in benched}
     # head_to_head_dense: notebook 13 with two retrievers (docs/searchain.md)
     benches |= {f"real_anchor_{name}.csv" for name in ("rates", "differences")}
     for name in ("retrieval_scale", "reader_confidence", "head_to_head_dense", "real_anchor"):

@@ -143,9 +143,10 @@ def keep_bias(attention) -> None:
 
     def compute_bias(queries: int, keys: int, **_) -> torch.Tensor:
         nonlocal kept
-        if keys > kept.shape[-1]:
-            kept = compute(keys, keys).contiguous()
-        return kept[:, :, :queries, :keys]
+        bias = kept  # which another thread may replace, by a shorter one, too
+        if keys > bias.shape[-1]:
+            bias = kept = compute(keys, keys).contiguous()
+        return bias[:, :, :queries, :keys]
 
     attention.compute_bias = compute_bias
 

@@ -3,9 +3,12 @@
 import itertools
 import json
 import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from math import inf, nan
-from threading import Event
+from threading import Barrier, Event
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,6 +18,7 @@ from transformers import T5ForConditionalGeneration
 
 from ircotlib.errors import UserError
 from ircotlib.generation.batches import count_cores, side_by_side
+from ircotlib.generation.decode import keep_bias
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve, Sample
 from ircotlib.running.cache import Calls
@@ -98,6 +102,26 @@ def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
         with torch.inference_mode():
             states, expected = ours(**inputs)[0][padded == 1], theirs(**inputs)[0][padded == 1]
         torch.testing.assert_close(states, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_threads_that_compute_a_longer_position_bias_at_once_each_get_theirs():
+    lengths, interval = range(1, 9), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(lengths)) as pool:
+            for _ in range(300):
+                together = Barrier(len(lengths))
+
+                def compute(queries, keys, together=together):
+                    together.wait()
+                    return torch.zeros(1, 1, queries, keys)
+
+                attention = SimpleNamespace(n_heads=1, compute_bias=compute)
+                keep_bias(attention)
+                biases = pool.map(lambda n, a=attention: a.compute_bias(n, n), lengths)
+                assert [bias.shape[-1] for bias in biases] == list(lengths)
+    finally:
+        sys.setswitchinterval(interval)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
