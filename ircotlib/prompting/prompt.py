@@ -147,10 +147,9 @@ class Prompt:
         wording = self.template.ask(question.text, **fields)
         segments = self.template.fill(context, wording, so_far, **fields)
         example = "".join(segment.text for segment in segments).rstrip()
-        if not self.demonstrations:
-            # paragraphs come again and again, so that their tokens are known; the whole is new
-            if surely_fits(example, limit) or self._parts_fit(segments):
-                return example
+        # paragraphs come again and again, so that their tokens are known; the whole is new
+        if not self.demonstrations and (surely_fits(example, limit) or self._parts_fit(segments)):
+            return example
         if self._count(example) <= limit:
             return fit([*self._demonstrated, Segment(example)], limit, self._count)
         text = fit(segments, limit, self._count)

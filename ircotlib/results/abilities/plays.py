@@ -9,10 +9,9 @@ from functools import lru_cache
 
 import pandas as pd
 
-from ircotlib.datasets import find_dataset
+from ircotlib.datasets.scoring import score
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.batches import count_cores
-from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
 from ircotlib.program import Program, Reply, Request, Retrieve, deepen
 from ircotlib.results.abilities.retriever import FlawedRetriever
@@ -104,7 +103,6 @@ def _play(p: Parameters, number: int, play: Play, known: dict) -> pd.DataFrame:
     """
     bench, system = open_play(p, play), all_systems()[play.system]
     build = program_of(bench, system, **play.setting)
-    of_dataset = find_dataset(play.dataset).scores
     metric = RECALL if system.tuned_by == RECALL else measures_of(play.dataset)[0]
     about = {"play": number, "dataset": play.dataset, "system": play.system, "metric": metric}
     of_all = {name: getattr(bench.parameters, name) for name in DIALS}
@@ -117,11 +115,8 @@ def _play(p: Parameters, number: int, play: Play, known: dict) -> pd.DataFrame:
         else:
             bench.model.decided.clear()
             bench.extractor.decided.clear()
-            found = play_alone(build(question), bench.backends)
-            recall = paragraph_recall([one.id for one in found.paragraphs], question.gold)
-            row = {"id": question.id, "score": recall, "recall": recall}
-            if metric != RECALL:
-                row["score"] = of_dataset[metric](found.answer, question.answers)
+            scores = score(question, play_alone(build(question), bench.backends))
+            row = {"id": question.id, "score": scores[metric], "recall": scores["recall"]}
             known[question.id].append((bench.model.decided | bench.extractor.decided, row))
         rows.append(about | row)
     return pd.DataFrame(rows)
