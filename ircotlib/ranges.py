@@ -16,7 +16,7 @@ def _once(values: list) -> list:
 
 
 def _read_server(server: str) -> str:
-    from ircotlib.generation.protocol import read_addresses
+    from ircotlib.generation.server.protocol import read_addresses
 
     return ",".join(read_addresses(server)) if server else ""
 

@@ -11,10 +11,9 @@ from serving import serve_batches
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
-from ircotlib.generation import batch_files
 from ircotlib.generation.budget import Budget, Price
-from ircotlib.generation.endpoints import Patience
-from ircotlib.generation.server import ServerModel
+from ircotlib.generation.server import ServerModel, batch_files
+from ircotlib.generation.server.endpoints import Patience
 from ircotlib.program import LINE, SENTENCE, Generate, Message, Sample
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 from ircotlib.running.cache import Calls

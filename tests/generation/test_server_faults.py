@@ -11,8 +11,8 @@ from werkzeug import Response
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
 from ircotlib.generation.budget import Budget, BudgetSpent, Price
-from ircotlib.generation.endpoints import Patience
 from ircotlib.generation.server import ServerModel
+from ircotlib.generation.server.endpoints import Patience
 from ircotlib.program import LINE, Generate
 from ircotlib.running.cache import Calls
 from ircotlib.running.scheduler import run

@@ -20,11 +20,11 @@ from secrets import token_hex
 from ircotlib.errors import DataError
 from ircotlib.files.paths import hold_lock, write_whole
 from ircotlib.files.progress import show_progress
-from ircotlib.generation import protocol
-from ircotlib.generation.address import TemporaryFailure
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
-from ircotlib.generation.endpoints import ENDING, Endpoints, Patience
-from ircotlib.generation.protocol import Asked, Conversation, Reply
+from ircotlib.generation.server import protocol
+from ircotlib.generation.server.address import TemporaryFailure
+from ircotlib.generation.server.endpoints import ENDING, Endpoints, Patience
+from ircotlib.generation.server.protocol import Asked, Conversation, Reply
 
 MOST_LINES, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI's limits: 50,000 and 200 MB
 MOST_SENT = 3  # times that a request is sent

@@ -13,12 +13,18 @@ from math import nan
 from pathlib import Path
 from threading import Event
 
-from ircotlib.generation import protocol
-from ircotlib.generation.batch_files import BatchFiles
 from ircotlib.generation.budget import Budget, Usage
-from ircotlib.generation.endpoints import ENDING, Endpoints, Patience
-from ircotlib.generation.protocol import Asking, Completion, PromptText, Reply, RequestRefused
 from ircotlib.generation.replies import Request, check, read_reply
+from ircotlib.generation.server import protocol
+from ircotlib.generation.server.batch_files import BatchFiles
+from ircotlib.generation.server.endpoints import ENDING, Endpoints, Patience
+from ircotlib.generation.server.protocol import (
+    Asking,
+    Completion,
+    PromptText,
+    Reply,
+    RequestRefused,
+)
 from ircotlib.program import Generate, Sample, key
 from ircotlib.text import cut, without_echo
 

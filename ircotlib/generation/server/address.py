@@ -10,7 +10,7 @@ from functools import partial
 from ircotlib.errors import Unavailable
 from ircotlib.files.urls import IN_CLEAR, is_here, may_have_key
 from ircotlib.generation.budget import Budget, Usage
-from ircotlib.generation.protocol import KEY, Reply, RequestRefused, Unreadable, read_body
+from ircotlib.generation.server.protocol import KEY, Reply, RequestRefused, Unreadable, read_body
 
 
 class TemporaryFailure(Exception):
