@@ -189,7 +189,7 @@ def soak(folder: Path, minutes: float, seed: int) -> bool:
     sound, *faulty = (Server(CONTEXT, replies, rate) for rate in (0, RATE, RATE))
     sound.start()
     models = {"on this machine": LOCAL, "simulated": SIMULATED, "behind servers": sound.url}
-    alone = {name: play_alone(folder / name, model) for name, model in models.items()}
+    alone = {name: play_undisturbed(folder / name, model) for name, model in models.items()}
     started = time.monotonic()
     while time.monotonic() - started < 60 * minutes:
         for path in tried.iterdir():
@@ -204,7 +204,7 @@ def soak(folder: Path, minutes: float, seed: int) -> bool:
             made = any(end == "made all" for _, end in ended)
             ends, rounds = ends + ended, rounds + 1
             print(f"{rounds:4} {name}: {len(kept)} kept", dict(ended), flush=True)
-        _, kept = play_alone(tried, models[name])
+        _, kept = play_undisturbed(tried, models[name])
         losses += compare(whole, kept) + compare(kept, whole)
         ends[f"compared with the undisturbed play, {name}", "made all"] += 1
         left += sum(1 for _ in tried.rglob("*.partial*"))
@@ -216,7 +216,7 @@ def soak(folder: Path, minutes: float, seed: int) -> bool:
     return not losses and not any(end == "FAILED" for _, end in ends)
 
 
-def play_alone(folder: Path, model: str) -> tuple[float, dict]:
+def play_undisturbed(folder: Path, model: str) -> tuple[float, dict]:
     """Make all runs with one process and no fault; return the seconds, and all that is kept."""
     started = time.monotonic()
     process = CONTEXT.Process(target=play, args=(folder, 0, "none", model))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.datasets.facts import Facts
-from ircotlib.files.paths import FIGURES
+from ircotlib.files.paths import FIGURES, ROOT
 from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve
@@ -114,13 +114,13 @@ def derive_flan() -> dict:
     return row | {"source": "derived: IRCoT, Table 4; its reading is not known"}
 
 
-def read_anchor(folder: Path = FIGURES) -> Iterator[dict]:
-    """The readers that bench/real_anchor.py measured on real questions of HotpotQA, if any: the
-    shares of its two-fact questions that are right, as if both facts were equally likely so.
+def read_anchor(own: Path = FIGURES, kept: Path = ROOT / "figures") -> Iterator[dict]:
+    """The readers that bench/real_anchor.py measured on real questions of HotpotQA: the shares of
+    its two-fact questions that are right, as if both facts were equally likely so. `own`: the
+    folder of its table; if it is not there, that of `kept` is read.
     """
+    folder = own if (own / f"{ANCHOR}.csv").is_file() else kept
     path = folder / f"{ANCHOR}.csv"
-    if not path.is_file():
-        return
     texts, shares = ("model", "dataset", "rate", "system"), ("mean", "low", "high")
     columns = dict.fromkeys(texts) | dict.fromkeys(shares, Number(0, 100, empty=np.nan))
     table = pd.DataFrame(read_table(path, columns | {"n": Number(0, kind=int)}))
