@@ -60,8 +60,10 @@ def drawn(axis):
     ]
 
 
-def test_bars_are_the_table():
-    figure = draw_with_reported(TABLE, "title: profile mini", "recall, %", "gain, points")
+@pytest.mark.parametrize("profile", ["mini", "paper"])
+def test_bars_are_the_table(profile):
+    table = TABLE.replace({"profile": {"mini": profile}})
+    figure = draw_with_reported(table, "title: profile mini", "recall, %", "gain, points")
     ours, papers = figure.axes
     assert texts(figure.axes[0].texts) == ["50.0", "97.5"] and heights(ours) == [50.0, 97.5]
     assert heights(papers) == [11.3, 12.5]

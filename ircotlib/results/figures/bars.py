@@ -39,11 +39,11 @@ def draw_with_reported(
     table: pd.DataFrame, title: str, label: str, reported_label: str | None = None
 ) -> plt.Figure | None:
     """Our means with their intervals, and beside them the paper's numbers in the same order (IRCoT
-    Figures 3 and 4). `table`: columns `results.reported.COLUMNS`, in percent; rows of the profile
-    "paper" are the paper's. `reported_label`: of their axis if they measure something else; None:
-    they share ours, 0 to 105. None without means of ours.
+    Figures 3 and 4). `table`: columns `results.reported.COLUMNS`, in percent; the paper's rows have
+    no mean, whatever our profile is called. `reported_label`: of their axis if they measure
+    something else; None: they share ours, 0 to 105. None without means of ours.
     """
-    ours, papers = table[table["profile"] != "paper"], table[table["profile"] == "paper"]
+    ours, papers = table[table["mean"].notna()], table[table["mean"].isna()]
     if ours.empty:
         return panels.draw_nothing(title)
     papers = in_order(in_order(papers, "system", ours["system"]), "dataset", ours["dataset"])
