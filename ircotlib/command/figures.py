@@ -117,8 +117,8 @@ def regenerate(
             executed = folder / f"{notebook}.ipynb"
             tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed}")
             for path in made_by(notebook, p.profile):
-                if path.exists() and path.stat().st_mtime_ns >= started:
-                    tqdm.write(f"{'':<14} wrote      {path}")
+                wrote = path.exists() and path.stat().st_mtime_ns >= started
+                tqdm.write(f"{'':<14} {'wrote' if wrote else 'not made':<11}{path}")
             if save:
                 save_executed(notebook, executed)
 

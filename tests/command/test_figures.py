@@ -142,6 +142,20 @@ def test_what_a_notebook_makes_bears_the_profile_but_for_mini_and_chooses_it():
     assert figures.choose_notebooks(["ircot_table1", "99_figures"], "mini") == ["99_figures"]
 
 
+def test_the_command_tells_what_a_notebook_made_and_what_not(tmp_path, monkeypatch, capsys):
+    def run(*_):
+        (tmp_path / "ircot_fig04_f1.csv").write_text("")
+        yield "04_ircot", 1.0
+
+    monkeypatch.setattr(notebooks, "FIGURES", tmp_path)
+    monkeypatch.setattr(figures, "run_notebooks", run)
+    figures.regenerate(read_parameters("mini"), ["04_ircot"], {})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    made = [" ".join(line[:-1]) for line in lines if line[-1].endswith("ircot_fig04_f1.csv")]
+    assert made == ["wrote"] and len(lines) == len(about_notebook("04_ircot").makes)
+    assert {" ".join(line[:-1]) for line in lines} == {"wrote", "not made"}
+
+
 def test_a_cell_that_fails_is_one_line_with_its_notebook_and_message(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
