@@ -3,12 +3,12 @@ SearChain §4.3.4; there people judge). A fact that no page states is false.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ircot_laboratory.judge.causes import weigh
 from ircot_laboratory.judge.conclusions import CONCLUSIONS, Conclusion
 from ircot_laboratory.judge.reading import Entities, read_facts, value_of
-from ircot_laboratory.make import make_dataset
+from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Question
 from ircotlib.datasets.facts import Attempt, Evidence, Stated
 
@@ -54,10 +54,10 @@ def read(sentence: str, titles: Collection[str], entities: Entities) -> Stated |
 
 
 class LaboratoryFacts:
-    """The facts of a data set of the default laboratory, as `ircotlib.datasets.facts` asks them."""
+    """The facts of a data set of a laboratory, as `ircotlib.datasets.facts` asks them."""
 
-    def __init__(self, dataset: str):
-        self.world, riddles = make_dataset(dataset)
+    def __init__(self, world: World, riddles: Iterable[Riddle]):
+        self.world = world
         self.riddles = {riddle.text: riddle for riddle in riddles}
 
     def judge(self, sentence: str, question: Question) -> str:

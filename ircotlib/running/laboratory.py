@@ -50,17 +50,20 @@ def explain_dials() -> object:
 
 
 def find_facts(p: Parameters, dataset: str) -> Facts | None:
-    """The facts of a data set; None if they are not known, that is, if the data are not the
+    """The facts of a data set; None if they are not known, that is, if the data are not a
     laboratory's.
     """
-    return None if p.data_dir else _facts(dataset)
+    from ircot_laboratory.questions.questions import ALL_DATASETS
+
+    known = dataset in ALL_DATASETS and is_laboratory(p.data_dir)
+    return _facts(_find_laboratory(p.data_dir), dataset) if known else None
 
 
 @cache
-def _facts(dataset: str) -> Facts:
+def _facts(make: Callable, dataset: str) -> Facts:
     from ircot_laboratory.judge.facts import LaboratoryFacts
 
-    return LaboratoryFacts(dataset)
+    return LaboratoryFacts(*make(dataset))
 
 
 def open_simulated_reader(p: Parameters, stages: Mapping[str, Mapping] = NONE) -> object:

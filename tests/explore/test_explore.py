@@ -32,13 +32,16 @@ SETTINGS = {"IRCoT QA": {"k": 2}, "OneR QA": {"k": 2}, "OneR": {"k": 3}, "NoR QA
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
-    """A bench with ten questions of a small laboratory; all files are written to a folder."""
+    """A bench with ten questions of a small laboratory, as if its facts were not known; all files
+    are written to a folder.
+    """
     folder = tmp_path_factory.mktemp("explore")
     data_dir = make_laboratory(folder / "small", seed=5, size=600, questions=40)
     changes = {"data_dir": str(data_dir), "dev": 4, "test": 10, "distractors": []}
     changes |= {"datasets": ["hotpotqa"], "model": "data/models/mini-base"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(setup, "DATA", folder)
+        patch.setattr(causes, "find_facts", lambda p, dataset: None)
         yield open_bench(read_parameters("mini", changes), "hotpotqa", "04_ircot")
 
 

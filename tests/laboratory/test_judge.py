@@ -5,7 +5,7 @@ import pytest
 from ircot_laboratory.judge.corruption import WAYS, check_judge, rate_judge
 from ircot_laboratory.judge.facts import judge
 from ircot_laboratory.judge.reading import read_facts
-from ircot_laboratory.make import make_dataset
+from ircot_laboratory.make import make_dataset, make_laboratory
 from ircot_laboratory.questions.questions import DATASETS
 from ircot_laboratory.questions.wording import word_thought
 from ircot_laboratory.world.encyclopedia import make_entities
@@ -121,3 +121,16 @@ def test_only_the_facts_of_the_laboratory_are_known():
     assert facts.judge_reference(chain[0], {riddle.answer}) == "false"
     evidence = facts.weigh(Attempt(tuple(chain), "\n".join(chain)), question)
     assert evidence == Evidence(written=True, asked=True, searched=False, retrieved=False)
+
+
+def test_the_facts_of_a_laboratory_of_ones_own_are_known(tmp_path):
+    world = {"seed": 5, "size": 120, "questions": 12}
+    p = read_parameters("mini", {"data_dir": str(make_laboratory(tmp_path / "mine", **world))})
+    riddle = make_dataset("musique", **world).riddles[0]
+    question = Question("q", riddle.text, (riddle.answer,), (), "musique")
+    chain = [thought.text for thought in riddle.thoughts]
+    assert {find_facts(p, "musique").judge(text, question) for text in chain} == {"true"}
+    assert {find_facts(p.change(data_dir=""), "musique").judge(t, question) for t in chain} != {
+        "true"
+    }
+    assert find_facts(p, "own") is None
