@@ -42,6 +42,12 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 PARTIAL = "partial-"  # begins the name of a folder of files being written
 
 
+def benchmark_table(name: str) -> Path:
+    """Where the table of a benchmark is: in FIGURES or, if it was not run for it, the kept one."""
+    own = FIGURES / f"{name}.csv"
+    return own if own.is_file() else ROOT / "figures" / own.name
+
+
 def check_writable(folder: Path, setting: str = "", size: int = 1 << 16) -> None:
     """Raise UserError if a file of `size` bytes cannot be written to a folder or the nearest one
     above it. `setting`: what names the folder, if anything does.

@@ -20,18 +20,20 @@ from ircotlib.systems.searchain.chain import CITATION, citations
 MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 
 
-def read_references(p: Parameters, experiment: str = "11_searchain") -> list[Item]:
+def read_references(
+    p: Parameters, experiment: str = "11_searchain", systems: Sequence[str] = ()
+) -> list[Item]:
     """The final contents with references of an experiment's test runs, for `p.judged` questions of
     each data set, in random order (SearChain §4.3.4). Their sentences are fragments that end with
-    marks, to be judged, and the text after the last mark.
+    marks, to be judged, and the text after the last mark. `systems`: by name; empty: all.
     """
     items = []
     for folder in find_runs(p, experiment):
+        system = read_about(folder)["system"]
+        if systems and system not in systems:
+            continue
         for question, row, corpus in draw_questions(p, folder):
-            nodes, system = (
-                [Node(**fields) for fields in row["nodes"]],
-                read_about(folder)["system"],
-            )
+            nodes = [Node(**fields) for fields in row["nodes"]]
             if item := make_item(system, question, row["reading"], nodes, corpus):
                 items.append(item)
     random.Random(f"order {p.seed}").shuffle(items)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.datasets import COVER_EM, find_dataset
-from ircotlib.files.paths import FIGURES
+from ircotlib.files.paths import benchmark_table
 from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.reported import KEYS, beside, read_reported
@@ -90,7 +90,7 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
 def _read_seconds(p: Parameters) -> pd.DataFrame:
     """The seconds per question that bench/systems.py measured with this model and retriever."""
     suffix = "" if p.profile == "mini" else f"_{p.profile}"
-    path, columns = FIGURES / f"{TIMES}{suffix}.csv", ["dataset", "system", "seconds"]
+    path, columns = benchmark_table(f"{TIMES}{suffix}"), ["dataset", "system", "seconds"]
     if not path.is_file():
         return pd.DataFrame(columns=columns)
     names = dict.fromkeys(("model", "retriever", *columns))

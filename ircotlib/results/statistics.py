@@ -91,15 +91,18 @@ def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
     1935). Values are rounded (UNPAIRED).
     """
     a, b = sorted((_read_values(a), _read_values(b)), key=len)
-    steps = np.concatenate([a, b])
-    steps = _in_steps(steps - steps.min(), UNPAIRED)
+    values = np.concatenate([a, b])
+    above, below = values - values.min(), values.max() - values  # are as far apart
+    steps = _in_steps(min(above, below, key=np.sum), UNPAIRED)
     n, total, own = len(steps), steps.sum(), steps[: len(a)].sum()
     chances = np.zeros((len(a) + 1, total + 1))  # of each number of values in the group, and sum
-    chances[0, 0], left = 1, len(a) - np.arange(len(a) + 1)[:, None]
+    chances[0, 0], left, most = 1, len(a) - np.arange(len(a))[:, None], 0
     for i, step in enumerate(np.sort(steps)):
-        joins = chances * left / (n - i)
-        chances -= joins
-        chances[1:, step:] += joins[:-1, : total + 1 - step]
+        rows = slice(max(0, len(a) - n + i), min(i + 1, len(a)))  # no other number is possible
+        joins = chances[rows, : most + 1] * left[rows] / (n - i)
+        chances[rows, : most + 1] -= joins
+        most += step
+        chances[rows.start + 1 : rows.stop + 1, step : most + 1] += joins
     distances = abs(n * np.arange(total + 1) - len(a) * total)
     return float(min(1, chances[-1, distances >= abs(n * own - len(a) * total)].sum()))
 

@@ -151,7 +151,7 @@ def table_5(runs: Runs, p: Parameters) -> Iterator[dict]:
     facts = {dataset: find_facts(p, dataset) for dataset in datasets}
     if all(facts.values()):
         p = p.change(datasets=datasets, judged=len(marked))
-        items = [item for item in read_references(p, EXPERIMENT) if item.system == WHOLE]
+        items = read_references(p, EXPERIMENT, [WHOLE])
         marks = [(item, n) for item in items for n in range(item.facts)]
         judged = {(i.id, n): judge_reference(i, n, facts[i.dataset]) for i, n in marks}
         amp = accuracy_of_marks(items, {"judge": judged})

@@ -10,8 +10,9 @@ import threading
 import pytest
 
 from ircotlib.annotate.judgements import read_judgements
+from ircotlib.files import paths
 from ircotlib.files.checksums import read_whole
-from ircotlib.files.paths import ROOT, hold_lock, read_bytes
+from ircotlib.files.paths import ROOT, benchmark_table, hold_lock, read_bytes
 from ircotlib.files.tables import read_table
 
 SHOW = "from ircotlib.files.paths import DATA, FIGURES; print(DATA, FIGURES)"
@@ -79,3 +80,12 @@ def test_nothing_waits_for_a_pipe_in_the_place_of_a_file(tmp_path, read):
     threading.Thread(target=pipe.write_bytes, args=(b"",), daemon=True).start()
     with pytest.raises((OSError, ValueError), match="a pipe or a device"):
         read(pipe)
+
+
+def test_the_table_of_a_benchmark_is_ones_own_or_the_kept_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "FIGURES", tmp_path)
+    kept = benchmark_table("bench_systems")
+    assert kept == ROOT / "figures/bench_systems.csv" and kept.is_file()
+    own = tmp_path / kept.name
+    own.write_text("")
+    assert benchmark_table("bench_systems") == own

@@ -82,12 +82,11 @@ def test_rates_of_the_papers_models_follow_from_their_tables():
 
 
 def test_a_reader_of_real_questions_is_read_as_if_both_facts_were_alike(tmp_path):
-    assert [row["reader"] for row in readers.read_anchor(tmp_path)] == ["SmolLM2-135M-Instruct"]
     rows = [("right without paragraphs", "a/B", "hotpotqa", "CoT", 25.0, 16.0, 36.0, 30)]
     rows += [("right, all gold paragraphs shown", "a/B", "hotpotqa", "OneR QA", 81, 64, 100, 9)]
     columns = "rate model dataset system mean low high n".split()
-    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / f"{readers.ANCHOR}.csv")
-    [row] = readers.read_anchor(tmp_path)
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "rates.csv")
+    [row] = readers.read_anchor(tmp_path / "rates.csv")
     rates = [row[name] for name in readers.COLUMNS[1:7]]
     assert row["reader"] == "B"
     assert rates == pytest.approx([0.5, 0.4, 0.6, 0.1, 0, 0.2])

@@ -5,6 +5,7 @@ from itertools import product
 import pandas as pd
 import pytest
 
+from ircotlib.files import paths
 from ircotlib.parameters import EIGHT, read_parameters
 from ircotlib.results import head_to_head
 from ircotlib.results.head_to_head import compare_all, measures_of, panels_of, systems_of
@@ -47,7 +48,7 @@ def runs(tmp_path, monkeypatch):
             (folders[-1] / name).touch()
         write_about(folders[-1], about)
     monkeypatch.setattr(head_to_head, "find_runs", lambda p, experiment: folders)
-    monkeypatch.setattr(head_to_head, "FIGURES", tmp_path)
+    monkeypatch.setattr(paths, "FIGURES", tmp_path)
     return pd.concat([runs_of(name) for name in P.head_to_head], ignore_index=True)
 
 

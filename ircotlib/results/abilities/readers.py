@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.datasets.facts import Facts
-from ircotlib.files.paths import FIGURES, ROOT
+from ircotlib.files.paths import benchmark_table
 from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve
@@ -42,7 +42,7 @@ def read_readers(p: Parameters) -> pd.DataFrame:
     ours = ((of_agent, EXPERIMENT), (p.change(datasets=[DATASET]), "04_ircot"))
     rows = [measure_reader(*run) for run in ours if find_facts(p, DATASET) and has_runs(*run)]
     rows = [row for row in rows if row["questions"]]
-    rows += [*read_anchor(), derive_chatgpt(), derive_flan()]
+    rows += [*read_anchor(benchmark_table(ANCHOR)), derive_chatgpt(), derive_flan()]
     return pd.DataFrame(rows, columns=COLUMNS).drop_duplicates("reader")
 
 
@@ -114,13 +114,11 @@ def derive_flan() -> dict:
     return row | {"source": "derived: IRCoT, Table 4; its reading is not known"}
 
 
-def read_anchor(own: Path = FIGURES, kept: Path = ROOT / "figures") -> Iterator[dict]:
+def read_anchor(path: Path) -> Iterator[dict]:
     """The readers that bench/real_anchor.py measured on real questions of HotpotQA: the shares of
-    its two-fact questions that are right, as if both facts were equally likely so. `own`: the
-    folder of its table; if it is not there, that of `kept` is read.
+    its two-fact questions that are right, as if both facts were equally likely so. `path`: of its
+    table.
     """
-    folder = own if (own / f"{ANCHOR}.csv").is_file() else kept
-    path = folder / f"{ANCHOR}.csv"
     texts, shares = ("model", "dataset", "rate", "system"), ("mean", "low", "high")
     columns = dict.fromkeys(texts) | dict.fromkeys(shares, Number(0, 100, empty=np.nan))
     table = pd.DataFrame(read_table(path, columns | {"n": Number(0, kind=int)}))

@@ -41,8 +41,10 @@ class Measured(NamedTuple):
 def scores(m: Measured, name: str = "scores") -> Values:
     """By the first measure of each data set."""
     table = getattr(m, name)
-    metric = [measures_of(dataset)[0] for dataset in table.get("dataset", ())]
-    return values_of(table.assign(metric=metric)) if metric else {}
+    if table.empty:  # then it may lack the column, too
+        return {}
+    first = {dataset: measures_of(dataset)[0] for dataset in table["dataset"].unique()}
+    return values_of(table.assign(metric=table["dataset"].map(first)))
 
 
 TABLE_1 = printed("Table 1")
