@@ -2,6 +2,10 @@
 the simulated reader on every full corpus.
 """
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from ircot_laboratory.make import make_dataset, make_laboratory
@@ -10,7 +14,7 @@ from ircotlib.command.fetch import missing, read_downloads
 from ircotlib.command.plans import check_plans
 from ircotlib.datasets import files, find_dataset
 from ircotlib.datasets.musique import read_musique
-from ircotlib.files.paths import NOTEBOOKS
+from ircotlib.files.paths import NOTEBOOKS, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results.abilities import retrieval
 from ircotlib.running import laboratory, setup
@@ -70,6 +74,25 @@ def test_systems_answer_from_the_full_corpus_of_each_data_set(paper, downloads, 
         means[system.name] = run_system(bench, system, **setting)[measure].mean()
     # SearChain does not show IIRC's main passage
     assert means["IRCoT QA" if dataset == "iirc" else "SearChain"] > 0.99
+
+
+def test_notebooks_make_their_figures_with_a_shipped_model(downloads, tmp_path):
+    model = "data/models/mini-base"
+    changes = {"data_dir": downloads, "demonstrations": downloads / "prompts", "duplicates": ""}
+    changes |= {"model": model, "extractor": "data/models/mini-reader", "context_tokens": 700}
+    changes |= {"datasets": "[musique]", "test": 4, "dev": 2, "demonstration_sets": 1}
+    changes |= {"distractors": "[1]", "oner_k": "[5]", "ircot_k": "[2, 4]", "workers": 1}
+    command = [sys.executable, "-m", "ircotlib", "figures", "--profile", "paper"]
+    command += ["--only", "04_ircot", "--only", "08_factuality"]
+    command += [part for name in changes for part in ("--set", f"{name}={changes[name]}")]
+    folders = {"IRCOT_DATA": str(tmp_path), "IRCOT_FIGURES": str(tmp_path / "figures")}
+    environment = os.environ | folders | {"PYTHONPATH": str(ROOT)}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert "not made" not in run.stdout
+    made = {path.name for path in (tmp_path / "figures").glob("*.png")}
+    names = "tuning fig03_recall fig04_f1 fig07_factual_errors".split()
+    assert made == {f"ircot_{name}_paper.png" for name in names}
 
 
 def test_the_worlds_of_other_sizes_have_corpora_of_their_own(paper, tmp_path, monkeypatch):

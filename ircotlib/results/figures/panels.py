@@ -96,7 +96,7 @@ def colors_of(systems: Iterable[str]) -> dict[str, str]:
 def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str, profile="mini") -> None:
     """Write figures/NAME.csv and, if there is a figure, figures/NAME.png; if there is none, remove
     one that was drawn of other numbers. Equal numbers give equal bytes. For profiles other than
-    mini the name is NAME_PROFILE, and the profile is written below the picture.
+    mini the name is NAME_PROFILE, and the profile is written above the picture.
     """
     name = name if profile == "mini" else f"{name}_{profile}"
     write_table(FIGURES / f"{name}.csv", table)
@@ -105,6 +105,6 @@ def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str, profi
         path.unlink(missing_ok=True)
         return
     if profile != "mini":
-        figure.text(0.5, -0.02, f"profile {profile}", ha="center", va="top", color="gray")
+        figure.text(0.5, 1.01, f"profile {profile}", ha="center", va="bottom", color="gray")
     with write_partial(path) as partial:
         figure.savefig(partial, metadata={"Software": None}, **look)
