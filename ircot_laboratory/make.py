@@ -78,7 +78,7 @@ def make_laboratory(
         raise UserError(f"{reason}, expected at most {2 * size}: make the world larger")
     folder = Path(folder)
     about = {"seed": seed, "size": size, "questions": questions, "downloads": downloads}
-    about |= {"generator": _hash_generator()}
+    about |= {"generator": hash_generator()}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with hold_lock(Path(f"{folder}.lock"), f"the laboratory {folder}"):
         if not _is_whole(folder, about):
@@ -192,7 +192,7 @@ def _write_json(path: Path, content: dict | list) -> None:
     path.write_text(f"{opening}\n" + ",\n".join(lines) + f"\n{closing}\n", encoding="utf-8")
 
 
-def _hash_generator() -> str:
+def hash_generator() -> str:
     """A hash of all programs and tables that write a laboratory: one made by older ones is made
     again.
     """

@@ -109,7 +109,7 @@ def _find_laboratory(data_dir: str) -> Callable:
     """What makes the data sets of the laboratory in a folder, as records; the same object for the
     same folder, so that its readers share what they have met.
     """
-    from ircot_laboratory.make import ABOUT, make_dataset
+    from ircot_laboratory.make import ABOUT, hash_generator, make_dataset
 
     if not data_dir:
         return make_dataset
@@ -118,4 +118,11 @@ def _find_laboratory(data_dir: str) -> Callable:
         expected = "expected a laboratory, which is all that the simulated reader knows"
         remedy = "set another model, or leave data_dir out"
         raise UserError(f"data_dir: found no {ABOUT} in {data_dir}, {expected}; {remedy}")
-    return partial(make_dataset, **{name: about[name] for name in ("seed", "size", "questions")})
+    world = {name: about[name] for name in ("seed", "size", "questions")}
+    if about["generator"] != hash_generator():
+        expected = "expected one of this version, which knows its facts; make it again"
+        options = [f"--{name} {value}" for name, value in world.items()]
+        options += ["--downloads"] if about["downloads"] else []
+        command = f"ircotlib laboratory {data_dir} {' '.join(options)}"
+        raise UserError(f"data_dir: found a laboratory of other programs, {expected}: {command}")
+    return partial(make_dataset, **world)

@@ -5,7 +5,7 @@ import pytest
 from ircot_laboratory.judge.corruption import WAYS, check_judge, rate_judge
 from ircot_laboratory.judge.facts import judge
 from ircot_laboratory.judge.reading import read_facts
-from ircot_laboratory.make import make_dataset, make_laboratory
+from ircot_laboratory.make import ABOUT, main, make_dataset, make_laboratory
 from ircot_laboratory.questions.questions import DATASETS
 from ircot_laboratory.questions.wording import word_thought
 from ircot_laboratory.world.encyclopedia import make_entities
@@ -13,6 +13,8 @@ from ircot_laboratory.world.records import Entity
 from ircot_laboratory.world.relations import RELATIONS
 from ircotlib.data import Question
 from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.errors import UserError
+from ircotlib.files.checksums import read_description, write_description
 from ircotlib.parameters import read_parameters
 from ircotlib.running.laboratory import find_facts
 
@@ -134,3 +136,14 @@ def test_the_facts_of_a_laboratory_of_ones_own_are_known(tmp_path):
         "true"
     }
     assert find_facts(p, "own") is None
+
+
+def test_the_facts_of_a_laboratory_that_other_programs_made_are_not_guessed(tmp_path):
+    folder = make_laboratory(tmp_path / "mine", 5, 120, 12)
+    p = read_parameters("mini", {"data_dir": str(folder)})
+    about = read_description(folder / ABOUT, "")
+    write_description(folder / ABOUT, about | {"generator": "older"})
+    with pytest.raises(UserError, match="of other programs") as raised:
+        find_facts(p, "musique")
+    main(str(raised.value).partition("ircotlib laboratory ")[2].split())
+    assert find_facts(p, "musique")

@@ -268,11 +268,11 @@ def test_a_damaged_laboratory_is_made_anew_and_that_is_said(
 def test_the_hash_of_the_generator_covers_programs_and_tables(monkeypatch, tmp_path):
     shutil.copytree(Path(make.__file__).parent, tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(make, "__file__", str(tmp_path / "make.py"))
-    hashes = {make._hash_generator()}
+    hashes = {make.hash_generator()}
     tables = [*tmp_path.glob("world/*.csv")]
     for path in (*tables, tmp_path / "questions/walks.py"):
         path.write_bytes(path.read_bytes() + b"\n")
-        hashes.add(make._hash_generator())
+        hashes.add(make.hash_generator())
     assert len(hashes) == 2 + len(tables) > 6
 
 
