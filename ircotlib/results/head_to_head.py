@@ -48,6 +48,11 @@ def measures_of(dataset: str) -> list[str]:
     return [first, *(name for name in ("f1",) if name in scores and name != first)]
 
 
+def first_measures(datasets: pd.Series) -> pd.Series:
+    """The first measure of each data set, one for each row."""
+    return datasets.map({name: measures_of(name)[0] for name in datasets.unique()})
+
+
 def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     """The big table of one panel: one row per data set, measure and system, with the mean in
     percent and its 95% interval, the papers' value (SearChain's Table 1, IRCoT's Table 4 for GPT3
@@ -101,7 +106,7 @@ def _read_seconds(p: Parameters) -> pd.DataFrame:
 
 def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of the big table with the first measure of each data set."""
-    return table[table["metric"] == table["dataset"].map(lambda name: measures_of(name)[0])]
+    return table[table["metric"] == first_measures(table["dataset"])]
 
 
 def average(table: pd.DataFrame) -> pd.DataFrame:

@@ -131,10 +131,9 @@ def test_the_facts_of_a_laboratory_of_ones_own_are_known(tmp_path):
     riddle = make_dataset("musique", **world).riddles[0]
     question = Question("q", riddle.text, (riddle.answer,), (), "musique")
     chain = [thought.text for thought in riddle.thoughts]
-    assert {find_facts(p, "musique").judge(text, question) for text in chain} == {"true"}
-    assert {find_facts(p.change(data_dir=""), "musique").judge(t, question) for t in chain} != {
-        "true"
-    }
+    own, default = (find_facts(each, "musique") for each in (p, p.change(data_dir="")))
+    assert {own.judge(text, question) for text in chain} == {"true"}
+    assert {default.judge(text, question) for text in chain} != {"true"}
     assert find_facts(p, "own") is None
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ircotlib.results.claims.comparing import Values, values_of
 from ircotlib.results.claims.record import Claim, Printed, over
-from ircotlib.results.head_to_head import measures_of, of_first_measure
+from ircotlib.results.head_to_head import first_measures, of_first_measure
 from ircotlib.results.measures import KNEW, count_steps, hops_of, is_helped, share_of_own
 from ircotlib.results.tables import ALONE, WHOLE, datasets_of, systems_of
 from ircotlib.systems.searchain import WITH_IR, WITHOUT, WITHOUT_IR
@@ -43,8 +43,7 @@ def scores(m: Measured, name: str = "scores") -> Values:
     table = getattr(m, name)
     if table.empty:  # then it may lack the column, too
         return {}
-    first = {dataset: measures_of(dataset)[0] for dataset in table["dataset"].unique()}
-    return values_of(table.assign(metric=table["dataset"].map(first)))
+    return values_of(table.assign(metric=first_measures(table["dataset"])))
 
 
 TABLE_1 = printed("Table 1")
