@@ -42,9 +42,14 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 PARTIAL = "partial-"  # begins the name of a folder of files being written
 
 
-def benchmark_table(name: str) -> Path:
-    """Where the table of a benchmark is: in FIGURES or, if it was not run for it, the kept one."""
-    own = FIGURES / f"{name}.csv"
+def with_profile(name: str, profile: str) -> str:
+    """The name of a profile's figure or table, without its ending; plain for mini."""
+    return name if profile == "mini" else f"{name}_{profile}"
+
+
+def benchmark_table(name: str, profile: str = "mini") -> Path:
+    """Where a benchmark's table is: in FIGURES or, if it was not run for it, where it is kept."""
+    own = FIGURES / f"{with_profile(name, profile)}.csv"
     return own if own.is_file() else ROOT / "figures" / own.name
 
 

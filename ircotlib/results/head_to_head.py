@@ -94,8 +94,7 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def _read_seconds(p: Parameters) -> pd.DataFrame:
     """The seconds per question that bench/systems.py measured with this model and retriever."""
-    suffix = "" if p.profile == "mini" else f"_{p.profile}"
-    path, columns = benchmark_table(f"{TIMES}{suffix}"), ["dataset", "system", "seconds"]
+    path, columns = benchmark_table(TIMES, p.profile), ["dataset", "system", "seconds"]
     if not path.is_file():
         return pd.DataFrame(columns=columns)
     names = dict.fromkeys(("model", "retriever", *columns))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from ircotlib.datasets import all_datasets
-from ircotlib.files.paths import FIGURES, write_whole
+from ircotlib.files.paths import FIGURES, with_profile, write_whole
 from ircotlib.files.tables import write_table
 
 
@@ -20,7 +20,7 @@ def save_table(
     """Write figures/NAME.csv, and NAME.md with a caption; other profiles than mini: NAME_PROFILE.
     `write`: renders the table as Markdown; None: `as_markdown`.
     """
-    name = name if profile == "mini" else f"{name}_{profile}"
+    name = with_profile(name, profile)
     write_table(FIGURES / f"{name}.csv", table)
     text = f"{caption}\n\n{(write or as_markdown)(table)}\n"
     write_whole(FIGURES / f"{name}.md", text)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.datasets import all_datasets
-from ircotlib.files.paths import FIGURES, write_partial
+from ircotlib.files.paths import FIGURES, with_profile, write_partial
 from ircotlib.files.tables import write_table
 from ircotlib.systems import all_systems
 
@@ -98,7 +98,7 @@ def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str, profi
     one that was drawn of other numbers. Equal numbers give equal bytes. For profiles other than
     mini the name is NAME_PROFILE, and the profile is written above the picture.
     """
-    name = name if profile == "mini" else f"{name}_{profile}"
+    name = with_profile(name, profile)
     write_table(FIGURES / f"{name}.csv", table)
     path, look = FIGURES / f"{name}.png", {"format": "png", "dpi": 160, "bbox_inches": "tight"}
     if figure is None:
