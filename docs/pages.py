@@ -12,6 +12,7 @@ import pandas as pd
 from ircotlib.files.paths import FIGURES, ROOT
 
 THREE = ("hotpotqa", "2wikimultihopqa", "musique")
+FOUR = (*THREE, "iirc")  # which is not in IRCoT's Figures 5, 6, 8 and 9
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 PAGES += (*sorted((ROOT / "notebooks").glob("*.ipynb")),)
 BLOCK = re.compile(r"(<!-- (\w[\w ]*) -->)(.*?)(<!-- /\2 -->)", re.DOTALL)

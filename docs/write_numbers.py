@@ -14,43 +14,43 @@ import pandas as pd
 
 from bench.dense import TOKENS, WIDTH
 from docs.anchor import anchor
-from docs.pages import PAGES, THREE, as_table, read, write_page
+from docs.claims import claims
+from docs.pages import FOUR, PAGES, THREE, as_table, read, write_page
 from ircot_laboratory.simulated.dials import explain_dials
+from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures.points import BACKENDS
-from ircotlib.results.head_to_head import average
+from ircotlib.results.head_to_head import average, of_first_measure
+from ircotlib.results.statistics import LEVEL
 
-FOUR = (*THREE, "iirc")  # which is not in IRCoT's Figures 5, 6, 8 and 9
 PAIRS = ("OneR", "IRCoT"), ("OneR QA", "IRCoT QA")  # recall and F1
-VERDICTS = ("holds", "does not hold", "cannot tell")
-NAMED = (  # comparisons that the README counts: on how many data sets they hold
-    ("Figure 3", "IRCoT > OneR"),
-    ("Figure 4", "IRCoT QA > OneR QA"),
-    ("OneR QA answers better than NoR QA", "OneR QA > NoR QA"),
-)
 COSTS = ("build, CPU", "build, peak memory", "index on disk")
 COSTS += ("one at a time, CPU", "batches of 64, CPU")
 
 
-def count(table: pd.DataFrame) -> list[int]:
-    """How often claims hold, do not hold, and cannot be decided."""
-    return [int((table["verdict"] == verdict).sum()) for verdict in VERDICTS]
-
-
 def head_to_head() -> dict:
-    means = average(read("head_to_head")).round({"mean": 1, "reported": 1, "tokens": 0})
+    table = of_first_measure(read("head_to_head"))
+    rouge = table[table["dataset"] == "eli5"].set_index("system")["mean"]
+    table = table[table["dataset"] != "eli5"]  # whose answers are not right or wrong
+    means = average(table).round({"mean": 1, "reported": 1, "tokens": 0})
+    widths = table.assign(width=table["high"] - table["low"]).groupby("system")["width"]
+    half = widths.agg(lambda w: (w**2).sum() ** 0.5 / len(w) / 2)  # of means of data sets
     named = means["on_front"] | means["system"].isin(["IRCoT QA", "SearChain"])
     best = means[named & (means["mean"] > 70)].sort_values("tokens")
     best = best.drop_duplicates(["mean", "tokens"], keep="last").astype({"tokens": int})
-    rows = best[["system", "mean", "tokens", "reported"]].astype(object).fillna("–")
-    head = ["", "answers right, %", "tokens a question", "right in the paper, %, gpt-3.5-turbo"]
+    best["mean"] = [f"{x.mean} ± {half[x.system]:.1f}" for x in best.itertuples()]
+    best["rouge"] = best["system"].map(rouge).round(1)
+    rows = best[["system", "mean", "rouge", "tokens", "reported"]].astype(object).fillna("–")
+    head = ["", "answers right, %", "ELI5", "tokens a question", "right in the paper, %"]
+    rivals = ("IRCoT QA", "ReAct -> CoT-SC", "Self-Ask")
+    told = table["p_against_searchain"].lt(LEVEL).groupby(table["system"]).sum()
     dense = average(read("head_to_head_dense")).round({"mean": 1})
     mean = dense.set_index(["system", "retriever"])["mean"]
     systems = "SearChain", "IRCoT QA", "Self-Ask", "DecomP", "DSP", "ReAct"
     return {
         "head": as_table(head, rows.to_numpy()),
-        "searchain": count(read("searchain_claims")),
+        "apart": [told[name] for name in rivals],
         "retrievers": [x for s in systems for x in mean[s].sort_index(key=lambda r: r == "BM25")],
     }
 
@@ -73,26 +73,20 @@ def main_results() -> dict:
             answers += [*interval(d, system), *papers.get((d, system, "f1"), [])]
     [model], [n], dev = f1["model"].unique(), f1["n"].unique(), read_parameters("mini").dev
     setting = f"{Path(model).name}, {n:.0f} test questions each, tuned on {dev} others"
-    return {"setting": setting, "recall": gains, "f1": answers}
-
-
-def named_comparisons() -> list[pd.DataFrame]:
-    table = read("ircot_comparisons")
-    where = [table["source"].eq(name) | table["claim"].eq(name) for name, _ in NAMED]
-    texts = [table["comparison"].eq(text) for _, text in NAMED]
-    return [table[rows & text] for rows, text in zip(where, texts, strict=True)]
-
-
-def claims() -> dict:
-    table, named = read("ircot_claims"), named_comparisons()
-    counts = table[list(VERDICTS)].astype(str).agg(" / ".join, axis=1)
-    needed = table["needed"].map(lambda n: "–" if pd.isna(n) else f"{n:,.0f}")
-    rows = table[["claim", "section", "source"]].assign(n=counts, verdict=table["verdict"])
-    head = ["claim", "section", "", "its comparisons", "verdict", "questions needed"]
+    ood = read("ircot_fig06_ood_f1").query("dataset != demonstrations")
+    shown = pd.concat([f1, ood.assign(dataset="other")]).groupby(["dataset", "system"])
+    shown = shown["demonstrations_shown"].agg(["min", "max"]).round(1)
+    texts = [" to ".join(dict.fromkeys(map(str, ends))) for ends in shown.to_numpy()]
+    shown = pd.Series(texts, shown.index).unstack()[f1["system"].unique()]
+    titles = {name: f"{find_dataset(name).title}" for name in FOUR}
+    titles["other"] = "demonstrations of another data set (Figures 5, 6)"
+    shown = shown.loc[[*titles]].rename(titles).reset_index()
     return {
-        "claims": [n for rows in named for n in (count(rows)[0], len(rows))],
-        "tested": [len(table), len(read("ircot_comparisons"))],
-        "verdicts": as_table(head, rows.assign(needed=needed).to_numpy()),
+        "setting": setting,
+        "recall": gains,
+        "f1": answers,
+        "window": [read_parameters("mini").context_tokens],
+        "shown": as_table(["", *f1["system"].unique()], shown.to_numpy()),
     }
 
 
@@ -145,7 +139,13 @@ def models() -> dict:
         minutes = ", ".join(f"{round(seconds[device] / 60):,} on {device}" for device in devices)
         rows.append([name, f"{record['parameters'] / 1e6:.2f}", start, f"{steps:,}", minutes])
     head = ["", "parameters, millions", "starts from", "steps in all", "minutes in all"]
-    return {"models": as_table(head, rows)}
+    sizes, steps = ({row[0]: row[n] for row in rows} for n in (1, 3))
+    times = float(sizes["mini-xxl"]) / float(sizes["mini-xl"])
+    return {
+        "models": as_table(head, rows),
+        "times larger": [f"{times:.1f}"],
+        "steps": [steps["mini-base"], steps["mini-xxl"]],
+    }
 
 
 def vectors() -> dict:

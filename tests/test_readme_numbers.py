@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from docs.claims import count, named_comparisons
 from docs.pages import BLOCK, OTHERS, PAGES, fill, write_page
-from docs.write_numbers import count, named_comparisons, numbers, read, trainings
+from docs.write_numbers import numbers, read, trainings
 from ircotlib.files.paths import MODELS
 from ircotlib.results.figures.points import BACKENDS
 
@@ -97,7 +98,11 @@ def test_columns_of_tables_are_named_in_the_order_of_their_numbers():
 def test_what_sentences_say_of_claims_is_so():
     named = named_comparisons()
     assert all(len(rows) and rows["dataset"].is_unique for rows in named)
-    assert count(pd.concat(named))[1] == 0, "the README says nothing of claims that do not hold"
+    assert count(pd.concat(named))[1] == 0, "nothing is said of comparisons that do not hold"
+    for paper in ("ircot", "searchain"):
+        assert "against" not in set(read(f"{paper}_claims")["leans"]), "it is called mixed"
+    apart = [int(number) for number in re.findall(r"\d+", BLOCKS["apart"])]
+    assert apart[:2] == [0, 0], "SearChain, IRCoT QA and ReAct are called level"
     rates = read("bench_parse_rates")
     assert set(rates["silent"]) == {0} and rates["system"].nunique() == 23
 

@@ -114,8 +114,8 @@ def list_judged(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) 
 def count_errors(
     items: Sequence[Item], judged: Mapping[str, Mapping[tuple[str, int], str]]
 ) -> pd.DataFrame:
-    """The numbers of IRCoT's Figure 7, in percent, for each annotator, with the 95% bootstrap
-    interval over questions, and the paper's. `n`: the chains judged. `unsure`: those with an unsure
+    """The numbers of IRCoT's Figure 7, in percent, for each annotator, with the 95% interval
+    over questions, and the paper's. `n`: the chains judged. `unsure`: those with an unsure
     sentence but no false one. The rows of REDUCTION are of IRCoT QA against OneR QA, as in the
     text. Differs from the paper: it gives the number of chains, out of 40.
     """

@@ -245,7 +245,7 @@ def test_what_is_undecided_leans_one_way_or_is_mixed():
         runs = pd.concat([run[run["id"].str[1:].astype(int) < 20] for run in runs])
         [claim] = judge_all(runs)[0].to_dict("records")
         assert (claim["verdict"], claim["leans"]) == ("cannot tell", leans)
-        assert claim["needed"].endswith(needed) and claim["detectable"] >= 0
+        assert claim["needed"].endswith(needed) and claim["detectable"] > 10
 
 
 def test_a_note_says_what_cannot_fail_and_what_the_paper_itself_contradicts():
@@ -258,7 +258,7 @@ def test_a_note_says_what_cannot_fail_and_what_the_paper_itself_contradicts():
     runs = pd.concat(runs).assign(dataset="fever", cover_em=lambda t: t["f1"])
     measured = Measured(NO_TABLE, runs, {}, NO_FORMS, run([]), pd.DataFrame(), {})
     [claim] = judge_claims("searchain", measured)[0].to_dict("records")
-    assert claim["note"] == "the paper's own numbers are against it in 1 of 1"
+    assert claim["note"] == "the paper's own numbers are against 1 of its 1 comparisons"
     assert claim["verdict"] == "holds"
 
 

@@ -88,7 +88,7 @@ def _judge(claims: Sequence[pd.DataFrame]) -> pd.DataFrame:
 def _note(parts: pd.DataFrame) -> str:
     """What to know of a claim, and whether its paper's own numbers are against it."""
     against = parts["contradicted"].sum()
-    printed = f"the paper's own numbers are against it in {against} of {len(parts)}"
+    printed = f"the paper's own numbers are against {against} of its {len(parts)} comparisons"
     return "; ".join(filter(None, [parts["note"].iloc[0], printed if against else ""]))
 
 
@@ -96,11 +96,11 @@ def _undecided(parts: pd.DataFrame, level: float) -> dict:
     """Which way a claim leans, what would decide it, and what would have been found."""
     against, all_for = parts[parts["beyond"] < 0], (parts["beyond"] > 0).all()
     leans = "for" if all_for else "against" if len(against) == len(parts) else "mixed"
-    found = [detectable(row.n, row.deviation, level) for row in parts.itertuples()]
+    found = max(detectable(row.n, row.deviation, level) for row in parts.itertuples())
     if len(against):
         parts, level = against, level / len(parts)
     each = [questions_needed(row.beyond, row.deviation, level) for row in parts.itertuples()]
     needed = np.ceil(min(each) if len(against) else max(each))
     number = f"{needed:,.0f}" if needed <= MOST else f"> {MOST:,}"
     needed = f"{number} to {'refute' if len(against) else 'confirm'}"
-    return {"leans": leans, "needed": needed, "detectable": max(found)}
+    return {"leans": leans, "needed": needed, "detectable": found if 0 < found < np.inf else np.nan}

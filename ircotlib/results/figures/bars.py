@@ -40,8 +40,8 @@ def draw_with_reported(
 ) -> plt.Figure | None:
     """Our means with their intervals, and beside them the paper's numbers in the same order (IRCoT
     Figures 3 and 4). `table`: columns `results.reported.COLUMNS`, in percent; the paper's rows have
-    no mean, whatever our profile is called. `reported_label`: of their axis if they measure
-    something else; None: they share ours, 0 to 105. None without means of ours.
+    no mean, whatever our profile is called. All are on one scale, 0 to 105. `reported_label`: what
+    theirs measure, if something else. None without means of ours.
     """
     ours, papers = table[table["mean"].notna()], table[table["mean"].isna()]
     if ours.empty:
@@ -51,8 +51,7 @@ def draw_with_reported(
     papers = papers.rename(columns={"reported": "mean"})
     rows = pd.concat([ours.assign(panel="measured here"), papers])
     widths = [max(1.8, 1.5 * ours["dataset"].nunique()), *[4.8] * papers["model"].nunique()]
-    limits = {} if reported_label else {"ylim": (0, 105)}
-    figure = draw_bars(rows, "panel", title, width=widths, ylabel=label, **limits)
+    figure = draw_bars(rows, "panel", title, width=widths, ylabel=label, ylim=(0, 105))
     for axis in figure.axes[1:]:
         axis.set_ylabel(reported_label or "")
     return figure
