@@ -16,7 +16,7 @@ FOUR = (*THREE, "iirc")  # which is not in IRCoT's Figures 5, 6, 8 and 9
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 PAGES += (*sorted((ROOT / "notebooks").glob("*.ipynb")),)
 BLOCK = re.compile(r"(<!-- (\w[\w ]*) -->)(.*?)(<!-- /\2 -->)", re.DOTALL)
-NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?![\w,])")
+NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?(?!\w|,\d)")
 HEAD = re.compile(r"(\n\|.*\n\|---.*)?")  # of a table, if the text is one
 OTHERS = {"stages", "closed"}  # training.agent.evaluate prints them
 

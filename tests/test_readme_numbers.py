@@ -62,10 +62,12 @@ def test_the_text_of_a_notebook_is_filled_and_nothing_else(tmp_path):
 
 
 def test_a_page_is_filled_and_what_does_not_fit_is_refused():
-    page = "<!-- a -->**1.5** of BM25's 1,200<!-- /a -->"
+    page = "<!-- a -->**1.5**, of BM25's 1,200, -3.4, and 5.<!-- /a -->"
     page += "<!-- b -->\n| K = 5 |\n|---|\n| x 1 |\n<!-- /b -->"
-    filled = fill(page, {"a": ["2", 3], "b": [4]})
-    assert filled == page.replace("1.5", "2").replace("1,200", "3").replace("x 1", "x 4")
+    filled = fill(page, {"a": ["2", 3, "+6.7", "8,000"], "b": [4]})
+    for old, new in (("1.5", "2"), ("1,200", "3"), ("-3.4", "+6.7"), ("5.<", "8,000.<")):
+        page = page.replace(old, new)
+    assert filled == page.replace("x 1", "x 4")
     for blocks in ({"b": [4]}, {"a": [1], "b": [4]}):
         with pytest.raises(ValueError, match="'a'"):
             fill(page, blocks)
