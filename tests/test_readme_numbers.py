@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.claims import count, named_comparisons
+from docs.claims import count, count_fixed, differently, named_comparisons, summary
 from docs.pages import BLOCK, OTHERS, PAGES, fill, write_page
 from docs.write_numbers import numbers, read, trainings
 from ircotlib.files.paths import MODELS
@@ -107,6 +107,16 @@ def test_what_sentences_say_of_claims_is_so():
     assert apart[:2] == [0, 0], "SearChain, IRCoT QA and ReAct are called level"
     rates = read("bench_parse_rates")
     assert set(rates["silent"]) == {0} and rates["system"].nunique() == 23
+
+
+def test_claims_are_counted_in_one_unit():
+    verdicts = ["holds"] * 2 + ["does not hold"] + ["cannot tell"] * 3 + ["not tested"]
+    notes = ["cannot fail here: by selection", None, None, "cannot fail here", None, None, None]
+    table = pd.DataFrame({"verdict": verdicts, "note": notes, "p": [0, 0.04, 0, 1, 0.9, 0.8, None]})
+    table["leans"] = [None] * 3 + ["for", "mixed", "mixed", None]
+    assert summary(table) == [2, 7, 1, 3, 1, 2] and count(table) == [2, 1, 3, 1]
+    assert count_fixed(table) == 1
+    assert differently(table) == 1  # p = 0.04, alone in its section, is 0.16 among the six
 
 
 def test_what_sentences_say_of_models_is_so():
