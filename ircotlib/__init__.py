@@ -43,7 +43,7 @@ _NAMES = {  # by module
         "list_nodes line_up read_training"
     ),
     "results.reported": "read_reported with_reported",
-    "results.statistics": "summarise describe paired_difference per_question",
+    "results.statistics": "summarise describe describe_shown paired_difference per_question",
     "results.claims.comparing": "compare",
     "results.claims.judging": "judge_claims",
     "results.markdown": "save_table as_markdown as_wide_markdown",

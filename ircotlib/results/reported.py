@@ -13,7 +13,8 @@ from ircotlib.systems import all_systems
 KEYS = ["dataset", "system", "metric"]
 NAMED = ["paper", "source", *KEYS, "model", "note"]  # name a row of data/reported.csv
 REPORTS = dict.fromkeys(NAMED) | {"value": Number(0), "deviation": Number(0, empty=float("nan"))}
-COLUMNS = "profile dataset model system metric mean low high deviation n reported".split()
+COLUMNS = "profile dataset model system metric mean low high deviation".split()
+COLUMNS += ["demonstrations_shown", "n", "reported"]
 TABLE = [*KEYS, "model", "paper", "ours", "difference", "n"]  # columns of SearChain's tables
 
 

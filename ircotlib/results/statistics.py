@@ -38,6 +38,18 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> tuple[float, f
     return float(low), float(high)
 
 
+def mean_interval(scores: Sequence[float]) -> tuple[float, float]:
+    """The low and high end of the 95% interval for the mean of scores from 0 to 1: the exact one
+    for a share, where all scores are 0 or 1 (Clopper & Pearson 1934), else the bootstrap's.
+    """
+    scores = _read_values(scores)
+    if not set(scores) <= {0, 1}:
+        return bootstrap_interval(scores)
+    from scipy.stats import binomtest  # takes a second
+
+    return tuple(binomtest(int(scores.sum()), len(scores)).proportion_ci())
+
+
 def _read_values(values: Sequence[float]) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     missing = int(np.isnan(values).sum())
@@ -158,6 +170,15 @@ def questions_needed(mean: float, deviation: float, level: float) -> float:
     return ((outer * np.hypot(mean, deviation) + inner * deviation) / mean) ** 2
 
 
+def detectable(n: int, deviation: float, level: float) -> float:
+    """The smallest mean difference that n questions would find: then `questions_needed` is n."""
+    outer, inner = map(NormalDist().inv_cdf, (1 - level / 2, POWER))
+    if n <= outer**2:
+        return float("inf")
+    root = (n * inner**2 - (n - outer**2) * (inner**2 - outer**2)) ** 0.5
+    return deviation * (n**0.5 * inner + root) / (n - outer**2)
+
+
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
     """The mean of each question over demonstration sets; questions without a score are left out."""
     return runs.groupby("id")[metric].mean().dropna().sort_index()
@@ -165,18 +186,32 @@ def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
 
 def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
     """The mean score of each group in percent, by the measure that the column `metric` names.
-    `low`, `high`: 95% bootstrap interval over questions, each with its mean over demonstration
-    sets. `deviation`: the sample standard deviation of the sets' means, NaN for one (IRCoT §4.1).
+    `low`, `high`: 95% interval over questions (`mean_interval`), each with its mean over
+    demonstration sets. `deviation`: the sample standard deviation of the sets' means, NaN for one
+    (IRCoT §4.1); beside it, if known, how many demonstrations were shown.
     """
     by, rows = list(dict.fromkeys([*by, "metric"])), []
+    shown = scores.columns.intersection(["demonstrations_shown"])
     for group, runs in scores.groupby(by, sort=False, dropna=False) if len(scores) else ():
         row = dict(zip(by, group, strict=True))
-        values = 100 * per_question(runs, row["metric"])
-        low, high = bootstrap_interval(values.to_numpy())
+        values = per_question(runs, row["metric"])
+        low, high = (100 * end for end in mean_interval(values.to_numpy()))
         sets = 100 * runs.groupby("demonstration_set", dropna=False)[row["metric"]].mean()
-        row |= {"mean": values.mean(), "low": low, "high": high, "deviation": sets.std()}
-        rows.append(row | {"n": len(values)})
-    return pd.DataFrame(rows, columns=[*by, "mean", "low", "high", "deviation", "n"]).round(2)
+        row |= {"mean": 100 * values.mean(), "low": low, "high": high, "deviation": sets.std()}
+        rows.append(row | dict(runs[shown].astype(float).mean()) | {"n": len(values)})
+    columns = [*by, "mean", "low", "high", "deviation", *shown, "n"]
+    return pd.DataFrame(rows, columns=columns).round(2)
+
+
+def describe_shown(scores: pd.DataFrame) -> str:
+    """How many demonstrations the last prompts of each system showed on average, for titles."""
+    shown, texts = scores.dropna(subset="demonstrations_shown"), []
+    shown = shown.astype({"demonstrations_shown": float})
+    for system, rows in shown.groupby("system", sort=False):
+        by_place = rows.groupby(["dataset", "model", "demonstrations"])["demonstrations_shown"]
+        ends = dict.fromkeys(f"{end:.1f}" for end in by_place.mean().agg(["min", "max"]))
+        texts.append(f"{system} {' to '.join(ends)}")
+    return f"demonstrations in the last prompt: {', '.join(texts)}" if texts else ""
 
 
 def describe(scores: pd.DataFrame, profile: str) -> str:

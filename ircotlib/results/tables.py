@@ -69,11 +69,12 @@ def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     answers = runs[(runs["metric"] != RECALL) & runs["dataset"].isin(papers["dataset"])]
     reading = answers["system"].isin([s.name for s in all_systems().values() if s.reads])
     answers = answers.assign(metric="f1", reader=answers["reader"].where(reading))
-    ours = summarise(answers, keys)[[*keys, "mean", "deviation", "n"]]
-    ours = ours.rename(columns={"mean": "ours", "deviation": "ours deviation"})
+    ours = summarise(answers, keys).rename(columns={"mean": "ours", "deviation": "ours deviation"})
+    ours = ours.reindex(columns=[*keys, "ours", "ours deviation", "demonstrations_shown", "n"])
     table = beside(papers, ours, keys).round(1)
     table = table.assign(difference=table["ours"] - table["paper"])
-    columns = ["model", "paper", "paper deviation", "ours", "ours deviation", "difference", "n"]
+    columns = ["model", "paper", "paper deviation", "ours", "ours deviation"]
+    columns += ["demonstrations_shown", "difference", "n"]
     return _tidy(table[[*keys, *columns]], runs)
 
 

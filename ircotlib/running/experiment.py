@@ -32,14 +32,14 @@ from ircotlib.running.predictions import parameters_of, row_of, share_measure
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
-from ircotlib.running.silence import count_texts
+from ircotlib.running.silence import count_demonstrations, count_texts
 from ircotlib.running.waves import Waves
 from ircotlib.running.workers import Workers, open_workers
 from ircotlib.systems import RECALL, System, choose_systems
 
 TUNED = ["dataset", "system", "metric"]
 SCORES = "id kind recall profile model style reader dataset system demonstrations metric".split()
-SCORES += ["k", "m", "demonstration_set"]  # of any table of scores
+SCORES += ["demonstrations_shown", "k", "m", "demonstration_set"]  # of any table of scores
 
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
@@ -63,7 +63,7 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     costs = {"seconds": round(time.monotonic() - started, 2), "counts": counts}
     about = about_run(bench, system, part, setting, counts)
     about |= {"questions": len(questions)} | costs | count_texts(played.label, outcomes)
-    about |= run_cost(bench, outcomes)
+    about |= run_cost(bench, outcomes) | count_demonstrations(outcomes)
     folder = played.folder
     with hold_runs(folder), replace_files(folder, "run.json", EARLIER) as partial:
         write_jsonl(partial / "predictions.jsonl", (row_of(*item) for item in outcomes.items()))

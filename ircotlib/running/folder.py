@@ -88,12 +88,15 @@ def name_model(p: Parameters | Mapping) -> str:
 
 
 def columns_of(about: dict) -> dict:
-    """The columns that describe a run in its table of scores, from its run.json."""
+    """The columns that describe a run in its table of scores, from its run.json.
+    `demonstrations_shown`: how many the last prompt of a question showed on average.
+    """
     p, named = about["parameters"], ("dataset", "system")
     columns = {"profile": p["profile"], "model": name_model(p)}
     columns |= {name: p[name] for name in ("style", "reader")}
     columns |= {name: about[name] for name in named}
     columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
+    columns["demonstrations_shown"] = about.get("demonstrations", {}).get("last")
     setting = {"k": None, "m": None, "demonstration_set": None} | about["setting"]
     return columns | setting
 

@@ -1,11 +1,29 @@
-"""Notices a model that writes nothing, or always the same."""
+"""What prompts showed and a model wrote; notices one that writes nothing, or always the same."""
 
 import sys
 from collections.abc import Mapping
+from statistics import mean
 
 from ircotlib.program import Generate, Outcome, Sample
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 
 FEWEST = 8  # prompts; the same reply to fewer may be chance
+
+
+def count_demonstrations(outcomes: Mapping[str, Outcome]) -> dict:
+    """How many demonstrations the prompts of a run showed on average: all prompts, and the last one
+    of each question, as `demonstrations` for run.json; {} if there were none.
+    """
+    shown = []  # by question
+    for outcome in outcomes.values():
+        requests = (step.request for step in outcome.trace)
+        prompts = [request.prompt for request in requests if isinstance(request, Generate | Sample)]
+        texts = [p if isinstance(p, str) else "".join(turn.text for turn in p) for p in prompts]
+        shown.append([text.count(BETWEEN_DEMONSTRATIONS) for text in texts])
+    if not (shown := list(filter(None, shown))):
+        return {}
+    means = {"all": mean(n for of_one in shown for n in of_one), "last": mean(n[-1] for n in shown)}
+    return {"demonstrations": {name: round(value, 2) for name, value in means.items()}}
 
 
 def count_texts(label: str, outcomes: Mapping[str, Outcome]) -> dict:

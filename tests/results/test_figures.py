@@ -32,7 +32,7 @@ ROWS = [
     ("paper", "musique", "GPT3", "IRCoT", "recall_gain", None, None, None, None, None, 12.5),
     ("paper", "hotpotqa", "GPT3", "IRCoT", "recall_gain", None, None, None, None, None, 11.3),
 ]
-TABLE = pd.DataFrame(ROWS, columns=COLUMNS)
+TABLE = pd.DataFrame(ROWS, columns=[c for c in COLUMNS if c != "demonstrations_shown"])
 
 
 @pytest.fixture(autouse=True)

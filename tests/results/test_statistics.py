@@ -12,7 +12,9 @@ from scipy.stats import binomtest, bootstrap, fisher_exact, permutation_test, tt
 from ircotlib.results import statistics
 from ircotlib.results.statistics import (
     bootstrap_interval,
+    detectable,
     holm,
+    mean_interval,
     paired_difference,
     paired_p,
     questions_needed,
@@ -143,7 +145,33 @@ def test_so_many_questions_decide_four_times_out_of_five():
     assert share == pytest.approx(0.8, abs=0.06)
 
 
-@pytest.mark.parametrize("test", [bootstrap_interval, lambda a: paired_difference(a, a)])
+def test_the_smallest_difference_that_would_be_found_is_that_for_which_so_many_are_needed():
+    for n, deviation, level in itertools.product((20, 100, 3000), (0.3, 45.0), (0.05, 0.0004)):
+        mean = detectable(n, deviation, level)
+        assert questions_needed(mean, deviation, level) == pytest.approx(n)
+    assert detectable(3, 1.0, 0.05) == math.inf and detectable(100, 0.0, 0.05) == 0
+    # a sixth of the answers differ: of 100 questions 12 points for one test
+    assert detectable(100, 41, 0.05) == pytest.approx(11.9, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "expected"),
+    [(0, 3, (0, 70.8)), (0, 25, (0, 13.7)), (4, 4, (39.8, 100)), (13, 40, (18.6, 49.1))],
+)
+def test_the_interval_of_a_share_is_exact(right, n, expected):
+    """It is not of no width where all are right or wrong (Clopper & Pearson 1934)."""
+    ends = mean_interval([1] * right + [0] * (n - right))
+    assert [100 * end for end in ends] == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize("scores", [[0.5, 1, 0], [1 / 3, 0, 0], [0.25] * 4])
+def test_the_interval_of_other_scores_is_the_bootstraps(scores):
+    assert mean_interval(scores) == bootstrap_interval(scores)
+
+
+@pytest.mark.parametrize(
+    "test", [mean_interval, bootstrap_interval, lambda a: paired_difference(a, a)]
+)
 def test_no_values_and_nan_have_no_interval(test):
     with pytest.raises(ValueError, match="at least one value"):
         test([])

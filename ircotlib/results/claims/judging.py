@@ -9,23 +9,28 @@ from ircotlib.results.claims.comparing import PLACE
 from ircotlib.results.claims.ircot import IRCOT
 from ircotlib.results.claims.searchain import SECTION_4
 from ircotlib.results.claims.searchain_appendix import APPENDIX
-from ircotlib.results.statistics import LEVEL, holm, questions_needed, verdicts
+from ircotlib.results.statistics import LEVEL, detectable, holm, questions_needed, verdicts
 
 CLAIMS = {"ircot": IRCOT, "searchain": SECTION_4 | APPENDIX}
-VERDICTS = ["holds", "does not hold", "cannot tell"]
-ABOUT, TEST = ["section", "source", "claim"], ["p", "tests", "p_holm", "verdict", "n", "needed"]
-WHOLE = [*ABOUT, *VERDICTS, *TEST]
+VERDICTS = ["holds", "does not hold", "cannot tell", "not tested"]
+ABOUT = ["section", "source", "claim"]
+TEST = ["p", "tests", "p_holm", "verdict", "leans", "n", "needed", "detectable"]
+WHOLE = [*ABOUT, *VERDICTS, *TEST, "note"]
 COMPARISONS = [*ABOUT, "comparison", *PLACE, "paper", "metric", "ours", "low", "high", "above"]
 COMPARISONS += TEST
+MOST = 10_000  # questions; that more would be needed is all that is said
 
 
 def judge_claims(paper: str, measured: object) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table of a paper's claims, and that of their comparisons: of a pair of sides at a place.
 
     All comparisons are needed to confirm a claim; to refute it one is enough. In both tables p is
-    corrected for all `tests` of the section, in the one claims, in the other comparisons. `needed`:
-    for what cannot be told, the questions of the kind counted in `n` that would decide
-    (`questions_needed`), corrected for all of the section that is undecided. `measured`: where
+    corrected for all `tests` of the section, in the one claims, in the other comparisons. What is
+    about demonstrations that were not shown is "not tested", and no test. Of what cannot be told:
+    `leans`: "for" the claim if all differences have its sign, "against" it if none has, else
+    "mixed". `needed`: how many questions of the kind counted in `n` would decide, and how
+    (`questions_needed`), corrected for all of the section that is undecided. `detectable`: the
+    smallest difference for the claim that the `n` questions would find as surely. `measured`: where
     claims find their values, from `read_ircot` or a `Measured`. What was not run is left out.
     """
     claims = [
@@ -37,7 +42,7 @@ def judge_claims(paper: str, measured: object) -> tuple[pd.DataFrame, pd.DataFra
     rows = [
         dict(zip(ABOUT, about, strict=True)) | row
         for *about, claim in claims
-        for row in claim.compare(values[claim.values])
+        for row in claim.compare(measured, values[claim.values])
     ]
     if not rows:
         return pd.DataFrame(columns=WHOLE), pd.DataFrame(columns=COMPARISONS)
@@ -64,24 +69,38 @@ def _judge(claims: Sequence[pd.DataFrame]) -> pd.DataFrame:
     for parts in claims:
         against = parts[parts["beyond"] < 0]
         p = min(1, len(parts) * against["p"].min()) if len(against) else parts["p"].max()
-        sign = -1 if len(against) else 1
-        rows.append(dict(parts.iloc[0]) | {"p": p, "sign": sign, "n": parts["n"].min()})
+        row = {"p": p if parts["tested"].all() else np.nan, "sign": -1 if len(against) else 1}
+        rows.append(dict(parts.iloc[0]) | row | {"n": parts["n"].min(), "note": _note(parts)})
     table = pd.DataFrame(rows)
-    sections = table.groupby("section", sort=False)
-    table["tests"] = sections["p"].transform("size")
-    table["p_holm"] = sections["p"].transform(holm)
+    sections = table.dropna(subset="p").groupby("section", sort=False)["p"]
+    table["p_holm"] = sections.transform(holm)
+    table["tests"] = table["section"].map(sections.size()).fillna(0).astype(int)
     table["verdict"] = verdicts(table["p_holm"], table["sign"])
+    table.loc[table["p"].isna(), "verdict"] = "not tested"
     undecided = table["verdict"].eq("cannot tell")
-    levels = (LEVEL / undecided.groupby(table["section"]).transform("sum")).where(undecided)
-    needed = np.array([_needed(*each) for each in zip(claims, levels, strict=True)])
-    needed = pd.Series(np.ceil(needed)).where(np.isfinite(needed)).astype("Int64")
-    return table.assign(needed=needed).round({"p": 4, "p_holm": 4})
+    levels = LEVEL / undecided.groupby(table["section"]).transform("sum")
+    columns, rows = ["leans", "needed", "detectable"], zip(claims, levels, undecided, strict=True)
+    rows = [_undecided(parts, level) if is_open else {} for parts, level, is_open in rows]
+    table[columns] = pd.DataFrame(rows, table.index, columns)
+    return table.round({"p": 4, "p_holm": 4, "detectable": 2})
 
 
-def _needed(parts: pd.DataFrame, level: float) -> float:
-    """How many questions of each comparison would decide a claim."""
-    against = parts[parts["beyond"] < 0]
+def _note(parts: pd.DataFrame) -> str:
+    """What to know of a claim, and whether its paper's own numbers are against it."""
+    against = parts["contradicted"].sum()
+    printed = f"the paper's own numbers are against it in {against} of {len(parts)}"
+    return "; ".join(filter(None, [parts["note"].iloc[0], printed if against else ""]))
+
+
+def _undecided(parts: pd.DataFrame, level: float) -> dict:
+    """Which way a claim leans, what would decide it, and what would have been found."""
+    against, all_for = parts[parts["beyond"] < 0], (parts["beyond"] > 0).all()
+    leans = "for" if all_for else "against" if len(against) == len(parts) else "mixed"
+    found = [detectable(row.n, row.deviation, level) for row in parts.itertuples()]
     if len(against):
         parts, level = against, level / len(parts)
     each = [questions_needed(row.beyond, row.deviation, level) for row in parts.itertuples()]
-    return min(each) if len(against) else max(each)
+    needed = np.ceil(min(each) if len(against) else max(each))
+    number = f"{needed:,.0f}" if needed <= MOST else f"> {MOST:,}"
+    needed = f"{number} to {'refute' if len(against) else 'confirm'}"
+    return {"leans": leans, "needed": needed, "detectable": max(found)}
