@@ -12,16 +12,18 @@ NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes
 NOTHING |= {"fault": "", "trace": []}
 
 
-def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=()):
-    """Write a run on the first questions of a bench: fields of predictions.jsonl, recall and F1."""
+def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=(), metric="f1", more=()):
+    """Write a run on the first questions of a bench: fields of predictions.jsonl, recall and F1,
+    and `more` scores. `metric`: the run's own.
+    """
     folder.mkdir(parents=True)
     about = {"experiment": "by_hand", "dataset": opened.dataset, "part": "test", "system": system}
-    about |= {"setting": dict(setting), "metric": "f1", "shown": None, "grid_of": ""}
+    about |= {"setting": dict(setting), "metric": metric, "shown": None, "grid_of": ""}
     about |= {"parameters": opened.parameters.model_dump(mode="json"), "questions": len(lines)}
     questions = opened.test[: len(lines)]
     rows = [{"id": q.id} | NOTHING | line for q, line in zip(questions, lines, strict=True)]
     (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    table = pd.DataFrame(scores, columns=["recall", "f1"])
+    table = pd.DataFrame(scores, columns=["recall", "f1", *more])
     table = table.assign(paragraphs=0, steps=0)
     table.insert(0, "kind", [question.kind for question in questions])
     table.insert(0, "id", [question.id for question in questions])

@@ -14,6 +14,7 @@ from ircotlib.errors import UserError
 from ircotlib.explore.questions import choose_questions, compare_runs, outcomes_of, show_question
 from ircotlib.results.causes import find_causes
 from ircotlib.running.folder import read_about
+from ircotlib.systems import RECALL
 from ircotlib.text import escape
 
 WIDE = {"width": "95%"}
@@ -60,11 +61,11 @@ class _Box:
         self.run.value = start
 
     def choose(self, _=None) -> None:
-        """After a run is chosen: offer other runs of its data set, part and measure to compare."""
+        """After a run is chosen: offer others of its data set and part, if both answer or none."""
         chosen, offered = self.run.value, [("nothing", None)]
         for folder in self.folders:
             alike = folder != chosen and folder.parts[-3:-1] == chosen.parts[-3:-1]
-            if alike and _measure(folder) == _measure(chosen):
+            if alike and _answers(folder) == _answers(chosen):
                 offered.append((" / ".join(folder.parts[-4:]), folder))
         _offer(self.beside, offered, self.read)
         self.read()
@@ -127,10 +128,10 @@ def _offer(widget, options: Sequence[tuple[str, object]], on_choice: Callable) -
     widget.observe(on_choice, "value")
 
 
-def _measure(folder: Path) -> str | None:
-    """The measure of a run; None if its folder does not say."""
+def _answers(folder: Path) -> bool | None:
+    """Whether a run answers questions; None if its folder does not say."""
     try:
-        return read_about(folder)["metric"]
+        return read_about(folder)["metric"] != RECALL
     except (OSError, ValueError, KeyError):
         return None
 

@@ -13,7 +13,7 @@ from ircotlib.files.paths import DATA, PARTIAL
 from ircotlib.results.causes import CAUSES, find_causes
 from ircotlib.running.experiment import replay
 from ircotlib.running.folder import name_model, read_about
-from ircotlib.running.predictions import parameters_of
+from ircotlib.running.predictions import parameters_of, share_measure
 from ircotlib.running.setup import open_dataset
 from ircotlib.systems import RECALL
 from ircotlib.text import escape, normalise_answer
@@ -28,25 +28,26 @@ def find_folders(folder: Path = DATA / "runs") -> list[Path]:
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, one row per folder."""
+    """List runs, one row per folder. `metric`: by which those of a data set are compared."""
     rows = []
     for folder in map(Path, folders):
         about = read_about(folder)
-        row = {name: about[name] for name in ("experiment", "dataset", "part", "system")}
+        row = {name: about[name] for name in ("experiment", "dataset", "part", "system", "metric")}
         row["setting"] = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
         row["model"] = Path(name_model(about["parameters"])).name
         rows.append(row | {"questions": about["questions"], "folder": folder})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).assign(metric=share_measure) if rows else pd.DataFrame()
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     """The questions that two runs share, one row each, with the answers, scores and causes of both.
 
-    `outcome`: "win", "loss" or "tie" of the first run, or "not scored". `disagree`: whether the
-    answers differ or, for runs that only return paragraphs, the gold paragraphs found. Raises
-    ValueError if the runs have no question or measure in common.
+    Both are scored by one measure (`share_measure`). `outcome`: "win", "loss" or "tie" of the first
+    run, or "not scored". `disagree`: whether the answers differ or, for runs that only return
+    paragraphs, the gold paragraphs found. Raises UserError if the runs have no question or measure
+    in common.
     """
-    a, b = (find_causes(folder).set_index("id") for folder in (folder_a, folder_b))
+    a, b = (run.set_index("id") for run in _find_causes(folder_a, folder_b))
     measured = [f"{run['metric'].iloc[0]} on {run['dataset'].iloc[0]}" for run in (a, b)]
     shared = [id for id in a.index if id in b.index]
     if measured[0] != measured[1] or not shared:
@@ -65,6 +66,12 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     else:
         table["disagree"] = a["answer"].map(normalise_answer) != b["answer"].map(normalise_answer)
     return table.reset_index()
+
+
+def _find_causes(*folders: Path) -> list[pd.DataFrame]:
+    """The tables of `find_causes` of runs that are shown together, with one measure."""
+    abouts = pd.DataFrame([{k: read_about(f)[k] for k in ("dataset", "metric")} for f in folders])
+    return list(map(find_causes, folders, share_measure(abouts)))
 
 
 def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series]:
@@ -101,9 +108,9 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
 
     `other`: a second run with this question, shown in a second column.
     """
-    rows = []
-    for run in map(Path, [folder] if other is None else [folder, other]):
-        causes = find_causes(run).set_index("id", drop=False)
+    rows, runs = [], list(map(Path, [folder] if other is None else [folder, other]))
+    for run, causes in zip(runs, _find_causes(*runs), strict=True):
+        causes = causes.set_index("id", drop=False)
         if id not in causes.index:
             expected = f"expected one of its {len(causes)}, such as {causes.index[0]!r}"
             raise UserError(f"{run}: found no question {id!r}, {expected}")

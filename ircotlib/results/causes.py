@@ -15,7 +15,12 @@ from ircotlib.datasets.facts import Attempt, Evidence
 from ircotlib.results.runs import in_order
 from ircotlib.running.folder import read_about
 from ircotlib.running.laboratory import find_facts
-from ircotlib.running.predictions import find_paragraph, parameters_of, read_predictions
+from ircotlib.running.predictions import (
+    expect_one_measure,
+    find_paragraph,
+    parameters_of,
+    read_predictions,
+)
 from ircotlib.running.setup import open_dataset
 from ircotlib.systems import IRCOT, RECALL, all_systems
 from ircotlib.systems.searchain.tree import recorded
@@ -96,13 +101,10 @@ def find_causes(
     folder: Path, measure: str = "", knew: Mapping[str, bool] | None = None
 ) -> pd.DataFrame:
     """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one.
-    What only returns paragraphs is wrong if some were "not retrieved". `measure`: an answer is
-    right if this score is 1; "", or if the data set does not have it: the measure of the run.
-    `knew`: by id, whether the model answers right without retrieval.
+    What only returns paragraphs is wrong if some were "not retrieved". `knew`: by id, whether the
+    model answers right without retrieval, by the same `measure`.
     """
-    about, table = read_about(folder), read_predictions(folder)
-    if measure in table:
-        table["right"] = ~(table[measure] < 1)
+    about, table = read_about(folder), read_predictions(folder, measure)
     p, system = parameters_of(about), all_systems().get(about["system"])
     dev, test, retriever = open_dataset(p, about["dataset"])
     questions, corpus = {question.id: question for question in (*dev, *test)}, retriever.corpus
@@ -129,7 +131,9 @@ def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
     kept = [run for run in runs if run["metric"].iloc[0] != RECALL]
     if not kept:
         return pd.DataFrame(columns=[*COUNTED, "cause", "n", "answers", "share"], dtype=float)
-    table = pd.concat([run[[*COUNTED, "cause"]] for run in kept], ignore_index=True)
+    table = pd.concat([run[[*COUNTED, "cause", "metric"]] for run in kept], ignore_index=True)
+    for _, metrics in table.groupby("dataset")["metric"]:
+        expect_one_measure(metrics)
     table = in_order(in_order(table, "system", all_systems()), "dataset", all_datasets())
     tables = []
     for group, causes in table.groupby(COUNTED, sort=False)["cause"]:

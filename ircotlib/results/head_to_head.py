@@ -6,21 +6,31 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ircotlib.datasets import COVER_EM, find_dataset
+from ircotlib.datasets import COVER_EM, all_datasets, find_dataset
 from ircotlib.files.paths import benchmark_table
 from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.reported import KEYS, beside, read_reported
-from ircotlib.results.runs import count_requests, find_runs
-from ircotlib.results.statistics import p_against, per_question, summarise
+from ircotlib.results.runs import count_requests, find_runs, has_runs, in_order, read_runs
+from ircotlib.results.statistics import (
+    holm,
+    p_against,
+    paired_p,
+    per_question,
+    resampled_means,
+    summarise,
+)
 from ircotlib.retrieval import model_of, retriever_name
 from ircotlib.running.folder import name_model, read_about
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
+from ircotlib.systems.searchain import WITHOUT
 
 EXPERIMENT = "13_head_to_head"
+TEXTS = "rouge_l"  # the measure of answers that are whole texts, neither right nor wrong
 RIVALS = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
 COSTS = ["tokens_in", "tokens_out", "calls", "retrievals"]
 TIMES = "bench_systems"  # the figure of bench/systems.py
+CERTAIN = ["low", "high", "difference", "difference_low", "difference_high", "p", "p_holm"]
 COLUMNS = "profile model retriever dataset system metric mean low high n p_against_best".split()
 COLUMNS += [*(f"p_against_{name}" for name in RIVALS), *COSTS, "seconds", "reported"]
 
@@ -108,6 +118,44 @@ def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["metric"] == first_measures(table["dataset"])]
 
 
+def of_answers(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of data sets whose answers are right or wrong: not of whole texts, as ELI5's."""
+    return table[first_measures(table["dataset"]) != TEXTS]
+
+
+def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
+    """By system, how certain its mean over all data sets of one panel is: the 95% interval (paired
+    bootstrap over the questions of each data set), and the difference to SearChain with its
+    interval, p of the exact paired test over all questions, and p corrected for all systems (Holm).
+    As in `average`, data sets weigh the same, and systems not run on all are left out.
+    """
+    scores = [
+        pd.DataFrame({name: 100 * per_question(of, measure) for name, of in rows.groupby("system")})
+        for dataset, rows in runs.groupby("dataset", sort=False)
+        for measure in measures_of(dataset)[:1]
+    ]
+    if not scores:
+        return pd.DataFrame(columns=["system", *CERTAIN])
+    systems, rival = pd.concat(scores, join="inner").columns, RIVALS["searchain"]
+    scores = [of_dataset[systems] for of_dataset in scores]
+    table = _intervals(scores, ["low", "high"])
+    if rival in systems and len(systems) > 1:
+        against = [one.drop(columns=rival).sub(one[rival], axis=0) for one in scores]
+        mean = sum(one.mean() for one in against) / len(against)
+        p = pd.concat([one / len(one) for one in against]).apply(paired_p)
+        table = table.join(_intervals(against, ["difference_low", "difference_high"]))
+        table = table.join(pd.DataFrame({"difference": mean, "p": p, "p_holm": holm(p)}))
+    digits = dict.fromkeys(CERTAIN, 2) | {"p": 4, "p_holm": 4}
+    return table.reindex(columns=CERTAIN).round(digits).rename_axis("system").reset_index()
+
+
+def _intervals(scores: Sequence[pd.DataFrame], ends: list[str]) -> pd.DataFrame:
+    """The 95% intervals of the mean over data sets, of each column of their scores."""
+    drawn = sum(resampled_means(one.to_numpy(), seed) for seed, one in enumerate(scores))
+    low_high = np.percentile(drawn / len(scores), [2.5, 97.5], axis=0)
+    return pd.DataFrame(low_high.T, scores[0].columns, ends)
+
+
 def average(table: pd.DataFrame) -> pd.DataFrame:
     """Each system's mean over all data sets by the first measure of each, with the means of the
     paper's values and of the costs (SearChain Table 6, Perf.), and whether it is on the Pareto
@@ -136,21 +184,40 @@ def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:
 
 
 def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
-    """How far our order of systems agrees with the paper's, by data set and measure: Kendall's tau
-    with its p-value, and how many pairs of systems are in the same order.
+    """How far our order of systems agrees with the paper's, by data set and measure, among all
+    `systems`, those with retrieval and those without: Kendall's tau with its p-value, and how many
+    pairs of systems are in the same order. SearChain's ablations are left out of the groups.
     """
     from scipy.stats import kendalltau
 
     rows, known = [], table.dropna(subset="reported")
-    for (dataset, metric), systems in known.groupby(["dataset", "metric"], sort=False):
+    groups = known[~known["system"].isin(WITHOUT[1:])]
+    retrieve = groups["retrievals"].gt(0).map({True: "with retrieval", False: "without"})
+    known = pd.concat([known.assign(among="all"), groups.assign(among=retrieve)])
+    for (dataset, metric, among), systems in known.groupby(["dataset", "metric", "among"]):
         ours, theirs = systems["mean"].to_numpy(), systems["reported"].to_numpy()
         pairs = np.triu_indices(len(ours), 1)
         signs = [np.sign(x[:, None] - x[None, :])[pairs] for x in (ours, theirs)]
         tau, p = kendalltau(ours, theirs) if len(systems) > 2 else (np.nan, np.nan)
-        row = {"dataset": dataset, "metric": metric, "systems": len(systems)}
+        row = {"dataset": dataset, "metric": metric, "among": among, "systems": len(systems)}
         row |= {"pairs": len(signs[0]), "same_order": int((signs[0] * signs[1] > 0).sum())}
         rows.append(row | {"tau": tau, "p": p})
-    return pd.DataFrame(rows).round({"tau": 3, "p": 4})
+    orders = pd.DataFrame(rows).round({"tau": 3, "p": 4})
+    return in_order(orders, "dataset", all_datasets()) if rows else orders
+
+
+def with_rivals(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
+    """The runs of 04_ircot with, from the head to head, if it was run, those of the other systems
+    that IRCoT's Tables 1 and 3 have: of the agent.
+    """
+    names = {*read_reported(source="Table 1")["name"], *read_reported(source="Table 3")["name"]}
+    panel = panels_of(p)[0]
+    panel = panel.change(datasets=[name for name in p.datasets if name in panel.datasets])
+    if not panel.datasets or not has_runs(panel, EXPERIMENT):
+        return runs
+    rivals = read_runs(panel, EXPERIMENT)
+    rivals = rivals[rivals["system"].isin(names - {*runs["system"]})]
+    return pd.concat([runs, rivals], ignore_index=True)
 
 
 def made_by(table: pd.DataFrame) -> str:

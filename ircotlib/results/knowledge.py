@@ -96,3 +96,13 @@ def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.Data
                 rows.append((question.id, panel, len(of_one), i))
     table = pd.DataFrame(rows, columns=["id", "panel", "hops", "i"])
     return table.assign(right=_run(bench, pairs)["right"].to_numpy())
+
+
+def count_forms(forms: pd.DataFrame) -> pd.DataFrame:
+    """Figure 10: accuracy and number of questions by panel, hops and i; in the panel "a of b" those
+    of "a" on the questions that panel "b" has, too. `forms`: from `compare_forms`.
+    """
+    panel_a, panel_b = (forms["panel"] == name for name in "ab")
+    shared = forms[panel_a & forms["id"].isin(forms["id"][panel_b])].assign(panel="a of b")
+    groups = pd.concat([forms, shared]).groupby(["panel", "hops", "i"])["right"]
+    return groups.agg(accuracy="mean", n="size").round(3).reset_index()

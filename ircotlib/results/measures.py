@@ -9,6 +9,7 @@ import pandas as pd
 from ircotlib.data import Node
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
+from ircotlib.results.head_to_head import measures_of
 from ircotlib.results.runs import find_test_runs
 from ircotlib.running.folder import read_about
 from ircotlib.running.predictions import read_lines, read_scores
@@ -22,15 +23,16 @@ KNEW = "CoT"  # its right answers count as what the model knows (Tables 3b, 7, 8
 
 
 def read_run(folder: Path) -> pd.DataFrame:
-    """The questions of a run, one row each, by id, with `score`, the run's measure from 0 to 1, and
-    `right`, whether it is 1. Raises DataError, in one line, for an incomplete folder.
+    """The questions of a run, one row each, by id, with `score`, from 0 to 1, and `right`, whether
+    it is 1, by the first measure of the head to head (`measures_of`): the same for all systems.
+    Raises DataError, in one line, for an incomplete folder.
     """
     about, rows = read_about(folder), {}
-    scores = read_scores(folder, about)
+    scores, measure = read_scores(folder, about), measures_of(about["dataset"])[0]
     for id, line in read_lines(folder, about).items():
-        score = scores[id][about["metric"]]
+        score = scores[id][measure]
         row = {name: line[name] for name in ("answer", "thoughts", "reading")}
-        row |= {"kind": scores[id]["kind"], "score": score, "right": not score < 1}
+        row |= {"kind": scores[id]["kind"], "score": score, "right": score == 1}
         rows[id] = row | {"nodes": tuple(Node(**node) for node in line["nodes"])}
     return pd.DataFrame.from_dict(rows, orient="index")
 

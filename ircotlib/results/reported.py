@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ircotlib.datasets import all_datasets
 from ircotlib.files.paths import REPORTED
 from ircotlib.files.tables import Number, read_table
 from ircotlib.systems import all_systems
@@ -64,12 +65,15 @@ def with_reported(
 def declare(*sources: str) -> Callable:
     """Declare a table of SearChain's paper by a function that yields our rows (`rows_of`): the
     numbers of `sources` in their order, with ours and the difference; then those of ours alone.
+    Numbers on data sets that are not here are left out (NaturalQuestions and others of Table 8).
     """
 
     def declare_rows(yield_ours: Callable[..., Iterator[dict]]) -> Callable[..., pd.DataFrame]:
         @wraps(yield_ours)
         def make_table(*arguments) -> pd.DataFrame:
             papers = pd.concat([read_reported("searchain", source=source) for source in sources])
+            here = {*all_datasets(), "all", "unspecified"}
+            papers = papers[papers["dataset"].str.partition("_")[0].isin(here)]
             papers = papers.assign(paper=papers["value"])[[*KEYS, "name", "model", "paper"]]
             ours = pd.DataFrame(yield_ours(*arguments), columns=[*KEYS, "ours", "n"])
             table = beside(papers, ours.sort_values(KEYS), rest=True)

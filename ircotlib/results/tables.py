@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 
 import pandas as pd
 
@@ -35,7 +36,7 @@ Runs = Mapping[tuple[str, str], pd.DataFrame]  # by data set and system
 
 def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     """EM and F1, in percent, of the systems in IRCoT's Table 1 or 3 (`source`), next to ours on the
-    same kinds of question. Our systems that the table does not have come last.
+    same kinds of question, with our model. Our systems that the table does not have come last.
     """
     keys, papers = ["dataset", "questions", "system"], read_reported(source=source)
     papers["metric"] = "paper " + papers["metric"].str.upper()
@@ -49,14 +50,16 @@ def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     of_kinds = of_kinds.assign(questions=of_kinds["kind"])
     answers = pd.concat([answers.assign(questions=ALL), of_kinds])
     em, f1 = (summarise(answers.assign(metric=metric), keys) for metric in ("em", "f1"))
-    ours = em[[*keys, "n"]].assign(**{"ours EM": em["mean"], "ours F1": f1["mean"]})
+    models = answers.groupby("system")["model"].first().map(lambda name: Path(name).name)
+    ours = {"ours EM": em["mean"], "ours F1": f1["mean"], "our model": em["system"].map(models)}
+    ours = em[[*keys, "n"]].assign(**ours)
     ours = ours.merge(papers[["dataset", "questions"]].drop_duplicates())
     table = beside(papers, ours, keys, rest=True).round(1)
     table = table.sort_values("questions", key=lambda kinds: kinds == ALL, kind="stable")
     for m in ("EM", "F1"):
         table[f"difference {m}"] = table[f"ours {m}"] - table[f"paper {m}"]
     columns = [f"{of} {m}" for of in ("paper", "ours", "difference") for m in ("EM", "F1")]
-    return _tidy(table[[*keys, "model", *columns, "n"]], runs)
+    return _tidy(table[[*keys, "model", "our model", *columns, "n"]], runs)
 
 
 def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:

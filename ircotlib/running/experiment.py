@@ -28,7 +28,7 @@ from ircotlib.running.folder import (
     read_about,
     write_about,
 )
-from ircotlib.running.predictions import parameters_of, row_of
+from ircotlib.running.predictions import parameters_of, row_of, share_measure
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
@@ -196,8 +196,11 @@ def suits(system: System, bench: Bench) -> bool:
 
 
 def join_scores(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The scores of runs, as `run_system` returns them, in one table; empty if there is none."""
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=SCORES)
+    """The scores of runs, as `run_system` returns them, in one table with one measure for all that
+    answer a data set (`share_measure`); empty if there is none.
+    """
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=SCORES)
+    return table.assign(metric=share_measure)
 
 
 def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome]:

@@ -9,31 +9,57 @@ import pandas as pd
 
 from ircotlib import program
 from ircotlib.data import Paragraph, Question
-from ircotlib.errors import DataError
+from ircotlib.datasets import find_dataset
+from ircotlib.errors import DataError, UserError
 from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Outcome, Step, unknown
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.folder import AGAIN, columns_of, read_about, read_file
 from ircotlib.running.setup import open_dataset
+from ircotlib.systems import RECALL
 
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")  # by `row_of`, as they are
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
 COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
 
 
-def read_predictions(folder: Path) -> pd.DataFrame:
+def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     """The questions of a run, one row each: question, gold `answers`, the ids of paragraphs
     `collected`, `gold_found` and `gold_missed`, the fields WRITTEN of its line of
-    predictions.jsonl, the scores of scores.csv, whether the answer is `right`, and the columns that
-    describe the run (`columns_of`).
+    predictions.jsonl, the scores of scores.csv, the columns that describe the run (`columns_of`),
+    and whether the answer is `right`: its score by `metric` is 1. That is `measure`, if one is
+    stated, as it must be to compare runs (`share_measure`), else the run's own.
 
     Raises DataError, in one line, for a folder that is damaged or was made from other data.
     """
     about = read_about(folder)
     lines, scores, run = read_lines(folder, about), read_scores(folder, about), columns_of(about)
+    run |= {"metric": measure or run["metric"]}
+    if run["metric"] not in (known := next(iter(scores.values()), run.values())):
+        expected = f"expected one of {', '.join(known)}"
+        raise UserError(f"{folder}: found the measure {measure!r}, {expected}")
     questions = _read_questions(folder, about, lines)
     return pd.DataFrame([_row(questions[id], lines[id], scores[id], run) for id in lines])
+
+
+def share_measure(runs: pd.DataFrame) -> pd.Series:
+    """The measure by which runs are compared, one for each row: on a data set, that of all that
+    answer, or its first if they differ; recall for those that only retrieve. `runs`: columns
+    dataset and metric, which is their own measure.
+    """
+    own, answers = runs["metric"].copy(), runs[runs["metric"] != RECALL]
+    for dataset, metrics in answers.groupby("dataset")["metric"]:
+        if metrics.nunique() > 1:
+            own[metrics.index] = next(iter(find_dataset(dataset).scores))
+    return own
+
+
+def expect_one_measure(metrics: Iterable[str]) -> None:
+    """Raise UserError if what is compared is not all scored by the same measure."""
+    if len(found := sorted({*map(str, metrics)})) > 1:
+        expected = "expected one measure for all that is compared, such as that of share_measure"
+        raise UserError(f"found answers scored by {' and '.join(found)}, {expected}")
 
 
 def read_lines(folder: Path, about: Mapping) -> dict[str, dict]:

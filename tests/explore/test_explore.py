@@ -11,6 +11,7 @@ from written import rewrite, write_run
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.datasets.facts import Evidence
+from ircotlib.errors import UserError
 from ircotlib.explore import box as explore_box
 from ircotlib.explore import questions as explore
 from ircotlib.explore.questions import choose_questions, compare_runs, show_question
@@ -203,7 +204,8 @@ def test_facts_decide_where_they_are_known_else_gold_paragraphs(opened, tmp_path
     knew = find_causes(run, knew={q[0].id: True, q[3].id: True})  # but for q[3] it did not search
     assert list(knew["cause"]) == ["misled by retrieval", *by_gold[1:]]
     assert find_causes(run, measure="recall")["cause"][4] == "made up"
-    assert find_causes(run, measure="rouge_l").equals(find_causes(run))  # it has no such score
+    with pytest.raises(UserError, match="found the measure 'rouge_l', expected one of .*f1"):
+        find_causes(run, measure="rouge_l")
     monkeypatch.setattr(causes, "find_facts", lambda p, dataset: Facts())
     assert list(find_causes(run)["cause"][:2]) == ["wrong decomposition", "not parsed"]
 

@@ -185,7 +185,7 @@ def test_curves_of_trainings_by_minutes():
 def test_numbers_of_points_at_one_place_are_at_different_places():
     systems = ["CoT", "DSP", "ReAct", "Self-Ask"]
     means = {"retriever": "BM25", "system": systems, "tokens": [9, 9, 9, 99], "mean": 5.0}
-    means |= {"on_front": False, "reported": [1, 1, 1, 2]}
+    means |= {"on_front": False, "reported": [1, 1, 1, 2], "low": 4, "high": 6, "p_holm": 0.01}
     left, _ = draw_front(pd.DataFrame(means), "t").axes
     assert texts(left.texts) == ["1", "2", "3", "4"]
     assert len({text.get_position() for text in left.texts[:3]}) == 3

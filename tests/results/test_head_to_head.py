@@ -131,6 +131,37 @@ def test_means_over_data_sets_and_the_front(runs):
     assert "CoT" not in set(head_to_head.average(compare_all(some, P))["system"])
 
 
+def test_how_certain_the_means_are():
+    """Two data sets, one with half as many questions: each counts as much as the other."""
+    six = {"SearChain": [1] * 6, "DSP": [0] * 6, "CoT": [1, 1, 1, 1, 1, 0]}
+    three = {"SearChain": [1] * 3, "DSP": [1, 0, 0], "CoT": [1] * 3, "Self-Ask": [1] * 3}
+    runs = [scored(name, values) for name, values in six.items()]
+    runs += [scored(name, values, "fever") for name, values in three.items()]
+    texts = [scored(name, [0.5] * 4, "eli5") for name in three]
+    runs = head_to_head.of_answers(pd.concat([*runs, *texts], ignore_index=True))
+    table = head_to_head.compare_means(runs).set_index("system")
+    assert set(table.index) == {*six}  # Self-Ask was not run on both
+    assert list(table.loc["SearChain"].dropna()) == [100, 100]
+    dsp, cot = table.loc["DSP"], table.loc["CoT"]
+    assert dsp["difference"] == pytest.approx(-(100 + 200 / 3) / 2, abs=0.01)
+    assert dsp["low"] == 0 and dsp["difference_high"] == dsp["high"] - 100 <= -50
+    assert dsp["p"] == round(2 / 2**8, 4) and cot["p"] == 1  # eight losses; one
+    assert dsp["p_holm"] == round(4 / 2**8, 4) and cot["difference"] == pytest.approx(-8.33)
+    alone = head_to_head.compare_means(runs[runs["system"] == "CoT"])
+    assert alone["p"].isna().all() and len(alone) == 1
+    assert head_to_head.compare_means(runs[:0]).empty
+
+
+def test_intervals_of_means_are_stratified():
+    """Each data set is resampled by itself: one whose scores never vary widens no interval."""
+    varied, fixed = scored("CoT", [0, 1] * 50), scored("CoT", [1] * 100, "fever")
+    alone, both = (
+        head_to_head.compare_means(pd.concat(runs)) for runs in ([varied], [varied, fixed])
+    )
+    [one], [two] = ((table["high"] - table["low"]) for table in (alone, both))
+    assert two == pytest.approx(one / 2)
+
+
 def test_the_front_by_hand():
     costs, values = [1, 2, 3, 3, 1], [10, 30, 30, 40, 9]
     assert head_to_head.find_front(costs, values) == [True, True, False, True, False]
@@ -138,8 +169,15 @@ def test_the_front_by_hand():
 
 
 def test_our_order_beside_the_papers(runs):
-    orders = head_to_head.agree_in_order(compare_all(runs, P)).set_index(["dataset", "metric"])
-    whole = orders.loc["hotpotqa", "cover_em"]  # 56.91, 51.97, 35.04 in the paper
+    table = compare_all(runs, P)
+    table.loc[table["system"] == "CoT", "retrievals"] = 0.0
+    orders = head_to_head.agree_in_order(table).set_index(["dataset", "metric", "among"])
+    whole = orders.loc["hotpotqa", "cover_em", "all"]  # 56.91, 51.97, 35.04 in the paper
     assert list(whole[["systems", "pairs", "same_order", "tau"]]) == [3, 3, 3, 1]
-    alone = orders.loc["hotpotqa", "f1"]
+    within = orders.sort_index().loc["hotpotqa", "cover_em"]["systems"]
+    assert dict(within) == {"all": 3, "with retrieval": 2, "without": 1}
+    alone = orders.loc["hotpotqa", "f1", "all"]
     assert alone["systems"] == 1 and pd.isna(alone["tau"])
+    less = table.replace({"system": {"DSP": "SearChain w/o Completion"}})
+    less = head_to_head.agree_in_order(less).set_index(["dataset", "among"])["systems"]
+    assert less["eli5", "with retrieval"] == 1  # an ablation is in no group

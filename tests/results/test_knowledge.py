@@ -10,7 +10,7 @@ from ircotlib.data import Question
 from ircotlib.datasets.musique import Part, read_parts
 from ircotlib.program import LINE, Generate, Outcome
 from ircotlib.results import knowledge
-from ircotlib.results.knowledge import compare_forms
+from ircotlib.results.knowledge import compare_forms, count_forms
 
 QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", "2hop")
 OF_Q = Part("Who directed F?", "Ada"), Part("Where was Ada born?", "Varn")
@@ -67,3 +67,6 @@ def test_only_what_is_known_is_asked(monkeypatch):
     rows = [tuple(row) for row in table[["id", "panel", "i", "right"]].to_numpy()]
     assert rows == [("q", "a", 1, True), *(("r", x, i, False) for x in "ab" for i in (1, 2))]
     assert compare_forms(bench, {"q": (), "r": ()}, pd.DataFrame({"right": []})).empty
+    counted = count_forms(table)[["panel", "i", "n"]].to_numpy().tolist()
+    of_r = [["a of b", 1, 1], ["a of b", 2, 1], ["b", 1, 1], ["b", 2, 1]]
+    assert counted == [["a", 1, 2], ["a", 2, 1], *of_r]

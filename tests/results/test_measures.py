@@ -53,7 +53,8 @@ def write_run(tmp_path):
         names = "id,kind,cover_em,recall,paragraphs,steps"
         table = [f"{id},{KINDS[id]},{score},0.5,1,0" for id, score in scores.items()]
         (folder / "scores.csv").write_text("\n".join([names, *table]))
-        write_about(folder, {"metric": "cover_em", "questions": len(scores)})
+        about = {"dataset": "musique", "metric": "f1", "questions": len(scores)}
+        write_about(folder, about)
         return measures.read_run(folder)
 
     return write

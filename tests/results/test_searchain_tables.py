@@ -29,10 +29,11 @@ def cell(table, **wanted):
     return row
 
 
-def kept(table, *sources):
-    """Whether the table has every number of the paper, in its order."""
-    papers = [read_reported("searchain", source=source)["value"] for source in sources]
-    assert list(table["paper"].dropna()) == list(pd.concat(papers).round(3))
+def kept(table, *sources, without=()):
+    """Whether the table has every number of the paper, in its order, except on some data sets."""
+    papers = pd.concat([read_reported("searchain", source=source) for source in sources])
+    papers = papers[~papers["dataset"].isin(without)]["value"]
+    assert list(table["paper"].dropna()) == list(papers.round(3))
     assert list(table) == reported.TABLE
 
 
@@ -105,7 +106,7 @@ def test_conflicts_of_two_kinds_of_knowledge(monkeypatch):
     runs = {("hotpotqa", "CoT"): run([1, 1, 1, 0]), ("hotpotqa", "OneR QA"): run([1, 1, 0, 1])}
     p = read_parameters("mini", {"datasets": ["hotpotqa", "fever", "eli5"]})
     table = tables.table_8(runs, p)
-    kept(table, "Table 8")
+    kept(table, "Table 8", without=("naturalquestions", "squad", "triviaqa", "webquestions"))
     by = {"index": "system", "columns": "metric", "values": "ours"}
     ours = table.dropna(subset="ours").assign(metric=lambda t: t["metric"].str[-5:]).pivot(**by)
     assert list(ours["right"][["retriever", "LLM", "LLM w/ IR"]]) == [33.333, 100, 66.667]
@@ -136,6 +137,7 @@ def test_other_models_thresholds_and_examples():
 
 def test_pictures_have_what_the_tables_have():
     row = {"retriever": "BM25", "system": "CoT", "tokens": 10.0, "mean": 5.0, "reported": 7.0}
+    row |= {"low": 4.0, "high": 6.0, "p_holm": 0.5}
     means = pd.DataFrame([row | {"on_front": True}, row | {"system": "DSP", "tokens": 99.0}])
     means["on_front"] = means["on_front"].fillna(False).astype(bool)
     figure = draw_front(means, "title")
@@ -144,8 +146,11 @@ def test_pictures_have_what_the_tables_have():
     [legend] = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["1 CoT", "2 DSP"]
     forms = pd.DataFrame({"panel": ["b", "a", "a"], "hops": 2, "i": [1, 2, 1], "accuracy": 0.5})
-    answered, asked = (axis.lines[0].get_xdata().tolist() for axis in draw_forms(forms, "t").axes)
+    figure = draw_forms(forms.assign(n=[7, 8, 9]), "t")
+    answered, asked = (axis.lines[0].get_xdata().tolist() for axis in figure.axes)
     assert answered == [1, 2] and asked == [1]
+    numbers = [{text.get_text() for text in axis.texts} for axis in figure.axes]
+    assert numbers == [{"8", "9"}, {"7"}]
     table = pd.DataFrame([row | {"dataset": "eli5", "metric": "rouge_l", "low": 4.0, "high": 6.0}])
     axis = draw_by_dataset(table, "title").axes[0]
     assert axis.patches[0].get_width() == 5 and axis.collections[0].get_offsets()[0][0] == 7

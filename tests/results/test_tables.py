@@ -6,8 +6,9 @@ import pytest
 
 from ircotlib.data import Node, Prediction
 from ircotlib.files.paths import FIGURES
+from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample, Step
-from ircotlib.results import markdown
+from ircotlib.results import head_to_head, markdown
 from ircotlib.results.cases import cases_as_markdown
 from ircotlib.results.markdown import as_markdown, save_table
 from ircotlib.results.reported import KEYS, beside, read_reported
@@ -20,6 +21,7 @@ def scored(system, f1, dataset="hotpotqa", reader="cot", metric="f1", sets=1):
     kinds = {"hotpotqa": ("comparison", "bridge"), "musique": ("3hop1", "2hop")}
     kind = [kinds.get(dataset, ("a", "b"))[number % 2] for number in range(len(f1))]
     named = {"dataset": dataset, "system": system, "reader": reader, "metric": metric}
+    named |= {"model": "folder/ours"}
     row = {"id": [f"q{n}" for n in range(len(f1))], "kind": kind, "recall": 0.5, "f1": f1}
     one = pd.DataFrame(row).assign(em=lambda t: (t["f1"] == 1) * 1.0, **named)
     of_sets = [one.assign(f1=one["f1"] * (1 - n / 10), demonstration_set=n) for n in range(sets)]
@@ -54,6 +56,20 @@ def test_published_systems_stand_beside_ours_on_the_same_kinds_of_question():
     places = list(dict.fromkeys(rows_of(table, "dataset", "questions")))
     assert places == [("hotpotqa", "bridge"), ("hotpotqa", "all"), ("musique", "2hop")]
     assert ("musique", "all") in rows_of(compare_published(RUNS, "Table 3"), "dataset", "questions")
+
+
+def test_rivals_are_the_agents_from_the_head_to_head(monkeypatch):
+    rivals = [scored(name, [1, 1, 1, 0]) for name in ("InterAug", "IRCoT QA", "CoT")]
+    rivals = pd.concat(rivals).assign(model="folder/agent")
+    monkeypatch.setattr(head_to_head, "has_runs", lambda p, experiment: True)
+    monkeypatch.setattr(head_to_head, "read_runs", lambda p, experiment: rivals)
+    p = read_parameters("mini", {"datasets": ["hotpotqa", "iirc"]})
+    table = compare_published(head_to_head.with_rivals(RUNS, p), "Table 1")
+    shown = rows_of(table, "system", "ours EM", "our model", dataset="hotpotqa", questions="all")
+    assert shown[0] == ("InterAug", 75.0, "agent") and ("IRCoT QA", 50.0, "ours") in shown
+    assert "CoT" not in set(table["system"])  # the paper's tables do not have it
+    monkeypatch.setattr(head_to_head, "has_runs", lambda p, experiment: False)
+    assert head_to_head.with_rivals(RUNS, p) is RUNS
 
 
 def test_of_other_data_sets_the_tables_are_empty():

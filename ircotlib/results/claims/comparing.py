@@ -10,6 +10,7 @@ from ircotlib.results.statistics import (
     unpaired_difference,
     verdicts,
 )
+from ircotlib.running.predictions import expect_one_measure
 from ircotlib.systems import all_systems
 
 PLACE = ("dataset", "model", "demonstrations")
@@ -49,8 +50,10 @@ def difference(
 ) -> dict:
     """The test of one pair of sides, on the questions that both have values of, or on those of
     each: whether the difference is above -margin. `deviation`: the standard deviation of the
-    differences, for `questions_needed`; of two groups, as if they were one.
+    differences, for `questions_needed`; of two groups, as if they were one. Raises UserError if
+    the sides are not values by the same measure, which is their name.
     """
+    expect_one_measure([better.name, worse.name])
     if paired:
         both = pd.concat([better, worse], axis=1, join="inner").astype(float)
         a, b = both.to_numpy().T

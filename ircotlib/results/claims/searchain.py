@@ -10,7 +10,7 @@ import pandas as pd
 
 from ircotlib.results.claims.comparing import Values, values_of
 from ircotlib.results.claims.record import FIXED, Claim, Printed, over
-from ircotlib.results.head_to_head import first_measures, of_first_measure
+from ircotlib.results.head_to_head import first_measures, measures_of, of_first_measure
 from ircotlib.results.measures import KNEW, count_steps, hops_of, is_helped, share_of_own
 from ircotlib.results.tables import ALONE, WHOLE, datasets_of, systems_of
 from ircotlib.systems.searchain import WITH_IR, WITHOUT, WITHOUT_IR
@@ -29,13 +29,16 @@ class Measured(NamedTuple):
     second: pd.DataFrame  # the scores of a second model, if any
     thresholds: Mapping[float, Sequence[pd.DataFrame]]  # the scores of ELI5, if any, by threshold
 
-    def at(self, by_dataset: Mapping[str, Mapping[str, pd.Series]]) -> Values:
-        """Values of the head to head's model; of no metric, unlike scores."""
-        model = next(iter(self.scores["model"]), "")
-        return {
-            (dataset, model, dataset): {name: values.rename(None) for name, values in sides.items()}
-            for dataset, sides in by_dataset.items()
-        }
+    def at(self, by_dataset: Mapping[str, Mapping[str, pd.Series]], measure: str = "") -> Values:
+        """Values of the head to head's model by a measure; "": scores of its runs, or shares of
+        them that are right, by the measure of `read_run`.
+        """
+        model, values = next(iter(self.scores["model"]), ""), {}
+        for dataset, sides in by_dataset.items():
+            name = measure or measures_of(dataset)[0]
+            named = {side: of_side.rename(name) for side, of_side in sides.items()}
+            values[dataset, model, dataset] = named
+        return values
 
 
 def scores(m: Measured, name: str = "scores") -> Values:
@@ -66,11 +69,12 @@ SECTION_4_2 = {
 def own_knowledge(m: Measured) -> Values:
     """The share of each question's nodes that is the model's own, beside half of them."""
     shares = _shares_of_own(m)
-    return m.at({d: {"knowledge_of_llm": own, "half": own * 0 + 50} for d, own in shares.items()})
+    sides = {d: {"knowledge_of_llm": own, "half": own * 0 + 50} for d, own in shares.items()}
+    return m.at(sides, "knowledge_of_llm")
 
 
 def own_by_dataset(m: Measured) -> Values:
-    return m.at({"strategyqa": _shares_of_own(m)})
+    return m.at({"strategyqa": _shares_of_own(m)}, "knowledge_of_llm")
 
 
 def _shares_of_own(m: Measured) -> dict[str, pd.Series]:
@@ -152,7 +156,7 @@ def steps(m: Measured) -> Values:
     sides = {name: count_steps(run) for name, run in runs.items()}
     if ALONE in runs:
         sides |= dict(iter(sides[ALONE].groupby(hops_of(runs[ALONE]))))
-    return m.at({"musique": sides})
+    return m.at({"musique": sides}, "reasoning_steps")
 
 
 STEPS = {"metric": "reasoning_steps"}
@@ -183,7 +187,7 @@ def halvings(seconds: float | pd.Series) -> float | pd.Series:
 def speed(m: Measured) -> Values:
     groups = of_first_measure(m.table).dropna(subset="seconds").set_index("dataset")
     groups = groups.groupby("system")["seconds"]
-    return m.at({"unspecified": {name: halvings(seconds) for name, seconds in groups}})
+    return m.at({"unspecified": {name: halvings(seconds) for name, seconds in groups}}, "seconds")
 
 
 SECTION_4_3_5 = {

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.ticker import EngFormatter
 
 from ircotlib.results.figures import panels
+from ircotlib.results.statistics import LEVEL
 
 BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
 WORST = ("#b0413e", "#3b6fb6", "#e08e45")
@@ -57,15 +58,22 @@ def draw_training(curves: pd.DataFrame, title: str) -> plt.Figure:
 
 def draw_forms(table: pd.DataFrame, title: str) -> plt.Figure:
     """Accuracy against how many of the last steps the model must know by heart, one line per number
-    of hops (SearChain Figure 10). In the prompt, the other steps are (a) answered, (b) only asked.
-    `table`: columns panel, hops, i, accuracy (0 to 1).
+    of hops (SearChain Figure 10), with the number of questions at each point. In the prompt, the
+    other steps are (a) answered, (b) only asked. `table`: of `knowledge.count_forms`.
     """
-    names = {"a": "(a) others answered in the prompt", "b": "(b) others asked, not answered"}
+    names = {"a": "(a) others answered\nlast i steps known (S_i)"}
+    names["a of b"] = "as (a), on the questions of (b)\nall steps known (S_all)"
+    names["b"] = "(b) others only asked\nall steps known (S_all)"
     table = table.sort_values(["panel", "hops"], kind="stable").replace({"panel": names})
     table["hops"] = table["hops"].map("{} hops".format)
     labels = {"xlabel": "i, steps known by heart", "xticks": sorted(set(table["i"]))}
-    labels |= {"ylim": (-0.02, 1.02), "width": 4}
-    return draw_lines(table, "panel", "i", "accuracy", "hops", title, **labels)
+    labels |= {"ylim": (-0.02, 1.02), "width": 3.2}
+    figure = draw_lines(table, "panel", "i", "accuracy", "hops", title, **labels)
+    for axis, (_, points) in zip(figure.axes if figure else (), table.groupby("panel", sort=False)):
+        for i, accuracy, n in points[["i", "accuracy", "n"]].itertuples(index=False):
+            beside = {"textcoords": "offset points", "fontsize": "x-small"}
+            axis.annotate(f"{n}", (i, accuracy), (3, 3), **beside)
+    return figure
 
 
 def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
@@ -107,9 +115,10 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
 
 
 def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
-    """Each system's mean against the tokens it takes, with the Pareto front, and against its mean
-    in the paper; one row per retriever. The legend explains the numbers of the points.
-    `means`: from `head_to_head.average`.
+    """Each system's mean, with its interval, against the tokens it takes, with the Pareto front,
+    and against its mean in the paper; one row per retriever. The legend explains the numbers of
+    the points. A ring: not told apart from SearChain. `means`: from `head_to_head.average`, with
+    the columns of `compare_means`.
     """
     if means.empty:
         return panels.draw_nothing(title)
@@ -122,7 +131,7 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
         points = means[means["retriever"] == retriever].replace({"system": names})
         front = points[points["on_front"]].sort_values("tokens")
         left.plot(front["tokens"], front["mean"], color="#9aa5b1", zorder=0)
-        left.set(title="quality against cost, with the Pareto front", xscale="log")
+        left.set(title="quality against cost; ringed: as SearChain, within the error", xscale="log")
         left.xaxis.set_major_formatter("{x:,.0f}")
         _scatter(left, points, "tokens", palette)
         _scatter(right, points.dropna(subset="reported"), "reported", palette)
@@ -139,6 +148,9 @@ def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str, palette: dict[str, st
 
     look = {"hue": "system", "palette": palette, "hue_order": palette, "s": 32, "linewidth": 0}
     seaborn.scatterplot(points, x=x, y="mean", ax=axis, zorder=3, **look)
+    axis.vlines(points[x], points["low"], points["high"], color="#9aa5b1", linewidth=1, zorder=1)
+    alike = points[points["p_holm"] >= LEVEL]
+    axis.scatter(alike[x], alike["mean"], s=90, facecolor="none", edgecolor="black", linewidth=0.8)
     axis.margins(0.08)
     axis.figure.draw_without_rendering()
     positions = axis.transData.transform(points[[x, "mean"]]) * 72 / axis.figure.dpi
