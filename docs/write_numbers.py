@@ -20,6 +20,7 @@ from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures.points import BACKENDS
 from ircotlib.results.head_to_head import average
+from training.agent.draws import SHARES, taught_systems
 
 FOUR = (*THREE, "iirc")  # which is not in IRCoT's Figures 5, 6, 8 and 9
 PAIRS = ("OneR", "IRCoT"), ("OneR QA", "IRCoT QA")  # recall and F1
@@ -145,7 +146,12 @@ def models() -> dict:
         minutes = ", ".join(f"{round(seconds[device] / 60):,} on {device}" for device in devices)
         rows.append([name, f"{record['parameters'] / 1e6:.2f}", start, f"{steps:,}", minutes])
     head = ["", "parameters, millions", "starts from", "steps in all", "minutes in all"]
-    return {"models": as_table(head, rows)}
+    drawn = {name: SHARES.get(name, 1) for name in taught_systems()}
+    variants = sum(share for name, share in drawn.items() if name.startswith("SearChain"))
+    most = max(share for name, share in drawn.items() if name != "SearChain")
+    parts = drawn["SearChain"], variants, most, drawn["IRCoT QA"]
+    shares = [f"{100 * part / sum(drawn.values()):.1f}" for part in parts]
+    return {"models": as_table(head, rows), "shares": shares}
 
 
 def vectors() -> dict:
