@@ -21,8 +21,9 @@ from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures.points import BACKENDS
-from ircotlib.results.head_to_head import average, of_first_measure
+from ircotlib.results.head_to_head import average
 from ircotlib.results.statistics import LEVEL
+from training.agent.draws import SHARES, taught_systems
 
 PAIRS = ("OneR", "IRCoT"), ("OneR QA", "IRCoT QA")  # recall and F1
 COSTS = ("build, CPU", "build, peak memory", "index on disk")
@@ -30,27 +31,25 @@ COSTS += ("one at a time, CPU", "batches of 64, CPU")
 
 
 def head_to_head() -> dict:
-    table = of_first_measure(read("head_to_head"))
-    rouge = table[table["dataset"] == "eli5"].set_index("system")["mean"]
-    table = table[table["dataset"] != "eli5"]  # whose answers are not right or wrong
-    means = average(table).round({"mean": 1, "reported": 1, "tokens": 0})
-    widths = table.assign(width=table["high"] - table["low"]).groupby("system")["width"]
-    half = widths.agg(lambda w: (w**2).sum() ** 0.5 / len(w) / 2)  # of means of data sets
+    means = read("head_to_head_means").query("retriever == 'BM25'")
+    texts = read("head_to_head").query("dataset == 'eli5'").set_index("system")["mean"]
     named = means["on_front"] | means["system"].isin(["IRCoT QA", "SearChain"])
     best = means[named & (means["mean"] > 70)].sort_values("tokens")
-    best = best.drop_duplicates(["mean", "tokens"], keep="last").astype({"tokens": int})
-    best["mean"] = [f"{x.mean} ± {half[x.system]:.1f}" for x in best.itertuples()]
-    best["rouge"] = best["system"].map(rouge).round(1)
-    rows = best[["system", "mean", "rouge", "tokens", "reported"]].astype(object).fillna("–")
-    head = ["", "answers right, %", "ELI5", "tokens a question", "right in the paper, %"]
-    rivals = ("IRCoT QA", "ReAct -> CoT-SC", "Self-Ask")
-    told = table["p_against_searchain"].lt(LEVEL).groupby(table["system"]).sum()
+    best = best.drop_duplicates(["mean", "tokens"], keep="last").round({"reported": 1})
+    text, rows = "{:+.1f} ({:+.1f} to {:+.1f})".format, []
+    for x in best.itertuples():
+        right = f"{x.mean:.1f} ({x.low:.1f} to {x.high:.1f})"
+        less = text(x.difference, x.difference_low, x.difference_high)
+        row = [x.system, right, less, f"{texts[x.system]:.1f}", f"{x.tokens:.0f}", f"{x.reported}"]
+        rows.append([cell if "nan" not in cell else "–" for cell in row])
+    alike = means[means["p_holm"] >= LEVEL].sort_values("mean", ascending=False)["system"]
+    head = ["", "right, %", "minus SearChain", "ELI5", "tokens a question", "right in the paper, %"]
     dense = average(read("head_to_head_dense")).round({"mean": 1})
     mean = dense.set_index(["system", "retriever"])["mean"]
     systems = "SearChain", "IRCoT QA", "Self-Ask", "DecomP", "DSP", "ReAct"
     return {
-        "head": as_table(head, rows.to_numpy()),
-        "apart": [told[name] for name in rivals],
+        "head": as_table(head, rows),
+        "apart": ", ".join(alike),
         "retrievers": [x for s in systems for x in mean[s].sort_index(key=lambda r: r == "BM25")],
     }
 
@@ -141,10 +140,15 @@ def models() -> dict:
     head = ["", "parameters, millions", "starts from", "steps in all", "minutes in all"]
     sizes, steps = ({row[0]: row[n] for row in rows} for n in (1, 3))
     times = float(sizes["mini-xxl"]) / float(sizes["mini-xl"])
+    drawn = {name: SHARES.get(name, 1) for name in taught_systems()}
+    variants = sum(share for name, share in drawn.items() if name.startswith("SearChain"))
+    most = max(share for name, share in drawn.items() if name != "SearChain")
+    parts = drawn["SearChain"], variants, most, drawn["IRCoT QA"]
     return {
         "models": as_table(head, rows),
         "times larger": [f"{times:.1f}"],
         "steps": [steps["mini-base"], steps["mini-xxl"]],
+        "shares": [f"{100 * part / sum(drawn.values()):.1f}" for part in parts],
     }
 
 
