@@ -3,9 +3,11 @@
 from functools import cache
 
 import pytest
-from simulating import NAMES, P, play
+from simulating import NAMES, SETTINGS, P, play
 
+from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircotlib.datasets.scoring import score
+from ircotlib.parameters import DIALS
 from ircotlib.program import Generate, Sample
 from ircotlib.results.abilities import plays
 from ircotlib.results.abilities.plays import Play, play_all
@@ -61,6 +63,18 @@ def test_who_knows_nothing_and_reads_perfectly_answers_what_was_retrieved(datase
             answered += em == 1
     assert answered > 40
     assert all(em == 0 for name in CLOSED for em, _ in scores[name])
+
+
+# all dials alike, and single ones far from perfect reading
+BOUNDS = [dict.fromkeys(DIALS, share) for share in (0, 0.5, 1)]
+BOUNDS += [{dial: 1} for dial in DIALS if dial not in ("obeys", "coincide")]
+
+
+@pytest.mark.parametrize("dataset", ALL_DATASETS)
+def test_every_system_plays_with_every_dial_at_its_bounds(dataset, monkeypatch):
+    monkeypatch.setattr(plays, "count_cores", lambda: 1)
+    several = [Play(dataset, name, dials, SETTINGS[name]) for name in NAMES for dials in BOUNDS]
+    assert len(play_all(P, several, 2)) == 2 * len(several)
 
 
 @pytest.mark.parametrize("knows", [0, 1])
