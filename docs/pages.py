@@ -1,9 +1,11 @@
-"""The pages of README and docs, how numbers are written between their marker comments, and what
-they are written from.
+"""The pages of README, docs and notebooks, how numbers are written between their marker comments,
+and what they are written from.
 """
 
+import json
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import pandas as pd
 
@@ -11,10 +13,23 @@ from ircotlib.files.paths import FIGURES, ROOT
 
 THREE = ("hotpotqa", "2wikimultihopqa", "musique")
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES += (*sorted((ROOT / "notebooks").glob("*.ipynb")),)
 BLOCK = re.compile(r"(<!-- (\w[\w ]*) -->)(.*?)(<!-- /\2 -->)", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?![\w,])")
 HEAD = re.compile(r"(\n\|.*\n\|---.*)?")  # of a table, if the text is one
 OTHERS = {"stages", "closed"}  # training.agent.evaluate prints them
+
+
+def write_page(path: Path, blocks: dict[str, str | list]) -> str:
+    """The text of a page with its blocks written anew; of a notebook, those of its markdown."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return fill(text, blocks)
+    notebook = json.loads(text)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = fill("".join(cell["source"]), blocks).splitlines(keepends=True)
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
 def fill(page: str, blocks: dict[str, str | list]) -> str:

@@ -1,5 +1,5 @@
-"""Writes the numbers in README and docs from figures/*.csv and the records of the trainings:
-python -m docs.write_numbers
+"""Writes the numbers in README, docs and notebooks from figures/*.csv and the records of the
+trainings: python -m docs.write_numbers
 
 They are between marker comments such as <!-- recall -->. Tables that grow are written whole. In
 others and in sentences only the numbers are, in their order, but not those in heads of tables.
@@ -14,7 +14,7 @@ import pandas as pd
 
 from bench.dense import TOKENS, WIDTH
 from docs.anchor import anchor
-from docs.pages import PAGES, THREE, as_table, fill, read
+from docs.pages import PAGES, THREE, as_table, read, write_page
 from ircot_laboratory.simulated.dials import explain_dials
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
@@ -211,7 +211,7 @@ def numbers() -> dict[str, str | list]:
 def main() -> None:
     blocks = numbers()
     for path in PAGES:
-        path.write_text(fill(path.read_text(encoding="utf-8"), blocks), encoding="utf-8")
+        path.write_text(write_page(path, blocks), encoding="utf-8")
 
 
 if __name__ == "__main__":

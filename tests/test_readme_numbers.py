@@ -1,18 +1,27 @@
-"""The numbers in README and docs are those that docs/write_numbers.py writes."""
+"""The numbers in README, docs and notebooks are those that docs/write_numbers.py writes."""
 
+import json
 import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from docs.pages import BLOCK, OTHERS, PAGES, fill
+from docs.pages import BLOCK, OTHERS, PAGES, fill, write_page
 from docs.write_numbers import count, named_comparisons, numbers, read, trainings
 from ircotlib.files.paths import MODELS
 from ircotlib.results.figures.points import BACKENDS
 
-TEXTS = {path.name: path.read_text(encoding="utf-8") for path in PAGES}
-BLOCKS = {match[2]: match[3] for text in TEXTS.values() for match in BLOCK.finditer(text)}
+CELLS = [
+    cell
+    for path in PAGES
+    if path.suffix == ".ipynb"
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+]
+MARKED = [c for c in CELLS if c["cell_type"] == "markdown" and "<!--" in "".join(c["source"])]
+TEXTS = [path.read_text(encoding="utf-8") for path in PAGES if path.suffix == ".md"]
+TEXT = "\n".join([*TEXTS, *("".join(cell["source"]) for cell in MARKED)])
+BLOCKS = {match[2]: match[3] for match in BLOCK.finditer(TEXT)}
 THREE = ["HotpotQA", "2WikiMultihopQA", "MuSiQue"]
 
 
@@ -22,13 +31,33 @@ def written():
 
 
 def test_they_are_up_to_date(written):
-    for page, text in TEXTS.items():
-        assert fill(text, written) == text, f"{page} is old: run python -m docs.write_numbers"
+    for path in PAGES:
+        text, now = path.read_text(encoding="utf-8"), write_page(path, written)
+        assert now == text, f"{path.name} is old: run python -m docs.write_numbers"
 
 
 def test_every_block_is_on_a_page_and_no_other_marker_is(written):
-    markers = re.findall(r"<!-- (\w[\w ]*) -->", "".join(TEXTS.values()))
-    assert sorted(markers) == sorted([*written, *OTHERS]) == sorted(BLOCKS)
+    markers = re.findall(r"<!-- (\w[\w ]*) -->", TEXT)
+    assert sorted(markers) == sorted(match[2] for match in BLOCK.finditer(TEXT))
+    assert set(markers) == {*written, *OTHERS}
+
+
+def test_numbers_that_a_notebook_has_in_its_text_are_shown_for_mini_only():
+    assert not [cell["source"] for cell in MARKED if "mini" not in cell["metadata"].get("tags", ())]
+
+
+def test_the_text_of_a_notebook_is_filled_and_nothing_else(tmp_path):
+    sources = {"markdown": ["**On `mini`**\n", "<!-- a -->1.5\n", "of 2<!-- /a -->é"]}
+    sources["code"] = ["# <!-- a -->1 of 2<!-- /a -->\n", "x = 3"]
+    cells = [{"cell_type": kind, "source": source} for kind, source in sources.items()]
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"cells": cells, "nbformat": 4}), encoding="utf-8")
+    text = write_page(path, {"a": [7, "8"]})
+    new = json.loads(text)
+    assert new["cells"][0].pop("source") == ["**On `mini`**\n", "<!-- a -->7\n", "of 8<!-- /a -->é"]
+    assert new["cells"][1] == cells[1] and new["nbformat"] == 4 and "é" in text
+    with pytest.raises(ValueError, match="'a'"):
+        write_page(path, {"a": [7]})
 
 
 def test_a_page_is_filled_and_what_does_not_fit_is_refused():
