@@ -11,6 +11,7 @@ from ircotlib.parameters import DIALS
 from ircotlib.program import Generate, Sample
 from ircotlib.results.abilities import plays
 from ircotlib.results.abilities.plays import Play, play_all
+from ircotlib.running.setup import open_dataset
 
 MIDDLING = {"knows": 0.4, "misreads": 0.2, "decomposes": 0.15, "breaks_form": 0.1}
 MIDDLING |= {"extractor_misreads": 0.2}
@@ -106,6 +107,21 @@ def test_all_systems_read_a_fact_in_the_same_way():
                         readers.setdefault(key, set()).add(name)
     assert sum(len(names) > 5 for names in readers.values()) > 10
     assert {key for key, different in values.items() if len(different) > 1} == set()
+
+
+@pytest.mark.parametrize("misreads", [0.1, 0.3])
+def test_misreading_costs_who_reads_every_step_as_the_hops_say(monkeypatch, misreads):
+    monkeypatch.setattr(plays, "count_cores", lambda: 1)
+    readers = [("IRCoT QA", {"k": 4}, 0), ("IRCoT QA", {"k": 4}, 0.5), ("Self-Ask", {}, 0)]
+    several = [
+        Play("musique", name, {"misreads": misreads, "knows": knows}, setting)
+        for name, setting, knows in readers
+    ]
+    means = play_all(P, several, 200).groupby("play")["score"].mean()
+    questions = open_dataset(P.change(test=200, dev=0), "musique")[1]
+    expected = sum((1 - misreads) ** int(question.kind[0]) for question in questions) / 200
+    assert [*means] == [pytest.approx(expected, abs=0.08)] * 3
+    assert means[0] == means[1]  # who believes every page gains nothing by knowing
 
 
 def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
