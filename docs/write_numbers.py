@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.dense import TOKENS, WIDTH
+from docs.abilities import abilities
 from docs.anchor import anchor
 from docs.claims import claims
 from docs.pages import FOUR, PAGES, THREE, as_table, read, write_page
@@ -209,7 +210,8 @@ def dials() -> dict:
 def numbers() -> dict[str, str | list]:
     """All blocks by name: the text of a table, or the numbers of a sentence."""
     parts = head_to_head, main_results, claims, other_settings, anchor, models, vectors, bm25
-    return {name: text for write in (*parts, benchmarks, dials) for name, text in write().items()}
+    parts += benchmarks, dials, abilities
+    return {name: text for write in parts for name, text in write().items()}
 
 
 def main() -> None:

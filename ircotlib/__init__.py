@@ -64,7 +64,7 @@ _NAMES = {  # by module
     "results.figures.points": (
         "draw_recall draw_tuning draw_by_size draw_front draw_forms draw_training draw_predicted"
     ),
-    "results.abilities.fit": "predict_agent compare_predictions ONE BY_STAGE",
+    "results.abilities.fit": "predict_agent compare_predictions ONE BY_STAGE CLASS_MEAN",
     "results.figures.abilities": "draw_ceilings draw_settings draw_abilities",
     "results.figures.tree": "draw_tree",
     "results.figures.maps": "draw_map draw_parts",

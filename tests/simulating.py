@@ -13,6 +13,7 @@ K = 6  # paragraphs of a retrieval, for the systems that are tuned
 P = read_parameters("mini")
 SYSTEMS = [system for system in all_systems().values() if system.tuned_by != "recall"]
 NAMES = [system.name for system in SYSTEMS]
+SETTINGS = {system.name: {"k": K} if "k" in system.grid else {} for system in SYSTEMS}
 
 
 def play(
@@ -22,5 +23,5 @@ def play(
     system = all_systems()[system] if isinstance(system, str) else system
     about = Play(dataset, system.name, dials, stages=stages or {})
     bench = open_play(P.change(test=questions, dev=0), about)
-    build = program_of(bench, system, **({"k": K} if "k" in system.grid else {}))
+    build = program_of(bench, system, **SETTINGS.get(system.name, {}))
     return bench, run({q.id: build(q) for q in bench.test}, bench.backends, Calls(None))[0]

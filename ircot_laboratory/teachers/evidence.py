@@ -1,7 +1,7 @@
 """Teaches stages that weigh evidence: Verify-and-Edit, InterAug, DSP."""
 
 from ircot_laboratory.teachers.closed import accept_sentence, answer_alone, give_answer
-from ircot_laboratory.teachers.mind import Mind
+from ircot_laboratory.teachers.mind import UNKNOWN, Mind
 from ircot_laboratory.teachers.play import Reply, Situation
 from ircotlib.systems.verify_and_edit import ORDINALS
 
@@ -32,10 +32,15 @@ def verify_and_edit_question(mind: Mind, situation: Situation) -> str:
 
 
 def verify_and_edit_answer(mind: Mind, situation: Situation) -> str:
-    """The sentence, corrected by the evidence; a conclusion is left as it is."""
-    if situation.question.text == mind.riddle.text and "conclusion" in mind.notes:
+    """The sentence, corrected by the evidence. A conclusion is left as it is; a question that it
+    does not recognise, such as one that has lost its form, it cannot answer.
+    """
+    asked = situation.question.text
+    if asked == mind.riddle.text and "conclusion" in mind.notes:
         return mind.notes["conclusion"]
-    n, fact = mind.worded[situation.question.text]
+    if asked not in mind.worded:
+        return UNKNOWN
+    n, fact = mind.worded[asked]
     if mind.steps[n].after:
         mind.values[mind.steps[n].after[-1]] = fact.subject
     evidence = situation.fields["evidence"]

@@ -3,12 +3,15 @@
 from functools import cache
 
 import pytest
-from simulating import NAMES, P, play
+from simulating import NAMES, SETTINGS, P, play
 
+from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircotlib.datasets.scoring import score
+from ircotlib.parameters import DIALS
 from ircotlib.program import Generate, Sample
 from ircotlib.results.abilities import plays
 from ircotlib.results.abilities.plays import Play, play_all
+from ircotlib.running.setup import open_dataset
 
 MIDDLING = {"knows": 0.4, "misreads": 0.2, "decomposes": 0.15, "breaks_form": 0.1}
 MIDDLING |= {"extractor_misreads": 0.2}
@@ -63,6 +66,18 @@ def test_who_knows_nothing_and_reads_perfectly_answers_what_was_retrieved(datase
     assert all(em == 0 for name in CLOSED for em, _ in scores[name])
 
 
+# all dials alike, and single ones far from perfect reading
+BOUNDS = [dict.fromkeys(DIALS, share) for share in (0, 0.5, 1)]
+BOUNDS += [{dial: 1} for dial in DIALS if dial not in ("obeys", "coincide")]
+
+
+@pytest.mark.parametrize("dataset", ALL_DATASETS)
+def test_every_system_plays_with_every_dial_at_its_bounds(dataset, monkeypatch):
+    monkeypatch.setattr(plays, "count_cores", lambda: 1)
+    several = [Play(dataset, name, dials, SETTINGS[name]) for name in NAMES for dials in BOUNDS]
+    assert len(play_all(P, several, 2)) == 2 * len(several)
+
+
 @pytest.mark.parametrize("knows", [0, 1])
 def test_numbers_and_titles_of_iirc(knows):
     bench, outcomes = play("IRCoT QA", "iirc", 16, knows=knows)
@@ -92,6 +107,21 @@ def test_all_systems_read_a_fact_in_the_same_way():
                         readers.setdefault(key, set()).add(name)
     assert sum(len(names) > 5 for names in readers.values()) > 10
     assert {key for key, different in values.items() if len(different) > 1} == set()
+
+
+@pytest.mark.parametrize("misreads", [0.1, 0.3])
+def test_misreading_costs_who_reads_every_step_as_the_hops_say(monkeypatch, misreads):
+    monkeypatch.setattr(plays, "count_cores", lambda: 1)
+    readers = [("IRCoT QA", {"k": 4}, 0), ("IRCoT QA", {"k": 4}, 0.5), ("Self-Ask", {}, 0)]
+    several = [
+        Play("musique", name, {"misreads": misreads, "knows": knows}, setting)
+        for name, setting, knows in readers
+    ]
+    means = play_all(P, several, 200).groupby("play")["score"].mean()
+    questions = open_dataset(P.change(test=200, dev=0), "musique")[1]
+    expected = sum((1 - misreads) ** int(question.kind[0]) for question in questions) / 200
+    assert [*means] == [pytest.approx(expected, abs=0.08)] * 3
+    assert means[0] == means[1]  # who believes every page gains nothing by knowing
 
 
 def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):

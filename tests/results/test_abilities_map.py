@@ -65,20 +65,12 @@ def test_searchain_leads_where_a_second_reader_does_not_err(table):
     assert set(rows["system"]) == {"SearChain"}
 
 
-def test_a_map_shows_each_view_and_each_reader(table):
-    rows = [readers.derive_chatgpt(), readers.derive_flan()]
-    figure = draw_map(table, pd.DataFrame(rows, columns=readers.COLUMNS), "title")
+def test_a_map_shows_each_view_and_the_readers_whose_rates_are_known(table):
+    rows = [["A", 0.3, 0.2, 0.4, 0.1, 0.0, 0.2], ["B", 0.3, 0.2, 0.4, None, None, None]]
+    figure = draw_map(table, pd.DataFrame(rows, columns=readers.COLUMNS[:7]), "title")
     assert [axis.get_title() for axis in figure.axes] == ["a", "b"]
-    texts = " ".join(text.get_text() for text in figure.axes[0].texts)
-    assert "gpt-3.5-turbo" in texts and "Flan-T5-XXL, reading unknown" in texts
-
-
-def test_rates_of_the_papers_models_follow_from_their_tables():
-    chatgpt, flan = readers.derive_chatgpt(), readers.derive_flan()
-    assert chatgpt["knows_low"] == pytest.approx(0.2236)  # Table 1, zsRE
-    assert chatgpt["misreads_low"] == pytest.approx(1 - 25.32 / 28.10)  # Table 8, TriviaQA
-    assert flan["knows_high"] == pytest.approx(0.253**0.5)  # Table 4, HotpotQA
-    assert "misreads" not in flan
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert "A" in texts and "B" not in texts
 
 
 def test_a_reader_of_real_questions_is_read_as_if_both_facts_were_alike(tmp_path):
@@ -102,7 +94,7 @@ def test_a_reader_that_is_model_and_agent_is_measured_once(tmp_path, monkeypatch
     for of, experiment in ((p, "04_ircot"), (panels_of(p)[0], EXPERIMENT)):
         compare_systems([setup.open_bench(of, "musique", experiment)], choose_systems(["CoT"]), 1)
     names = [*readers.read_readers(p)["reader"]]
-    assert names.count(SIMULATED) == 1 and len(names) > 2
+    assert names.count(SIMULATED) == 1 and len(names) > 1
 
 
 def test_facts_are_read_with_the_pages_that_a_prompt_shows(p):

@@ -2,6 +2,7 @@
 simulated reader, so that the right values are known.
 """
 
+import pandas as pd
 import pytest
 
 from ircotlib.parameters import read_parameters
@@ -61,8 +62,27 @@ def test_a_reader_like_that_of_the_runs_is_predicted(runs):
     assert (table["measured"] - table[fit.BY_STAGE]).abs().max() < 15
     worse = fit.predict(p, folders, dict.fromkeys(right, 0.2), 10).set_index("system")
     assert worse[fit.ONE]["Self-Ask"] < table.set_index("system")[fit.ONE]["Self-Ask"] - 30
+    assert [*table["class"]] == [fit.CLOSED, fit.STEPS, fit.STEPS, fit.SEARCHES]
     agreement = fit.compare_predictions(table).set_index("prediction")
-    assert list(agreement.index) == [fit.ONE, fit.BY_STAGE]
-    assert (
-        agreement["absolute error"][fit.BY_STAGE] < 10 and agreement["chance"].between(2, 9).all()
-    )
+    assert agreement["absolute error"][fit.BY_STAGE] < 10
+    assert fit.compare_predictions(pd.DataFrame(columns=fit.COLUMNS))["correlation"].isna().all()
+
+
+def test_the_mean_of_a_class_is_that_of_its_other_systems():
+    rows = [("a", "A", fit.STEPS, 50, 90.0, 80.0), ("a", "B", fit.STEPS, 50, 70.0, 50.0)]
+    rows += [("a", "C", fit.STEPS, 50, 80.0, 70.0), ("b", "A", fit.STEPS, 50, 60.0, 70.0)]
+    rows += [("b", "B", fit.STEPS, 50, 40.0, 40.0), ("a", "D", fit.CLOSED, 50, 10.0, 10.0)]
+    table = pd.DataFrame(rows, columns="dataset system class n measured".split() + [fit.ONE])
+    table = fit.add_class_mean(table.assign(**{fit.BY_STAGE: table["measured"]}))
+    means = table[fit.CLASS_MEAN]
+    assert [*means[:5]] == [75, 85, 80, 40, 60] and pd.isna(means[5])  # D has no other
+    one, stage, mean = fit.compare_predictions(table).to_dict("records")
+    assert one["absolute error"] == pytest.approx(50 / 6, abs=0.01)
+    assert one["root mean square"] == pytest.approx((700 / 6) ** 0.5, abs=0.01)
+    assert one["many steps: correlation"] == 0.5 and stage["many steps: correlation"] == 1
+    assert one["many steps: absolute error"] == 10
+    assert mean["absolute error"] == mean["many steps: absolute error"] == 14
+    # errors add in quadrature, and both the agent and the simulation answer n questions
+    chance = sum(m * (100 - m) for way in ("measured", fit.ONE) for m in table[way]) / 6 / 49
+    assert one["without chance"] == pytest.approx((700 / 6 - chance) ** 0.5, abs=0.01)
+    assert stage["root mean square"] == stage["without chance"] == 0

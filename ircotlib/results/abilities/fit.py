@@ -6,10 +6,11 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import exp, log, pi, sqrt
+from math import exp, log
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 import pandas as pd
 
 from ircotlib.files.paths import resolve
@@ -30,7 +31,11 @@ from ircotlib.systems import all_systems
 from ircotlib.text import is_reasoning, sentences
 
 PLAYING = "playing.json"  # how well the agent plays each stage (training.agent.evaluate)
-ONE, BY_STAGE = "one rate", "rates by stage"
+ONE, BY_STAGE, CLASS_MEAN = "one rate", "rates by stage", "mean of the class"
+CLOSED, SEARCHES, STEPS = "closed", "one retrieval", "many steps"
+STEPWISE = ("DSP", "DecomP", "IRCoT QA", "ReAct", "ReAct -> CoT-SC", "SearChain", "Self-Ask")
+STEPWISE += ("Tree-of-Thought w/ IR",)  # what they search for depends on what they found before
+COLUMNS = ["dataset", "system", "class", "n", "measured", ONE, BY_STAGE, CLASS_MEAN]
 SEARCHAIN, ADMITS = "SearChain", "searchain/chain"  # the stage that can leave a query unsolved
 
 Runs = Mapping[tuple[str, str], Path]  # folders by data set and system, from `find_test_runs`
@@ -113,7 +118,7 @@ def predict_agent(p: Parameters, questions: int = 40) -> pd.DataFrame:
         known = [name for name, _ in every if all((name, s) in every for s in (KNEW, SEARCHAIN))]
         runs = {key: folder for key, folder in every.items() if key[0] in known}
     if not runs:
-        return pd.DataFrame(columns=["dataset", "system", "n", "measured", ONE, BY_STAGE])
+        return pd.DataFrame(columns=COLUMNS)
     right = json.loads(playing.read_text(encoding="utf-8"))["by stage"]
     return predict(panel, runs, right, questions)
 
@@ -122,7 +127,8 @@ def predict(
     p: Parameters, runs: Runs, right: Mapping[str, float], questions: int, counted: int = 4
 ) -> pd.DataFrame:
     """The agent's score in each run, and the simulated reader's on the same questions with one
-    misreading rate (ONE) and with rates by stage (BY_STAGE), in percent.
+    misreading rate (ONE) and with rates by stage (BY_STAGE), in percent; beside them what needs no
+    simulation, CLASS_MEAN (`add_class_mean`).
 
     `p`: of the runs; `right`: the share of the model's turns that are right, given gold replies
     before, by stage; `questions`: at most so many of each run; `counted`: those from which facts
@@ -140,26 +146,45 @@ def predict(
     table, rows = play_all(p, [*one, *many], questions, p.dev), []
     means = 100 * table.groupby("play")["score"].mean()
     for n, ((dataset, system), folder) in enumerate(runs.items()):
-        scores, metric = read_scores(folder, read_about(folder)), measures_of(dataset)[0]
-        ids = table["id"][table["play"] == n]
-        measured = 100 * fmean(scores[id][metric] for id in ids)
-        row = {"dataset": dataset, "system": system, "n": len(ids), "measured": measured}
+        about, metric = read_about(folder), measures_of(dataset)[0]
+        scores, ids = read_scores(folder, about), table["id"][table["play"] == n]
+        kind = SEARCHES if count_requests(about)["retrievals"] else CLOSED
+        kind = STEPS if system in STEPWISE else kind
+        row = {"dataset": dataset, "system": system, "class": kind, "n": len(ids)}
+        row["measured"] = 100 * fmean(scores[id][metric] for id in ids)
         rows.append(row | {ONE: means[n], BY_STAGE: means[n + len(runs)]})
-    return pd.DataFrame(rows).round(1)
+    return add_class_mean(pd.DataFrame(rows).round(1))
+
+
+def add_class_mean(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of `predict` with, in each row, the mean of what was measured for the other systems
+    of the same class and data set.
+    """
+    groups = table.groupby(["dataset", "class"])["measured"]
+    others = groups.transform("sum") - table["measured"]
+    return table.assign(**{CLASS_MEAN: (others / (groups.transform("size") - 1)).round(2)})
 
 
 def compare_predictions(table: pd.DataFrame) -> pd.DataFrame:
-    """How well each prediction agrees with what was measured: Spearman's rank correlation, the mean
-    absolute error and the mean error in points; the error that two samples of as many questions
-    would have by chance; and the three systems with the largest mean errors.
+    """How well each prediction agrees with what was measured, in all rows: Spearman's rank
+    correlation; the mean absolute error, the mean error and the root mean square error, in points;
+    this one without what is chance with so many questions, whose variance is subtracted. Of the
+    systems with STEPS alone: the correlation of their means (that of CLASS_MEAN is -1 whatever was
+    measured, and left out) and the mean absolute error. `worst`: the largest mean errors.
     """
-    rows, share = [], table["measured"] / 100
-    chance = 100 * (share * (1 - share) / table["n"] * 4 / pi).map(sqrt).mean()
-    for way in (ONE, BY_STAGE):
+    rows, steps = [], table[table["class"] == STEPS]
+    means = steps.groupby("system")[["measured", ONE, BY_STAGE]].mean().corr("spearman")
+    for way in (ONE, BY_STAGE, CLASS_MEAN):
         errors = table[way] - table["measured"]
+        drawn = ["measured"] if way == CLASS_MEAN else ["measured", way]  # samples of n questions
+        chance = sum(table[x] * (100 - table[x]) / (table["n"] - 1) for x in drawn).mean()
         of_systems = errors.groupby(table["system"]).mean().sort_values(key=abs, ascending=False)
         worst = ", ".join(f"{name} {error:+.0f}" for name, error in of_systems[:3].items())
         row = {"prediction": way, "correlation": table["measured"].corr(table[way], "spearman")}
-        row |= {"absolute error": errors.abs().mean(), "error": errors.mean(), "chance": chance}
+        row |= {"absolute error": errors.abs().mean(), "error": errors.mean()}
+        row |= {"root mean square": np.sqrt((errors**2).mean())}
+        row |= {"without chance": np.sqrt(np.maximum(0, (errors**2).mean() - chance))}
+        row |= {f"{STEPS}: correlation": means["measured"].get(way)}
+        row |= {f"{STEPS}: absolute error": (steps[way] - steps["measured"]).abs().mean()}
         rows.append(row | {"worst": worst})
     return pd.DataFrame(rows).round(2)

@@ -20,6 +20,8 @@ READERS = {
     "knows much (80%), reads well (95%)": MUCH | WELL,
     "knows much (80%), reads badly (70%)": MUCH | BADLY,
 }
+# without these an extractor that never errs reads for the system
+READING, EXTRACTING = "errors of the model's reading", "errors of the extractor"
 TEMPERS = {"says so": {"makes_up": 0.0}, "makes it up": {"makes_up": 1.0}}
 
 
@@ -40,7 +42,7 @@ PARTS = (
     Part("SearChain", "retrieval", "SearChain w/o IR"),
     Part("SearChain", "verification", "SearChain w/o Verification"),
     Part("SearChain", "completion", "SearChain w/o Completion"),
-    Part("SearChain", "errors of the extractor", "SearChain", dials={"extractor_misreads": 0.0}),
+    Part("SearChain", EXTRACTING, "SearChain", dials={"extractor_misreads": 0.0}),
     Part("SearChain", "rounds 3 to 5", "SearChain", {"max_rounds": 2}),
     Part("IRCoT QA", "retrieval", "NoR QA"),
     Part("IRCoT QA", "retrieval after the first", "OneR QA", {"k": 15}),
@@ -49,6 +51,7 @@ PARTS = (
     Part("IRCoT QA", "K = 4, not 8", "IRCoT QA", {"k": 8}),
     Part("IRCoT QA", "steps 3 to 8", "IRCoT QA", {"k": 4}, changes={"max_steps": 2}),
     Part("Self-Ask", "retrieval", "Self-Ask w/o IR"),
+    Part("Self-Ask", READING, "Self-Ask", {"extract": True}, {"extractor_misreads": 0.0}),
     Part("DSP", "the second hop", "DSP", {"hops": 1}),
     Part("DSP", "two hops, not four", "DSP", {"hops": 4}),
 )

@@ -1,4 +1,4 @@
-"""How able real readers are: what they know and misread, from runs or from papers' tables."""
+"""How able real readers are: what they know and misread in their runs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,6 @@ from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve
 from ircotlib.results.head_to_head import EXPERIMENT, panels_of
-from ircotlib.results.reported import read_reported
 from ircotlib.results.runs import find_test_runs, has_runs
 from ircotlib.results.statistics import bootstrap_interval
 from ircotlib.running.experiment import replay
@@ -24,8 +23,6 @@ COLUMNS = ["reader", *(f"{rate}{end}" for rate in RATES for end in ("", "_low", 
 COLUMNS += ["questions", "source"]
 DATASET = "musique"
 CLOSED, READING = ("NoR QA", "CoT"), ("OneR QA", "IRCoT QA")  # all write a fact a sentence
-ONE_FACT = ("zsre", "trex")  # their questions ask for one fact
-NO_HOPS = ("naturalquestions", "webquestions", "triviaqa", "squad")  # of Table 8, as HotpotQA's
 ANCHOR = "real_anchor_rates"  # the figure of bench/real_anchor.py
 TWO_FACTS = "hotpotqa"  # each of its questions needs two
 
@@ -33,16 +30,16 @@ TWO_FACTS = "hotpotqa"  # each of its questions needs two
 def read_readers(p: Parameters) -> pd.DataFrame:
     """The rates of real readers, from 0 to 1, one row each, with the ends of their intervals:
     `knows`, the share of facts known by heart, and `misreads`, the share of facts in passages that
-    are misread; NaN if nothing tells. `source`: what they were measured on or derived from.
+    are misread; NaN if nothing tells. `source`: what they were measured on.
 
     Ours are those whose runs are there: the agent (13_head_to_head), the model of `p` (04_ircot).
-    A reader that is measured or derived more than once has only its first row.
+    A reader that is measured more than once has only its first row.
     """
     of_agent = panels_of(p)[0].change(datasets=[DATASET])
     ours = ((of_agent, EXPERIMENT), (p.change(datasets=[DATASET]), "04_ircot"))
     rows = [measure_reader(*run) for run in ours if find_facts(p, DATASET) and has_runs(*run)]
     rows = [row for row in rows if row["questions"]]
-    rows += [*read_anchor(benchmark_table(ANCHOR)), derive_chatgpt(), derive_flan()]
+    rows += read_anchor(benchmark_table(ANCHOR))
     return pd.DataFrame(rows, columns=COLUMNS).drop_duplicates("reader")
 
 
@@ -84,34 +81,6 @@ def read_stated(outcome: Outcome, facts: Facts) -> Iterator:
             for sentence in sentences(step.reply):
                 if not gives_answer(sentence) and (fact := facts.read(sentence, titles)):
                     yield fact
-
-
-def derive_chatgpt() -> dict:
-    """What SearChain's tables say of gpt-3.5-turbo. It knows the facts that it answers in questions
-    of one fact without retrieval (Table 1, CoT). Of those that it does not know, it is shown the
-    right document in some, and answers right in fewer (Table 8): it misreads the others.
-    """
-    knows = read_reported("searchain", source="Table 1", system="CoT").set_index("dataset")["value"]
-    knows = knows[list(ONE_FACT)] / 100
-    table = read_reported("searchain", source="Table 8").set_index(["metric", "dataset"])
-    shown = table[table["system"] == "retriever"]["value"]["top1_where_llm_wrong"]
-    right = table[table["system"] == "LLM w/ IR"]["value"]["accuracy_where_llm_wrong"]
-    misreads = (1 - right / shown)[list(NO_HOPS)]
-    row = {"reader": "gpt-3.5-turbo", "source": "derived: SearChain, Tables 1 and 8"}
-    for rate, values in zip(RATES, (knows, misreads), strict=True):
-        row |= {rate: values.mean(), f"{rate}_low": values.min(), f"{rate}_high": values.max()}
-    return row
-
-
-def derive_flan() -> dict:
-    """What IRCoT's Table 4 says of Flan-T5-XXL: the F1 of NoR QA on HotpotQA is at least the share
-    of its questions whose two facts are both known. No table tells how it reads.
-    """
-    wanted = {"model": "Flan-T5-XXL", "system": "NoR QA", "dataset": TWO_FACTS}
-    table = read_reported(source="Table 4", metric="f1", **wanted)
-    most = np.sqrt(table["value"].max() / 100)
-    row = {"reader": "Flan-T5-XXL", "knows_low": 0.0, "knows_high": most}
-    return row | {"source": "derived: IRCoT, Table 4; its reading is not known"}
 
 
 def read_anchor(path: Path) -> Iterator[dict]:

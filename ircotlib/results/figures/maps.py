@@ -18,7 +18,7 @@ def draw_map(table: pd.DataFrame, readers: pd.DataFrame, title: str) -> plt.Figu
     there, the score of the best one and, below, how far ahead it is of those that do not lead.
 
     `table`: of `abilities.map.map_systems`. `readers`: of `abilities.readers.read_readers`; each is
-    a point in a field between the ends of its rates, or a line if one rate is not known.
+    a point in a field between the ends of its rates.
     """
     names, colors = list(dict.fromkeys(table["map"])), panels.colors_of(table["system"].unique())
     across, small = len(names) // 2, [*names[1:], "."]  # "." is no panel
@@ -63,17 +63,11 @@ def _draw_cells(axis: plt.Axes, rows: pd.DataFrame, colors: dict[str, str], is_l
 
 
 def _draw_readers(axis: plt.Axes, readers: pd.DataFrame) -> None:
-    """Each reader with its name, on a map in percent."""
+    """Each reader whose rates are known, with its name, on a map in percent."""
     rates = readers.columns[readers.columns.str.startswith(("knows", "misreads"))]
-    readers = readers.assign(**(100 * readers[rates].astype(float)))
-    top = axis.get_ylim()[1]
+    readers = readers.assign(**(100 * readers[rates].astype(float))).dropna(subset=rates)
     for number, (_, row) in enumerate(readers.iterrows()):
         left, right = row["knows_low"], row["knows_high"]
-        if pd.isna(row["misreads"]):
-            height = (top - 1.2, top - 1.2)
-            axis.plot((left, right), height, "k|-", path_effects=OUTLINED, zorder=5)
-            axis.text(left, top - 2.2, f"{row['reader']}, reading unknown", va="top", **LABEL)
-            continue
         low, high = row["misreads_low"], row["misreads_high"]
         field = {"fill": False, "edgecolor": "black", "path_effects": OUTLINED, "zorder": 5}
         axis.add_patch(Rectangle((left, low), right - left, high - low, **field))
