@@ -30,7 +30,7 @@ from ircotlib.text import cut, stop_end
 
 # raised when a change here, in decode.py, in draws.py or of sentence_end makes the same model reply
 # differently; the second is for models whose sentences end only when the next token is known
-DECODER_VERSION, LOOKING_AHEAD = 1, 2
+DECODER_VERSION, LOOKING_AHEAD = 3, 4
 DTYPES = ("float32", "bfloat16", "float16")
 
 
