@@ -38,9 +38,9 @@ def decode(
     choose: Callable[[list[int], torch.Tensor], list[int]] = most_probable,
     sources: Sequence[int] | None = None,
     prefixes: Prefixes | None = None,
-) -> Iterator[tuple[int, list[int]]]:
+) -> Iterator[tuple[int, list[int] | None]]:
     """Continue prompts token by token; when `ends(row, tokens so far)` is true, yield the row and
-    its tokens.
+    its tokens; None once its logits are not finite, as where float16 overflows.
 
     `prompts`: token ids. `sources`: the prompt of each row; None: one row per prompt.
     `choose(rows, logits)`: the next token of each row; logits: (rows, vocabulary). `prefixes`: the
@@ -56,10 +56,12 @@ def decode(
     live, written = list(range(len(sources))), [[] for _ in sources]
     logits = next(decoder)
     while True:
-        for row, token in zip(live, choose(live, logits[sources]), strict=True):
+        logits = logits[sources]
+        for row, token in zip(live, choose(live, logits), strict=True):
             written[row].append(token)
-        ended = {row for row in live if ends(row, written[row])}
-        yield from ((row, written[row]) for row in sorted(ended))
+        finite = dict(zip(live, logits.amax(-1).isfinite().tolist(), strict=True))
+        ended = {row for row in live if not finite[row] or ends(row, written[row])}
+        yield from ((row, written[row] if finite[row] else None) for row in sorted(ended))
         # rows that ended leave: if all were computed to the end, IRCoT would take 1.5 times as long
         going = close_up([row not in ended for row in live])
         sources, live = [sources[index] for index in going], [live[index] for index in going]
