@@ -9,21 +9,26 @@ from html import escape as escape_html
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Stop
 
 # words before a full stop that does not end a sentence, that may end one before a number, and that
-# ends one only before an OPENER; initials, L, U.S, F.W, M.D, Ph.D, are treated like the last
-NEVER_END = """Mr Mrs Ms Dr Prof Rev Fr Hon Rt Gen Col Lt Capt Cpl Sgt Maj Cmdr Adm Asst Gov Sen Rep
-    Messrs Mme Mlle St Ste Mt Ft Vol vs approx cf ca est lit sq viz feat e.g i.e""".split()
-BEFORE_NUMBER = "No Nos no nos Op Fig pp Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec".split()
-MAY_END = "Jr Sr Inc Ltd Co Corp Bros Esq Dept Univ Ave Blvd Rd Ph al etc".split()
-OPENERS = """He She It They We The This That These Those There His Her Its Their
-    So Thus Therefore Hence Then However Also And But Or
-    In On At By For Of From With When While After Before Since Because Although If As
-    Both Neither Either Who What Which Where""".split()
+# ends one only before an OPENER, like those of _ABBREVIATION and, before fewer, a name like Panic!
+NEVER_END = """Mr Mrs Ms Dr Prof Rev Fr Hon Gen Col Lt Capt Cpl Sgt Maj Adm Asst Gov Sen Rep Messrs
+    Mme Mlle St Ste Mt Ft Vol vs approx cf ca est lit sq viz feat incl e.g i.e a.k.a""".split()
+BEFORE_NUMBER = """No Nos no nos Op op Fig pp Art Ep bef aft fl
+    Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec""".split()
+MAY_END = """Atty Brig Ens Geo Insp Pres Sec Sta Sto Supt
+    Inc INC LTD Pty Co Corp Bros Esq Dept Univ Ave Hwy al etc""".split()
+AFTER_NAMES = """He She It They I We A An The This That These Those There His Her Its Their
+    So Thus Therefore Hence Then However Also And But Or When While After Before Since Because If As
+    Although Both Neither Either Who What Which Where""".split()
+OPENERS = [*AFTER_NAMES, *"In On At By For Of From With You".split()]
+SAYING = "said says asked asks cried cries replied replies shouted shouts".split()
 QUESTION_WORDS = "who what when where why which how does is".split()
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
 WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
 _STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
-_INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]")
+# L, U.S, F.W, M.D, Ph.D; a capital and no vowel: Jr, Ltd, Msgr, Wm, Mk, Nr; (Ger, (1548, (died aft
+_ABBREVIATION = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]|[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]+")
+_IN_BRACKET = re.compile(r"\(\s*(?:[^\W\d_]+|\d*)|\((?:[^)]*\W)?[a-z]{1,4}")
 _LIST_NUMBER = re.compile(r"\s*\d{1,2}")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
@@ -178,32 +183,42 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
     if "\n" in after[: len(after) - len(following)] or (complete and not following):
         return True
     kind = _stop_kind(before, marks)
-    if kind == "never":
-        return False
-    if kind == "certain":
-        return True if after or by_word else None
-    if kind == "before an opener":
+    if kind in ("never", "certain"):
+        return False if kind == "never" else True if after or by_word else None
+    if kind in ("before an opener", "after a name"):
         word = re.match(r"\W*(\w+)(\W?)", following)
         if not complete and (word is None or not word[2]):
             return None
-        return word is not None and word[1] in OPENERS
+        openers = AFTER_NAMES if kind == "after a name" else OPENERS
+        return word is not None and word[1] in openers and word[2] != "."
     if (first := re.search(r"\w", following)) is None:
         return True if complete else None
-    return not (first[0].islower() or (kind == "not before a number" and first[0].isdigit()))
+    if first[0].isdigit() and (kind == "not before a number" or following[0] == "("):
+        return False  # No. 5, "Help!" (1965)
+    if first[0].islower() or kind != "not before X said":
+        return not first[0].islower()
+    _, said, more = (following + "  ").split(" ", 2)
+    return said.strip(".,;:") not in SAYING if complete or more.strip() else None
 
 
 def _stop_kind(before: str, marks: str) -> str:
     """What must follow a stop for the sentence to end, from the text before it."""
-    word = before.split()[-1].lstrip("\"'“‘([") if before.strip() else ""
-    if marks[0] != "." or marks.startswith(".."):
-        return "not before lower case"
-    if word in NEVER_END or _LIST_NUMBER.fullmatch(before):
+    word = re.split(r"[\s(\[\"“]", before.rstrip())[-1].lstrip("'‘†")
+    if marks[0] == "." and (word in NEVER_END or _LIST_NUMBER.fullmatch(before)):
         return "never"
+    if ")" not in marks and _IN_BRACKET.fullmatch(before, before.rfind("(")):
+        return "before an opener"
+    if marks.startswith(("...", "…")) and not word[:1].islower():
+        return "before an opener" if word else "never"
+    if not marks.strip("!") and word[:1].isupper():
+        return "after a name"
+    if marks[0] != "." or marks.startswith(".."):
+        return "not before X said" if marks[-1] in '"”' else "not before lower case"
     if word in BEFORE_NUMBER:
         return "not before a number"
-    if word in MAY_END or _INITIALS.fullmatch(word):
+    if word in MAY_END or _ABBREVIATION.fullmatch(word):
         return "before an opener"
-    if word[-1:].isdigit() or marks != ".":
+    if word[-1:].isdigit() or marks != "." or "." in word:
         return "not before lower case"
     # in a quotation or a bracket that is still open, the mark that closes it may follow the stop
     closed = all(before.count(pair[0]) <= before.count(pair[1]) for pair in ("“”", "()", "[]"))

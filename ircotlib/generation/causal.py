@@ -6,13 +6,14 @@ Keys and values of each layer are (B, H, T, D).
 """
 
 from collections.abc import Generator, Sequence
+from inspect import signature
 from math import inf
 
 import torch
 from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 from transformers import Cache, DynamicCache
-from transformers.cache_utils import DynamicLayer
+from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
 from ircotlib.generation.batches import close_up, cut_batches
 from ircotlib.generation.growing import GrowingLayer, Part
@@ -173,11 +174,20 @@ def _write_branches(model, cache: Cache, mask, positions, logits) -> Decoder:
         logits = logits[where]  # S, V
 
 
+def can_batch(model) -> bool:
+    """Whether rows of several prompts can be in the model's cache, and leave it one by one: it has
+    one, and no recurrent states.
+    """
+    has_cache = "past_key_values" in signature(type(model).forward).parameters
+    kinds = {type(layer) for layer in DynamicCache(config=model.config).layers}
+    return has_cache and kinds <= {DynamicLayer, DynamicSlidingWindowLayer}
+
+
 def can_reuse(model) -> bool:
     """Whether the keys and values of a prefix stay valid with any continuation: all are kept (no
     sliding window, no recurrent states), and positions do not depend on the length.
     """
-    if model.config.is_encoder_decoder or model._is_stateful:
+    if model.config.is_encoder_decoder or not can_batch(model):
         return False
     positions = str(getattr(model.config.get_text_config(), "rope_parameters", ""))
     plain = all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
@@ -186,5 +196,6 @@ def can_reuse(model) -> bool:
 
 def can_branch(model) -> bool:
     """Whether a row of the cache can hold several texts: any mask and positions are possible."""
-    rotary = getattr(model.config.get_text_config(), "rope_parameters", None)
+    config = model.config.get_text_config()
+    rotary = getattr(config, "rope_parameters", None) and not getattr(config, "alibi", False)
     return can_reuse(model) and bool(rotary) and model.config._attn_implementation == "sdpa"

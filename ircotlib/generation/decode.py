@@ -5,6 +5,7 @@ prompt once for each of its texts, and computes every row until the last has end
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import inf
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -14,14 +15,17 @@ from transformers import (
     AttentionMaskInterface,
     DynamicCache,
     EncoderDecoderCache,
+    LogitsProcessorList,
+    StoppingCriteriaList,
 )
 from transformers.modeling_outputs import BaseModelOutput
 
 from ircotlib.generation.batches import close_up, cut_batches
-from ircotlib.generation.causal import Decoder, causal
+from ircotlib.generation.causal import Decoder, can_batch, causal
 from ircotlib.generation.growing import GrowingLayer
 from ircotlib.generation.prefixes import Prefixes
 
+MOST = 10**6  # tokens of a text that `ends` has not ended
 ENCODED = 2048  # tokens that the encoder reads at a time on a CPU
 
 
@@ -38,28 +42,35 @@ def decode(
     choose: Callable[[list[int], torch.Tensor], list[int]] = most_probable,
     sources: Sequence[int] | None = None,
     prefixes: Prefixes | None = None,
-) -> Iterator[tuple[int, list[int]]]:
+) -> Iterator[tuple[int, list[int] | None]]:
     """Continue prompts token by token; when `ends(row, tokens so far)` is true, yield the row and
-    its tokens.
+    its tokens; None once its logits are not finite, as where float16 overflows.
 
     `prompts`: token ids. `sources`: the prompt of each row; None: one row per prompt.
     `choose(rows, logits)`: the next token of each row; logits: (rows, vocabulary). `prefixes`: the
     prefix cache, for causal models that `can_reuse` it. The other prompts in a batch change a text
     only where rounding decides between two tokens: rarely in float32, more often in bfloat16.
     """
+    sources = list(range(len(prompts)) if sources is None else sources)
     if model.config.is_encoder_decoder:
         decoder = _seq2seq(model, prompts)
+    elif not can_batch(model):
+        for row, source in enumerate(sources):
+            own = partial(ends, row), partial(choose, [row])
+            yield row, _write_alone(model, prompts[source], *own)
+        return
     else:
         decoder = causal(model, prompts, Prefixes(0) if prefixes is None else prefixes)
     # at each step: the rows that go on, and of each of them the row of the logits for its text
-    sources = list(range(len(prompts)) if sources is None else sources)
     live, written = list(range(len(sources))), [[] for _ in sources]
     logits = next(decoder)
     while True:
-        for row, token in zip(live, choose(live, logits[sources]), strict=True):
+        logits = logits[sources]
+        for row, token in zip(live, choose(live, logits), strict=True):
             written[row].append(token)
-        ended = {row for row in live if ends(row, written[row])}
-        yield from ((row, written[row]) for row in sorted(ended))
+        finite = dict(zip(live, logits.amax(-1).isfinite().tolist(), strict=True))
+        ended = {row for row in live if not finite[row] or ends(row, written[row])}
+        yield from ((row, written[row] if finite[row] else None) for row in sorted(ended))
         # rows that ended leave: if all were computed to the end, IRCoT would take 1.5 times as long
         going = close_up([row not in ended for row in live])
         sources, live = [sources[index] for index in going], [live[index] for index in going]
@@ -67,6 +78,26 @@ def decode(
             return
         logits = decoder.send((sources, [written[row][-1] for row in live]))
         sources = list(range(len(live)))
+
+
+def _write_alone(model, prompt: Sequence[int], ends, choose) -> list[int] | None:
+    """The tokens of one text, as those of `decode`; for models whose cache cannot drop rows, by
+    their own `generate`.
+    """
+    ids, written, finite = torch.tensor([prompt], device=model.device), [], []
+
+    def choose_next(_, logits):
+        written.extend(choose(logits))
+        finite.append(bool(logits.amax().isfinite()))
+        return torch.full_like(logits, -inf).index_fill(-1, ids.new_tensor(written[-1:]), 0)
+
+    def has_ended(read, _):
+        return torch.full(read.shape[:1], not finite[-1] or ends(written), device=read.device)
+
+    options = {"attention_mask": torch.ones_like(ids), "pad_token_id": 0, "do_sample": False}
+    options |= {"logits_processor": LogitsProcessorList([choose_next]), "max_new_tokens": MOST}
+    model.generate(ids, stopping_criteria=StoppingCriteriaList([has_ended]), **options)
+    return written if finite[-1] else None
 
 
 def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:

@@ -18,20 +18,21 @@ class GrowingLayer(DynamicLayer):
         super().__init__()
         self.rows, self.columns = rows, columns  # at first
 
-    def room(self, like: torch.Tensor) -> list[torch.Tensor]:
-        """All keys and all values, (B, H, columns and spare room, D), not set at first; `like`:
-        some of them.
+    def room(self, keys: torch.Tensor, values: torch.Tensor) -> list[torch.Tensor]:
+        """All keys and all values, (B, H, columns and spare room, D), not set at first; `keys`,
+        `values`: some of them, of which D may differ.
         """
         if not self.is_initialized:
-            self.lazy_initialization(like, like)
-            shape = self.rows, like.shape[1], self.columns + ROOM, like.shape[3]
-            self._all = [like.new_empty(shape) for _ in range(2)]
+            self.lazy_initialization(keys, values)
+            rows, columns = self.rows, self.columns + ROOM
+            shapes = [(rows, like.shape[1], columns, like.shape[3]) for like in (keys, values)]
+            self._all = [keys.new_empty(shape) for shape in shapes]
             self._use_columns(self.columns)
         return self._all
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next columns, as DynamicLayer does."""
-        self.room(key_states)
+        self.room(key_states, value_states)
         columns, added = self.keys.shape[2], key_states.shape[2]
         if columns + added > self._all[0].shape[2]:
             self._hold(self.keys, self.values, max(ROOM, added))
@@ -72,7 +73,7 @@ class Part(DynamicLayer):
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next columns, as DynamicLayer does."""
-        own = [states[self.rows] for states in self.whole.room(key_states)]
+        own = [states[self.rows] for states in self.whole.room(key_states, value_states)]
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
             for states in own:  # where other prompts are longer: numbers, though none is looked at

@@ -30,7 +30,7 @@ from ircotlib.text import cut, stop_end
 
 # raised when a change here, in decode.py, in draws.py or of sentence_end makes the same model reply
 # differently; the second is for models whose sentences end only when the next token is known
-DECODER_VERSION, LOOKING_AHEAD = 1, 2
+DECODER_VERSION, LOOKING_AHEAD = 3, 4
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -136,7 +136,7 @@ class LocalModel:
         log-probability is that at temperature 1, of all tokens computed for it. A request that
         cannot be answered gets a ValueError instead: its prompt is too long, or consists of
         messages and there is no chat template, or its stop, max_tokens, n or temperature makes no
-        sense.
+        sense, or the model's numbers are too large for its dtype.
         """
         self.limit  # noqa: B018  an unreadable configuration is raised, as it is no request's fault
         faults = {index: self._fault(request) for index, request in enumerate(requests)}
@@ -165,7 +165,7 @@ class LocalModel:
         order = sorted(range(len(requests)), key=lambda index: (unread[index], whole[index]))
         return cut_batches(whole, rows, self.batch_tokens, counts, order)
 
-    def _answer_batch(self, batch: dict[int, Request]) -> Iterator[tuple[int, str]]:
+    def _answer_batch(self, batch: dict[int, Request]) -> Iterator[tuple[int, str | ValueError]]:
         from ircotlib.generation.decode import decode, most_probable
         from ircotlib.generation.draws import Draws
 
@@ -178,15 +178,20 @@ class LocalModel:
         draws = Draws(requests) if isinstance(requests[0], Sample) else None
         ends = self._ends([requests[at] for at in sources])
         texts = decode(self.model, prompts, ends, draws or most_probable, sources, self.prefixes)
-        written: list[dict[int, tuple]] = [{} for _ in requests]  # by row
+        written: list[dict[int, tuple | None]] = [{} for _ in requests]  # by row
         for row, tokens in texts:
             at = sources[row]
-            text = cut(self.tokens.decode(tokens), requests[at].stop)
-            mean = draws and draws.log_probabilities[row] / len(tokens)
-            written[at][row] = text, mean, len(tokens)
+            text = tokens and cut(self.tokens.decode(tokens), requests[at].stop)
+            mean = tokens and draws and draws.log_probabilities[row] / len(tokens)
+            written[at][row] = tokens and (text, mean, len(tokens))
             if len(written[at]) == count_rows(requests[at]):
                 rows = [text for _, text in sorted(written[at].items())]
-                yield indices[at], replies.write_reply(requests[at], len(prompts[at]), rows)
+                if None in rows:
+                    reason = f"{self.name}: found numbers too large for {self.dtype} after a prompt"
+                    advice = "set another dtype, such as bfloat16 or float32"
+                    yield indices[at], UserError(f"{reason} of {len(prompts[at])} tokens; {advice}")
+                else:
+                    yield indices[at], replies.write_reply(requests[at], len(prompts[at]), rows)
 
     def _ends(self, requests: Sequence[Request]) -> Callable[[int, list[int]], bool]:
         """Whether a row has ended, asked once after each of its tokens."""

@@ -1,5 +1,6 @@
 """A model's tokenizer; transformers is imported only if tokenizer.json alone does not define it."""
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -39,11 +40,31 @@ class Tokens:
         """Whether no word can be written directly after a full stop, as in "Amazon.com"."""
         return "n.com" not in self.decode(self.encode("Amazon.com", special=False)).lower()
 
+    @cached_property
+    def _special(self) -> dict[int, str]:
+        """The names of the special tokens."""
+        plain = self._plain and self._plain.get_added_tokens_decoder()
+        added = (plain or self.tokenizer.added_tokens_decoder).items()
+        return {id: token.content for id, token in added if token.special}
+
     def encode(self, text: str, special: bool = True) -> list[int]:
-        """The token ids of a text; `special`: with those that the tokenizer adds to a prompt."""
+        """The token ids of a text; `special`: with those that the tokenizer adds to a prompt. A
+        special token's name in it, such as "</s>", is text like all other.
+        """
+        ids, added = self._read([text], special), self._read([""], special)
+        if sum(id in self._special for id in ids) > len(added):
+            # a vocabulary such as T5's has the name as a word, too: its first letter is read alone
+            names = [name for name in self._special.values() if name in text]
+            inside = [rf"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in names]
+            ids = self._read(re.split("|".join(inside), text), special) if names else ids
+        return ids
+
+    def _read(self, parts: list[str], special: bool) -> list[int]:
+        text, split = (parts, True) if len(parts) > 1 else (parts[0], False)
         if self._plain is not None:
-            return self._plain.encode(text, add_special_tokens=special).ids
-        return self.tokenizer(text, add_special_tokens=special, verbose=False).input_ids
+            return self._plain.encode(text, is_pretokenized=split, add_special_tokens=special).ids
+        options = {"is_split_into_words": split, "split_special_tokens": True, "verbose": False}
+        return self.tokenizer(text, add_special_tokens=special, **options).input_ids
 
     def encode_prompt(self, prompt: str | tuple[Message, ...]) -> list[int]:
         """The token ids of a prompt; messages are written with the tokenizer's chat template.
@@ -57,14 +78,13 @@ class Tokens:
         from jinja2 import TemplateError
 
         chat = [{"role": message.role, "content": message.text} for message in prompt]
-        options = {"add_generation_prompt": True, "tokenize": False}
-        try:
-            text = self.tokenizer.apply_chat_template(chat, **options)
+        options = {"add_generation_prompt": True, "return_dict": False}
+        try:  # special tokens are those of the template, not of the messages
+            return self.tokenizer.apply_chat_template(chat, sanitize_control_tokens=True, **options)
         except TemplateError as error:
             roles = ", ".join(message.role for message in prompt)
             reason = f"{self.folder.name}: found messages of {roles} ({error})"
             raise DataError(f"{reason}, expected some that the chat template accepts") from error
-        return self.encode(text, special=False)
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens, without special ones."""
@@ -88,6 +108,7 @@ def _read_plain(folder: Path) -> Tokenizer | None:
     added = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     if not {about[name] for name in SPECIAL if about.get(name)} <= added:
         return None
+    tokenizer.encode_special_tokens = True  # text in a prompt is never a special token
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

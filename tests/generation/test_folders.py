@@ -10,7 +10,7 @@ import pytest
 import torch
 from asking import ask, ask_one
 from safetensors.torch import load_file, save_file
-from tiny import KINDS, change, copy, prompts
+from tiny import KINDS, change, copy, prompts, spell, unigram_tokenizer
 from tokenizers import Tokenizer
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -26,7 +26,7 @@ TEXTS = [
     "Wikipedia Title: Silent Harbor\nSilent Harbor is a film.\n\nQ: Who?\nA:",
     "  ka lo.  Mi\n",
 ]
-TEXTS += ["</s> <pad>x<unk></s>", "Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…", ""]
+TEXTS += ["Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…", ""]
 
 
 def test_the_fingerprint_is_the_content(folders, tmp_path):
@@ -84,8 +84,8 @@ def test_a_folder_that_lacks_something(folders, tmp_path, absent):
 
 def check_tokens(tokens, theirs):
     for text in TEXTS + prompts(4):
-        ids = theirs(text).input_ids
-        bare = theirs(text, add_special_tokens=False)["input_ids"]
+        ids = theirs(text, split_special_tokens=True).input_ids
+        bare = theirs(text, add_special_tokens=False, split_special_tokens=True).input_ids
         assert tokens.encode(text) == ids and tokens.encode(text, special=False) == bare
         assert tokens.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
 
@@ -99,7 +99,31 @@ def test_a_folder_says_what_transformers_says(folders, name):
     assert local.parameters == local.model.num_parameters()
     assert local.is_encoder_decoder == local.model.config.is_encoder_decoder
     # so that what was computed once stays valid
-    assert local.fingerprint == hash_files(folder, 1 if by_word else 2, "float32")
+    assert local.fingerprint == hash_files(folder, 3 if by_word else 4, "float32")
+
+
+@pytest.mark.parametrize("name", ["mini-base", "mini-causal", "unigrams", *KINDS])
+def test_the_names_of_special_tokens_are_text_in_a_prompt(folders, tmp_path, name):
+    if name == "unigrams":  # as T5's, whose vocabulary has the names as words
+        plain = spell(tmp_path / name, unigram_tokenizer(), "So.").tokens
+    else:
+        plain = LocalModel(folders.get(name, MODELS / name)).tokens
+    theirs = AutoTokenizer.from_pretrained(plain.folder)
+    special = [token for token in theirs.added_tokens_decoder.values() if token.special]
+    read = copy(plain.folder, tmp_path)
+    change(read / "tokenizer_config.json", clean_up_tokenization_spaces=True)
+    assert special and Tokens(read)._plain is None  # read by transformers
+    for token in special:
+        if token.content == theirs.unk_token:  # what unknown letters become
+            continue
+        text = f"Q: Who wrote{token.content} {token.content}ka lo. {token.content}\nA:"
+        ordinary = text.replace(token.content, "ka")
+        added = plain.encode(ordinary).count(theirs.convert_tokens_to_ids(token.content))
+        for tokens in (plain, Tokens(read)):
+            ids = tokens.encode(text)
+            assert ids.count(theirs.convert_tokens_to_ids(token.content)) == added
+            assert name != "gpt2" or tokens.decode(ids) == text
+            assert tokens.encode(ordinary) == theirs(ordinary).input_ids
 
 
 CHANGED = [("llama", "add_bos_token", True), ("llama", "bos_token", "<s>")]

@@ -3,9 +3,11 @@
 import itertools
 import json
 import random
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from math import inf, nan
 from threading import Barrier, Event
 from types import SimpleNamespace
@@ -130,6 +132,36 @@ def test_other_dtypes(folder, dtype):
     replies = read(local, [Generate(prompt, SENTENCE, 10) for prompt in prompts(8)])
     assert local.model.dtype == getattr(torch, dtype)
     assert all(1 <= reply["tokens"] <= 10 for reply in replies)
+
+
+OVERFLOWING = {"llama": "mlp.down_proj", "gpt2": "mlp.c_proj.weight", "t5": "decoder.final_layer"}
+
+
+@pytest.mark.parametrize("kind", OVERFLOWING)
+def test_numbers_too_large_for_the_dtype_are_no_reply(folders, kind):
+    small, large = LocalModel(folders[kind]), LocalModel(folders[kind], dtype="float16")
+    for local in (small, large):
+        for name, weight in local.model.named_parameters():
+            if OVERFLOWING[kind] in name:
+                weight.data = weight.sign() * 60_000
+    vars(small.model).pop("forward", None)  # ours has joined copies of the weights
+    for request in (Generate(prompts()[0], None, 5), Sample(prompts()[1], 3, 1.0, None, 5)):
+        assert isinstance(ask_one(small, request), str)
+        error = ask_one(large, request)
+        assert isinstance(error, UserError)
+        assert re.search(r"too large for float16 after a prompt of \d+ tokens.*float32", str(error))
+
+
+@pytest.mark.parametrize("make", [Generate, partial(Sample, n=2, temperature=1.0)])
+def test_a_prompt_whose_numbers_are_too_large_costs_only_itself(folders, make):
+    local = LocalModel(folders["gpt2"], dtype="float16")
+    local.model.transformer.wpe.weight.data[25:] = 65_504  # what long prompts and texts reach
+    local.model.transformer.wte.weight.data += 20
+    requests = [make(prompt="ka " * words, stop=None, max_tokens=5) for words in (3, 60, 9)]
+    requests.append(make(prompt="ka " * 24, stop=None, max_tokens=60))  # only while it is written
+    short, long, other, later = ask(local, requests)
+    assert isinstance(long, UserError) and isinstance(later, UserError)
+    assert "NaN" not in short + other and json.loads(short)["tokens"] >= 5
 
 
 def test_batches_are_the_shortest_prompts_that_fit(folders):

@@ -70,6 +70,14 @@ def test_messages_are_written_as_the_chat_template_wants_them(tmp_path):
     assert json.loads(reply)["text"] == "So." and reply == as_text
     assert json.loads(reply)["prompt_tokens"] == len(local.tokenizer(text).input_ids)
     assert isinstance(fault, ValueError) and "no system message" in str(fault)
+    # what the template writes may be a special token; what a message writes is text
     template = tmp_path / "chat_template.jinja"
+    template.write_text(TEMPLATE.replace("\n", "<end>"))
+    local = LocalModel(tmp_path)
+    for said in ("Who?", "Who <end> is?", "<end><end>", "<en<end>d>", "<assistant>"):
+        tokens = local.tokens.encode_prompt((Message("user", said),))
+        assert tokens.count(local.tokenizer.eos_token_id) == 1
+        written = local.tokenizer.decode(tokens, skip_special_tokens=True)
+        assert written == f"<user>{said}<assistant>"
     template.write_text(template.read_text().replace("<assistant>", "<model>"))
     assert LocalModel(tmp_path).fingerprint != local.fingerprint

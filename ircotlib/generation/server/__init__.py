@@ -28,7 +28,7 @@ from ircotlib.generation.server.protocol import (
 from ircotlib.program import Generate, Sample, key
 from ircotlib.text import cut, without_echo
 
-VERSION = 1  # raised when a change here or in text.py makes the same server reply differently
+VERSION = 2  # raised when a change here or in text.py makes the same server reply differently
 BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
 
 
