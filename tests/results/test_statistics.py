@@ -190,3 +190,20 @@ def test_holm_as_computed_by_hand():
 def test_verdicts_are_by_p_and_sign():
     p, differences = pd.Series([0.049, 0.05, 0.01]), pd.Series([1, 1, -1])
     assert list(statistics.verdicts(p, differences)) == ["holds", "cannot tell", "does not hold"]
+
+
+def test_means_and_titles_say_how_many_demonstrations_were_shown():
+    rows = [("a", "NoR QA", 9), ("b", "NoR QA", 7), ("a", "OneR", None), ("a", "OneR QA", 0.25)]
+    scores = pd.DataFrame(rows, columns=["dataset", "system", "demonstrations_shown"])
+    scores = scores.assign(model="m", id="q", f1=0.5, metric="f1", demonstration_set=0)
+    scores = scores.astype({"demonstrations_shown": object}).assign(
+        demonstrations=scores["dataset"]
+    )
+    said = "demonstrations in the last prompt: NoR QA 7.0 to 9.0, OneR QA 0.2"
+    assert statistics.describe_shown(scores) == said
+    assert statistics.describe_shown(scores[scores["system"] == "OneR"]) == ""
+    table = statistics.summarise(scores, ("dataset", "system"))
+    assert list(table.columns[-3:]) == ["deviation", "demonstrations_shown", "n"]
+    assert list(table["demonstrations_shown"].dropna()) == [9, 7, 0.25]
+    known = scores.drop(columns="demonstrations_shown")
+    assert "demonstrations_shown" not in statistics.summarise(known, ("dataset", "system"))
