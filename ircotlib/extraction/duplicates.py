@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 from ircotlib.errors import Unavailable
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.models import (
     CROSS_ENCODER,
     OLDER,
@@ -13,6 +14,7 @@ from ircotlib.files.models import (
     find_folder,
     hash_files,
     is_hub_name,
+    named,
 )
 from ircotlib.metrics import as_compared
 from ircotlib.program import Duplicate
@@ -86,7 +88,7 @@ class ScoredPairs:
             yield index, json.dumps(round(best, 4))
 
 
-@cache
+@kept_until_changed(named)
 def open_duplicates(name_or_path: str | Path = "") -> EqualTexts | ScoredPairs:
     """Open a backend of Duplicate: a cross-encoder from a folder, or from the Hugging Face hub,
     downloaded at the first request; "": a comparison of texts. The paper names no model; the

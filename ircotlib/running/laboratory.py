@@ -11,6 +11,7 @@ from types import MappingProxyType
 from ircotlib.datasets.facts import Facts
 from ircotlib.errors import UserError
 from ircotlib.files.checksums import read_description
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA, resolve
 from ircotlib.parameters import DIALS, Parameters
 
@@ -72,7 +73,8 @@ def open_simulated_reader(p: Parameters, stages: Mapping[str, Mapping] = NONE) -
     """
     of_stages = {stage: tuple(_dials(p, dials).values()) for stage, dials in stages.items()}
     of_all = tuple(_dials(p, {}).values())
-    return _reader(of_all, p.data_dir, p.seed, tuple(sorted(of_stages.items())))
+    make = _find_laboratory(p.data_dir)
+    return _reader(of_all, make, p.seed, tuple(sorted(of_stages.items())))
 
 
 def _dials(p: Parameters, changes: Mapping[str, float]) -> dict[str, float]:
@@ -89,12 +91,12 @@ def open_simulated_extractor(p: Parameters, dataset: str) -> object:
 
 
 @cache
-def _reader(dials: tuple[float, ...], data_dir: str, seed: int, stages: tuple) -> object:
+def _reader(dials: tuple[float, ...], make: Callable, seed: int, stages: tuple) -> object:
     from ircot_laboratory.simulated.dials import Dials
     from ircot_laboratory.simulated.reader import SimulatedReader
 
     of_stages = {stage: Dials(*of_one) for stage, of_one in stages}
-    return SimulatedReader(Dials(*dials), _find_laboratory(data_dir), seed, of_stages)
+    return SimulatedReader(Dials(*dials), make, seed, of_stages)
 
 
 def is_laboratory(data_dir: str) -> bool:
@@ -104,7 +106,7 @@ def is_laboratory(data_dir: str) -> bool:
     return not data_dir or (Path(resolve(data_dir)) / ABOUT).is_file()
 
 
-@cache
+@kept_until_changed(lambda data_dir: [Path(resolve(data_dir))] if data_dir else [])
 def _find_laboratory(data_dir: str) -> Callable:
     """What makes the data sets of the laboratory in a folder, as records; the same object for the
     same folder, so that its readers share what they have met.
