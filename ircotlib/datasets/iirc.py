@@ -1,6 +1,7 @@
 """IIRC's official files (Ferguson et al. 2020), https://allenai.org/data/iirc"""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -94,6 +95,9 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     if missing := sorted(wanted - pages.keys()):
         expected = f"expected a page {missing[0]!r} ({len(missing)} are missing)"
         raise DataError(f"{articles}: {expected}, which {path} refers to")
+    if empty := sorted(page for page in wanted if not pages[page]):
+        lost = f"{len(empty)} pages have no paragraph to be gold, such as {empty[0]!r}"
+        print(f"{articles}: {lost}", file=sys.stderr, flush=True)
     questions = []
     for passage, record, answers in answerable:
         pairs = ((context.page, context.text) for context in record.context if context.page != MAIN)

@@ -60,6 +60,16 @@ def find_facts(p: Parameters, dataset: str) -> Facts | None:
     return _facts(_find_laboratory(p.data_dir), dataset) if known else None
 
 
+def count_questions(data_dir: str) -> int | None:
+    """How many questions each data set of a laboratory has; None if the data are not one's."""
+    from ircot_laboratory.make import ABOUT, QUESTIONS
+
+    if not data_dir:
+        return QUESTIONS
+    about = read_description(Path(resolve(data_dir)) / ABOUT, "it is needed whole")
+    return about and about["questions"]
+
+
 @cache
 def _facts(make: Callable, dataset: str) -> Facts:
     from ircot_laboratory.judge.facts import LaboratoryFacts

@@ -152,7 +152,7 @@ def test_only_answerable_questions_are_read_and_all_get_ids(tmp_path):
     assert first == again != other and re.fullmatch("iirc-[0-9a-f]{16}", first)
 
 
-def test_gold_is_one_paragraph_for_each_context(tmp_path):
+def test_gold_is_one_paragraph_for_each_context(tmp_path, capsys):
     academy = "academy of music, zagreb"
     moved = [("moved to new buildings", academy), ("2014", academy)]
     contexts = context(("a school of music", "Mozarteum"), *moved, (PASSAGE, "main"))
@@ -160,9 +160,12 @@ def test_gold_is_one_paragraph_for_each_context(tmp_path):
     expected = page_paragraph("mozarteum", MOZARTEUM), page_paragraph(academy, MOVED)
     assert asked.gold == tuple(paragraph.id for paragraph in expected)
     # where the page is empty, or the main passage is all
+    assert capsys.readouterr().err == ""
     first = question(**context(("some words", "Nothing")))
     second = question(qid="q_2", **context((PASSAGE, "main")))
     questions = read(write(tmp_path, first, second))
+    told = "context_articles.json: 1 pages have no paragraph to be gold, such as 'nothing'\n"
+    assert capsys.readouterr().err.endswith(told)
     corpus = {paragraph.id for paragraph in read_articles(tmp_path / "context_articles.json")}
     assert questions[0].gold == (page_paragraph("nothing", "some words").id,)
     assert not corpus & set(questions[0].gold)

@@ -2,8 +2,11 @@
 
 import pytest
 
+from ircotlib.data import Paragraph, Question
+from ircotlib.files.paths import MODELS
+from ircotlib.generation.local import LocalModel
 from ircotlib.program import Generate, Outcome, Retrieve, Sample, Sampled, Step
-from ircotlib.running.silence import FEWEST, count_texts
+from ircotlib.running.silence import FEWEST, count_texts, find_unknown, say_unknown
 
 
 def outcomes(texts, samples=()) -> dict[str, Outcome]:
@@ -36,3 +39,42 @@ def test_a_run_without_texts_has_no_count(capsys):
     retrieved = Step(Retrieve("x", 1), (), False)
     assert count_texts("OneR", {"q": Outcome("q", None, (retrieved,))}) == {}
     assert capsys.readouterr().err == ""
+
+
+PAGE = (Paragraph("p", "T", "t"),)
+MODEL = LocalModel(MODELS / "mini-base")
+
+
+def tried(*found: tuple) -> Outcome:
+    steps = tuple(Step(Retrieve(f"query {n}", 1), reply, False) for n, reply in enumerate(found))
+    return Outcome("q", None, steps)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "model", "told"),
+    [
+        ("Who founded Beyoncé, Inc.?", tried(PAGE), MODEL, "mini-base does not know the words Bey"),
+        ("日本の首都は?", tried(), MODEL, "does not know the words 日本の首都は"),
+        ("Who founded it?", tried(PAGE, ()), MODEL, ""),
+        ("Who founded it?", tried((), PAGE), MODEL, "retrieval finds nothing for “query 0”"),
+        (
+            "Who founded Beyoncé?",
+            tried(()),
+            object(),
+            "retrieval finds nothing",
+        ),  # a server's model
+        ("Who founded Beyoncé?", tried(PAGE), None, ""),
+    ],
+)
+def test_what_a_system_could_not_know_is_told(capsys, text, outcome, model, told):
+    question = Question("q", text, ("?",), (), "own")
+    found = find_unknown(question, outcome, model)
+    assert told in found and bool(told) == bool(found)
+    known = Question("k", "Who founded it?", ("?",), (), "own")
+    outcomes = {"q": outcome, "k": tried(PAGE)}
+    say_unknown("own test X", [question, known], outcomes, model)  # half of the questions
+    assert capsys.readouterr().err == ""
+    say_unknown("own test X", [question], outcomes, model)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == bool(told)
+    assert all(line.startswith("own test X: 1 of 1 questions are about what") for line in lines)
