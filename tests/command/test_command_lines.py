@@ -56,6 +56,11 @@ WRONG = """
 figure | 'figure', expected one of figures, plan, ask
 figures --jobs 0 | --jobs: found '0'
 figures --seed 1 | --seed
+figures --jobs 100000000000000000000 | found '100000000000000000000', expected a whole number from 1
+figures --jobs 1025 | found '1025', expected a whole number from 1 to 1024
+plan --questions 100000000000000000000 | found '100000000000000000000', expected a whole number
+plan --workers 0 | found '0', expected a whole number from 1 to 1024
+figures --set timeout=1e308 | timeout: found 1e+308
 figures --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_tour
 figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
