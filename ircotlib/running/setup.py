@@ -151,7 +151,8 @@ class Bench:
             examples = find_examples(folder, module, stage, find_dataset(shown), template)
             chosen = list(examples[: system.count_examples(find_dataset(shown))])
         limit = self.window - self.longest(system)
-        return Prompt(chosen, self.model.count_tokens, template, limit, self.style.passage_last)
+        rest = self.style.passage_last, self.parameters.released and module == TEMPLATES
+        return Prompt(chosen, self.model.count_tokens, template, limit, *rest)
 
 
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
