@@ -100,7 +100,7 @@ def test_what_the_text_names_is_there():
 def test_files_and_what_is_in_them_are_called_by_their_names(page):
     for name, target in re.findall(r"\[([\w.]+\.py)\]\(([^)#]+)", PAGES[page]):
         assert target.rpartition("/")[2] == name, (name, target)
-    told_in = r"((?:`\w+`[\s,and]*)+)[^.\[\]]*\bin\s+\[\w+\.py\]\(([^)#]+)\)"
+    told_in = r"((?:`\w+`[\s,and]*)+)(?:which [^.;`]*,)?\s*\bare in\s+\[\w+\.py\]\(([^)#]+)\)"
     for names, target in re.findall(told_in, PAGES[page]):
         text = ((ROOT / page).parent / target).read_text(encoding="utf-8")
         assert all(f" {name}(" in text for name in re.findall(r"`(\w+)`", names)), (names, target)
