@@ -17,12 +17,14 @@ def kept_until_changed(files: Callable[..., Iterable[Path]]) -> Callable:
         @wraps(make)
         def get(*arguments):
             now = [*map(_state, files(*arguments))]
-            if arguments not in kept or kept[arguments][0] != now:
-                kept.pop(arguments, None)  # there may be no room for two
+            before, value = kept.get(arguments, (None, None))
+            if before != now:
+                kept.pop(arguments, None)
+                value = None  # there may be no room for two
                 value = make(*arguments)
                 made = None in now  # perhaps by this call
                 kept[arguments] = [*map(_state, files(*arguments))] if made else now, value
-            return kept[arguments][1]
+            return value
 
         return get
 
