@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the first argument names. The exit status is 2 if what was asked for is
     wrong (UserError), 1 after any other error, and 130 after an interrupt.
     """
+    with suppress(AttributeError):  # a terminal that cannot show "→" loses nothing else
+        sys.stdout.reconfigure(errors="backslashreplace")
     command, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
     if command in ("-h", "--help"):
         print(__doc__.strip())
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return say_error(f"found the command {command!r}, {expected}", 2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
-        return import_module(COMMANDS[command]).main(rest) or 0
+        return import_module(COMMANDS[command]).main([*map(read_argument, rest)]) or 0
     except UserError as error:
         return say_error(error, 2)
     except BrokenPipeError:  # whoever reads the output, such as `head`, has read enough
@@ -58,6 +60,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted: what was done is kept; the same command resumes", file=sys.stderr)
         stop_at_once()
+
+
+def read_argument(text: str) -> str:
+    """An argument whose bytes the terminal's encoding could not read, as UTF-8."""
+    if not any("\udc80" <= letter <= "\udcff" for letter in text):
+        return text
+    try:
+        return os.fsencode(text).decode()
+    except UnicodeDecodeError:
+        expected = "expected UTF-8: set the terminal, or LANG, to it"
+        raise UserError(f"found the argument {os.fsencode(text)!r}, {expected}") from None
 
 
 def stop_at_once() -> None:

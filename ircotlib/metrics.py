@@ -6,17 +6,43 @@ set names the scores that it uses.
 
 import json
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import wraps
-
-import numpy as np
 
 from ircotlib.text import normalise_answer
 
 # HotpotQA's scorer gives no partial credit if either side is one of these
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})
+OPENING, CLOSING = "\"'([{¿¡", "\"')]}.,;:!?…"  # around a word they tell nothing apart
+# before a word that is none itself; a later "a" may be a name: vitamin A
+_ARTICLE = re.compile(r"(?:^a|(?<!\S)(?:an|the)) (?!(?:a|an|the)\W*(?: |$))")
+_ALIKE = str.maketrans("“”‘’–−", "\"\"''--")
+# the stops of U.S. and Ph.D, the commas of 1,500; not the point of 1.5 or of .NET
+_INNER = re.compile(r"(?<=[^\W\d])\.(?=[^\W\d])|(?<=\d),(?=\d{3}(?!\d))")
+
+
+def as_compared(text: str) -> str:
+    """What two texts have in common if they are the same. They may differ in case, white space,
+    marks around words, the stops of initials, the commas of numbers, and articles. Of a text that
+    is made of articles or marks alone, all counts: A, The The, !!!.
+    """
+    plain = " ".join(text.translate(_ALIKE).lower().split())
+    bare = " ".join(word.lstrip(OPENING) for word in plain.split())
+    words = (word.rstrip(CLOSING) for word in _ARTICLE.sub("", bare).split())
+    return _INNER.sub("", " ".join(filter(None, words))) or plain
+
+
+def majority(answers: Sequence[str]) -> str:
+    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2). Answers
+    are compared by `as_compared` (ours); an empty one wins only if all are; "" for no answers.
+    """
+    votes = Counter(map(as_compared, answers))
+    del votes[""]
+    if not votes:
+        return answers[0] if answers else ""
+    [(most, _)] = votes.most_common(1)  # among equals the one counted first
+    return next(answer for answer in answers if as_compared(answer) == most)
 
 
 def against_best(score: Callable[[str, str], float]) -> Callable[[str, Sequence[str]], float]:
@@ -56,41 +82,30 @@ def squad_f1(prediction: str, answer: str) -> float:
     return _word_f1(predicted.split(), gold.split(), empty=1.0)
 
 
-@against_best
-def drop_exact_match(prediction: str, answer: str) -> float:
-    """1.0 if both are equal once normalised (official scorer of DROP, for IIRC). Numbers are equal
-    by value; an answer of several spans, in any order, is a JSON list.
+def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
+    """A score that compares texts as they are (`as_compared`) where a scorer would leave nothing of
+    one, such as A, The The or !!! (ours).
     """
-    predicted, gold = _drop_spans(prediction), _drop_spans(answer)
-    return float(set(predicted) == set(gold) and len(predicted) == len(gold))
 
+    @against_best
+    def compare(prediction: str, answer: str) -> float:
+        if normalise_answer(prediction) and normalise_answer(answer):
+            return score(prediction, [answer])
+        return float(as_compared(prediction) == as_compared(answer))
 
-@against_best
-def drop_f1(prediction: str, answer: str) -> float:
-    """The word F1 of sets of words (official scorer of DROP, for IIRC). If the answer's span has
-    numbers, the prediction's must have one of them, else F1 is 0. Spans are paired for the greatest
-    sum of F1, which is divided by the number of spans on the longer side and rounded to two
-    decimals.
-    """
-    predicted = [set(span.split()) for span in _drop_spans(prediction)]
-    gold = [set(span.split()) for span in _drop_spans(answer)]
-    scores = np.array([[_drop_span_f1(words, wanted) for words in predicted] for wanted in gold])
-    if 1 in scores.shape:
-        return float(np.round(scores.max() / max(scores.shape), 2))
-    from scipy.optimize import linear_sum_assignment  # takes a while to import
-
-    total = scores[linear_sum_assignment(scores, maximize=True)].sum()
-    return float(np.round(total / max(scores.shape), 2))
+    return compare
 
 
 @against_best
 def cover_em(prediction: str, answer: str) -> float:
     """1.0 if the answer occurs in the prediction as whole words, both normalised (SearChain §4.1).
 
-    Differs from the released program, which finds "no" in "know" (`cover_em_of_letters`).
+    An answer of which nothing would be left, such as A, is looked for as it is (ours). Differs from
+    the released program, which finds "no" in "know" (`cover_em_of_letters`).
     """
-    gold = normalise_answer(answer)
-    return float(bool(gold) and f" {gold} " in f" {normalise_answer(prediction)} ")
+    if gold := normalise_answer(answer):
+        return float(f" {gold} " in f" {normalise_answer(prediction)} ")
+    return float(re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", prediction) is not None)
 
 
 @against_best
@@ -161,50 +176,6 @@ def _name_sets(prediction: str, answer: str) -> tuple[set[str], set[str]]:
         parts = [part.replace(f" {name} ", f" {name.replace(' ', '_')} ") for part in parts]
     predicted = {name.strip() for part in parts for name in part.split(" and ")}
     return predicted - {""}, {name.replace(" ", "_") for name in gold}
-
-
-def _drop_spans(text: str) -> list[str]:
-    """The normalised spans of an answer: the items of a JSON list or of a list that is not valid
-    JSON (IRCoT's program), else the whole text.
-    """
-    text = text.strip()
-    if not (text.startswith("[") or text.endswith("]")):
-        return [_drop_normalise(text)]
-    try:
-        spans = json.loads(text)
-    except (ValueError, RecursionError):
-        spans = text.translate(str.maketrans("", "", '"[]')).split(",")
-    spans = spans if isinstance(spans, list) and spans else [""]
-    return [_drop_normalise(str(span)) for span in spans]
-
-
-def _drop_normalise(text: str) -> str:
-    """The words between spaces and hyphens: numbers by value, others as in SQuAD (DROP)."""
-    normal = []
-    for word in re.split("[ -]", text.lower()):
-        if not _is_number(word):
-            word = word.translate(str.maketrans("", "", string.punctuation))
-        word = str(float(word)) if _is_number(word) else word
-        normal.append(re.sub(r"\b(a|an|the)\b", " ", word))
-    return " ".join(" ".join(normal).split())
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _drop_span_f1(predicted: set[str], answer: set[str]) -> float:
-    numbers = set(filter(_is_number, answer))
-    if numbers and not numbers & predicted:
-        return 0.0
-    if not predicted or not answer:
-        return float(predicted == answer)
-    precision, recall = (len(predicted & answer) / len(words) for words in (predicted, answer))
-    return 2 * precision * recall / (precision + recall) if precision else 0.0
 
 
 def _check_answers(answers: Sequence[str]) -> None:

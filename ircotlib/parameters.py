@@ -88,7 +88,7 @@ class Parameters(BaseModel):
     distractors: ranges.Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
     demonstration_sets: ranges.Sets = 3  # 04_ircot: the mean is over so many (IRCoT §4.1)
     released: bool = False  # follow IRCoT's program where it differs from the paper
-    max_steps: ranges.Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
+    max_steps: ranges.Steps = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     samples: ranges.Count | None = None  # most texts sampled at a time; None: as in its paper
     # single notebooks
     question: str = ""  # 00_tour: which its box asks at first; "": the page's

@@ -2,7 +2,6 @@
 
 import re
 import string
-from collections import Counter
 from collections.abc import Sequence
 from html import escape as escape_html
 
@@ -223,18 +222,6 @@ def _stop_kind(before: str, marks: str) -> str:
     # in a quotation or a bracket that is still open, the mark that closes it may follow the stop
     closed = all(before.count(pair[0]) <= before.count(pair[1]) for pair in ("“”", "()", "[]"))
     return "certain" if closed and before.count('"') % 2 == 0 else "not before lower case"
-
-
-def majority(answers: Sequence[str]) -> str:
-    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2). Answers
-    are compared once normalised (ours); an empty one wins only if all are; "" for no answers.
-    """
-    votes = Counter(normalise_answer(answer) for answer in answers)
-    del votes[""]
-    if not votes:
-        return answers[0] if answers else ""
-    [(most, _)] = votes.most_common(1)  # among equals the one counted first
-    return next(answer for answer in answers if normalise_answer(answer) == most)
 
 
 CONTROLS = {number: " " for number in (*range(32), *range(127, 160)) if chr(number) not in "\t\n"}

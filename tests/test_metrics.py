@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ircotlib import metrics
-from ircotlib.datasets import find_dataset
-from ircotlib.metrics import drop_exact_match, drop_f1, paragraph_recall
+from ircotlib.datasets import drop, find_dataset
+from ircotlib.metrics import paragraph_recall
 
 HOTPOT = ("hotpotqa", "2wikimultihopqa")
 ALL = (*HOTPOT, "musique")
@@ -111,6 +111,19 @@ SETS = [  # prediction, names of the gold set, exact match, F1
 for rule, prediction, names, *expected in SETS:
     answers = names if len(names) == 1 else [json.dumps(names)]
     PAIRS.append((rule, ("phantomwiki",), prediction, answers, *expected))
+BARE = [  # answers of which a scorer leaves nothing: as they are in our scores, not in others
+    ("A is an answer", ("own",), "a.", ["A"], 1, 1),
+    ("and nothing is none", ("own",), "", ["A"], 0, 0),
+    ("nor is another article", ("own",), "The", ["A"], 0, 0),
+    ("a name of articles", ("own",), "the the", ["The The"], 1, 1),
+    ("a name of marks", ("own",), "!!!", ["!!!"], 1, 1),
+    ("only marks against it", ("own",), "...", ["!!!"], 0, 0),
+    ("the best of the aliases", ("own",), "A", ["Ann", "A"], 1, 1),
+    ("any other as in SQuAD", ("own",), "the Rome", ["Rome", "A"], 1, 1),
+    ("MuSiQue's scorer has nothing left", ("musique",), "", ["A"], 1, 1),
+    ("HotpotQA's too", HOTPOT, "", ["The The"], 1, 0),
+]
+PAIRS += BARE
 CASES = [(rule, dataset, *rest) for rule, datasets, *rest in PAIRS for dataset in datasets]
 
 
@@ -121,11 +134,30 @@ def test_answers_are_scored_as_by_the_official_scorer(rule, dataset, prediction,
     assert scores["f1"](prediction, answers) == pytest.approx(f1), rule
 
 
-SCORES = "exact_match hotpotqa_f1 squad_f1 drop_exact_match drop_f1 set_f1 set_exact_match".split()
+@pytest.mark.parametrize(
+    ("prediction", "answer", "covered"),
+    [
+        ("The answer is A.", "A", 1),
+        ("(A) Rome", "A", 1),
+        ("", "A", 0),
+        ("It is a town.", "A", 0),
+        ("Asia", "A", 0),
+        ("It was by The The, in 1983", "The The", 1),
+        ("It was by The Who", "The The", 0),
+        ("the band !!! (Chk Chk Chk)", "!!!", 1),
+        ("It is the Rome of old", "Rome", 1),
+        ("Romeo", "Rome", 0),
+    ],
+)
+def test_an_answer_of_which_nothing_would_be_left_is_covered_as_it_is(prediction, answer, covered):
+    assert metrics.cover_em(prediction, [answer]) == covered
+
+
+SCORES = "exact_match hotpotqa_f1 squad_f1 set_f1 set_exact_match cover_em".split()
 
 
 @pytest.mark.parametrize("answers", [[], (), "Rome"])
-@pytest.mark.parametrize("score", [getattr(metrics, name) for name in SCORES])
+@pytest.mark.parametrize("score", [drop.f1, *(getattr(metrics, name) for name in SCORES)])
 def test_answers_must_be_a_list(score, answers):
     with pytest.raises(ValueError, match="expected a list of gold answers"):
         score("Rome", answers)
@@ -148,8 +180,8 @@ ODD = ["[" * 9999, "[" * 9999 + "]" * 9999, f"[{'9' * 5000}]", "[1e999]"]
 @pytest.mark.parametrize("text", ODD, ids=range(4))
 def test_lists_that_json_cannot_hold_are_cut_at_commas(text):
     """A model may write anything: it is scored, and never raises an error."""
-    assert drop_f1(text, ["Paris"]) == drop_exact_match(text, ["Paris"]) == 0
-    assert drop_exact_match(text, [text]) == 1
+    assert drop.f1(text, ["Paris"]) == drop.exact_match(text, ["Paris"]) == 0
+    assert drop.exact_match(text, [text]) == 1
 
 
 def test_spans_of_drop_are_paired_for_the_greatest_sum():
@@ -159,14 +191,14 @@ def test_spans_of_drop_are_paired_for_the_greatest_sum():
             [" ".join(rng.choices("pqrstuv", k=rng.randint(1, 4))) for _ in range(count)]
             for count in (rng.randint(1, 5), rng.randint(1, 5))
         )
-        score = drop_f1(f"[{', '.join(predicted)}]", [f"[{', '.join(answer)}]"])
+        score = drop.f1(f"[{', '.join(predicted)}]", [f"[{', '.join(answer)}]"])
         assert score == brute_force(predicted, answer), (predicted, answer)
 
 
 def test_many_spans_with_words_in_common_are_scored_at_once():
     spans = [f"word{number % 4} other{number}" for number in range(40)]
     started = time.monotonic()
-    assert drop_f1(str(spans[::-1]).replace("'", '"'), [str(spans).replace("'", '"')]) == 1
+    assert drop.f1(str(spans[::-1]).replace("'", '"'), [str(spans).replace("'", '"')]) == 1
     assert time.monotonic() - started < 5
 
 

@@ -96,6 +96,16 @@ def test_what_the_text_names_is_there():
         assert any(other.startswith(name) if cut else other == name for other in defined), name
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_files_and_what_is_in_them_are_called_by_their_names(page):
+    for name, target in re.findall(r"\[([\w.]+\.py)\]\(([^)#]+)", PAGES[page]):
+        assert target.rpartition("/")[2] == name, (name, target)
+    told_in = r"((?:`\w+`[\s,and]*)+)(?:which [^.;`]*,)?\s*\bare in\s+\[\w+\.py\]\(([^)#]+)\)"
+    for names, target in re.findall(told_in, PAGES[page]):
+        text = ((ROOT / page).parent / target).read_text(encoding="utf-8")
+        assert all(f" {name}(" in text for name in re.findall(r"`(\w+)`", names)), (names, target)
+
+
 def test_the_repository_names_no_machine():
     paths = *ROOT.glob("irco*/**/*.py"), *ROOT.glob("profiles/*")
     for name, text in (PAGES | {path: path.read_text(encoding="utf-8") for path in paths}).items():

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ircotlib import text as texts
-from ircotlib.text import answer_from_chain, gives_answer, is_reasoning, majority, normalise_answer
+from ircotlib.text import answer_from_chain, gives_answer, is_reasoning, normalise_answer
 
 
 @pytest.mark.parametrize(
@@ -93,20 +93,3 @@ def test_queries_of_the_paper_and_of_the_program():
 )
 def test_normalise_answer(text, normal):
     assert normalise_answer(text) == normal
-
-
-@pytest.mark.parametrize(
-    ("answers", "expected"),
-    [
-        (["Oslo", "Bergen", "Bergen"], "Bergen"),
-        (["Oslo", "The Nile.", "the nile", "Oslo", "Nile"], "The Nile."),  # as first written
-        (["Bergen", "Oslo", "Oslo", "Bergen"], "Bergen"),  # of equally many, the first
-        (["", "", "", "Oslo"], "Oslo"),
-        (["The", "the", "Oslo"], "Oslo"),  # empty after normalisation
-        (["", ""], ""),
-        (["The", ""], "The"),
-        ([], ""),
-    ],
-)
-def test_the_answer_that_most_give(answers, expected):
-    assert majority(answers) == expected

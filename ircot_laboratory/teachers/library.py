@@ -11,10 +11,10 @@ from pathlib import Path
 from ircot_laboratory.world.encyclopedia import names_by_kind
 from ircot_laboratory.world.records import Fact, Passage, World
 from ircotlib.data import Paragraph
+from ircotlib.metrics import as_compared
 from ircotlib.program import Duplicate, Extract, Extracted, NearestTitle, Request, Retrieve
 from ircotlib.retrieval.bm25 import BM25, open_index
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.text import normalise_answer
 
 MISSED = 0.08  # share of the retrievals whose best paragraph is left out
 SURE, UNSURE = (8.0, 2.0), (-4.0, 3.0)  # mean and standard deviation of the reader's confidence
@@ -53,8 +53,7 @@ class Library:
             case NearestTitle():
                 return tuple(self.backend.nearest_titles(request.title, request.n))
             case Duplicate():
-                earlier = map(normalise_answer, request.earlier)
-                return float(normalise_answer(request.query) in earlier)
+                return float(as_compared(request.query) in map(as_compared, request.earlier))
             case Extract():
                 return self._extract(
                     self.passage(request.paragraph), fact_asked(request.query), rng

@@ -11,17 +11,20 @@ from collections.abc import Sequence
 
 from ircotlib.command.checks import check_places
 from ircotlib.explore.ask import DEFAULT, ask
-from ircotlib.files.options import add_profile, new_parser, parse_changes
+from ircotlib.files.options import add_profile, new_parser, parse_changes, refuse
 from ircotlib.parameters import read_parameters
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib ask")
-    parser.add_argument("question", help="in quotes")
+    parser.add_argument("question", nargs="?", help="in quotes")
     system = f"ask this system (default: {', '.join(DEFAULT)}); may be repeated"
     parser.add_argument("--system", action="append", default=[], metavar="NAME", help=system)
     add_profile(parser)
-    options = parser.parse_args(arguments)
+    options, others = parser.parse_known_args(arguments)
+    if others or options.question is None:
+        dash = "put -- before a question that begins with a dash"
+        refuse(f"found {' '.join(others) or 'nothing'}, expected one question in quotes; {dash}")
     p = read_parameters(options.profile, parse_changes(options.set))
     check_places(p, ("data", "model"))
     for answered in ask(p, options.question, options.system):

@@ -11,7 +11,7 @@ from urllib.request import getproxies
 
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.downloads import find_files
-from ircotlib.datasets.files import find_questions
+from ircotlib.datasets.files import OWN_CONTEXTS, find_questions
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files import models
 from ircotlib.files.paths import DATA, FIGURES, ROOT, check_writable, resolve
@@ -19,7 +19,7 @@ from ircotlib.files.urls import is_here, why_unreachable
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.prompting.prompt import GPT3, STYLES
 from ircotlib.retrieval import find_retriever, model_of
-from ircotlib.running.laboratory import open_simulated_reader
+from ircotlib.running.laboratory import count_questions, open_simulated_reader
 
 LANGUAGE = models.T5, models.CAUSAL
 
@@ -157,10 +157,16 @@ def _check_data(p: Parameters) -> None:
     """The official files are there, those of a corpus unless it was already made."""
     if p.corpus == "full" and not p.data_dir:
         raise UserError("corpus: found full and no data_dir, expected the official files' folder")
+    sizes = {name: getattr(p, name) or 0 for name in ("test", "ood_test", "head_to_head_test")}
+    most, count = max(sizes, key=sizes.__getitem__), count_questions(p.data_dir)
+    if count and sizes[most] + p.dev > count:
+        some = f"a data set of the laboratory has {count}, and no more are asked"
+        print(f"{most}: found {sizes[most]} and dev={p.dev}: {some}", file=sys.stderr, flush=True)
     for dataset in map(find_dataset, p.datasets if p.data_dir else ()):
         full = dataset.full_corpus
         if p.corpus == "full" and full is None:
-            raise UserError(f"corpus: found no full one of {dataset.name}, expected corpus=pooled")
+            found = f"found no full one of {dataset.name}, expected corpus=pooled"
+            raise UserError(f"corpus: {found}: {OWN_CONTEXTS}")
         try:
             find_questions(dataset, ROOT / p.data_dir)
             if p.corpus == "full" and not (DATA / "corpora" / f"{full.name}-full").is_dir():

@@ -29,7 +29,13 @@ from ircotlib.command.notebooks import (
     run_notebooks,
 )
 from ircotlib.errors import UserError
-from ircotlib.files.options import add_profile, new_parser, parse_changes, read_count, read_number
+from ircotlib.files.options import (
+    add_profile,
+    new_parser,
+    parse_changes,
+    read_number,
+    read_workers,
+)
 from ircotlib.files.paths import DATA, NOTEBOOKS, write_whole
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import Parameters, read_parameters
@@ -152,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_notebooks(parser)
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
     jobs = "notebooks at a time, each on a core or the GPU; with --calls one per core, otherwise 1"
-    add("--jobs", type=read_count, help=jobs)
+    add("--jobs", type=read_workers, help=jobs)
     add("--calls", type=Path, metavar="FILE", help="ask no model: use the replies of this export")
     recompute = "ask for so many replies of --calls again, and compare"
     add("--recompute", type=read_number, default=0, metavar="N", help=recompute)

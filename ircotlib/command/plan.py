@@ -19,7 +19,7 @@ from ircotlib.command.figures import add_notebooks, choose_notebooks
 from ircotlib.command.notebooks import about_notebook
 from ircotlib.command.plans import check_notebooks, plan_runs
 from ircotlib.errors import Unavailable
-from ircotlib.files.options import new_parser, parse_changes, read_count
+from ircotlib.files.options import new_parser, parse_changes, read_count, read_workers
 from ircotlib.files.tables import write_table
 from ircotlib.generation.batches import count_cores
 from ircotlib.generation.budget import find_price
@@ -139,7 +139,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add_notebooks(parser)
     add("--questions", type=read_count, default=5, help="that each system answers for the sample")
-    add("--workers", type=read_count, metavar="N", help="for N workers, not those of this machine")
+    add(
+        "--workers", type=read_workers, metavar="N", help="for N workers, not those of this machine"
+    )
     add("--no-sample", action="store_true", help="only the most that it can be")
     add("--csv", type=Path, metavar="FILE", help="write the table, with more columns")
     options = parser.parse_args(arguments)

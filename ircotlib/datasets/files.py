@@ -13,6 +13,8 @@ from ircotlib.datasets.pooled import pool
 from ircotlib.errors import DataError
 from ircotlib.files.paths import DATA, ROOT
 
+OWN_CONTEXTS = "what is to be searched goes into the questions' own paragraphs (docs/data.md)"
+
 
 def read_dataset(
     name: str, data_dir: str | Path, corpus: str = "pooled", released: bool = False
@@ -32,8 +34,7 @@ def read_dataset(
     if corpus not in ("pooled", "full"):
         raise DataError(f"found corpus {corpus!r}, expected pooled or full")
     if corpus == "full" and dataset.full_corpus is None:
-        expected = "expected one in its record: open it with corpus pooled"
-        raise DataError(f"found no full corpus of {name}, {expected}")
+        raise DataError(f"found no full corpus of {name}, expected corpus pooled: {OWN_CONTEXTS}")
     path = find_questions(dataset, ROOT / data_dir)
     if corpus == "full":
         folder = DATA / "corpora" / f"{dataset.full_corpus.name}-full"
@@ -47,7 +48,8 @@ def read_dataset(
     if pooled := pool(context for _, context in examples):
         return questions, pooled
     wrong = f"expected contexts to pool a corpus from, found {len(examples)} questions without any"
-    raise DataError(f"{path}: {wrong}: open it with corpus full")
+    remedy = "open it with corpus full" if dataset.full_corpus else OWN_CONTEXTS
+    raise DataError(f"{path}: {wrong}: {remedy}")
 
 
 def find_questions(dataset: Dataset, data_dir: Path) -> Path:

@@ -2,10 +2,12 @@
 
 import html
 import shutil
+import sys
 import unicodedata
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
@@ -50,7 +52,9 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path, folder: str | Pat
     about |= {"expected": expected} if expected != corpus.count else {}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with hold_lock(Path(f"{folder}.lock"), f"the full corpus {folder}"):
-        if not _is_made(about, folder):
+        if _is_made(about, folder):
+            _say_newer(corpus, ROOT / data_dir, folder)
+        else:
             files = find_files(corpus, ROOT / data_dir)
             with show_progress(f"reading {corpus.name}", expected) as show:
                 paths, count = _write_parts(corpus, files, parts, lambda done: show(done, expected))
@@ -163,6 +167,15 @@ def _is_made(about: dict, folder: Path) -> bool:
         expected = f"expected the full corpus {about} or no corpus, found {made}"
         raise DataError(f"{folder}: {expected}; choose another IRCOT_DATA or delete this folder")
     return True
+
+
+def _say_newer(corpus: FullCorpus, data_dir: Path, folder: Path) -> None:
+    """Say on stderr if a file is newer than the corpus that was made of it."""
+    with suppress(FileNotFoundError):
+        made, paths = (folder / MADE).stat().st_mtime_ns, find_files(corpus, data_dir, unpack=False)
+        if newer := [path for path in chain(*paths) if path.stat().st_mtime_ns > made]:
+            again = f"to make the corpus of it again, delete {folder}"
+            print(f"{newer[0]} is newer than what was made of it: {again}", file=sys.stderr)
 
 
 def _check_count(

@@ -1,6 +1,7 @@
 """IIRC's official files (Ferguson et al. 2020), https://allenai.org/data/iirc"""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,13 +12,12 @@ from pydantic import Field
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, Score
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, Score, drop
 from ircotlib.datasets.articles import page_paragraph, read_articles, read_pages
 from ircotlib.datasets.downloads import find_file
 from ircotlib.datasets.fields import Record, String, Text, check, read_list
 from ircotlib.datasets.pooled import digest
 from ircotlib.errors import DataError
-from ircotlib.metrics import drop_exact_match, drop_f1
 
 ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
 SOURCE = "https://allenai.org/data/iirc"
@@ -95,6 +95,9 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     if missing := sorted(wanted - pages.keys()):
         expected = f"expected a page {missing[0]!r} ({len(missing)} are missing)"
         raise DataError(f"{articles}: {expected}, which {path} refers to")
+    if empty := sorted(page for page in wanted if not pages[page]):
+        lost = f"{len(empty)} pages have no paragraph to be gold, such as {empty[0]!r}"
+        print(f"{articles}: {lost}", file=sys.stderr, flush=True)
     questions = []
     for passage, record, answers in answerable:
         pairs = ((context.page, context.text) for context in record.context if context.page != MAIN)
@@ -130,12 +133,20 @@ def _read_answers(kind: str, answer: dict, where: str, released: bool) -> tuple[
             expected = "expected at least one span with a text"
             raise DataError(f"{where}, field 'answer_spans': {expected}, found {texts}")
         spans = [mend(text) for text in texts if text]
-        return (spans[0] if len(spans) == 1 else json.dumps(spans, ensure_ascii=False),)
+        return (_one_answer(spans),)
     record = check(answer, _Value, where)
     value, unit = record.answer_value.strip(), (record.answer_unit or "").strip()
     if kind == "value" and unit and not released:
-        return value, f"{value} {unit}"
-    return (mend(value),)
+        return _one_answer([value]), _one_answer([f"{value} {unit}"])
+    return (_one_answer([mend(value)]),)
+
+
+def _one_answer(spans: list[str]) -> str:
+    """The text of an answer: its only span, or a JSON list of several, or of one that would be read
+    as a list by itself, such as "Salem [sic]".
+    """
+    alone = len(spans) == 1 and not (spans[0].startswith("[") or spans[0].endswith("]"))
+    return spans[0] if alone else json.dumps(spans, ensure_ascii=False)
 
 
 def _mend(text: str) -> str:
@@ -155,7 +166,7 @@ def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> 
     return score(json.dumps([_mend(span) for span in spans]), answers)
 
 
-_SCORES = {"f1": drop_f1, "em": drop_exact_match}
+_SCORES = {"f1": drop.f1, "em": drop.exact_match}
 _RELEASED = {name: partial(score_as_released, score) for name, score in _SCORES.items()}
 _PAPER = Dataset(
     name="iirc",

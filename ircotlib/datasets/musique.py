@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
-from ircotlib.datasets.fields import Record, String, Text, read_rows
+from ircotlib.datasets.fields import AGAIN, Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
@@ -28,7 +28,12 @@ class _Contexts(Record):
 
 
 class _Supporting(_Entry):
+    idx: int | None = None
     is_supporting: bool
+
+
+class _Supported(Record):
+    paragraph_support_idx: int | None = None
 
 
 class _Asking(Record):
@@ -38,6 +43,7 @@ class _Asking(Record):
     answer: Text
     answer_aliases: list[String]
     paragraphs: list[_Supporting]
+    question_decomposition: list[_Supported] = []
 
 
 def read_musique(path: Path) -> list[QuestionContext]:
@@ -50,11 +56,16 @@ def read_musique(path: Path) -> list[QuestionContext]:
     for record, where in read_rows(path, _Asking):
         if record.answerable:
             context = tuple(entry.paragraph for entry in record.paragraphs)
-            supporting = [entry.paragraph.id for entry in record.paragraphs if entry.is_supporting]
+            supporting = [entry for entry in record.paragraphs if entry.is_supporting]
             if not supporting:
                 wrong = f"expected one with is_supporting true, found none among {len(context)}"
                 raise DataError(f"{where}, field 'paragraphs': {wrong}")
-            gold = tuple(dict.fromkeys(supporting))
+            named = {step.paragraph_support_idx for step in record.question_decomposition} - {None}
+            if lost := named - {entry.idx for entry in supporting}:
+                wrong = f"found no supporting one with idx {min(lost)}, expected what"
+                named = "question_decomposition names"
+                raise DataError(f"{where}, field 'paragraphs': {wrong} {named}: {AGAIN}")
+            gold = tuple(dict.fromkeys(entry.paragraph.id for entry in supporting))
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))
             kind = record.id.split("__")[0]

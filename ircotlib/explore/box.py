@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from anywidget import AnyWidget
 from IPython.display import Markdown, display
-from ipywidgets import HTML, Button, Dropdown, HBox, Output, Select, Text, VBox
+from ipywidgets import Button, Dropdown, HBox, Output, Select, Text, VBox
 
 from ircotlib.errors import UserError
 from ircotlib.explore.questions import choose_questions, compare_runs, outcomes_of, show_question
@@ -18,10 +19,19 @@ from ircotlib.systems import RECALL
 from ircotlib.text import escape
 
 WIDE = {"width": "95%"}
-STYLE = """<style>
-.ircot-explore pre { white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; }
-.ircot-explore table tr:hover { background: transparent !important; }
-</style>"""  # prompts wrap between words, and a column keeps its colour under the mouse
+KEEP_KEYS = """export default { render({ el }) { requestAnimationFrame(() => {
+  el.closest(".ircot-explore").dataset.lmSuppressShortcuts = "true";
+}); } };"""
+# prompts wrap between words, and a column keeps its colour under the mouse
+STYLE = """.ircot-explore pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+.ircot-explore pre { word-break: normal; }
+.ircot-explore table tr:hover { background: transparent !important; }"""
+
+
+class Frame(AnyWidget):
+    """The style of a box, and its keys: arrows in its lists move no cell of JupyterLab."""
+
+    _esm, _css = KEEP_KEYS, STYLE
 
 
 def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
@@ -52,7 +62,7 @@ class _Box:
         filters = HBox([self.outcome, self.kind, self.text], layout={"flex_flow": "row wrap"})
         buttons = HBox([previous, following], layout={"margin": "0 0 0 90px"})
         parts = [self.run, self.beside, filters, self.questions, buttons, self.output]
-        self.widget = VBox([*parts, HTML(STYLE)])
+        self.widget = VBox([*parts, Frame()])
         self.widget.add_class("ircot-explore")
         named = [(" / ".join(folder.parts[-4:]), folder) for folder in folders]
         _offer(self.run, named, self.choose)
@@ -137,8 +147,8 @@ def _answers(folder: Path) -> bool | None:
 
 
 def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = "") -> None:
-    """Show a box that passes a typed question and a system to `ask`, and shows the Markdown that it
-    returns. In a batch run it shows nothing.
+    """Show a box that passes a typed question and a system to `ask`, at Enter or a click, and shows
+    the Markdown that it returns until one of them changes. In a batch run it shows nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return
@@ -147,7 +157,7 @@ def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = 
     button = Button(description="Ask", button_style="primary")
     output = Output()
 
-    def answer(_) -> None:
+    def answer(_=None) -> None:
         output.clear_output()
         with output:
             try:
@@ -156,4 +166,9 @@ def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = 
                 display(Markdown(escape(str(error))))
 
     button.on_click(answer)
-    display(VBox([question, HBox([system, button]), output]))
+    question.on_msg(lambda _, message, __: answer() if message.get("event") == "submit" else None)
+    for widget in (question, system):
+        widget.observe(lambda _: output.clear_output(), "value")
+    box = VBox([question, HBox([system, button]), output, Frame()])
+    box.add_class("ircot-explore")
+    display(box)

@@ -10,13 +10,14 @@ from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.explore.trace import trace_as_markdown
 from ircotlib.files.paths import DATA, PARTIAL
+from ircotlib.metrics import as_compared
 from ircotlib.results.causes import CAUSES, find_causes
 from ircotlib.running.experiment import replay
 from ircotlib.running.folder import name_model, read_about
 from ircotlib.running.predictions import parameters_of, share_measure
 from ircotlib.running.setup import open_dataset
 from ircotlib.systems import RECALL
-from ircotlib.text import escape, normalise_answer
+from ircotlib.text import escape
 
 CELL = 'width="50%" style="text-align: left; vertical-align: top"'
 
@@ -64,7 +65,7 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     if metric == RECALL:
         table["disagree"] = a["gold_found"] != b["gold_found"]
     else:
-        table["disagree"] = a["answer"].map(normalise_answer) != b["answer"].map(normalise_answer)
+        table["disagree"] = a["answer"].map(as_compared) != b["answer"].map(as_compared)
     return table.reset_index()
 
 

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 from ircotlib.errors import Unavailable
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.models import (
     CROSS_ENCODER,
     OLDER,
@@ -13,29 +14,30 @@ from ircotlib.files.models import (
     find_folder,
     hash_files,
     is_hub_name,
+    named,
 )
+from ircotlib.metrics import as_compared
 from ircotlib.program import Duplicate
-from ircotlib.text import normalise_answer
 
-VERSION = 1  # raised when a change here gives the same queries another score
+VERSION, TEXTS = 1, 2  # raised when a change gives the same queries another score
 PARTS = ("modules.json", "*sentence*.json", "*/*.json")  # other files that CrossEncoder may read
 WEIGHTS = (*OLDER, *PARTS)
 
 
 class EqualTexts:
-    """Answers Duplicate without a model: 1.0 if an earlier query is the same except for case,
-    punctuation and articles, else 0.0 (ours): if queries differ in one word, it is usually a name.
+    """Answers Duplicate without a model: 1.0 if an earlier query is the same (`as_compared`), else
+    0.0 (ours): if queries differ in one word, it is usually a name.
     """
 
     answers = Duplicate
     decode = staticmethod(json.loads)
-    fingerprint = f"texts {VERSION}"
+    fingerprint = f"texts {TEXTS}"
 
     def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
         """Yield the index of each request and its score."""
         for index, request in enumerate(requests):
-            earlier = {normalise_answer(query) for query in request.earlier}
-            yield index, json.dumps(float(normalise_answer(request.query) in earlier))
+            same = as_compared(request.query) in map(as_compared, request.earlier)
+            yield index, json.dumps(float(same))
 
 
 class ScoredPairs:
@@ -86,7 +88,7 @@ class ScoredPairs:
             yield index, json.dumps(round(best, 4))
 
 
-@cache
+@kept_until_changed(named)
 def open_duplicates(name_or_path: str | Path = "") -> EqualTexts | ScoredPairs:
     """Open a backend of Duplicate: a cross-encoder from a folder, or from the Hugging Face hub,
     downloaded at the first request; "": a comparison of texts. The paper names no model; the

@@ -54,18 +54,20 @@ def say_error(error: BaseException | str, status: int) -> int:
     return status
 
 
-def _read(text: str, kind: type, least: float, expected: str) -> float:
+def _read(text: str, kind: type, least: float, expected: str, most: float = 10**9) -> float:
     try:
         number = kind(text)
     except ValueError:
         number = math.nan
-    if not least <= number < math.inf:
+    if not least <= number <= most:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected {expected}")
     return number
 
 
 # types of options
 read_count = partial(_read, kind=int, least=1, expected="a whole number, 1 or more")
+WORKERS = "a whole number from 1 to 1024"
+read_workers = partial(_read, kind=int, least=1, expected=WORKERS, most=1024)
 read_number = partial(_read, kind=int, least=0, expected="a whole number, 0 or more")
 RATE = "a learning rate above 0, about 0.01"
 read_rate = partial(_read, kind=float, least=sys.float_info.min, expected=RATE)

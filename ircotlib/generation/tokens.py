@@ -90,6 +90,16 @@ class Tokens:
         """The text of tokens, without special ones."""
         return (self._plain or self.tokenizer).decode(tokens, skip_special_tokens=True)
 
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a text for which the tokenizer has no tokens."""
+        if self._plain is not None:
+            token = read_json(self.folder, TOKENIZER).get("unk_token")
+            unknown = self._plain.token_to_id(token or "")
+        else:
+            unknown = self.tokenizer.unk_token_id
+        words = [word for word in text.split() if unknown in self.encode(word, special=False)]
+        return list(dict.fromkeys(word.strip(",.?!:;") for word in words))
+
 
 def _read_plain(folder: Path) -> Tokenizer | None:
     """The tokenizer of tokenizer.json, if no other file changes it; else None."""

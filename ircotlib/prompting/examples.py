@@ -3,12 +3,12 @@ of data sets, prompts/own/<system>/<stage>.<family>.txt, or the user's own (prom
 """
 
 import re
-from functools import cache
 from pathlib import Path
 
 from ircotlib.data import read_text
 from ircotlib.datasets import Dataset
 from ircotlib.errors import DataError
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import PROMPTS, resolve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 from ircotlib.prompting.templates import FIELD, WORDING, Template
@@ -24,7 +24,7 @@ def find_examples(
     return () if path is None else read_examples(path, template)
 
 
-@cache
+@kept_until_changed(lambda path, template: [path])
 def read_examples(path: Path, template: Template) -> tuple[str, ...]:
     """The examples of a file, separated by two blank lines; a first line that begins with "# " is a
     comment. Raises DataError, in one line, for an example that lacks the template's words around

@@ -117,10 +117,11 @@ class Prompt:
     front. If the test example alone is too long, pieces of it are dropped (`packing.CUTS`), never
     the template's words, the question or its main passage; ValueError if these alone are too long.
     The main passage is shown below the other paragraphs if `passage_last`, else above (App. B).
-    Differs from the released program: a prompt may have exactly `max_prompt_tokens` (there one
-    less), lines are dropped down to this limit (there to the whole window), thoughts are dropped
-    too, and demonstrations only from the front (for GPT-3 the program first drops some from the end
-    when it reads the file).
+    `released`: demonstrations are dropped as by the authors' program, which adds up the tokens of
+    the parts, without the blank lines between them, until they are fewer than the limit. Differs
+    from that program: lines are dropped down to this limit (there to the whole window), thoughts
+    are dropped too, and demonstrations only from the front (for GPT-3 the program first drops some
+    from the end when it reads the file).
     """
 
     demonstrations: Sequence[Demonstration | str]
@@ -128,6 +129,7 @@ class Prompt:
     template: Template = PLAIN
     max_prompt_tokens: int = FLAN_T5.max_prompt_tokens
     passage_last: bool = False
+    released: bool = False
 
     def __call__(
         self,
@@ -151,6 +153,8 @@ class Prompt:
         if not self.demonstrations and (surely_fits(example, limit) or self._parts_fit(segments)):
             return example
         if self._count(example) <= limit:
+            if self.released:
+                return self._fit_as_released(example)
             return fit([*self._demonstrated, Segment(example)], limit, self._count)
         text = fit(segments, limit, self._count)
         if text is None:
@@ -161,6 +165,12 @@ class Prompt:
             expected = f"expected at most {limit}; raise max_prompt_tokens"
             raise DataError(f"question {question.id!r}: {found}, {expected}")
         return text.strip("\n").rstrip()
+
+    def _fit_as_released(self, example: str) -> str:
+        parts = [*(shown.text.strip() for shown in self._demonstrated), example]
+        while len(parts) > 1 and sum(map(self._count, parts)) >= self.max_prompt_tokens:
+            del parts[0]
+        return BETWEEN_DEMONSTRATIONS.join(parts)
 
     def _parts_fit(self, segments: Sequence[Segment]) -> bool:
         total = sum(self._count(segment.text) for segment in segments)

@@ -14,9 +14,10 @@ A: <chain of thought or answer>
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 from ircotlib.errors import DataError
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import PROMPTS
 from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Segment
 
@@ -83,7 +84,7 @@ class Template:
         return FIELD.split(above), FIELD.split(below)
 
 
-@cache
+@kept_until_changed(lambda system, *_: [PROMPTS / system])
 def read_template(system: str, stage: str, style: str = "") -> Template:
     """Read the template of a stage of a system, that of the style if there is one (prompts/).
     Raises FileNotFoundError if there is no template, ValueError if it has no question.

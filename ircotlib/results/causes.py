@@ -12,6 +12,7 @@ import pandas as pd
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.metrics import as_compared, cover_em
 from ircotlib.results.runs import in_order
 from ircotlib.running.folder import read_about
 from ircotlib.running.laboratory import find_facts
@@ -24,7 +25,7 @@ from ircotlib.running.predictions import (
 from ircotlib.running.setup import open_dataset
 from ircotlib.systems import IRCOT, RECALL, all_systems
 from ircotlib.systems.searchain.tree import recorded
-from ircotlib.text import normalise_answer, sentences
+from ircotlib.text import sentences
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
 CAUSES += ("not retrieved", "misread", "made up")
@@ -68,8 +69,7 @@ def _has(text: str, answer: str) -> bool:
     except (ValueError, RecursionError):
         spans = answer
     spans = spans if isinstance(spans, list) else [answer]
-    words = f" {normalise_answer(text)} "
-    return all(f" {normalise_answer(str(span))} " in words for span in spans)
+    return all(cover_em(text, [str(span)]) for span in spans)
 
 
 def read_attempt(
@@ -84,16 +84,16 @@ def read_attempt(
     texts = [text for part in INSERTED.sub("", chain).splitlines() for text in sentences(part)]
     written = [f"{node.query} {recorded(node)}" for node in nodes] + texts
     steps = [LABEL.sub("", text) for text in written if not GIVES.search(text)]
-    answer = normalise_answer(row["answer"])
+    answer = as_compared(row["answer"])
     whole = [row["reading"], chain] if unmarked or row["fault"] else []
     if row["fault"]:  # the last line may have been taken for the answer
         whole = [LABEL.sub("", text) for text in (*whole, texts[-1] if texts else "")]
     return Attempt(
-        tuple(step for step in steps if normalise_answer(step) not in ("", answer)),
+        tuple(step for step in steps if as_compared(step) not in ("", answer)),
         "\n".join([*written, row["answer"]]),
         tuple(step["retrieve"] for step in row["trace"] if "retrieve" in step),
         tuple(paragraphs),
-        bool(answer) and answer not in map(normalise_answer, whole),
+        bool(answer) and answer not in map(as_compared, whole),
     )
 
 

@@ -1,12 +1,13 @@
 """The papers' numbers, as data/reported.csv has them, and tables with ours beside them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, wraps
+from functools import wraps
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib.datasets import all_datasets
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import REPORTED
 from ircotlib.files.tables import Number, read_table
 from ircotlib.systems import all_systems
@@ -21,15 +22,15 @@ TABLE = [*KEYS, "model", "paper", "ours", "difference", "n"]  # columns of SearC
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
     """The rows of data/reported.csv like `wanted`, with our name of each system in `name`."""
-    table = _read(REPORTED, REPORTED.stat().st_mtime_ns)
+    table = _read(REPORTED)
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]
     names = {theirs: name for name, system in all_systems().items() for theirs in system.reported}
     return table.assign(name=table["system"].replace(names))
 
 
-@cache
-def _read(path: Path, changed: int) -> pd.DataFrame:
+@kept_until_changed(lambda path: [path])
+def _read(path: Path) -> pd.DataFrame:
     """The whole table, read once: claims ask for hundreds of its rows, one by one."""
     table = pd.DataFrame(read_table(path, REPORTS, NAMED))
     return table.mask(table == "")  # an empty cell is a missing value

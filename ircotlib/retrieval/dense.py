@@ -5,12 +5,14 @@ titles answers NearestTitle (IRCoT App. B), whichever of them answers Retrieve.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
+from ircotlib.files import models
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
 from ircotlib.retrieval.approximate import Approximate, build_approximate, setting
@@ -152,4 +154,6 @@ def open_dense(
     return Hybrid(words, dense) if kind == "hybrid" else dense
 
 
-_encoder = cache(Encoder)  # shared by all corpora and retrievers of a process
+_encoder = kept_until_changed(models.named)(
+    Encoder
+)  # shared by all corpora and retrievers of a process

@@ -2,6 +2,8 @@
 
 from functools import cache
 
+from ircotlib.files import models
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA
 from ircotlib.generation.budget import find_price
 from ircotlib.parameters import SIMULATED, Parameters
@@ -23,7 +25,7 @@ def open_model(p: Parameters) -> object:
     return _served(p.model, p.server, prices, **limits, **how)
 
 
-@cache
+@kept_until_changed(models.named)
 def _model(name: str, dtype: str) -> object:
     from ircotlib.generation.local import LocalModel
 
@@ -49,7 +51,7 @@ def open_reading(p: Parameters, dataset: str) -> tuple[object, object]:
     return _extractor(p.extractor) if p.extractor else None, open_duplicates(p.duplicates)
 
 
-@cache
+@kept_until_changed(models.named)
 def _extractor(name: str) -> object:
     from ircotlib.extraction.extractor import Extractor
 

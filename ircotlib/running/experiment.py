@@ -1,5 +1,6 @@
 """Runs: a system on a bench's questions, kept in a folder; tuning; comparing; replaying a run."""
 
+import sys
 import time
 from collections.abc import Collection, Sequence
 from itertools import product
@@ -32,7 +33,7 @@ from ircotlib.running.predictions import parameters_of, row_of, share_measure
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
-from ircotlib.running.silence import count_demonstrations, count_texts
+from ircotlib.running.silence import count_demonstrations, count_texts, say_unknown
 from ircotlib.running.waves import Waves
 from ircotlib.running.workers import Workers, open_workers
 from ircotlib.systems import RECALL, System, choose_systems
@@ -64,6 +65,7 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     about = about_run(bench, system, part, setting, counts)
     about |= {"questions": len(questions)} | costs | count_texts(played.label, outcomes)
     about |= run_cost(bench, outcomes) | count_demonstrations(outcomes)
+    say_unknown(played.label, questions, outcomes, bench.model)
     folder = played.folder
     with hold_runs(folder), replace_files(folder, "run.json", EARLIER) as partial:
         write_jsonl(partial / "predictions.jsonl", (row_of(*item) for item in outcomes.items()))
@@ -73,8 +75,13 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
 
 
 def answer(bench: Bench, system: System, question: Question, **setting) -> Outcome:
-    """Answer one question; see `answer_all`."""
-    return answer_all(bench, system, [question], **setting)[question.id]
+    """Answer one question; see `answer_all`. If the system could not know what it is about, stderr
+    says so.
+    """
+    outcome = answer_all(bench, system, [question], **setting)[question.id]
+    if told := find_unknown(question, outcome, bench.model):
+        print(f"{told}: the answer of {system.name} is a guess", file=sys.stderr, flush=True)
+    return outcome
 
 
 def answer_all(

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from ircotlib.datasets.facts import Facts
 from ircotlib.errors import UserError
 from ircotlib.files.checksums import read_description
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA, resolve
 from ircotlib.parameters import DIALS, Parameters
 
@@ -59,6 +60,16 @@ def find_facts(p: Parameters, dataset: str) -> Facts | None:
     return _facts(_find_laboratory(p.data_dir), dataset) if known else None
 
 
+def count_questions(data_dir: str) -> int | None:
+    """How many questions each data set of a laboratory has; None if the data are not one's."""
+    from ircot_laboratory.make import ABOUT, QUESTIONS
+
+    if not data_dir:
+        return QUESTIONS
+    about = read_description(Path(resolve(data_dir)) / ABOUT, "it is needed whole")
+    return about and about["questions"]
+
+
 @cache
 def _facts(make: Callable, dataset: str) -> Facts:
     from ircot_laboratory.judge.facts import LaboratoryFacts
@@ -72,7 +83,8 @@ def open_simulated_reader(p: Parameters, stages: Mapping[str, Mapping] = NONE) -
     """
     of_stages = {stage: tuple(_dials(p, dials).values()) for stage, dials in stages.items()}
     of_all = tuple(_dials(p, {}).values())
-    return _reader(of_all, p.data_dir, p.seed, tuple(sorted(of_stages.items())))
+    make = _find_laboratory(p.data_dir)
+    return _reader(of_all, make, p.seed, tuple(sorted(of_stages.items())))
 
 
 def _dials(p: Parameters, changes: Mapping[str, float]) -> dict[str, float]:
@@ -89,12 +101,12 @@ def open_simulated_extractor(p: Parameters, dataset: str) -> object:
 
 
 @cache
-def _reader(dials: tuple[float, ...], data_dir: str, seed: int, stages: tuple) -> object:
+def _reader(dials: tuple[float, ...], make: Callable, seed: int, stages: tuple) -> object:
     from ircot_laboratory.simulated.dials import Dials
     from ircot_laboratory.simulated.reader import SimulatedReader
 
     of_stages = {stage: Dials(*of_one) for stage, of_one in stages}
-    return SimulatedReader(Dials(*dials), _find_laboratory(data_dir), seed, of_stages)
+    return SimulatedReader(Dials(*dials), make, seed, of_stages)
 
 
 def is_laboratory(data_dir: str) -> bool:
@@ -104,7 +116,7 @@ def is_laboratory(data_dir: str) -> bool:
     return not data_dir or (Path(resolve(data_dir)) / ABOUT).is_file()
 
 
-@cache
+@kept_until_changed(lambda data_dir: [Path(resolve(data_dir))] if data_dir else [])
 def _find_laboratory(data_dir: str) -> Callable:
     """What makes the data sets of the laboratory in a folder, as records; the same object for the
     same folder, so that its readers share what they have met.

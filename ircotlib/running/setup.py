@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -16,14 +16,16 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.errors import UserError
-from ircotlib.files.paths import DATA
+from ircotlib.files.kept import kept_until_changed
+from ircotlib.files.models import named
+from ircotlib.files.paths import DATA, ROOT
 from ircotlib.parameters import DIALS, MAIN, SIMULATED, Parameters
 from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import read_template
-from ircotlib.retrieval import open_retriever
-from ircotlib.retrieval.corpus import fingerprint_of, open_corpus
+from ircotlib.retrieval import model_of, open_retriever
+from ircotlib.retrieval.corpus import DESCRIPTION, fingerprint_of, open_corpus
 from ircotlib.running.backends import open_model, open_reading
 from ircotlib.running.cache import Calls
 from ircotlib.running.exported import Replaying, open_calls
@@ -149,7 +151,8 @@ class Bench:
             examples = find_examples(folder, module, stage, find_dataset(shown), template)
             chosen = list(examples[: system.count_examples(find_dataset(shown))])
         limit = self.window - self.longest(system)
-        return Prompt(chosen, self.model.count_tokens, template, limit, self.style.passage_last)
+        rest = self.style.passage_last, self.parameters.released and module == TEMPLATES
+        return Prompt(chosen, self.model.count_tokens, template, limit, *rest)
 
 
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
@@ -212,11 +215,21 @@ def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Ques
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
 
 
-@cache
+def _opened_from(
+    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
+) -> list[Path]:
+    """The folders and files that decide what `_opened` returns."""
+    folder = ROOT / data_dir if data_dir else data / "laboratory"
+    encoder, full = model_of(retriever), find_dataset(dataset).full_corpus
+    made = [data / "corpora" / f"{full.name}-full" / DESCRIPTION] if full else []
+    return [folder / dataset, folder, *named(encoder), *(made if corpus == "full" else [])]
+
+
+@kept_until_changed(_opened_from)
 def _opened(
     data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
 ) -> tuple[list[Question], object]:
-    """Questions and retriever, opened once per process."""
+    """Questions and retriever, opened once per process, and again if the data change."""
     folder, indexes = data_folder(data_dir, data), data / "indexes"
     read = partial(read_dataset, dataset, folder, corpus, released)
     questions, paragraphs = read()

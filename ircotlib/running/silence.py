@@ -1,10 +1,14 @@
-"""What prompts showed and a model wrote; notices one that writes nothing, or always the same."""
+"""What prompts showed and a model wrote; notices one that writes nothing, or always the same, and
+questions about what it does not know.
+"""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import mean
 
-from ircotlib.program import Generate, Outcome, Sample
+from ircotlib.data import Question
+from ircotlib.program import Generate, Outcome, Retrieve, Sample
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 
 FEWEST = 8  # prompts; the same reply to fewer may be chance
@@ -46,3 +50,26 @@ def count_texts(label: str, outcomes: Mapping[str, Outcome]) -> dict:
         report = f"{label}: all {len(texts)} texts of the model are {kind}; {advice}"
         print(report, file=sys.stderr, flush=True)
     return {"texts": {"written": len(texts), "empty": empty, "different": different}}
+
+
+def find_unknown(question: Question, outcome: Outcome, model: object) -> str:
+    """What of a question the system could not know: words that the model's tokenizer lacks, or all
+    that retrieval looked for at first; "" if neither.
+    """
+    tokens = getattr(model, "tokens", None)  # a server's are not known
+    if words := tokens.unknown_words(question.text) if tokens else []:
+        return f"{Path(model.name).name} does not know the words {', '.join(words)}"
+    searches = [step for step in outcome.trace if isinstance(step.request, Retrieve)]
+    if searches and not searches[0].reply:
+        return f"retrieval finds nothing for “{searches[0].request.query}”"
+    return ""
+
+
+def say_unknown(
+    label: str, questions: Sequence[Question], outcomes: Mapping[str, Outcome], model: object
+) -> None:
+    """Say on stderr if most questions of a run have something unknown to the system."""
+    told = [text for q in questions if (text := find_unknown(q, outcomes[q.id], model))]
+    if 2 * len(told) > len(questions):
+        count = f"{len(told)} of {len(questions)} questions are about what it does not know"
+        print(f"{label}: {count}, such as: {told[0]}", file=sys.stderr, flush=True)

@@ -1,10 +1,11 @@
 """CoT, a chain of thought (Wei 2022), and CoT-SC, the majority of several (Wang 2023)."""
 
 from ircotlib.data import Prediction, Question
+from ircotlib.metrics import majority
 from ircotlib.program import Generate, Program, Sample
 from ircotlib.systems import Prompts, searchain_system
 from ircotlib.systems.direct import NEXT
-from ircotlib.text import answer_from_chain, majority, sentences
+from ircotlib.text import answer_from_chain, sentences
 
 
 def cot(question: Question, *, prompts: Prompts, max_tokens: int = 256) -> Program:

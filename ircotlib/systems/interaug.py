@@ -5,9 +5,10 @@ al. 2022). IRCoT is compared with it (IRCoT Table 1).
 from functools import lru_cache
 
 from ircotlib.data import Prediction, Question
+from ircotlib.metrics import majority
 from ircotlib.program import LINE, Program, Retrieve, Sample
 from ircotlib.systems import Prompts, searchain_system
-from ircotlib.text import majority, sentences
+from ircotlib.text import sentences
 
 
 def interaug(

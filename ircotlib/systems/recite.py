@@ -1,9 +1,10 @@
 """RECITE, or Recite-and-answer: the model recites passages, then answers from them (Sun 2023)."""
 
 from ircotlib.data import Prediction, Question
+from ircotlib.metrics import majority
 from ircotlib.program import LINE, Generate, Program, Sample
 from ircotlib.systems import Prompts, searchain_system
-from ircotlib.text import answer_from_chain, majority
+from ircotlib.text import answer_from_chain
 
 END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
 

@@ -10,9 +10,10 @@ from math import ceil
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.metrics import as_compared, majority
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
 from ircotlib.systems import TWO, Prompts, searchain_system
-from ircotlib.text import answer_from_chain, majority, normalise_answer, sentences
+from ircotlib.text import answer_from_chain, normalise_answer, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
 ORDINAL = re.compile(rf"^({'|'.join(ORDINALS)}|Then|Finally), ")
@@ -39,7 +40,7 @@ def verify_and_edit(
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
     answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
     agreed = majority(answers)
-    same = [normalise_answer(answer) == normalise_answer(agreed) for answer in answers]
+    same = [as_compared(answer) == as_compared(agreed) for answer in answers]
     agreeing = [sampled for sampled, votes in zip(drawn, same, strict=True) if votes]
     known = [sampled for sampled in agreeing if sampled.log_probability is not None]
     chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text

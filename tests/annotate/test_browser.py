@@ -49,11 +49,16 @@ asked = Question("q", "Who directed Silent Lantern?", ("Ada Holm",), (), "hotpot
 texts = [f"Sentence {n} on Ada Holm." for n in range(4)]
 display(AnnotateBox([Item("a", "hotpotqa", "OneR QA", asked, tuple(texts), found, found)], "ada"))
 """
+ASKING = """
+from ircotlib import ask_box
+ask_box(lambda text, system: f"{system} was asked: {text}", ["One", "Two"], "Who?")
+"""
 CHANGES = {"datasets": ["musique"], "dev": 1, "test": 4, "distractors": [1], "oner_k": [5]}
 CHANGES |= {"ircot_k": [2], "model": "data/models/mini-base"}
 SYSTEMS = ["NoR QA", "OneR", "OneR QA", "IRCoT QA w/o reader", "IRCoT QA"]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 SLOW = 180_000  # milliseconds, for a kernel to start on a busy machine
+ACTIVE = "[...document.querySelectorAll('.jp-Cell')].findIndex(c => c.matches('.jp-mod-active'))"
 PICTURES = os.environ.get("SCREENSHOTS")
 
 
@@ -61,10 +66,12 @@ PICTURES = os.environ.get("SCREENSHOTS")
 def folder(tmp_path_factory):
     """A folder with a notebook that judges, and 08 and 09 for a few runs, which are in data/."""
     folder = tmp_path_factory.mktemp("lab")
-    cell = nbformat.v4.new_code_cell(SOURCE, id="box")
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    notebook = nbformat.v4.new_notebook(cells=[cell], metadata=kernel)
-    nbformat.write(notebook, folder / "judge.ipynb")
+    for name, source in (("judge", SOURCE), ("asking", ASKING)):
+        texts = {"box": source} | ({"below": ""} if name == "asking" else {})
+        cells = [nbformat.v4.new_code_cell(text, id=id) for id, text in texts.items()]
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
+        nbformat.write(notebook, folder / f"{name}.ipynb")
     parameters = {"profile": "mini", "changes": CHANGES}
     for name in ("08_factuality.ipynb", "09_explorer.ipynb"):
         kept, copy = str(NOTEBOOKS / name), str(folder / name)
@@ -308,6 +315,38 @@ def test_exploring_runs(lab, folder, page):
     assert "Wikipedia Title: " in prompt.locator("pre").inner_text()
     which.select_option(label="disagreements")
     wait_for(lambda: questions.locator("option").count() >= counts["win"] + counts["loss"])
+
+    # arrow keys choose a question, and no other cell
+    which.select_option(label="all")
+    wait_for(lambda: questions.locator("option").count() == 4, box.inner_text)
+    questions.focus()
+    cell = page.evaluate(ACTIVE)
+    for key, chosen in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1)):
+        page.keyboard.press(key)
+        wait_for(lambda: questions.evaluate("list => list.selectedIndex") == chosen, str)
+        assert page.evaluate(ACTIVE) == cell
+
+
+def test_enter_asks_and_what_is_shown_belongs_to_the_question(lab, page):
+    open_notebook(page, lab("asking"))
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    page.keyboard.press("Control+Enter")
+    text = page.locator(".ircot-explore input[type=text]")
+    text.fill("Why?")
+    text.press("Enter")
+    said = page.get_by_text("was asked:")
+    page.get_by_text("One was asked: Why?").wait_for()
+    text.press_sequentially(" And when?")  # another question: nothing is shown for it yet
+    said.wait_for(state="detached")
+    text.press("Enter")
+    page.get_by_text("One was asked: Why? And when?").wait_for()
+    cell = page.evaluate(ACTIVE)
+    page.locator(".ircot-explore select").focus()
+    page.keyboard.press("ArrowDown")
+    said.wait_for(state="detached")
+    assert page.evaluate(ACTIVE) == cell
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("Two was asked: Why? And when?").wait_for()
 
 
 def scores(folder: Path, name: str) -> pandas.Series:

@@ -57,6 +57,13 @@ def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
     assert answer.startswith("OneR QA answers: ")
 
 
+def test_a_question_about_what_nothing_knows_is_told_in_one_line(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("ircotlib.running.setup.DATA", tmp_path / "data")
+    assert main(["ask", "Who married Beyoncé?", "--system", "OneR QA"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "guess" in line]
+    assert told == ["mini-xxl does not know the words Beyoncé: the answer of OneR QA is a guess"]
+
+
 def test_systems_are_named_in_any_case_or_by_default():
     names = [system.name for system in find_systems(["searchain", "ONER QA", "oneR qa"])]
     assert names == ["OneR QA", "SearChain"]

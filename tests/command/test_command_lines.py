@@ -1,13 +1,16 @@
 """Wrong command lines and surroundings: one line, before any notebook starts (docs/faults.md)."""
 
+import io
 import shlex
 import socket
+import sys
 import time
 from unittest import mock
 
 import pytest
 
-from ircotlib.__main__ import COMMANDS, main
+from ircot_laboratory.make import make_laboratory
+from ircotlib.__main__ import COMMANDS, main, read_argument
 from ircotlib.command import checks, figures, plans
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.parameters import read_parameters
@@ -53,6 +56,11 @@ WRONG = """
 figure | 'figure', expected one of figures, plan, ask
 figures --jobs 0 | --jobs: found '0'
 figures --seed 1 | --seed
+figures --jobs 100000000000000000000 | found '100000000000000000000', expected a whole number from 1
+figures --jobs 1025 | found '1025', expected a whole number from 1 to 1024
+plan --questions 100000000000000000000 | found '100000000000000000000', expected a whole number
+plan --workers 0 | found '0', expected a whole number from 1 to 1024
+figures --set timeout=1e308 | timeout: found 1e+308
 figures --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_tour
 figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
@@ -93,6 +101,11 @@ plan --questions 0 | --questions: found '0'
 plan --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_tour
 plan --set model=TMP/empty | model: found no config.json in TMP/empty
 ask | question
+ask '-30-' | found -30-, expected one question in quotes; put -- before
+ask '--30--' | found --30--, expected one question in quotes; put -- before
+ask Who? --sytem X | found --sytem X
+ask 'Beyonc\udce9?' | found the argument b'Beyonc\\xe9?', expected UTF-8
+figures --only '\udcff' | found the argument b'\\xff', expected UTF-8
 ask Who? --system SearChains | the system 'SearChains'
 ask Who? --set model=TMP/empty | no config.json in TMP/empty
 ask ' ' | found no question
@@ -154,6 +167,38 @@ seed=x seed=1"""
 @pytest.mark.parametrize("changes", RIGHT.splitlines())
 def test_what_is_right_starts(figures_of, changes):
     assert figures_of(*changes.split())[1].startswith("started 00_tour, ")
+
+
+@pytest.mark.parametrize("text", ["Who?", "Beyoncé", "-30-", "日本 → 9"])
+def test_an_argument_that_the_terminal_could_not_read_is_read_as_utf_8(text):
+    in_c_locale = text.encode().decode("ascii", "surrogateescape")
+    assert read_argument(in_c_locale) == read_argument(text) == text
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_terminal_of_another_encoding_is_shown_all(monkeypatch, encoding):
+    shown = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr("sys.stdout", shown)
+    monkeypatch.setitem(sys.modules, "some", mock.Mock(main=lambda _: print("“é” → end") or 0))
+    monkeypatch.setitem(COMMANDS, "some", "some")
+    assert main(["some"]) == 0
+    shown.flush()
+    text = shown.buffer.getvalue().decode(encoding).encode().decode("unicode_escape", "replace")
+    assert text.endswith("end\n") and (encoding != "ascii" or text == "“é” → end\n")
+
+
+def test_more_questions_than_the_laboratory_has_are_told(capsys, tmp_path):
+    make_laboratory(tmp_path / "lab", 5, 100, 10)
+    for changes, told in (
+        ({"test": 99999}, "test: found 99999 and dev=30: a data set of the laboratory has 600"),
+        ({"head_to_head_test": 600}, "head_to_head_test: found 600 and dev=30"),
+        ({"data_dir": str(tmp_path / "lab"), "test": 80, "dev": 3}, "test: found 80 and dev=3"),
+        ({"test": 570}, ""),
+        ({"test": None}, ""),
+    ):
+        checks.check_places(read_parameters("mini", changes), ("data",))
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == bool(told) and "".join(lines).startswith(told)
 
 
 def test_an_elasticsearch_that_is_away_is_one_line(command, figures_of, listening):

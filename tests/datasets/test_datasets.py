@@ -239,6 +239,30 @@ def test_a_data_set_is_added_by_one_file(mine, tmp_path):
         read_dataset("mine", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("named", "kept", "lost"),
+    [
+        ([1, 2], [0, 1, 2], None),
+        ([1, None], [0, 1, 2], None),
+        ([], [0, 1], None),
+        ([1, 2], [0, 1], 2),
+        ([2, 1], [0, 2], 1),
+        ([0, 1], [0, 1, 2], 0),  # is there, but does not support
+        ([1, 7], [0, 1, 2], 7),
+    ],
+)
+def test_musique_has_the_paragraphs_that_its_decomposition_names(tmp_path, named, kept, lost):
+    paragraphs = [{"idx": n, **paragraph} for n, paragraph in enumerate(MUSIQUE["paragraphs"])]
+    steps = [{"question": "Who?", "answer": "X", "paragraph_support_idx": n} for n in named]
+    record = MUSIQUE | {"paragraphs": [paragraphs[n] for n in kept]}
+    path = write(tmp_path / "dev.jsonl", [record | {"question_decomposition": steps}])
+    if lost is None:
+        assert len(read_musique(path)[0][0].gold) == len({1, 2} & {*kept})
+    else:
+        with pytest.raises(ValueError, match=f"found no supporting one with idx {lost}, expected"):
+            read_musique(path)
+
+
 def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "DATA", tmp_path / "data")
     shard = tmp_path / FOLDER / "AA/wiki_00.bz2"
@@ -263,6 +287,10 @@ def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_pa
     with pytest.raises(ValueError, match="found corpus 'whole', expected pooled or full"):
         read_dataset("mine", tmp_path / "nowhere", "whole")
     write(mine, [ROWS[0] | {"paragraphs": []}])
+    with pytest.raises(ValueError, match="mine.jsonl: expected contexts .* own paragraphs"):
+        read_dataset("mine", tmp_path)
+    some = replace(none, full_corpus=find_dataset("musique").full_corpus)
+    monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", some)
     with pytest.raises(ValueError, match="mine.jsonl: expected contexts .*with corpus full"):
         read_dataset("mine", tmp_path)
     # two data sets of one name

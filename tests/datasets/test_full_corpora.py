@@ -339,17 +339,23 @@ def test_missing_files_are_told_with_names_places_and_source(tmp_path, dataset):
         read("musique", tmp_path)
 
 
-def test_a_corpus_is_made_once_and_then_opened(tmp_path):
+def test_a_corpus_is_made_once_and_then_opened(tmp_path, capsys):
     write_musique(tmp_path, MUSIQUE)
     folder = tmp_path / "corpora" / "musique-full"
     corpus = make("musique", tmp_path, folder, 6)
     assert pairs(corpus) == MUSIQUE_TEXTS and list(corpus) == read("musique", tmp_path)
     names = {path.name for path in folder.parent.iterdir()}
     assert names == {"musique-full", "musique-full.lock"}
+    newer = tmp_path / "musique_full_v1.0_dev.jsonl"
+    os.utime(newer, ns=(2 * newer.stat().st_mtime_ns,) * 2)
+    capsys.readouterr()
+    assert make_full_corpus(FULL["musique"], tmp_path, folder).fingerprint == corpus.fingerprint
+    told = f"{newer} is newer than what was made of it: to make the corpus of it again, delete"
+    assert capsys.readouterr().err == f"{told} {folder}\n"
     for path in tmp_path.glob("musique_*"):
         path.unlink()
-    again = make_full_corpus(FULL["musique"], tmp_path, folder)
-    assert again.fingerprint == corpus.fingerprint
+    assert make_full_corpus(FULL["musique"], tmp_path, folder).fingerprint == corpus.fingerprint
+    assert capsys.readouterr().err == ""
 
 
 def test_another_corpus_in_the_folder_is_refused_and_stays(tmp_path):

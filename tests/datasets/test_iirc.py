@@ -11,13 +11,12 @@ from itertools import islice
 import pytest
 
 from ircotlib.data import Prediction, Question
-from ircotlib.datasets import articles
+from ircotlib.datasets import articles, drop
 from ircotlib.datasets.articles import page_lines, page_paragraph, read_articles
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.iirc import read_iirc
 from ircotlib.datasets.scoring import score
 from ircotlib.files.paths import PROMPTS
-from ircotlib.metrics import drop_exact_match, drop_f1
 from ircotlib.parameters import read_parameters
 from ircotlib.running.experiment import run_system
 from ircotlib.running.programs import program_of
@@ -106,7 +105,7 @@ def test_an_answer_of_each_type(tmp_path, given, answers, released):
     [asked], [other] = read(path), read(path, released=True)
     assert (asked.answers, asked.kind) == (answers, given["answer"]["type"])
     assert other.answers == released
-    assert {drop_exact_match(a, answers) for a in answers} == {1} == {drop_f1(answers[0], answers)}
+    assert {drop.exact_match(a, answers) for a in answers} == {1} == {drop.f1(answers[0], answers)}
 
 
 SCORED = [
@@ -115,6 +114,24 @@ SCORED = [
     ("[Lund, Malmö]", '["Malmö", "Lund"]', 1, 1),
     ("53.0", "53", 1, 1),
 ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "prediction", "f1"),
+    [
+        ("Salem, Mass. [sic]", "Salem, Mass.", 0.8),
+        ("[The] Salem, Mass.", "Salem, Mass.", 1),
+        ("[Salem, Mass.]", "Salem Mass", 1),
+        ("[1]", "1", 1),
+        ('["Salem", "Mass"]', "Salem", 0.67),
+        ("Salem, Mass.", "Salem", 0.67),
+    ],
+)
+@pytest.mark.parametrize("released", [False, True])
+def test_one_answer_with_brackets_is_no_list(tmp_path, answer, prediction, f1, released):
+    write(tmp_path, question(**spans(answer)))
+    [[asked], _] = read_dataset("iirc", tmp_path, released=released)
+    assert score(asked, Prediction(prediction), released)["f1"] == f1
 
 
 @pytest.mark.parametrize(("prediction", "answer", "em", "released_em"), SCORED)
@@ -135,7 +152,7 @@ def test_only_answerable_questions_are_read_and_all_get_ids(tmp_path):
     assert first == again != other and re.fullmatch("iirc-[0-9a-f]{16}", first)
 
 
-def test_gold_is_one_paragraph_for_each_context(tmp_path):
+def test_gold_is_one_paragraph_for_each_context(tmp_path, capsys):
     academy = "academy of music, zagreb"
     moved = [("moved to new buildings", academy), ("2014", academy)]
     contexts = context(("a school of music", "Mozarteum"), *moved, (PASSAGE, "main"))
@@ -143,9 +160,12 @@ def test_gold_is_one_paragraph_for_each_context(tmp_path):
     expected = page_paragraph("mozarteum", MOZARTEUM), page_paragraph(academy, MOVED)
     assert asked.gold == tuple(paragraph.id for paragraph in expected)
     # where the page is empty, or the main passage is all
+    assert capsys.readouterr().err == ""
     first = question(**context(("some words", "Nothing")))
     second = question(qid="q_2", **context((PASSAGE, "main")))
     questions = read(write(tmp_path, first, second))
+    told = "context_articles.json: 1 pages have no paragraph to be gold, such as 'nothing'\n"
+    assert capsys.readouterr().err.endswith(told)
     corpus = {paragraph.id for paragraph in read_articles(tmp_path / "context_articles.json")}
     assert questions[0].gold == (page_paragraph("nothing", "some words").id,)
     assert not corpus & set(questions[0].gold)

@@ -369,3 +369,28 @@ def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkey
     explore_box.explore_box(list(ran.values()))
     explore_box.explore_box([])
     assert displayed == []
+
+
+def test_enter_asks_and_another_question_or_system_clears_what_was_shown(displayed, monkeypatch):
+    asked, cleared = [], []
+    monkeypatch.setattr(explore_box.Output, "clear_output", lambda self: cleared.append(1))
+
+    def ask(text, system):
+        asked.append((text, system))
+        return "said"
+
+    explore_box.ask_box(ask, ["One", "Two"], "Who?")
+    [box] = displayed
+    question, row, _, frame = box.children
+    system, button = row.children
+    question._handle_custom_msg({"event": "submit"}, [])
+    assert asked == [("Who?", "One")] and displayed[-1].data == "said"
+    question._handle_custom_msg({"event": "other"}, [])
+    before = len(cleared)
+    question.value = "Why?"
+    assert len(cleared) == before + 1 and len(asked) == 1
+    system.value = "Two"
+    assert len(cleared) == before + 2
+    button.click()
+    assert asked[1:] == [("Why?", "Two")]
+    assert isinstance(frame, explore_box.Frame) and "ircot-explore" in box._dom_classes

@@ -27,6 +27,23 @@ def test_demonstrations_are_dropped_from_the_front(limit, kept):
     assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
 
 
+def count_joins(text: str) -> int:
+    """Words and, as for GPT-2, blank lines."""
+    return count_words(text) + text.count("\n\n\n")
+
+
+# all parts have 59 words; those without the first, 50, and so on; at most one less than the limit
+AS_RELEASED = {60: 5, 59: 4, 51: 4, 50: 3, 43: 3, 42: 2, 36: 2, 35: 1, 30: 1, 29: 0, 25: 0}
+
+
+@pytest.mark.parametrize(("limit", "kept"), AS_RELEASED.items())
+@pytest.mark.parametrize("count", [count_words, count_joins])
+def test_as_released_the_tokens_of_the_parts_are_added_up(limit, kept, count):
+    text = Prompt(DEMONSTRATIONS, count, PLAIN, limit, released=True)(QUESTION, PARAGRAPHS)
+    blocks = [render_demonstration(d) for d in DEMONSTRATIONS][len(DEMONSTRATIONS) - kept :]
+    assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
+
+
 SHOWN = "".join(f"{prompts.render_paragraph(paragraph)}\n\n" for paragraph in PARAGRAPHS)
 # at each limit, the first line that stays above a question with one thought
 FIRST_LINE = {23: "a b c d", 20: "Wikipedia Title: Two", 15: "e f", 13: "g h", 9: "i j", 8: "i j"}

@@ -74,7 +74,7 @@ BY_GOLD = [
     ("made up", {"trace": [], "reading": "It is Oslo. So the answer is: Rome."}, "12", ()),
     ("not retrieved", {"reading": "It is Oslo."}, "Oz", ("g",)),
     ("misread", {"reading": "It is Oslo."}, "Oz", ()),
-    ("not parsed", {"answer": " The. "}, "Kirk", ("g",)),
+    ("not parsed", {"answer": " "}, "Kirk", ("g",)),
     ("not parsed", WHOLE, "Kirk", ()),
     ("not parsed", {"answer": "One. Two.", "thoughts": ["One.", "Two."]}, "Kirk", ()),
     ("misread", {"reading": "Rome", "direct": True}, "Kirk", ()),

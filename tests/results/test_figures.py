@@ -191,6 +191,25 @@ def test_numbers_of_points_at_one_place_are_at_different_places():
     assert len({text.get_position() for text in left.texts[:3]}) == 3
 
 
+@pytest.mark.parametrize(
+    ("mean", "reported", "titles", "scale"),
+    [
+        ([0.0, 0.0], [None, None], 1, (-4, 104)),
+        ([0.0, 0.0], [5.0, 6.0], 2, (-4, 104)),
+        ([20.0, 20.0], [None, None], 1, (-4, 104)),
+        ([0.0, 50.0], [None, 6.0], 2, (-4, 54)),
+    ],
+)
+def test_a_front_without_differences_or_reports(recwarn, mean, reported, titles, scale):
+    means = {"retriever": "BM25", "system": ["CoT", "DSP"], "tokens": [9, 99], "mean": mean}
+    means |= {"on_front": True, "reported": pd.Series(reported, dtype=float)}
+    figure = draw_front(pd.DataFrame(means), "t")
+    figure.draw_without_rendering()
+    assert len(figure.axes) == titles and not recwarn.list
+    assert figure.axes[0].get_ylim() == pytest.approx(scale)
+    assert texts(figure.legends[0].get_texts()) == ["1 CoT", "2 DSP"]
+
+
 @pytest.mark.parametrize("ending", ["png", "csv"])
 def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch, ending):
     saved = []

@@ -396,7 +396,6 @@ def test_what_cannot_be_used_is_one_line_that_says_what_to_do(models, words, tmp
         (damaged / path.name).write_bytes(path.read_bytes()[:kept])
     assert "model.safetensors: found" in complaint(f"dense:{damaged}")
     (damaged / "config.json").write_text("{")
-    module._encoder.cache_clear()
     assert "config.json: found no JSON" in complaint(f"dense:{damaged}")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert "the Hugging Face hub gave no model" in complaint("hybrid:nobody/nothing")

@@ -5,9 +5,17 @@ the demonstrations that its prompts show.
 import pytest
 
 from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.files.paths import MODELS
+from ircotlib.generation.local import LocalModel
 from ircotlib.program import Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
 from ircotlib.prompting.prompt import Prompt
-from ircotlib.running.silence import FEWEST, count_demonstrations, count_texts
+from ircotlib.running.silence import (
+    FEWEST,
+    count_demonstrations,
+    count_texts,
+    find_unknown,
+    say_unknown,
+)
 
 
 def outcomes(texts, samples=()) -> dict[str, Outcome]:
@@ -64,3 +72,42 @@ def test_the_demonstrations_that_fit_are_counted_in_all_prompts_and_in_the_last(
     assert counted["all"] == round((2 * shown[0] + shown[1]) / 4, 2)
     assert counted["last"] == round((shown[1] + shown[0]) / 3, 2)
     assert count_demonstrations({"s": outcomes["s"]}) == {} == count_demonstrations({})
+
+
+PAGE = (Paragraph("p", "T", "t"),)
+MODEL = LocalModel(MODELS / "mini-base")
+
+
+def tried(*found: tuple) -> Outcome:
+    steps = tuple(Step(Retrieve(f"query {n}", 1), reply, False) for n, reply in enumerate(found))
+    return Outcome("q", None, steps)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "model", "told"),
+    [
+        ("Who founded Beyoncé, Inc.?", tried(PAGE), MODEL, "mini-base does not know the words Bey"),
+        ("日本の首都は?", tried(), MODEL, "does not know the words 日本の首都は"),
+        ("Who founded it?", tried(PAGE, ()), MODEL, ""),
+        ("Who founded it?", tried((), PAGE), MODEL, "retrieval finds nothing for “query 0”"),
+        (
+            "Who founded Beyoncé?",
+            tried(()),
+            object(),
+            "retrieval finds nothing",
+        ),  # a server's model
+        ("Who founded Beyoncé?", tried(PAGE), None, ""),
+    ],
+)
+def test_what_a_system_could_not_know_is_told(capsys, text, outcome, model, told):
+    question = Question("q", text, ("?",), (), "own")
+    found = find_unknown(question, outcome, model)
+    assert told in found and bool(told) == bool(found)
+    known = Question("k", "Who founded it?", ("?",), (), "own")
+    outcomes = {"q": outcome, "k": tried(PAGE)}
+    say_unknown("own test X", [question, known], outcomes, model)  # half of the questions
+    assert capsys.readouterr().err == ""
+    say_unknown("own test X", [question], outcomes, model)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == bool(told)
+    assert all(line.startswith("own test X: 1 of 1 questions are about what") for line in lines)

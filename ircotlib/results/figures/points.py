@@ -116,27 +116,29 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
 
 def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
     """Each system's mean, with its interval, against the tokens it takes, with the Pareto front,
-    and against its mean in the paper; one row per retriever. The legend explains the numbers of
-    the points. A ring: not told apart from SearChain. `means`: from `head_to_head.average`, with
-    the columns of `compare_means`.
+    and against its mean in the paper, if it has one; one row per retriever. The legend explains the
+    numbers of the points. A ring: not told apart from SearChain. `means`: from
+    `head_to_head.average`, with the columns of `compare_means`.
     """
     if means.empty:
         return panels.draw_nothing(title)
     colors, retrievers = panels.colors_of(means["system"]), means["retriever"].unique()
     names = {name: f"{number} {name}" for number, name in enumerate(colors, start=1)}
     palette = {names[name]: color for name, color in colors.items()}
-    shape = {"figsize": (13, 0.6 + 5.2 * len(retrievers)), "squeeze": False}
-    figure, axes = panels.subplots(len(retrievers), 2, **shape)
-    for (left, right), retriever in zip(axes, retrievers, strict=True):
+    across = 2 if means["reported"].notna().any() else 1
+    shape = {"figsize": (4 + 4.5 * across, 0.6 + 5.2 * len(retrievers)), "squeeze": False}
+    figure, axes = panels.subplots(len(retrievers), across, **shape)
+    for (left, *beside), retriever in zip(axes, retrievers, strict=True):
         points = means[means["retriever"] == retriever].replace({"system": names})
         front = points[points["on_front"]].sort_values("tokens")
         left.plot(front["tokens"], front["mean"], color="#9aa5b1", zorder=0)
         left.set(title="Pareto front; ring: not told apart from SearChain", xscale="log")
         left.xaxis.set_major_formatter("{x:,.0f}")
         _scatter(left, points, "tokens", palette)
-        _scatter(right, points.dropna(subset="reported"), "reported", palette)
-        right.set(xlabel="mean in the paper, gpt-3.5-turbo, %", ylabel="")
-        right.set_title("beside the paper (SearChain Table 1)")
+        for right in beside:
+            _scatter(right, points.dropna(subset="reported"), "reported", palette)
+            right.set(xlabel="mean in the paper, gpt-3.5-turbo, %", ylabel="")
+            right.set_title("beside the paper (SearChain Table 1)")
         label = f"mean over data sets, %: {retriever}"
         left.set(xlabel="tokens read and written a question", ylabel=label)
     return panels.finish(figure, title, "right", 1)
@@ -152,6 +154,8 @@ def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str, palette: dict[str, st
     alike = points[points["p_holm"] >= LEVEL]
     axis.scatter(alike[x], alike["mean"], s=90, facecolor="none", edgecolor="black", linewidth=0.8)
     axis.margins(0.08)
+    if points["mean"].nunique() == 1:  # no scale of its own
+        axis.set_ylim(-4, 104)
     axis.figure.draw_without_rendering()
     positions = axis.transData.transform(points[[x, "mean"]]) * 72 / axis.figure.dpi
     taken, shifts = [*positions], ((8, 7), (8, -7), (-8, 7), (-8, -7))

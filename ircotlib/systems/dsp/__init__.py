@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from ircotlib.data import Prediction, Question
+from ircotlib.metrics import as_compared, majority
 from ircotlib.program import Program
 from ircotlib.systems import TWO, Prompts, searchain_system
 from ircotlib.systems.dsp.examples import (
@@ -16,7 +17,6 @@ from ircotlib.systems.dsp.examples import (
     succeeds,
 )
 from ircotlib.systems.dsp.primitives import Sampling, complete_field, retrieve_fused
-from ircotlib.text import majority, normalise_answer
 
 QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"
 GREEDY = {"queries": 1, "n": 1, "depth": 2, "k": 2}  # for annotating examples (program)
@@ -100,7 +100,7 @@ def predict(
     write = partial(prompts["predict"], question, last.context, **fields)
     drawn = yield from complete_field(write, ANSWER, sampling.n, sampling)
     answer = majority([answer for _, answer in drawn])
-    rationale = next(r for r, given in drawn if normalise_answer(given) == normalise_answer(answer))
+    rationale = next(r for r, given in drawn if as_compared(given) == as_compared(answer))
     return Solution(question.text, hops, last._replace(rationale=rationale, written=answer))
 
 

@@ -42,7 +42,7 @@ def searchain(
     def agree(node: Node, passage: Paragraph) -> bool:
         if long_form:  # the paper does not say which ROUGE
             return rouge_l(node.answer, [passage.text]) > overlap
-        return contains(node.answer, node.found, empty=released)
+        return contains(node.answer, node.found, released=released)
 
     rules = {"confidence": confidence, "verify": verify, "complete": complete}
     check = partial(needed_feedback, agree=agree, **rules)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ircotlib.data import Node
-from ircotlib.text import answer_from_chain, normalise_answer
+from ircotlib.metrics import as_compared
+from ircotlib.text import answer_from_chain
 
 START = r"^[ \t]*(?:[-*#>]+[ \t]*|\d+[.)][ \t]+)?"
 NAMES = r"unsolved query|query|final (?:content|answer)|answer|question"
@@ -107,7 +108,7 @@ def _ask(queries: list[_Query], number: str, text: str, unsolved: bool) -> str:
     if not query:
         return "a query without text"
     above = queries[-1] if queries and not queries[-1].answer else None
-    if not (unsolved and above and normalise_answer(above.text) == normalise_answer(query)):
+    if not (unsolved and above and as_compared(above.text) == as_compared(query)):
         queries.append(_Query(number, query, closed=unsolved))
     return ""
 

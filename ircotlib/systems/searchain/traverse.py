@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ircotlib.data import Node, Paragraph
+from ircotlib.metrics import as_compared
 from ircotlib.program import Duplicate, Extract, Program, Retrieve
 from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
 from ircotlib.text import normalise_answer
@@ -65,9 +66,10 @@ def needed_feedback(
     return VERIFICATION if verify and doubted else ""
 
 
-def contains(answer: str, span: str, *, empty: bool = False) -> bool:
-    """Whether a span occurs in an answer, both normalised. `empty`: the result for a span that is
-    empty once normalised; True in the released program.
+def contains(answer: str, span: str, *, released: bool = False) -> bool:
+    """Whether a span occurs in an answer as whole words, or, `released`, as letters, both
+    normalised: as the authors' program has it, where an empty span occurs in every answer.
     """
-    span = normalise_answer(span)
-    return span in normalise_answer(answer) if span else empty
+    if released:
+        return normalise_answer(span) in normalise_answer(answer)
+    return bool(span) and f" {as_compared(span)} " in f" {as_compared(answer)} "

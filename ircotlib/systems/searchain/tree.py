@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ircotlib.data import Node, Paragraph, Question
+from ircotlib.metrics import as_compared
 from ircotlib.prompting.prompt import render_paragraph
 from ircotlib.systems import Prompts
-from ircotlib.text import normalise_answer
 
 VERIFICATION, COMPLETION = "verification", "completion"  # kinds of feedback, and their prompts
 
@@ -23,7 +23,7 @@ def correct_path(nodes: Sequence[Node]) -> list[Node]:
     with equal queries the last counts, in the place of the first (ours: Algorithm 1 records both).
     """
     answered = [node for node in nodes if node.passage and recorded(node)]
-    return list({normalise_answer(node.query): node for node in answered}.values())
+    return list({as_compared(node.query): node for node in answered}.values())
 
 
 def link(nodes: Sequence[Node], path: Sequence[Node] | None = None) -> tuple[Node, ...]:

@@ -1,0 +1,89 @@
+"""When two answers or queries are the same: one rule, wherever texts are compared."""
+
+import pytest
+
+from ircotlib.data import Node
+from ircotlib.extraction.duplicates import open_duplicates
+from ircotlib.metrics import as_compared, majority
+from ircotlib.program import Duplicate
+from ircotlib.results.causes import read_attempt
+from ircotlib.systems.searchain.chain import read_chain
+from ircotlib.systems.searchain.traverse import contains
+from ircotlib.systems.searchain.tree import correct_path
+
+SAME = [
+    ("the Eiffel Tower.", "Eiffel Tower"),
+    ("Who directed the Ring?", "who  directed Ring"),
+    ("“Imagine”", "'imagine'"),
+    ("Schindler’s List", "Schindler's List"),
+    ("J.K. Rowling, Ph.D.", "JK Rowling PhD"),
+    ("1,500,000 people", "1500000 people"),
+    ("(A)", "a."),
+    ("Yahoo!", "Yahoo"),
+]
+DIFFERENT = [
+    ("C++", "C#"),
+    ("C++", "C"),
+    ("1.5", "15"),
+    ("1.5 million", "15 million"),
+    ("-5", "5"),
+    ("−5", "5"),
+    ("10:30", "1030"),
+    ("5%", "5"),
+    (".NET", "NET"),
+    ("A", "B"),
+    ("A", ""),
+    ("A", "The"),
+    ("A+", "A-"),
+    ("A, B", "B"),
+    ("vitamin A", "vitamin"),
+    ("vitamin A deficiency", "vitamin deficiency"),
+    ("A&M", "AM"),
+    ("The The", "The"),
+    ("The The", ""),
+    ("an", ""),
+    ("!!!", ""),
+    ("Who sang in The The?", "Who sang in The?"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_what_differs_in_form_alone_is_the_same(a, b):
+    assert as_compared(a) == as_compared(b) != ""
+
+
+@pytest.mark.parametrize(("a", "b"), DIFFERENT)
+def test_different_things_are_different_wherever_they_are_compared(a, b):
+    assert as_compared(a) != as_compared(b)
+    assert majority([a, b, b]) == (b or a) and majority([b, a, a]) == a
+    assert list(open_duplicates().answer([Duplicate(a, (b,)), Duplicate(a, (a,))])) == [
+        (0, "0.0"),
+        (1, "1.0"),
+    ]
+    assert contains(a, a) and not contains(b, a)
+    if b:
+        path = [Node(query, "yes", 1, n, passage="p") for n, query in enumerate((a, b), start=1)]
+        assert correct_path(path) == path
+        chain = read_chain(f"[Query 1]: {a}\n[Unsolved Query]: {b}\n[Final Content]: x")
+        assert len(chain.nodes) == 2
+    row = {"nodes": [], "thoughts": [], "reading": "", "fault": "", "answer": a, "trace": []}
+    assert read_attempt(row).parsed
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["Oslo", "Bergen", "Bergen"], "Bergen"),
+        (["Oslo", "The Nile.", "the nile", "Oslo", "Nile"], "The Nile."),  # as first written
+        (["Bergen", "Oslo", "Oslo", "Bergen"], "Bergen"),  # of equally many, the first
+        (["", "", "", "Oslo"], "Oslo"),
+        (["The", "the", "Oslo"], "The"),
+        (["A", "A", "B"], "A"),
+        (["C++", "C#", "C#"], "C#"),
+        (["", ""], ""),
+        (["", "!!!"], "!!!"),
+        ([], ""),
+    ],
+)
+def test_the_answer_that_most_give(answers, expected):
+    assert majority(answers) == expected
