@@ -43,6 +43,11 @@ def write_reply(request: Request, prompt_tokens: int, texts: Sequence[tuple]) ->
     return json.dumps(content, ensure_ascii=False)
 
 
+def write_thoughts(*thoughts: str) -> dict:
+    """The thoughts before each text of a reply, as they are stored; nothing if there are none."""
+    return {"thoughts": thoughts} if any(thoughts) else {}
+
+
 def read_reply(reply: str) -> str | tuple[Sampled, ...]:
     """The text of a reply; for a Sample, its samples in order."""
     content = json.loads(reply)
