@@ -20,6 +20,7 @@ FINAL = re.compile(r"<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\
 FINAL_END = re.compile(r"<\|(?:end|return|start|call)\|>")
 MARKS = rf"{_OPEN}|{_CLOSE}|<\|channel\|>\w+[^<]*<\|message\|>|<\|start\|>assistant|<\|\w+\|>"
 MARKS = re.compile(rf"{MARKS}|^\s*analysis(?=[A-Z])|assistantfinal$")
+SOME = ("<", "◁", "THINK]", "analysis")  # one of these is in every text that has thoughts
 FIELDS = "reasoning_content reasoning thinking reasoning_details thinking_blocks".split()
 VALUES = "text thinking reasoning refusal summary content".split()  # where a part has its text
 
@@ -30,6 +31,8 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
     Thoughts begin the reply, in a block of one of the usual kinds, or end with a lone closing tag,
     if the prompt opened them. The text is what follows the last closing tag.
     """
+    if not any(mark in written for mark in SOME):
+        return "", written
     channels = CHANNEL.match(written)
     closing = FINAL if channels else CLOSING if OPENING.match(written) else LONE_CLOSING
     ends = [match.end() for match in closing.finditer(written)]
