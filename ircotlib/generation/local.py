@@ -179,9 +179,7 @@ class LocalModel:
         # of each row, one for every text: the position of its request
         sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
         draws = Draws(requests) if isinstance(requests[0], Sample) else None
-        rows = [(requests[at], prompts[at]) for at in sources]
-        limit = inf if self.is_encoder_decoder else self.limit or inf
-        ends = Endings(self.tokens, rows, self._last(), self.thinking_tokens, limit, draws)
+        ends = self._ends([(requests[at], prompts[at]) for at in sources], draws)
         texts = decode(self.model, prompts, ends, draws or most_probable, sources, self.prefixes)
         written: list[dict[int, tuple]] = [{} for _ in requests]  # by row
         for row, tokens in texts:
@@ -198,11 +196,13 @@ class LocalModel:
         remedy = "set thinking_tokens to more, and context_tokens to less if its window is full"
         return UserError(f"{found}; {remedy}")
 
-    def _last(self) -> list[int]:
-        """The tokens that end a text."""
+    def _ends(self, rows: Sequence[tuple[Request, list[int]]], draws=None) -> Endings:
+        """Where the texts of rows, which are requests and their prompts, end."""
         last = self.model.generation_config.eos_token_id
         last = self.tokenizer.eos_token_id if last is None else last
-        return last if isinstance(last, list) else [last]
+        last = last if isinstance(last, list) else [last]
+        limit = inf if self.is_encoder_decoder else self.limit or inf
+        return Endings(self.tokens, rows, last, self.thinking_tokens, limit, draws)
 
     def _encode(self, request: Request) -> list[int]:
         if request.prompt not in self._prompts:
