@@ -51,7 +51,7 @@ def plain(text: str) -> str:
 
 
 def trace_as_markdown(trace: Sequence[program.Step], question: Question) -> str:
-    """The steps of a trace as Markdown: prompts and thoughts are folded, gold paragraphs starred."""
+    """The steps of a trace as Markdown: prompts and thoughts folded, gold paragraphs starred."""
     parts = []
     for number, step in enumerate(trace, start=1):
         request, reply = tell(step, question.gold)

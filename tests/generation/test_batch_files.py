@@ -120,8 +120,10 @@ def test_a_request_that_is_never_answered_is_given_up(server, folder):
 
 @pytest.mark.parametrize("chat", [False, True])
 def test_thoughts_in_batch_files_are_told_from_texts(server, folder, chat):
-    expected = play(ServerModel("m", server.url), Calls())
+    plain = play(ServerModel("m", server.url), Calls())
     server.plan(thoughts="<think>It may be\nAnn.</think>\n\n")
+    expected = play(ServerModel("m", server.url, chat=chat), Calls())
+    assert chat or expected == plain
     with Calls() as calls:
         assert play(model(server, folder, chat=chat), calls) == expected
         # the first stop ended thoughts, unless it was not sent; from then on none is sent

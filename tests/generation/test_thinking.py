@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 import tiny
+import torch
 from asking import ask, ask_one
 from serving import completion, status
 from thinking import CHATS, TAGS, THOUGHTS, Thinker
@@ -197,10 +198,10 @@ def spell(folder, written, template=None):
 
 
 CHAT = (Message("user", "Q"),)
-OPENED = "{{ messages[0]['content'] }}<think>\n"
+OPENED = "{{ messages[0]['content'] }}<think>"
 LOCAL = [(f"<think>\nBen. No\n</think>\n\n{WRITTEN}", None, "Q")]
 LOCAL += [(f"<think>\nBen. No\n</think>\n\n{WRITTEN}", "{{ messages[0]['content'] }}", CHAT)]
-LOCAL += [(f"Ben. No\n</think>\n\n{WRITTEN}", OPENED, CHAT)]
+LOCAL += [(f"\nBen. No\n</think>\n\n{WRITTEN}", OPENED, CHAT)]
 
 
 @pytest.mark.parametrize(("written", "template", "prompt"), LOCAL)
@@ -226,17 +227,18 @@ def test_a_model_here_has_room_for_its_thoughts_and_stops_after_them(
 
 
 def test_the_log_probability_of_a_model_here_is_that_of_its_text_alone(tmp_path):
-    """Tokens of equal probability: the sum over the text's alone has the mean of one."""
-    backend = spell(tmp_path, "<think>Ben</think>It is Ann.\nNo")
-    [reply] = tiny.read(backend, [Sample("Q", 1, 1e-3, LINE, 60)])
-    [plain] = tiny.read(
-        spell(tmp_path / "plain", "It is Ann.\nNo"), [Sample("Q", 1, 1e-3, LINE, 60)]
-    )
-    assert reply["samples"] == [[text, pytest.approx(mean)] for text, mean in plain["samples"]]
-    assert reply["tokens"] > plain["tokens"]
+    """It is sure of its text, and less so of its thoughts."""
+    thoughts, text = "<think>Ben</think>", "It is Ann.\nNo"
+    plain, backend = spell(tmp_path / "a", text), spell(tmp_path / "b", thoughts + text)
+    with torch.no_grad():
+        backend.model.lm_head.weight[:, : len(backend.tokens.encode(thoughts))] *= 0.7
+    means = [tiny.read(each, [Sample("Q", 1, 1e-3, LINE, 60)]) for each in (plain, backend)]
+    [[text, mean]], [[same, other]] = (reply["samples"] for [reply] in means)
+    assert text == same == "It is Ann." and other == pytest.approx(mean, rel=0.05)
 
 
 def test_thoughts_end_at_the_window_of_a_model_here(tmp_path):
-    backend = spell(tmp_path, "<think>" + "Ben or Ann? " * 40)
+    backend = spell(tmp_path, "<think>" + "Ben or Ann? " * 9)
+    backend.limit = 50
     error = ask_one(backend, Generate("Q", LINE, 9))
-    assert isinstance(error, UserError) and f"found {tiny.LIMIT - 1} tokens" in str(error)
+    assert isinstance(error, UserError) and "found 49 tokens of thoughts" in str(error)
