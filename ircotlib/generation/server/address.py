@@ -10,18 +10,8 @@ from functools import partial
 from ircotlib.errors import Unavailable
 from ircotlib.files.urls import IN_CLEAR, is_here, may_have_key
 from ircotlib.generation.budget import Budget, Usage
-from ircotlib.generation.server.protocol import KEY, Reply, RequestRefused, Unreadable, read_body
-
-
-class TemporaryFailure(Exception):
-    """No answer now, but perhaps later. `wait`: the seconds that the server asks to wait; `busy`:
-    it says that it cannot answer now; `alone`: perhaps only this request fails; `billed`: it may
-    have written a text, and charge for it.
-    """
-
-    def __init__(self, reason: str, wait=0.0, busy=False, alone=False, billed=False):
-        super().__init__(reason)
-        self.wait, self.busy, self.alone, self.billed = wait, busy, alone, billed
+from ircotlib.generation.server.protocol import KEY, Reply, read_body
+from ircotlib.generation.server.refusals import RequestRefused, TemporaryFailure, Unreadable
 
 
 class Endpoint:
@@ -74,7 +64,8 @@ class Endpoint:
             self.budget.settle(reserved, used)
         if not reply.texts:
             fault = reply.faults[0]
-            raise type(fault)(f"{self.url}: {fault}")
+            fault.args = (f"{self.url}: {fault}",)
+            raise fault
         return reply
 
     def call(self, function: Callable):

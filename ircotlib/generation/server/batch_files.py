@@ -22,9 +22,9 @@ from ircotlib.files.paths import hold_lock, write_whole
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
 from ircotlib.generation.server import protocol
-from ircotlib.generation.server.address import TemporaryFailure
 from ircotlib.generation.server.endpoints import ENDING, Endpoints, Patience
 from ircotlib.generation.server.protocol import Asked, Conversation, Reply
+from ircotlib.generation.server.refusals import RequestRefused, TemporaryFailure
 
 MOST_LINES, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI's limits: 50,000 and 200 MB
 MOST_SENT = 3  # times that a request is sent
@@ -207,13 +207,13 @@ class BatchFiles:
             return TemporaryFailure(f"{self.url}: {str(row.get('error') or row)[:200]}")
         if status >= 300:
             return self.endpoints.all[0].read_error(status, body.get("error", body), str(body))
-        return protocol.read_content(body)
+        return protocol.read_content(body).or_failure()
 
     def _ask(self, function: Callable, sent: Sent):
         """What a function of the client returns, called again while the server is away."""
         try:
             return self.endpoints.ask(methodcaller("call", function))
-        except (LookupError, protocol.RequestRefused) as error:
+        except (LookupError, RequestRefused) as error:
             remedy = f"or set batch=false, or delete {self._path(sent)} to send it again"
             raise type(error)(f"{error}; {remedy}") from error
 
