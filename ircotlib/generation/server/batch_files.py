@@ -132,9 +132,7 @@ class BatchFiles:
         """Why a batch is waited for no longer, "" if it is: one that has a status of its own is
         looked at for an hour, and stderr says so.
         """
-        if status in UNDER_WAY:
-            return ""
-        self._odd[sent.name] += 1
+        self._odd[sent.name] += status not in UNDER_WAY
         found = f"{self.url}: found the status {one_line(status, 40)!r} of batch {sent.batch}"
         expected = f"{found}, expected {', '.join(ENDED)}"
         if self._odd[sent.name] == 1:

@@ -43,9 +43,7 @@ TOO_LONG = re.compile(
     r"|reduce (?:the|your) (?:prompt|input|message)"
 )
 COUNT = re.compile(r"(?<!_)\b(?:tokens?\b|(?:prompt|input|inputs|sequence|total) length)")
-COMPARED = re.compile(
-    r"exceed|(?:long|great|larg|few)er than|less than|at most|max|limit|only|[<>]"
-)
+COMPARED = re.compile(r"exceed|(?:long|great|larg)er than|less than|at most|max|limit|only|[<>]")
 WRITTEN = re.compile(r"max_\w*tokens|(?:completion|output|new) tokens|array|list\b")
 READ = re.compile(r"prompt|input|context|message|total")
 ACCOUNT = re.compile(
