@@ -109,8 +109,8 @@ def read_refusal(
     """
     words, codes, named = read_words(content)
     status = status if status >= 300 else _read_status(codes)
-    shown = words or (json.dumps(content) if content else "without a word")
-    reason = f"{url}: status {status}, {one_line(shown, LONGEST)}"
+    whole = content if isinstance(content, str) else json.dumps(content)
+    reason = f"{url}: status {status}, {one_line(words or whole, LONGEST) or 'without a word'}"
     if field := _find_field(status, words, codes, named, sent):
         return RequestRefused(reason, field=field)
     said = f"{words}\n{' '.join(codes)}".lower()
