@@ -83,6 +83,7 @@ class Parameters(BaseModel):
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
     demonstrations: str  # folder of prompt files in the authors' format (prompts/README.md)
     context_tokens: ranges.Count | None  # the model's window; None: the paper's for this style
+    thinking_tokens: ranges.Number = 4_000  # room for the thoughts of a model that thinks
     # which systems, and how they go
     systems: ranges.Names = []  # some systems by name; empty: all
     distractors: ranges.Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
@@ -220,8 +221,7 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
         raise UserError(f"{path}: found no UTF-8 ({error}), expected a profile") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
-    if not changes:
-        return checked
+    changes = changes or {}
     if changes.get("profile", profile) != profile:
         expected = f"expected --profile {changes['profile']}, or `profile` in the notebook"
         raise UserError(f"found the parameter 'profile' changed, {expected}")

@@ -126,6 +126,7 @@ class Step:
 
     `cached`: the reply was in the cache, or computed for another program. `prompt_tokens`,
     `tokens`: those that the model read and wrote for it, cached or not; 0 where no text is asked.
+    `thoughts`: those before each of its texts, if the model thinks.
     """
 
     request: Request
@@ -133,6 +134,7 @@ class Step:
     cached: bool
     prompt_tokens: int = 0
     tokens: int = 0
+    thoughts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ def tell(step: program.Step, gold: Collection[str] = ()) -> tuple[str, list[str]
     """A step in words, without its prompt: the request, and the parts of the reply. A star marks
     paragraphs in `gold`.
     """
-    reply = step.reply
+    reply, thought = step.reply, ", after thoughts" if any(step.thoughts) else ""
     match step.request:
         case program.Retrieve(query, k):
             titles = [paragraph.title + " ★" * (paragraph.id in gold) for paragraph in reply]
@@ -24,9 +24,9 @@ def tell(step: program.Step, gold: Collection[str] = ()) -> tuple[str, list[str]
         case program.Duplicate(query, earlier):
             return f"compare with {len(earlier)} earlier queries “{query}”", [f"{reply:.2f}"]
         case program.Generate(stop=stop):
-            return f"generate, stop at {_name_stop(stop)}", [reply]
+            return f"generate, stop at {_name_stop(stop)}{thought}", [reply]
         case program.Sample(n=n, temperature=temperature, stop=stop):
-            request = f"draw {n} at temperature {temperature}, stop at {_name_stop(stop)}"
+            request = f"draw {n} at temperature {temperature}, stop at {_name_stop(stop)}{thought}"
             return request, [sampled.text for sampled in reply]
     raise program.unknown(step.request)
 
@@ -46,7 +46,7 @@ def trace_as_text(trace: Sequence[program.Step]) -> str:
 
 
 def trace_as_markdown(trace: Sequence[program.Step], question: Question) -> str:
-    """The steps of a trace as Markdown, with folded prompts and a star at gold paragraphs."""
+    """The steps of a trace as Markdown: prompts and thoughts are folded, gold paragraphs starred."""
     parts = []
     for number, step in enumerate(trace, start=1):
         request, reply = tell(step, question.gold)
@@ -57,6 +57,9 @@ def trace_as_markdown(trace: Sequence[program.Step], question: Question) -> str:
                 prompt = "\n\n".join(f"{message.role}: {message.text}" for message in prompt)
             head = f"<summary>prompt, {step.prompt_tokens} tokens</summary>"
             parts.append(f"<details>{head}<pre>{escape(prompt)}</pre></details>")
+            if any(step.thoughts):
+                thoughts = escape("\n\n".join(filter(None, step.thoughts)))
+                parts.append(f"<details><summary>thoughts</summary><pre>{thoughts}</pre></details>")
             text = "<br>".join(f"**{escape(part)}**" if part else "nothing" for part in reply)
         else:
             text = " · ".join(map(escape, reply))

@@ -3,7 +3,7 @@ torch and transformers are imported only when a reply must be computed.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -22,11 +22,12 @@ from ircotlib.files.models import (
 from ircotlib.generation import replies
 from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
 from ircotlib.generation.config import count_parameters, is_encoder_decoder, read_config
+from ircotlib.generation.endings import Endings
 from ircotlib.generation.prefixes import Prefixes
 from ircotlib.generation.replies import Request, count_rows
+from ircotlib.generation.thoughts import THINKING_TOKENS
 from ircotlib.generation.tokens import Tokens
 from ircotlib.program import Generate, Sample
-from ircotlib.text import cut, stop_end
 
 # raised when a change here, in decode.py, in draws.py or of sentence_end makes the same model reply
 # differently; the second is for models whose sentences end only when the next token is known
@@ -44,7 +45,8 @@ class LocalModel:
     batch, in prompt tokens, padding included, and in prompts; a longer prompt is read alone. The
     defaults suit small models on a CPU. On a GPU, raise both until it is busy, and lower
     `batch_tokens` if its memory runs out. `kept_tokens`: the size of a causal model's prefix cache;
-    it takes as much memory as a batch of that many tokens.
+    it takes as much memory as a batch of that many tokens. `thinking_tokens`: for the thoughts of a
+    model that thinks, beyond max_tokens.
 
     The fingerprint depends on the files and the dtype only. The weights are read at the first
     request that is not in the call cache. Raises FileNotFoundError if there is no such model, and
@@ -60,6 +62,7 @@ class LocalModel:
     batch_rows: int = 128
     kept_tokens: int = 32_768
     revision: str | None = None
+    thinking_tokens: int = THINKING_TOKENS
 
     def __post_init__(self):
         self.name = str(self.name)
@@ -133,10 +136,10 @@ class LocalModel:
         are of one class.
 
         A reply is JSON (`write_reply`). A sample depends only on its request and its number; its
-        log-probability is that at temperature 1, of all tokens computed for it. A request that
-        cannot be answered gets a ValueError instead: its prompt is too long, or consists of
-        messages and there is no chat template, or its stop, max_tokens, n or temperature makes no
-        sense.
+        log-probability is that at temperature 1, of all tokens computed for it after its thoughts.
+        A request that cannot be answered gets a ValueError instead: its prompt is too long, or
+        consists of messages and there is no chat template, its stop, max_tokens, n or temperature
+        makes no sense, or the model only thinks.
         """
         self.limit  # noqa: B018  an unreadable configuration is raised, as it is no request's fault
         faults = {index: self._fault(request) for index, request in enumerate(requests)}
@@ -176,34 +179,30 @@ class LocalModel:
         # of each row, one for every text: the position of its request
         sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
         draws = Draws(requests) if isinstance(requests[0], Sample) else None
-        ends = self._ends([requests[at] for at in sources])
+        ends = self._ends([(requests[at], prompts[at]) for at in sources], draws)
         texts = decode(self.model, prompts, ends, draws or most_probable, sources, self.prefixes)
         written: list[dict[int, tuple]] = [{} for _ in requests]  # by row
         for row, tokens in texts:
             at = sources[row]
-            text = cut(self.tokens.decode(tokens), requests[at].stop)
-            mean = draws and draws.log_probabilities[row] / len(tokens)
-            written[at][row] = text, mean, len(tokens)
+            written[at][row] = ends.read(row, tokens)
             if len(written[at]) == count_rows(requests[at]):
                 rows = [text for _, text in sorted(written[at].items())]
-                yield indices[at], replies.write_reply(requests[at], len(prompts[at]), rows)
+                yield indices[at], self._reply(requests[at], len(prompts[at]), rows)
 
-    def _ends(self, requests: Sequence[Request]) -> Callable[[int, list[int]], bool]:
-        """Whether a row has ended, asked once after each of its tokens."""
+    def _reply(self, request: Request, prompt_tokens: int, texts: list) -> str | ValueError:
+        if any(text is not None for text, *_ in texts):
+            return replies.write_reply(request, prompt_tokens, texts)
+        found = f"{self.name}: found {texts[0][2]} tokens of thoughts, expected a text after them"
+        remedy = "set thinking_tokens to more, and context_tokens to less if its window is full"
+        return UserError(f"{found}; {remedy}")
+
+    def _ends(self, rows: Sequence[tuple[Request, list[int]]], draws=None) -> Endings:
+        """Where the texts of rows, which are requests and their prompts, end."""
         last = self.model.generation_config.eos_token_id
         last = self.tokenizer.eos_token_id if last is None else last
         last = last if isinstance(last, list) else [last]
-
-        def ends(row: int, written: list[int]) -> bool:
-            request = requests[row]
-            if written[-1] in last or len(written) >= request.max_tokens:
-                return True
-            if request.stop is None:
-                return False
-            text, by_word = self.tokens.decode(written), self.tokens.by_word
-            return stop_end(text, request.stop, complete=False, by_word=by_word) is not None
-
-        return ends
+        limit = inf if self.is_encoder_decoder else self.limit or inf
+        return Endings(self.tokens, rows, last, self.thinking_tokens, limit, draws)
 
     def _encode(self, request: Request) -> list[int]:
         if request.prompt not in self._prompts:

@@ -35,12 +35,18 @@ def check(request: Request) -> None:
 def write_reply(request: Request, prompt_tokens: int, texts: Sequence[tuple]) -> str:
     """The reply as JSON: "text" (for a Sample, "samples": pairs of text and mean log-probability),
     "prompt_tokens", and "tokens", the number computed for all texts, ends included. `texts`: each
-    with its mean log-probability and that number.
+    with its mean log-probability, that number, and perhaps its thoughts; a text None is left out.
     """
-    samples = [(text, mean) for text, mean, _ in texts]
-    content = {"samples": samples} if isinstance(request, Sample) else {"text": texts[0][0]}
-    content |= {"prompt_tokens": prompt_tokens, "tokens": sum(tokens for *_, tokens in texts)}
+    samples = [(text, mean) for text, mean, *_ in texts if text is not None]
+    content = {"samples": samples} if isinstance(request, Sample) else {"text": samples[0][0]}
+    content |= write_thoughts(*("".join(more) for text, _, _, *more in texts if text is not None))
+    content |= {"prompt_tokens": prompt_tokens, "tokens": sum(tokens for _, _, tokens, *_ in texts)}
     return json.dumps(content, ensure_ascii=False)
+
+
+def write_thoughts(*thoughts: str) -> dict:
+    """The thoughts before each text of a reply, as they are stored; nothing if there are none."""
+    return {"thoughts": thoughts} if any(thoughts) else {}
 
 
 def read_reply(reply: str) -> str | tuple[Sampled, ...]:

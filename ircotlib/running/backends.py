@@ -15,19 +15,19 @@ def open_model(p: Parameters) -> object:
     if p.model == SIMULATED:
         return open_simulated_reader(p)
     if not p.server:
-        return _model(p.model, p.dtype)
+        return _model(p.model, p.dtype, p.thinking_tokens)
     prices = None if p.prices is None else tuple(p.prices)
     limits = {name: getattr(p, name) for name in ("timeout", "max_cost", "max_requests")}
-    how = {"chat": p.chat, "in_flight": p.in_flight}
+    how = {"chat": p.chat, "in_flight": p.in_flight, "thinking_tokens": p.thinking_tokens}
     how |= {"folder": DATA / "batches" if p.batch else None}
     return _served(p.model, p.server, prices, **limits, **how)
 
 
 @cache
-def _model(name: str, dtype: str) -> object:
+def _model(name: str, dtype: str, thinking_tokens: int) -> object:
     from ircotlib.generation.local import LocalModel
 
-    return LocalModel(name, dtype=dtype)
+    return LocalModel(name, dtype=dtype, thinking_tokens=thinking_tokens)
 
 
 @cache

@@ -164,12 +164,13 @@ def _send(play: Play, stored: str, cached: bool) -> None:
         reply = service.backend.decode(stored)
         if isinstance(play.request, Retrieve):
             reply = reply[: play.request.k]  # of the deeper retrieval that was sent
-        cost = json.loads(stored) if isinstance(play.request, Generate | Sample) else {}
-        tokens = cost.get("prompt_tokens", 0), cost.get("tokens", 0)
+        about = json.loads(stored) if isinstance(play.request, Generate | Sample) else {}
+        tokens = about.get("prompt_tokens", 0), about.get("tokens", 0)
+        thoughts = tuple(about.get("thoughts", ()))
     except Exception as error:
         cannot = f"{service.name} cannot read the reply {stored[:200]!r}"
         raise RuntimeError(describe(cannot, [play], error)) from error
-    service.counts.add(step := Step(play.request, reply, cached, *tokens))
+    service.counts.add(step := Step(play.request, reply, cached, *tokens, thoughts))
     play.trace.append(step if play.kept else None)
     _advance(play, reply)
 

@@ -77,9 +77,11 @@ def test_replies_are_those_of_requests_one_by_one(server, folder, chat):
     how = {"longest": 200, "refused": "logprobs", "ignores_n": True}
     server.plan(**how)
     alone = ServerModel("m", server.url, chat=chat, patience=QUICK, in_flight=1)
+    together = model(server, folder, chat=chat)
+    for each in (alone, together):  # after that a chat model is known not to think
+        ask(each, [Generate("Black Hill")])
     expected = ask(alone, REQUESTS)
     sent = len(server.log()["single"])
-    together = model(server, folder, chat=chat)
     found = ask(together, REQUESTS)
     assert list(map(str, found)) == list(map(str, expected))
     assert [type(reply) for reply in found[-2:]] == [ValueError] * 2

@@ -93,7 +93,8 @@ def test_draws_have_the_distribution_of_the_model(local, temperature):
 
 def test_log_probabilities_are_those_of_a_plain_pass_over_the_text(local, prompts):
     for request in [Sample(prompts[5], 4, 1.5, None, 12), Sample(prompts[1], 3, 0.6, None, 40)]:
-        ids, ends = [local.tokens.encode(request.prompt)], local._ends([request] * request.n)
+        ids = [local.tokens.encode(request.prompt)]
+        ends = local._ends([(request, ids[0])] * request.n)
         written = dict(decode(local.model, ids, ends, Draws([request]), [0] * request.n))
         samples = local.decode(ask_one(local, request))
         assert len(samples) == request.n

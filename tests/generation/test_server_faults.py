@@ -63,7 +63,7 @@ def test_what_passes_is_asked_again_and_nothing_is_lost(fake, fault):
         (3 * [Response("broken", 200)], "asked 3 times"),
         ([{"choices": []}], "without a choice"),
         ([{"choices": [{"index": 0}]}], "empty choice"),
-        ([completion("", finish_reason="length")], "cut by length"),
+        (2 * [completion("", finish_reason="length")], "cut by length"),
         ([completion("", finish_reason="content_filter")], "refusal"),
         ([{"choices": [{"message": {"content": None, "refusal": "No."}}]}], "refusal .'No.'"),
         ([status(400, "max_tokens is too large: 9000", param="max_tokens")], "too large"),

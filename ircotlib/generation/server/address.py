@@ -93,10 +93,11 @@ class Endpoint:
             raise read_refusal(self.url, 200, content, sent)
         return content
 
-    def fault(self, reply: Reply) -> ValueError:
+    def fault(self, reply: Reply) -> Exception:
         """Why a reply has no text."""
         fault = reply.faults[0]
-        return type(fault)(f"{self.url}: {one_line(fault, 400)}")
+        fault.args = (f"{self.url}: {one_line(fault, 400)}",)
+        return fault
 
 
 def _read_wait(headers: Mapping[str, str]) -> float:

@@ -106,7 +106,7 @@ def _read_row(url: str, row: Mapping, asked: Asked) -> Reply | Exception:
     if status >= 300 or (status >= 200 and isinstance(body, dict) and is_refusal(body)):
         return read_refusal(url, status, body, asked.body)
     if status >= 200 and isinstance(body, dict):
-        return read_content(body)
+        return read_content(body).or_failure()
     words, *_ = read_words(row.get("error"))
     return TemporaryFailure(f"{url}: {one_line(words or json.dumps(row))}")
 

@@ -1,6 +1,7 @@
 """OpenAI's protocol: the bodies of requests and the texts of replies."""
 
 import json
+import re
 from collections.abc import Generator, Iterator, Mapping
 from math import isfinite
 from typing import NamedTuple, TypeVar
@@ -8,38 +9,62 @@ from urllib.parse import urlsplit
 
 from ircotlib.files.urls import read_urls
 from ircotlib.generation.budget import Usage
-from ircotlib.generation.server.refusals import KEY, Unreadable
+from ircotlib.generation.server.refusals import KEY, TemporaryFailure, Unreadable
+from ircotlib.generation.thoughts import read_message, split_thoughts
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Message, Stop
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 
 MOST_STOPS = 4  # accepted by OpenAI's servers; any others are applied here
+# in the reasons that servers give for a text's end
+LIMIT, FILTER = re.compile("length|max_.*tokens"), re.compile("filter|safety|refusal|prohibited")
+FAILED = re.compile("error|abort|cancel|time.?d?.?out|fail|interrupt|overload|insufficient")
+
 PromptText = str | tuple[Message, ...]
 
 
 class Completion(NamedTuple):
-    """One text as the server wrote it; its tokens with their log-probabilities, if it has them."""
+    """A text that a server wrote. `text`: without thoughts, None if there is nothing else;
+    `tokens`: of all, as bytes, with their log-probabilities, if it has them; `cut`: by the limit.
+    """
 
-    text: str
-    tokens: tuple[tuple[str, float], ...] = ()
+    text: str | None
+    tokens: tuple[tuple[bytes, float | None], ...] = ()
+    thoughts: str = ""
+    cut: bool = False
 
-    def mean_log_probability(self, kept: str) -> float | None:
-        """That of the tokens up to the end of the kept part of the text, if they have any."""
-        end, offset, values = max(1, self.text.find(kept) + len(kept)), 0, []
+    def mean_log_probability(self, clean: str, kept: str) -> float | None:
+        """That of the tokens of what is kept of the text, once it is clean; None if they do not
+        spell it, or one has no log-probability.
+        """
+        spelt, values = b"".join(token for token, _ in self.tokens), []
+        whole, clean = _bytes(self.text), _bytes(clean)
+        start = (0 if spelt.startswith(whole) else spelt.rfind(whole)) + whole.rfind(clean)
+        if not kept or whole not in spelt or clean not in whole:
+            return None
+        start += clean.find(_bytes(kept))
+        end, offset = start + len(_bytes(kept)), 0
         for token, value in self.tokens:
-            if offset < end:
+            if offset < end and offset + len(token) > start:
                 values.append(value)
             offset += len(token)
-        return sum(values) / len(values) if values else None
+        return None if None in values else sum(values) / len(values)
 
 
 class Reply(NamedTuple):
     """What can be used of a reply. `texts`: in their order; `faults`: why its other choices, or
-    the whole reply, have none; `usage`: its tokens as the server counts them, None if it does not.
+    the whole reply, have none; `usage`: its tokens as the server counts them, None if it does not;
+    `thinks`: whether the model thought first.
     """
 
     texts: tuple[Completion, ...]
-    faults: tuple[ValueError, ...]
+    faults: tuple[Exception, ...]
     usage: Usage | None
+    thinks: bool = False
+
+    def or_failure(self) -> "Reply | TemporaryFailure":
+        """This reply; a failure that may pass if it has no text for that reason."""
+        failures = (fault for fault in self.faults if isinstance(fault, TemporaryFailure))
+        return self if self.texts else next(failures, self)
 
 
 class Asked(NamedTuple):
@@ -124,42 +149,71 @@ def read_content(content: Mapping) -> Reply:
     for choice in choices:
         try:
             texts.append(_read_choice(choice))
-        except ValueError as fault:
+        except (ValueError, TemporaryFailure) as fault:
             faults.append(fault)
     usage = _object(content.get("usage"))
-    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    counted = all(type(count) is int and count >= 0 for count in counts)
-    return Reply(tuple(texts), tuple(faults), Usage(*counts) if counted else None)
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    read, written, total = (_count(usage.get(name)) for name in names)
+    counts = None
+    if read is not None and written is not None:  # some servers leave thoughts out of the second
+        counts = Usage(read, max(written, (total or 0) - read))
+    hidden = _count(_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+    thinks = bool(hidden) or any(text.thoughts or text.text is None for text in texts)
+    return Reply(tuple(texts), tuple(faults), counts, thinks)
 
 
 def _read_choice(choice: object) -> Completion:
-    """The text of a choice. Raises ValueError for a refusal, and Unreadable for no text."""
+    """The text of a choice. Raises ValueError for a refusal, Unreadable for no text, and
+    TemporaryFailure for one that the server says it failed to write, whatever stands beside it.
+    """
     if not isinstance(choice, dict):
         raise Unreadable(f"found a choice that is no object, expected one: {choice!r:.200}")
-    message, end = _object(choice.get("message")), choice.get("finish_reason")
-    text = message.get("content", choice.get("text"))
-    if message.get("refusal") or end == "content_filter":
-        reason = str(message.get("refusal") or "withheld by a filter")
-        raise ValueError(f"found a refusal ({reason!r:.200}), expected a text; ask another model")
-    if end == "length" and not text:
-        remedy = "use a model that does not hide its reasoning"
-        raise ValueError(f"found a reply cut by length before any text, expected a text; {remedy}")
-    if not isinstance(text, str):
+    message = {"content": choice.get("text")} | choice | _object(choice.get("message"))
+    ends = " ".join(str(choice.get(n)).lower() for n in ("finish_reason", "native_finish_reason"))
+    if message.get("error") or FAILED.search(ends):
+        failed = f"{message.get('error') or ends!r:.200}"
+        raise TemporaryFailure(f"found a text that failed ({failed}), expected one", alone=True)
+    written, thoughts, refusal = read_message(message)
+    if refusal or FILTER.search(ends):
+        reason = repr(refusal or "withheld by a filter")[:200]
+        raise ValueError(f"found a refusal ({reason}), expected a text; ask another model")
+    more, text = split_thoughts(written or "")
+    cut, thoughts = bool(LIMIT.search(ends)), f"{thoughts}\n{more}".strip()
+    if not text and (thoughts or cut):
+        text = None
+    elif message.get("tool_calls") and not text:
+        raise ValueError(f"found a call of a tool, expected a text: {str(choice)[:200]}")
+    elif written is None:
         raise Unreadable(f"found an empty choice, expected a text: {str(choice)[:200]}")
-    return Completion(text, tuple(_read_tokens(_object(choice.get("logprobs")))))
+    tokens = tuple(_read_tokens(_object(choice.get("logprobs"))))
+    return Completion(text.lstrip() if text and thoughts else text, tokens, thoughts, cut)
 
 
-def _read_tokens(logprobs: Mapping) -> Iterator[tuple[str, float]]:
-    """The tokens of a choice with their log-probabilities, without any that have none."""
+def _read_tokens(logprobs: Mapping) -> Iterator[tuple[bytes, float | None]]:
+    """The tokens of a choice, as bytes, with their log-probabilities, None for one without."""
     if isinstance(logprobs.get("content"), list):  # of a chat
         tokens = map(_object, logprobs["content"])
-        pairs = ((token.get("token"), token.get("logprob")) for token in tokens)
+        names = ("token", "logprob", "bytes")
+        rows = ([token.get(name) for name in names] for token in tokens)
     else:
         lists = (logprobs.get(name) for name in ("tokens", "token_logprobs"))
-        pairs = zip(*(values if isinstance(values, list) else [] for values in lists), strict=False)
-    for token, value in pairs:
-        if isinstance(token, str) and type(value) in (int, float) and isfinite(value):
-            yield token, value
+        rows = zip(*(values if isinstance(values, list) else [] for values in lists), strict=False)
+    for token, value, *spelt in rows:
+        known = type(value) in (int, float) and isfinite(value)
+        yield _bytes(token if isinstance(token, str) else "", *spelt), value if known else None
+
+
+def _bytes(text: str, spelt: object = None) -> bytes:
+    """A text in UTF-8; `spelt`: its bytes as a server lists them, if it does."""
+    try:
+        return bytes(spelt) if isinstance(spelt, list) else text.encode("utf-8", "replace")
+    except (TypeError, ValueError):
+        return text.encode("utf-8", "replace")
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens, None if it is none."""
+    return value if type(value) is int and value >= 0 else None
 
 
 def _object(value: object) -> Mapping:
