@@ -242,7 +242,7 @@ ODD_LINES += [
 ODD_ERRORS = cycle([None, "x", {"data": [7, {"message": [3]}]}])
 
 
-@pytest.mark.parametrize(("odd", "errors"), zip(ODD_LINES, ODD_ERRORS, strict=False), ids=str)
+@pytest.mark.parametrize(("odd", "errors"), [*zip(ODD_LINES, ODD_ERRORS, strict=False)], ids=str)
 def test_an_odd_line_counts_as_one_without_a_reply(server, folder, odd, errors, capsys):
     server.plan({"odd": odd, "errors": errors})
     replies = play(model(server, folder), Calls(), NAMES[:2], steps=1)

@@ -75,7 +75,8 @@ class Endpoint:
             reason = one_line(error.__cause__ or error)
             raise TemporaryFailure(f"{self.url}: no connection: {reason}") from None
         except Unreadable as error:
-            raise TemporaryFailure(f"{self.url}: {error}", alone=True, billed=True) from None
+            stream = f"{self.url}: {one_line(error)}"
+            raise TemporaryFailure(stream, alone=True, billed=True) from None
         except openai.APIStatusError as error:
             wait, text = _read_wait(error.response.headers), error.response.text
             raise read_refusal(self.url, error.status_code, text, sent, wait) from None
@@ -107,5 +108,5 @@ def _read_wait(headers: Mapping[str, str]) -> float:
         if value[:1].isdigit():  # a date begins with a letter
             return float(value)
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
