@@ -16,11 +16,12 @@ from itertools import count
 # batches: how those that come fare, one after another: seconds until it ends; status at its end;
 # answered: how many lines; statuses: of lines, by a word in the prompt; error: code and message,
 # before any line; stuck: whether the request that begins it is never answered, "before" or "after"
-# it has begun; odd: what stands in place of its first line, whose id "ID" is; errors: of the batch.
-# longest: characters of a prompt; refused: a field; silent: requests to fail; upload: what is
-# replied to an upload, if something else
+# it has begun; reasons: for the end of texts, by a word in the prompt; odd: what stands in place of
+# its first line, whose id "ID" is; errors: of the batch. longest: characters of a prompt; refused: a
+# field; silent: requests to fail; thoughts: before each text; upload: what is replied to an upload,
+# if something else
 PLAN = {"batches": [], "longest": 10**9, "refused": "", "ignores_n": False, "silent": 0}
-PLAN |= {"upload": None}
+PLAN |= {"thoughts": "", "upload": None}
 NUMBERS, FILES, BATCHES = count(1), {}, {}
 EMPTY = {"uploads": 0, "looks": 0, "stuck": False, "single": [], "batches": []}
 LOG = EMPTY | {"single": [], "batches": []}
@@ -44,7 +45,9 @@ def reply(body: dict) -> tuple[int, dict]:
     choices = []
     for number in range(1 if PLAN["ignores_n"] else body.get("n", 1)):
         text = write(prompt, number if body.get("temperature") else 0)
-        if "messages" in body and body.get("stop"):
+        if PLAN["thoughts"]:
+            text = re.split("|".join(body.get("stop", ["$"])), PLAN["thoughts"] + text)[0]
+        elif "messages" in body and body.get("stop"):
             text = ""  # as a model that begins with what ends it
         elif "messages" in body:
             text = f"A: {text}"
@@ -66,6 +69,9 @@ def begin(about: dict) -> dict:
         for word, other in plan.get("statuses", {}).items():
             if word in prompt:
                 status, body = other, {"error": {"message": f"found {word}"}}
+        for word, reason in plan.get("reasons", {}).items():
+            if word in prompt:
+                body["choices"][0]["finish_reason"] = reason
         row = {"custom_id": line["custom_id"], "error": None}
         row["response"] = {"status_code": status, "body": body}
         ended["completed" if status == 200 else "failed"].append(row)

@@ -37,9 +37,9 @@ CHATS = [*TAGS, *OPENED, *FIELDS]
 
 
 class Thinker(Fake):
-    """Thinks, then answers each prompt with itself in capitals, or with the next of its `texts`,
-    pairs of text and log-probability. As in most servers, stop and max_tokens are applied to all
-    that is written, thoughts included; a word is a token.
+    """Thinks, then answers each prompt with itself in capitals, or each sample with another of its
+    `texts`, pairs of text and log-probability. As in most servers, stop and max_tokens are applied
+    to all that is written, thoughts included; a word is a token.
     """
 
     def __init__(self, httpserver, way: str, thoughts: str = THOUGHTS):
@@ -50,8 +50,9 @@ class Thinker(Fake):
     def think(self, body: dict) -> dict:
         prompt = body.get("prompt") or body["messages"][-1]["content"]
         texts, choices, usage = self.texts.get(prompt), [], {"prompt_tokens": 7}
-        for _ in range(body.get("n", 1)):
-            choice, tokens = self._write(body, *(texts.pop(0) if texts else (prompt.upper(), -0.5)))
+        for number in range(body.get("n", 1)):
+            text = texts[number % len(texts)] if texts else (prompt.upper(), -0.5)
+            choice, tokens = self._write(body, *text)
             usage["completion_tokens"] = usage.get("completion_tokens", 0) + tokens
             choices.append(choice)
         if self.way == "hidden":

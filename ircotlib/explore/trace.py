@@ -46,7 +46,7 @@ def trace_as_text(trace: Sequence[program.Step]) -> str:
 
 
 def trace_as_markdown(trace: Sequence[program.Step], question: Question) -> str:
-    """The steps of a trace as Markdown: prompts and thoughts are folded, gold paragraphs starred."""
+    """The steps of a trace as Markdown: prompts and thoughts folded, gold paragraphs starred."""
     parts = []
     for number, step in enumerate(trace, start=1):
         request, reply = tell(step, question.gold)

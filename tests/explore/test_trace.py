@@ -28,6 +28,8 @@ STEPS = [
     Step(program.NearestTitle("Mack Ride", 2), ("mack rides", "mack"), cached=False),
     Step(program.Extract("who?", PARK), program.Extracted("Ada", 2.25), False),
     Step(program.Duplicate("who <b>?", ("who?", "what?")), 0.5, False),
+    Step(Generate("Q", None), "Mack.", False, 1, 9, ("It is <i>Ada</i>,\n\nor Mack.",)),
+    Step(program.Sample("Q", 2), DRAWN, False, 1, 9, ("Hm.", "")),
 ]
 MARKDOWN = [  # unescaped but for HTML
     "*retrieve 2 with “Who made &lt;it&gt;?”*\n\n→ Mack Rides ★ · &lt;i&gt;P",
@@ -40,6 +42,12 @@ MARKDOWN = [  # unescaped but for HTML
     "*find the page titled most like “Mack Ride”*\n\n→ mack rides · mack",
     "*read “&lt;i&gt;P” for “who?”*\n\n→ Ada (2.25)",
     "*compare with 2 earlier queries “who &lt;b&gt;?”*\n\n→ 0.50",
+    "*generate, stop at the end, after thoughts*\n\n<details><summary>prompt, 1 tokens</summary>"
+    "<pre>Q</pre></details>\n\n<details><summary>thoughts</summary><pre>It is &lt;i&gt;Ada"
+    "&lt;/i&gt;,\n\nor Mack.</pre></details>\n\n→ **Mack.**",
+    "*draw 2 at temperature 0.7, stop at the end, after thoughts*\n\n<details><summary>prompt, 1 "
+    "tokens</summary><pre>Q</pre></details>\n\n<details><summary>thoughts</summary><pre>Hm."
+    "</pre></details>\n\n→ **&lt;b&gt;a**<br>nothing",
 ]
 TEXTS = """
 retrieve 2 with “Who made <it>?” → Mack Rides · <i>P
@@ -49,6 +57,8 @@ draw 2 at temperature 0.5, stop at '\\n' → <b>a ·
 find the page titled most like “Mack Ride” → mack rides · mack
 read “<i>P” for “who?” → Ada (2.25)
 compare with 2 earlier queries “who <b>?” → 0.50
+generate, stop at the end, after thoughts → Mack.
+draw 2 at temperature 0.7, stop at the end, after thoughts → <b>a ·
 """.strip().splitlines()
 TOLD = list(zip(STEPS, MARKDOWN, TEXTS, strict=True))
 

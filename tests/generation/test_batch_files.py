@@ -119,6 +119,34 @@ def test_a_request_that_is_never_answered_is_given_up(server, folder):
         play(model(server, folder), calls, NAMES[:3])
 
 
+@pytest.mark.parametrize("chat", [False, True])
+def test_thoughts_in_batch_files_are_told_from_texts(server, folder, chat):
+    plain = play(ServerModel("m", server.url), Calls())
+    server.plan(thoughts="<think>It may be\nAnn.</think>\n\n")
+    expected = play(ServerModel("m", server.url, chat=chat), Calls())
+    assert chat or expected == plain
+    with Calls() as calls:
+        assert play(model(server, folder, chat=chat), calls) == expected
+        # the first stop ended thoughts, unless it was not sent; from then on none is sent
+        assert list(map(len, server.log()["batches"])) == ([5, 2] if chat else [5, 5, 2])
+        server.plan(thoughts="<think>It may be Ann")
+        with pytest.raises(RuntimeError, match="only thoughts, expected a text; set thinking"):
+            play(model(server, folder, chat=chat), calls, ["Grey"])
+        assert len(calls) == 7
+
+
+def test_what_a_provider_failed_to_write_is_sent_again(server, folder):
+    expected = play(ServerModel("m", server.url), Calls())
+    server.plan({"reasons": {"Green": "error", "Red": "abort"}}, {"reasons": {"Red": "timeout"}})
+    with Calls() as calls:
+        assert play(model(server, folder), calls) == expected
+        assert list(map(len, server.log()["batches"])) == [5, 2, 1, 2]
+        server.plan(*[{"reasons": {"Grey": "cancelled"}}] * 3)
+        with pytest.raises(RuntimeError, match="a text that failed .*it was sent 3 times"):
+            play(model(server, folder), calls, ["Grey"])
+        assert len(calls) == 7
+
+
 class Dying(Calls):
     """A call cache whose process is killed once it has stored so many replies."""
 

@@ -47,10 +47,11 @@ class Conversations:
     def _generate(self, request: Generate) -> Asking[dict]:
         options = {"max_tokens": request.max_tokens, "temperature": 0}
         stop = protocol.write_stop(request.stop)
+        stops = self.chat and "stop" in self.thinking.fit(options | stop)
         reply, counts = yield from self._write(request.prompt, options | stop)
         written = reply.texts[0]
         text = cut(self._clean(written, request), request.stop)
-        if stop and not text and self.chat and not written.text.startswith("\n") and written.text:
+        if stops and not text and written.text and not written.text.startswith("\n"):
             # "A:" or a fence, then the stop: the answer is on the next lines
             reply, more = yield from self._write(request.prompt, options)
             written, counts = reply.texts[0], _add(counts, more)
