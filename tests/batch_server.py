@@ -17,9 +17,9 @@ from itertools import count
 # answered: how many lines; statuses: of lines, by a word in the prompt; error: code and message,
 # before any line; stuck: whether the request that begins it is never answered, "before" or "after"
 # it has begun; reasons: for the end of texts, by a word in the prompt; odd: what stands in place of
-# its first line, whose id "ID" is; errors: of the batch. longest: characters of a prompt; refused: a
-# field; silent: requests to fail; thoughts: before each text; upload: what is replied to an upload,
-# if something else
+# its first line, whose id "ID" is; errors: of the batch. longest: characters of a prompt; refused:
+# a field; silent: requests to fail; thoughts: before each text; upload: what is replied to an
+# upload, if something else
 PLAN = {"batches": [], "longest": 10**9, "refused": "", "ignores_n": False, "silent": 0}
 PLAN |= {"thoughts": "", "upload": None}
 NUMBERS, FILES, BATCHES = count(1), {}, {}
