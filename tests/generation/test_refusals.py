@@ -158,6 +158,7 @@ ENDS = [
     (200, error("slow down", code="429"), TemporaryFailure),
     (200, error("later", type="overloaded_error"), TemporaryFailure),
     (200, {"error": "the model crashed"}, TemporaryFailure),
+    (200, error("odd", code="9" * 9_000), TemporaryFailure),
     (200, {"object": "error", "message": "x", "code": 503}, TemporaryFailure),
 ]  # fmt: skip
 

@@ -156,9 +156,9 @@ def _find(content: object, depth: int) -> Iterator[tuple[str, str]]:
 
 def _read_status(codes: Sequence[str]) -> int:
     """The status that the codes of an error mean: a number or a name among them; else 500."""
-    numbers = [int(code) for code in codes if code.isascii() and code.isdigit()]
+    numbers = [int(code) for code in codes if re.fullmatch("[345][0-9]{2}", code)]
     named = [status for name, status in STATUS.items() if re.search(name, " ".join(codes).lower())]
-    return next(iter([number for number in numbers if 300 <= number < 600] + named), 500)
+    return next(iter(numbers + named), 500)
 
 
 def _find_field(
