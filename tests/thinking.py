@@ -30,7 +30,8 @@ def _parts(thoughts: str, text: str | None) -> dict:
 
 
 FIELDS = {name: partial(_beside, name=name) for name in ("reasoning_content", "thinking")}
-FIELDS |= {"reasoning": partial(_beside, name="reasoning", empty=""), "parts": _parts}
+FIELDS |= {"empty content": partial(_beside, name="reasoning_content", empty="")}
+FIELDS |= {"reasoning": partial(_beside, name="reasoning", empty="\n\n"), "parts": _parts}
 FIELDS |= {"details": _details, "hidden": lambda thoughts, text: {"content": text or ""}}
 PIECE = re.compile(r"\s*\S+|\s+$")  # a token
 CHATS = [*TAGS, *OPENED, *FIELDS]

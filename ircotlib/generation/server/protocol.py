@@ -179,6 +179,7 @@ def _read_choice(choice: object) -> Completion:
         raise ValueError(f"found a refusal ({reason}), expected a text; ask another model")
     more, text = split_thoughts(written or "")
     cut, thoughts = bool(LIMIT.search(ends)), f"{thoughts}\n{more}".strip()
+    text = text.lstrip() if text and thoughts else text
     if not text and (thoughts or cut):
         text = None
     elif message.get("tool_calls") and not text:
@@ -186,7 +187,7 @@ def _read_choice(choice: object) -> Completion:
     elif written is None:
         raise Unreadable(f"found an empty choice, expected a text: {str(choice)[:200]}")
     tokens = tuple(_read_tokens(_object(choice.get("logprobs"))))
-    return Completion(text.lstrip() if text and thoughts else text, tokens, thoughts, cut)
+    return Completion(text, tokens, thoughts, cut)
 
 
 def _read_tokens(logprobs: Mapping) -> Iterator[tuple[bytes, float | None]]:
