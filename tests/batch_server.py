@@ -16,10 +16,12 @@ from itertools import count
 # batches: how those that come fare, one after another: seconds until it ends; status at its end;
 # answered: how many lines; statuses: of lines, by a word in the prompt; error: code and message,
 # before any line; stuck: whether the request that begins it is never answered, "before" or "after"
-# it has begun; reasons: for the end of texts, by a word in the prompt. longest: characters of a
-# prompt; refused: a field; silent: requests to fail; thoughts: before each text
+# it has begun; reasons: for the end of texts, by a word in the prompt; odd: what stands in place of
+# its first line, whose id "ID" is; errors: of the batch. longest: characters of a prompt; refused:
+# a field; silent: requests to fail; thoughts: before each text; upload: what is replied to an
+# upload, if something else
 PLAN = {"batches": [], "longest": 10**9, "refused": "", "ignores_n": False, "silent": 0}
-PLAN |= {"thoughts": ""}
+PLAN |= {"thoughts": "", "upload": None}
 NUMBERS, FILES, BATCHES = count(1), {}, {}
 EMPTY = {"uploads": 0, "looks": 0, "stuck": False, "single": [], "batches": []}
 LOG = EMPTY | {"single": [], "batches": []}
@@ -84,7 +86,12 @@ def begin(about: dict) -> dict:
         batch["errors"] = {"data": [{"code": code, "message": message, "line": None}]}
         LOG["batches"].pop()
     else:
+        batch["errors"] = plan.get("errors")
         for kind, name in (("completed", "output_file_id"), ("failed", "error_file_id")):
+            if "odd" in plan and ended[kind]:
+                first = json.dumps(ended[kind].pop(0)["custom_id"])
+                odd = json.dumps(plan["odd"]).replace('"ID"', first)
+                ended[kind].append(json.loads(odd))
             content = "".join(json.dumps(row) + "\n" for row in ended[kind])
             FILES[file := f"file_{next(NUMBERS)}"] = content
             batch[name] = file if content else None
@@ -137,7 +144,8 @@ class Handler(BaseHTTPRequestHandler):
             [file] = [part for part in parts if part.get_filename()]
             FILES[id := f"file_{next(NUMBERS)}"] = file.get_payload(decode=True).decode()
             LOG["uploads"] += 1
-            self.send(200, {"id": id, "object": "file"})
+            made = {"id": id, "object": "file"}
+            self.send(200, made if PLAN["upload"] is None else PLAN["upload"])
         elif self.path == "/v1/batches":
             stuck = PLAN["batches"][0].pop("stuck", "") if PLAN["batches"] else ""
             if stuck == "before":

@@ -99,7 +99,7 @@ class Batches:
     def plan(self, *batches: dict, **how) -> None:
         """How it fares from now on (`batch_server.PLAN`); its log begins anew."""
         usual = {"longest": 10**9, "refused": "", "ignores_n": False, "silent": 0}
-        usual |= {"thoughts": ""}
+        usual |= {"thoughts": "", "upload": None}
         body = json.dumps(usual | how | {"batches": batches}).encode()
         urllib.request.urlopen(f"{self.url}/plan", data=body, timeout=60).close()
 

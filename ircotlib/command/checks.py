@@ -14,8 +14,10 @@ from ircotlib.datasets.downloads import find_files
 from ircotlib.datasets.files import OWN_CONTEXTS, find_questions
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files import models
+from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import DATA, FIGURES, ROOT, check_writable, resolve
 from ircotlib.files.urls import is_here, why_unreachable
+from ircotlib.generation.server.client import check_environment
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.prompting.prompt import GPT3, STYLES
 from ircotlib.retrieval import find_retriever, model_of
@@ -44,6 +46,7 @@ def check_places(p: Parameters, needs: Collection[str] = ("data", "model", "mode
         open_simulated_reader(p)  # raises UserError if the data are not a laboratory's
     if p.server:
         _check_client("openai", "server")
+        check_environment(p.server.split(","))
     _check_models(p, needs)
     if "data" in needs:
         _check_data(p)
@@ -137,7 +140,7 @@ def _find_on_hub(parameter: str, name: str, hub: bool) -> Path | None:
         if hub:
             HfApi().model_info(name, timeout=2.5)
     except Exception as error:  # the library raises its own errors and those of two HTTP clients
-        reason = " ".join(str(error).split())[:200]
+        reason = one_line(error)
         missing = f"found no folder {name!r}, and the Hugging Face hub gives no such model"
         give = "give a folder, or a name on the hub with a network connection"
         raise Unavailable(f"{parameter}: {missing} ({reason}); {give}") from None

@@ -19,7 +19,8 @@ from tenacity import (
 )
 
 from ircotlib.errors import Unavailable
-from ircotlib.files.urls import IN_CLEAR, may_have_key, read_urls
+from ircotlib.files.checksums import one_line
+from ircotlib.files.urls import IN_CLEAR, may_have_key, read_header, read_urls
 
 try:
     import elastic_transport
@@ -127,18 +128,18 @@ def once(call: Callable[[], T]) -> T:
         return call()
     except elastic_transport.TlsError as error:
         advice = "set ELASTICSEARCH_CA to the file of the server's certificate"
-        raise Unavailable(f"no secure connection ({error.message}); {advice}") from error
+        raise Unavailable(f"no secure connection ({one_line(error.message)}); {advice}") from None
     except (elastic_transport.ConnectionError, elastic_transport.ConnectionTimeout) as error:
-        raise TryAgain(error.message) from error
+        raise TryAgain(one_line(error.message)) from None
     except elastic_transport.SerializationError as error:
-        raise TryAgain(f"an unreadable reply: {error.message}"[:300]) from error
+        raise TryAgain(f"an unreadable reply: {one_line(error.message)}") from None
     except elasticsearch.UnsupportedProductError:
         raise
     except elasticsearch.ApiError as error:
         reason = explain(error.meta.status, error.body)
         if error.meta.status in (401, 403):
-            raise PermissionError(f"Elasticsearch refused ({reason}); set {CREDENTIALS}") from error
-        raise ValueError(f"Elasticsearch refused the request ({reason})") from error
+            raise PermissionError(f"Elasticsearch refused ({reason}); set {CREDENTIALS}") from None
+        raise ValueError(f"Elasticsearch refused the request ({reason})") from None
 
 
 def explain(status: int, body: object) -> str:
@@ -155,17 +156,17 @@ def reason_of(body: object) -> str:
     """The innermost type and reason in the body of an error, in at most 500 characters."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(error, Mapping):
-        return str(error)[:500]
+        return one_line(error, 500)
     if failed := error.get("failed_shards"):
         error = failed[0]["reason"]
     while isinstance(error.get("caused_by"), Mapping):
         error = error["caused_by"]
-    return f"{error.get('type')}: {error.get('reason')}"[:500]
+    return one_line(f"{error.get('type')}: {error.get('reason')}", 500)
 
 
 def _credentials(urls: tuple[str, ...]) -> dict:
-    names = ("API_KEY", "USER", "PASSWORD", "CA")
-    key, user, password, certificate = (os.environ.get(f"ELASTICSEARCH_{name}") for name in names)
+    names, key = ("USER", "PASSWORD", "CA"), read_header("ELASTICSEARCH_API_KEY")
+    user, password, certificate = (os.environ.get(f"ELASTICSEARCH_{name}") for name in names)
     if bool(user) != bool(password) or (key and password):
         half = "found half of Elasticsearch's credentials, or two kinds of them"
         raise ValueError(f"{half}; set either {CREDENTIALS}")

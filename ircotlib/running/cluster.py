@@ -13,6 +13,7 @@ from socket import create_connection
 from threading import Thread
 
 from ircotlib.errors import Unavailable
+from ircotlib.files.checksums import one_line
 from ircotlib.running.cache import Calls
 
 MOST = 256  # workers at a time
@@ -45,7 +46,7 @@ class Cluster:
                 create_connection((host, int(port)), timeout=10).close()
             ray.init(address, ignore_reinit_error=True, **quiet)
         except (OSError, RuntimeError, ValueError) as error:
-            reason = f"workers: found no Ray cluster at {address} ({error})".replace("\n", " ")
+            reason = f"workers: found no Ray cluster at {address} ({one_line(error)})"
             raise Unavailable(f"{reason}; start one: ray start --head") from error
         self.ray, self.tasks, self.workers, self.closed = ray, SimpleQueue(), {}, False
         gpus = int(ray.cluster_resources().get("GPU", 0) > 0)

@@ -3,7 +3,9 @@ cost.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import product
 
 from ircotlib.generation.budget import Usage, find_price, in_dollars
 from ircotlib.parameters import Parameters
@@ -39,29 +41,39 @@ def most_tokens(bench: Bench, system: System, questions: int) -> tuple[int, Usag
     return texts, Usage(texts * (bench.window - written), texts * written)
 
 
-def announce_run(bench: Bench, system: System, questions: int) -> None:
-    """Report what a run may cost at most; prints nothing for a model on this machine."""
-    if questions:
-        work = f"{bench.dataset}, {system.name}, {questions} questions"
-        announce(bench.parameters, work, [most_tokens(bench, system, questions)])
-
-
-def announce_plan(
+def most_of_plan(
     benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int
-) -> None:
-    """Report what tuning and testing systems may cost at most; prints nothing for a model on this
-    machine.
+) -> list[tuple[int, Usage]]:
+    """The most that tuning and testing takes, as of `most_tokens`, for each bench and system."""
+    most = []
+    for bench, system in product(benches, systems):
+        dev, test = count_runs(bench, system, demonstration_sets)
+        most.append(most_tokens(bench, system, dev * len(bench.dev) + test * len(bench.test)))
+    return most
+
+
+@contextmanager
+def report_cost(
+    benches: Sequence[Bench], work: str, most: Sequence[tuple[int, Usage]]
+) -> Iterator[None]:
+    """Report what work may cost at most (`announce`) and, at its end, what was paid; prints nothing
+    for a model on this machine.
     """
-    for bench in benches:
-        most = []
-        for system in systems:
-            dev, test = count_runs(bench, system, demonstration_sets)
-            most.append(most_tokens(bench, system, dev * len(bench.dev) + test * len(bench.test)))
-        announce(bench.parameters, f"{bench.dataset}, {len(systems)} systems in all", most)
+    budget = getattr(benches[0].model, "budget", None) if benches else None  # all share it
+    if budget is None or not sum(texts for texts, _ in most):
+        yield
+        return
+    announce(benches[0].parameters, work, most)
+    requests, spent = budget.requests, budget.spent
+    yield
+    if asked := budget.requests - requests:
+        paid = in_dollars(budget.spent - spent if budget.price else None)
+        told = f"{work}: {asked:,} requests were sent, {paid}; run.json has the cost of each run"
+        print(told, file=sys.stderr, flush=True)
 
 
 def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
-    """Report what a run cost, and return it for run.json; empty for a model on this machine.
+    """What a run cost, for run.json; empty for a model on this machine.
 
     In USD, None if the price is not known. `usd`: the cost of all tokens, including cached ones, so
     that a run costs the same whenever it is made; `paid`: of those computed this time.
@@ -76,10 +88,6 @@ def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
     usd = price and sum(price.of(step.prompt_tokens, step.tokens) for step in steps)
     paid = price and sum(price.of(step.prompt_tokens, step.tokens) for step in now)
     each = None if usd is None else usd / max(1, len(outcomes))
-    report = f"{bench.dataset}: {in_dollars(usd)}"
-    if usd is not None:
-        report += f", {in_dollars(each)} a question, paid this time: {in_dollars(paid)}"
-    print(report, file=sys.stderr, flush=True)
     about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
     return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
 

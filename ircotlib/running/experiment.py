@@ -17,7 +17,7 @@ from ircotlib.files.paths import replace_files
 from ircotlib.files.progress import show_progress
 from ircotlib.files.tables import write_table
 from ircotlib.program import Outcome
-from ircotlib.running.costs import announce_plan, announce_run, count_runs, run_cost
+from ircotlib.running.costs import count_runs, most_of_plan, most_tokens, report_cost, run_cost
 from ircotlib.running.folder import (
     EARLIER,
     NONE_SUITS,
@@ -57,8 +57,14 @@ def run_system(bench: Bench, system: System, part: str = "test", **setting) -> p
     again, it is replayed from the call cache. An earlier run is replaced when all is scored.
     """
     played = Run(bench, system, part, setting)
+    work = f"{bench.dataset}, {system.name}, {len(played.questions)} questions"
+    with report_cost([bench], work, [most_tokens(bench, system, len(played.questions))]):
+        return _run(played)
+
+
+def _run(played: Run) -> pd.DataFrame:
+    bench, system, part, setting = played.bench, played.system, played.part, played.setting
     questions, build = played.questions, program_of(bench, system, **setting)
-    announce_run(bench, system, len(questions))
     started = time.monotonic()
     with show_progress(played.label, len(questions)) as progress:
         programs = {q.id: build(q) for q in questions}
@@ -105,7 +111,9 @@ def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
     """The tables of `run_system` for several runs, which workers play at the same time, or which
     are played together if there are batch files.
     """
-    with open_workers([played.bench for played in runs]) as workers:
+    benches = [played.bench for played in runs]
+    most = [most_tokens(r.bench, r.system, len(r.questions)) for r in runs]
+    with report_cost(benches, f"{len(runs)} runs", most), open_workers(benches) as workers:
         for played in runs:
             workers.hand_out(played)
         return [_wait_and_run(workers, played) for played in runs]
@@ -114,7 +122,7 @@ def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
 def _wait_and_run(workers: Workers | Waves | None, played: Run) -> pd.DataFrame:
     if workers:
         workers.wait(played)
-    return run_system(played.bench, played.system, played.part, **played.setting)
+    return _run(played)
 
 
 def tune(
@@ -165,11 +173,12 @@ def compare_systems(
     raises UserError if there are some and none suits any of the data sets.
     """
     tuning, chosen, tests, scores = [], [], [], []
-    announce_plan(benches, systems, demonstration_sets)
     pairs = [(system, bench) for system, bench in product(systems, benches) if suits(system, bench)]
     counts = [count_runs(bench, system, demonstration_sets) for system, bench in pairs]
     label, total = f"{benches[0].experiment if benches else ''}, runs", sum(map(sum, counts))
-    with open_workers(benches) as workers, show_progress(label, total) as progress:
+    work = f"{', '.join(bench.dataset for bench in benches)}, {len(systems)} systems"
+    plan = report_cost(benches, work, most_of_plan(benches, systems, demonstration_sets))
+    with plan, open_workers(benches) as workers, show_progress(label, total) as progress:
         progress(0, total)
         for system, bench in pairs:
             for setting in settings if len(settings := bench.settings(system)) > 1 else ():

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from itertools import cycle
 from multiprocessing import get_context
 
 import pytest
@@ -246,10 +247,64 @@ def test_what_takes_no_batch_files_is_one_line(folder, httpserver):
     httpserver.clear()
     httpserver.expect_request("/v1/batches").respond_with_data("<html>Hi", content_type="text/html")
     with pytest.raises(
-        RuntimeError, match="found another reply than.*it was asked 3 times"
+        RuntimeError, match="not a JSON object, but '<html>Hi'.*it was asked 3 times"
     ) as error:
         play(alone, Calls(), NAMES[:2])
     assert "\n" not in str(error.value)
     notes(folder)[0].write_text("{}")
     with pytest.raises(RuntimeError, match="found another text, expected a note"):
         play(alone, Calls(), NAMES[:2])
+
+
+GOOD = {"choices": [{"text": "So the answer is: Old."}]}
+ODD_LINES = [5, None, "x", [1], {"custom_id": ["a"]}, {"custom_id": 7, "response": GOOD}]
+ODD_LINES += [{"custom_id": "ID", "response": other} for other in ("x", [1], None, {}, {"body": 5})]
+ODD_LINES += [
+    {"custom_id": "ID", "response": {"status_code": "200", "body": GOOD}},
+    {"custom_id": "ID", "error": ["\x1b[31mlate", 5]},
+    {"custom_id": "ID", "response": {"status_code": 200, "body": {"error": {"code": 502}}}},
+    {"custom_id": "ID", "response": {"status_code": 503, "body": "<html>"}},
+]
+
+
+ODD_ERRORS = cycle([None, "x", {"data": [7, {"message": [3]}]}])
+
+
+@pytest.mark.parametrize(("odd", "errors"), [*zip(ODD_LINES, ODD_ERRORS, strict=False)], ids=str)
+def test_an_odd_line_counts_as_one_without_a_reply(server, folder, odd, errors, capsys):
+    server.plan({"odd": odd, "errors": errors})
+    replies = play(model(server, folder), Calls(), NAMES[:2], steps=1)
+    assert replies == play(ServerModel("m", server.url), Calls(), NAMES[:2], steps=1)
+    first, again, *_ = server.log()["batches"]
+    assert len(first) == 2 and {*again} & {*first} and not notes(folder)
+    assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("status", [None, "weird", 5, "\x1b[2J"])
+def test_a_status_of_its_own_is_told_and_not_waited_for_without_end(server, folder, capsys, status):
+    server.plan({"status": status})
+    with Calls() as calls:
+        found = "found the status .* expected completed, failed.*batch=false, or delete .*json"
+        with pytest.raises(RuntimeError, match=found):
+            play(model(server, folder), calls, NAMES[:2])
+        assert "it is looked at again" in (said := capsys.readouterr().err) and "\x1b" not in said
+        [note] = notes(folder)
+        note.unlink()
+        assert len(play(model(server, folder), calls, NAMES[:2])) == 2
+
+
+@pytest.mark.parametrize("status", ["COMPLETED", "Expired"])
+def test_a_status_in_capitals_is_that_status(server, folder, status):
+    server.plan({"status": status})
+    assert len(play(model(server, folder), Calls(), NAMES[:2])) == 2
+
+
+@pytest.mark.parametrize("reply", ["null", "<html>Hi", "5", {}, {"id": 7}, {"error": "full"}])
+def test_a_file_is_not_uploaded_again_after_an_odd_reply(server, folder, reply):
+    server.plan(upload=reply)
+    for uploads in (1, 2):
+        with pytest.raises(RuntimeError, match="in reply to a file, expected.*or delete .*json"):
+            play(model(server, folder), Calls(), NAMES[:2])
+        assert server.log()["uploads"] == uploads and len(notes(folder)) == 1
+    server.plan()
+    assert len(play(model(server, folder), Calls(), NAMES[:2])) == 2 and not notes(folder)

@@ -10,7 +10,7 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
 from ircotlib.running import backends, setup
-from ircotlib.running.experiment import compare_systems
+from ircotlib.running.experiment import compare_systems, run_system
 from ircotlib.running.folder import FILES, read_about
 from ircotlib.running.setup import open_benches
 from ircotlib.systems import choose_systems
@@ -67,3 +67,20 @@ def test_runs_are_as_without_and_waves_as_many_as_the_longest_program_has(
     for name in ("usd", "paid"):
         totals = [sum(about["cost"][name] for about in each) for each in (costs, others)]
         assert totals[0] == pytest.approx(totals[1]) and totals[0] > 0
+
+
+@pytest.mark.parametrize(("prices", "paid"), [([1, 1], "USD"), (None, "unknown cost")])
+def test_what_systems_may_cost_and_cost_is_told_once_for_all(
+    tmp_path, monkeypatch, parameters, server, capsys, prices, paid
+):
+    p = parameters.change(prices=prices, datasets=["hotpotqa"])
+    compare(p, tmp_path, monkeypatch)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "hotpotqa, " in line]
+    most, sent = (line for line in lines if "cost" in line)
+    assert most.startswith("hotpotqa, 5 systems: at most ") and paid in most
+    assert f": {len(server.log()['single'])} requests were sent, " in sent and paid in sent
+    compare(p, tmp_path, monkeypatch)  # nothing is asked again
+    assert "requests were sent" not in capsys.readouterr().err
+    bench, setting = open_benches(p, "alone")[0], {"k": 2, "demonstration_set": 0}
+    run_system(bench, SYSTEMS[1], **setting)
+    assert capsys.readouterr().err.count("hotpotqa, IRCoT QA, 4 questions: ") in (1, 2)

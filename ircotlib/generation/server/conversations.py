@@ -124,7 +124,7 @@ class Conversations:
             return (yield from self._ask(prompt, options))
         except RequestRefused as refusal:
             room = f"thinking_tokens to less than {self.thinking.room}"
-            if not refusal.is_too_long():
+            if not refusal.too_long:
                 if not self.thinking.known:
                     raise
                 raise ValueError(f"{refusal}; set {room}") from refusal
@@ -154,8 +154,7 @@ class Conversations:
                 reply = yield Asked(path, body | fields, most)
                 break
             except RequestRefused as refusal:
-                field = refusal.unsupported(options)
-                if refusal.is_too_long() or field is None or field in left_out:
+                if (field := refusal.field) is None:
                     raise
                 self._left_out |= {field}
                 self._report_once(field, f"{self.name} is asked without {field}, because {refusal}")

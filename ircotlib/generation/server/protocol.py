@@ -1,4 +1,4 @@
-"""OpenAI's protocol: the bodies of requests, the texts of replies, and what refusals mean."""
+"""OpenAI's protocol: the bodies of requests and the texts of replies."""
 
 import json
 import re
@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 
 from ircotlib.files.urls import read_urls
 from ircotlib.generation.budget import Usage
-from ircotlib.generation.server.refusals import TemporaryFailure, Unreadable
+from ircotlib.generation.server.refusals import KEY, TemporaryFailure, Unreadable
 from ircotlib.generation.thoughts import read_message, split_thoughts
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Message, Stop
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 
-KEY = "OPENAI_API_KEY"  # where the key is, in the environment
 MOST_STOPS = 4  # accepted by OpenAI's servers; any others are applied here
 # in the reasons that servers give for a text's end
 LIMIT, FILTER = re.compile("length|max_.*tokens"), re.compile("filter|safety|refusal|prohibited")
@@ -130,17 +129,6 @@ def drop_demonstrations(prompt: PromptText) -> tuple[PromptText, int]:
     return shorter, dropped
 
 
-def read_body(body: str) -> Reply:
-    """Read and check a reply to a completion or a chat. A text that was cut off at the length limit
-    counts, as with a local model, unless it is empty; all that is odd beside a text is ignored.
-    Raises Unreadable for a body that is not a JSON object.
-    """
-    if (content := read_object(body)) is None:
-        kind = "a stream" if body.startswith("data:") else f"{body[:80]!r}"
-        raise Unreadable(f"found a reply that is not a JSON object, but {kind}; correct server")
-    return read_content(content)
-
-
 def read_object(text: str) -> dict | None:
     """The JSON object of a text, None if it is another one."""
     try:
@@ -151,7 +139,9 @@ def read_object(text: str) -> dict | None:
 
 
 def read_content(content: Mapping) -> Reply:
-    """As read_body, from the JSON object."""
+    """Read and check a reply to a completion or a chat. A text that was cut off at the length limit
+    counts, as with a local model, unless it is empty; all that is odd beside a text is ignored.
+    """
     choices, texts, faults = content.get("choices"), [], []
     if not isinstance(choices, list) or not choices:
         expected = "found a reply without a choice, expected one"
