@@ -131,7 +131,7 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
         points = means[means["retriever"] == retriever].replace({"system": names})
         front = points[points["on_front"]].sort_values("tokens")
         left.plot(front["tokens"], front["mean"], color="#9aa5b1", zorder=0)
-        left.set(title="quality against cost; ringed: as SearChain, within the error", xscale="log")
+        left.set(title="Pareto front; ring: not told apart from SearChain", xscale="log")
         left.xaxis.set_major_formatter("{x:,.0f}")
         _scatter(left, points, "tokens", palette)
         _scatter(right, points.dropna(subset="reported"), "reported", palette)
