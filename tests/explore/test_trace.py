@@ -125,7 +125,7 @@ def test_the_boxes_show_what_is_picked_or_typed_and_are_silent_in_batch(displaye
     name.value = "Leo Ashby"
     assert displayed[1].data == "about Leo Ashby"
     box.ask_box("{} asked of {}".format, ["IRCoT QA", "NoR QA"], "first?")
-    text, row, _ = displayed[2].children
+    text, row, *_ = displayed[2].children
     system, button = row.children
     text.value, system.value = "second?", "NoR QA"
     button.click()
