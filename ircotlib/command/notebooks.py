@@ -60,19 +60,27 @@ def made_by(notebook: str, profile: str) -> list[Path]:
 
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> float:
-    """Execute a notebook into `out`; return the seconds. RuntimeError if a cell fails."""
+    """Execute a notebook into `out`; return the seconds. Cells with the tag `mini` speak of what the
+    profile mini gives: with another one, or with changes, they are left out. RuntimeError if a cell
+    fails.
+    """
+    import nbformat
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
     started = time.monotonic()
-    source, parameters = NOTEBOOKS / f"{notebook}.ipynb", {"profile": p.profile, "changes": changes}
+    content = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4)
+    if p.profile != "mini" or changes:
+        content.cells = [c for c in content.cells if "mini" not in c.metadata.get("tags", [])]
+    parameters = {"profile": p.profile, "changes": changes}
     options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
     options["start_timeout"] = PATIENCE
     options["stderr_file"] = sys.stderr if p.server else None  # what runs may and do cost
     out.parent.mkdir(parents=True, exist_ok=True)
     copy = out.with_name(f"{out.stem}.{token_hex(4)}.ipynb")  # other processes may run it, too
     try:
-        papermill.execute_notebook(source, copy, parameters, km=_kernel(), **options)
+        nbformat.write(content, copy)
+        papermill.execute_notebook(copy, copy, parameters, km=_kernel(), **options)
     except PapermillExecutionError as error:
         cell = f"notebook {notebook}, code cell {error.exec_count}"
         reason = " ".join(f"{error.ename}: {error.evalue}".split())

@@ -119,6 +119,26 @@ def test_notebooks_share_a_kernel_but_no_names(tmp_path, monkeypatch):
     assert [cell.execution_count for cell in made] == [2, 2, 2]  # after the parameters
 
 
+def test_cells_about_mini_are_left_out_with_another_profile_or_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr("ircotlib.command.notebooks.NOTEBOOKS", tmp_path)
+    new, tags = nbformat.v4, {"tags": ["mini"]}
+    cells = [new.new_markdown_cell("any"), new.new_markdown_cell("**On `mini`** …", metadata=tags)]
+    cells += [new.new_code_cell("1 + 1"), new.new_code_cell("2 + 2", metadata=tags)]
+    language = {"language_info": {"name": "python"}}
+    nbformat.write(new.new_notebook(cells=cells, metadata=language), tmp_path / "own.ipynb")
+    for profile, changes, all_cells in (
+        ("mini", {}, True),
+        ("mini", {"test": 7}, False),
+        ("sample", {}, False),
+    ):
+        p = read_parameters(profile, changes)
+        notebooks.run_notebook("own", p, changes, executed := tmp_path / "executed.ipynb")
+        made = [cell.source for cell in nbformat.read(executed, as_version=4).cells]
+        assert ("2 + 2" in made) == ("**On `mini`** …" in made) == all_cells, (profile, changes)
+        assert "1 + 1" in made and "any" in made
+    run_sync(notebooks.THREAD.kernel.shutdown_kernel)(now=True)
+
+
 def test_models_and_prompts_of_the_mini_profile_are_shipped():
     for path in PROFILES.glob("*.yaml"):
         assert read_parameters(path.stem).profile == path.stem
