@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--csv", type=Path, metavar="FILE", help="write the table, with more columns")
     options = parser.parse_args(arguments)
     p = read_parameters(options.profile, parse_changes(options.set))
-    notebooks = choose_notebooks(options.only, p.profile)
+    notebooks = choose_notebooks(options.only, p)
     questions = 0 if options.no_sample else options.questions
     try:
         checked = check_notebooks(p, notebooks) if questions else notebooks

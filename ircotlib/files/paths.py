@@ -2,12 +2,14 @@
 
 import errno
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from filecmp import cmp
+from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
 
@@ -42,15 +44,35 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 PARTIAL = "partial-"  # begins the name of a folder of files being written
 
 
-def with_profile(name: str, profile: str) -> str:
-    """The name of a profile's figure or table, without its ending; plain for mini."""
-    return name if profile == "mini" else f"{name}_{profile}"
+def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
+    """Where a figure or table is: in FIGURES, or in the folder of a trial there (`name_trial`).
+    Those of other profiles than mini bear its name, in place of <profile> or at the end.
+    """
+    stem, end = file.rsplit(".", 1)
+    if profile != "mini" and "<profile>" not in stem:
+        stem += f"_{profile}"
+    return FIGURES / trial / f"{stem.replace('<profile>', profile)}.{end}"
 
 
-def benchmark_table(name: str, profile: str = "mini") -> Path:
-    """Where a benchmark's table is: in FIGURES or, if it was not run for it, where it is kept."""
-    own = FIGURES / f"{with_profile(name, profile)}.csv"
-    return own if own.is_file() else ROOT / "figures" / own.name
+def name_trial(changed: Mapping[str, object]) -> str:
+    """The folder for what changed parameters make, below that of what the profile makes, which so
+    stays as it was: "trials/" and the changes, with a hash if they are long or no name of a file;
+    "" if there are none.
+    """
+    texts = {n: "+".join(map(str, v)) if isinstance(v, list) else v for n, v in changed.items()}
+    whole = ",".join(f"{name}={texts[name]}" for name in sorted(texts))
+    short = re.sub(r"[^\w.,=+-]+", "-", whole, flags=re.ASCII)[:60]
+    if short != whole:
+        short += f"-{blake2b(whole.encode('utf-8', 'surrogatepass'), digest_size=3).hexdigest()}"
+    return f"trials/{short}" if whole else ""
+
+
+def benchmark_table(name: str, profile: str = "mini", trial: str = "") -> Path:
+    """Where a benchmark's table is: of this trial, of the profile or, if it was run for neither,
+    where it is kept.
+    """
+    own, shipped = (figure_path(f"{name}.csv", profile, each) for each in (trial, ""))
+    return next(filter(Path.is_file, (own, shipped)), ROOT / "figures" / shipped.name)
 
 
 def check_writable(folder: Path, setting: str = "", size: int = 1 << 16) -> None:

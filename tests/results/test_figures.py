@@ -9,6 +9,8 @@ from matplotlib import pyplot
 matplotlib.use("Agg")
 
 from ircotlib.data import Node
+from ircotlib.files import paths
+from ircotlib.parameters import read_parameters
 from ircotlib.results.figures import panels
 from ircotlib.results.figures.bars import (
     draw_by_demonstrations,
@@ -195,10 +197,10 @@ def test_numbers_of_points_at_one_place_are_at_different_places():
 def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch, ending):
     saved = []
     for folder in (tmp_path / "a", tmp_path / "b"):
-        monkeypatch.setattr(panels, "FIGURES", folder)
+        monkeypatch.setattr(paths, "FIGURES", folder)
         panels.save_figure(draw_with_reported(TABLE, "t", "recall, %"), TABLE, "figure")
         figure = draw_by_size(SIZES, "t", "recall, %")
-        panels.save_figure(figure, SIZES, "sizes", "paper")
+        panels.save_figure(figure, SIZES, "sizes", read_parameters("paper"))
         assert figure.texts[-1].get_text() == "profile paper"
         names = f"figure.{ending}", f"sizes_paper.{ending}"
         saved.append([(folder / name).read_bytes() for name in names])
