@@ -34,6 +34,7 @@ NAMES += sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 README, TEXT = PAGES["README.md"], "\n".join(PAGES.values())
 PROFILE_NAMES = {path.stem for path in PROFILES.glob("*.yaml")}
+MINI = read_parameters("mini")
 MADE = ("data/calls.sqlite", "data/executed/", "data/mine", "prompts/two_step/ask.txt")  # by users
 
 
@@ -119,7 +120,7 @@ def test_commands_can_be_given(name, capsys):
                 import_module(COMMANDS[command]).main(["--help"])
             known = capsys.readouterr().out
         assert not [option for option in options if option not in known], (command, options)
-    choose_notebooks(sorted(set(re.findall(r"--only (\w+)", text)) - {"NAME"}), "mini")
+    choose_notebooks(sorted(set(re.findall(r"--only (\w+)", text)) - {"NAME"}), MINI)
     assert set(re.findall(r"--profile (\w+)", text)) - {"NAME"} <= PROFILE_NAMES
     changed = set(re.findall(r"--set \"?(\w+)=", text)) - {"NAME"}
     assert changed <= {*parameter_names(), "two_step_k"}  # of the system that docs/systems.md adds
