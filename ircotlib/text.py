@@ -227,6 +227,11 @@ MARKS = CONTROLS | str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n
 MARKS[ord("$")] = "<span>$</span>"  # in an element of its own it does not begin a formula
 
 
+def plain(text: str) -> str:
+    """A text in one line, without control characters."""
+    return "".join(letter if letter.isprintable() else " " for letter in text).strip()
+
+
 def escape(text: str) -> str:
     """Escape text from models, queries and pages for Markdown, so that nothing in it is read as
     HTML, Markdown or a formula, empty lines in a prompt do not end its <pre>, and a terminal that

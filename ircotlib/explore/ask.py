@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from ircotlib.data import Question
 from ircotlib.errors import UserError
-from ircotlib.explore.trace import plain, trace_as_text
+from ircotlib.explore.trace import trace_as_text
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
 from ircotlib.running.experiment import answer
 from ircotlib.running.folder import name_model
 from ircotlib.running.setup import open_bench
 from ircotlib.systems import IRCOT, System, all_systems, choose_systems
+from ircotlib.text import plain
 
 LONGEST = 1_000  # characters of a question
 DEFAULT = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # the systems that are asked

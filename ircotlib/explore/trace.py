@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from ircotlib import program
 from ircotlib.data import Paragraph, Question
-from ircotlib.text import escape
+from ircotlib.text import escape, plain
 
 
 def tell(step: program.Step, gold: Collection[str] = ()) -> tuple[str, list[str]]:
@@ -43,11 +43,6 @@ def trace_as_text(trace: Sequence[program.Step]) -> str:
     for number, (request, reply) in enumerate(map(tell, trace), start=1):
         lines.append(f"{number}. {plain(request)} → {plain(' · '.join(reply)) or 'nothing'}")
     return "\n".join(lines)
-
-
-def plain(text: str) -> str:
-    """A text in one line, without control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text).strip()
 
 
 def trace_as_markdown(trace: Sequence[program.Step], question: Question) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 from ircotlib.data import decode_text
 from ircotlib.errors import DataError
 from ircotlib.files.paths import read_bytes, write_whole
+from ircotlib.files.urls import hide
+from ircotlib.text import plain
 
 MOST = 5_000_000_000  # the most bytes that are compared at opening: three seconds (docs/faults.md)
 PIECE = 1 << 20
@@ -98,9 +100,11 @@ def naming_file(path: Path, content: str, remedy: str) -> Iterator[None]:
         raise DataError(f"{reason}, expected one that can be read; {remedy}") from error
 
 
-def one_line(error: BaseException) -> str:
-    """The beginning of an error's message, in one line."""
-    return " ".join(str(error).split())[:200]
+def one_line(error: object, most: int = 200) -> str:
+    """The beginning of what an error, a server or a library says: in one line, as plain text, and
+    without keys (`hide`).
+    """
+    return " ".join(plain(hide(str(error))).split())[:most]
 
 
 def _checksum(description: Mapping) -> int:

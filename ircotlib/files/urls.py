@@ -1,4 +1,4 @@
-"""Addresses of servers: reads and checks them, and decides where a key may be sent."""
+"""Addresses of servers: reads and checks them, and decides where a key may be sent and shown."""
 
 import os
 import re
@@ -12,6 +12,8 @@ PORTS = {"http": 80, "https": 443}
 URL = re.compile(r"https?://[^/?#\\\s]+(/[^?#\\\s]*)?")
 PATIENCE = 3.0  # seconds for a connection
 IN_CLEAR = "IRCOT_KEYS_IN_CLEAR"  # 1: keys may be sent over http to other machines
+SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|HEADERS|_ORG_ID|_PROJECT_ID)$")  # variables
+PIECE = re.compile(r"[\w+/=.~-]{4,}", re.ASCII)  # of a key, also as part of another program's words
 
 
 def read_urls(text: str, example: str, credentials: str, port: bool = False) -> tuple[str, ...]:
@@ -62,3 +64,26 @@ def why_unreachable(url: str) -> str:
 def may_have_key(url: str) -> bool:
     """Whether a key may be sent there: over https, to this machine, or anywhere if so allowed."""
     return url.startswith("https:") or is_here(url) or os.environ.get(IN_CLEAR) == "1"
+
+
+def read_header(name: str) -> str:
+    """A variable of the environment that is sent as a header, without white space around it; "" if
+    there is none. Raises UserError, without the value, for what no server could be sent.
+    """
+    value = os.environ.get(name, "").strip()
+    if not re.fullmatch("[!-~]*", value):
+        expected = "expected a key of visible ASCII characters without white space"
+        raise UserError(f"{name}: found another text in the environment, {expected}; correct it")
+    return value
+
+
+def hide(text: str) -> str:
+    """A text without the keys, tokens and passwords of the environment, and those in addresses.
+    Pieces of fewer than eight letters are hidden where they are words.
+    """
+    for name, value in os.environ.items():
+        pieces = [value.strip(), *PIECE.findall(value)] if SECRET.search(name.upper()) else ()
+        for piece in sorted((p for p in pieces if len(p) > 3), key=len, reverse=True):
+            exact = re.escape(piece)
+            text = re.sub(exact if len(piece) > 7 else rf"(?<!\w){exact}(?!\w)", "…", text)
+    return re.sub(r"//[^/\s]*@", "//…@", text)

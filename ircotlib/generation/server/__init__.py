@@ -18,13 +18,8 @@ from ircotlib.generation.replies import Request, check, read_reply
 from ircotlib.generation.server import protocol
 from ircotlib.generation.server.batch_files import BatchFiles
 from ircotlib.generation.server.endpoints import ENDING, Endpoints, Patience
-from ircotlib.generation.server.protocol import (
-    Asking,
-    Completion,
-    PromptText,
-    Reply,
-    RequestRefused,
-)
+from ircotlib.generation.server.protocol import Asking, Completion, PromptText, Reply
+from ircotlib.generation.server.refusals import RequestRefused
 from ircotlib.program import Generate, Sample, key
 from ircotlib.text import cut, without_echo
 
@@ -186,7 +181,7 @@ class ServerModel:
         try:
             return (yield from self._ask(prompt, options))
         except RequestRefused as refusal:
-            if not refusal.is_too_long():
+            if not refusal.too_long:
                 raise
             shorter, dropped = protocol.drop_demonstrations(prompt)
             advice = f"set context_tokens to less than {self.count_tokens(_text(prompt))}"
@@ -213,8 +208,7 @@ class ServerModel:
                 reply = yield protocol.Asked(path, body | fields, most)
                 break
             except RequestRefused as refusal:
-                field = refusal.unsupported(options)
-                if refusal.is_too_long() or field is None or field in left_out:
+                if (field := refusal.field) is None:
                     raise
                 self._left_out |= {field}
                 self._report_once(field, f"{self.name} is asked without {field}, because {refusal}")

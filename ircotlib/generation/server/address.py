@@ -1,31 +1,23 @@
 """One address at which a model is served: what is sent there, and how it answers or fails."""
 
 import email.utils
-import json
-import os
 import time
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Mapping
 
-from ircotlib.errors import Unavailable
-from ircotlib.files.urls import IN_CLEAR, is_here, may_have_key
+from ircotlib.files.checksums import one_line
 from ircotlib.generation.budget import Budget, Usage
-from ircotlib.generation.server.protocol import KEY, Reply, RequestRefused, Unreadable, read_body
-
-
-class TemporaryFailure(Exception):
-    """No answer now, but perhaps later. `wait`: the seconds that the server asks to wait; `busy`:
-    it says that it cannot answer now; `alone`: perhaps only this request fails; `billed`: it may
-    have written a text, and charge for it.
-    """
-
-    def __init__(self, reason: str, wait=0.0, busy=False, alone=False, billed=False):
-        super().__init__(reason)
-        self.wait, self.busy, self.alone, self.billed = wait, busy, alone, billed
+from ircotlib.generation.server.client import open_client
+from ircotlib.generation.server.protocol import Reply, read_content, read_object
+from ircotlib.generation.server.refusals import (
+    TemporaryFailure,
+    Unreadable,
+    is_refusal,
+    read_refusal,
+)
 
 
 class Endpoint:
-    """One address and its state. The key is sent only where may_have_key allows it.
+    """One address and its state.
 
     `in_flight`: requests. `free_at`: the server asked not to be asked before. `rests_until`: it
     failed, so other addresses are preferred; after its rest it is tried with one request. `began`:
@@ -34,24 +26,10 @@ class Endpoint:
     """
 
     def __init__(self, url: str, timeout: float, budget: Budget):
-        try:
-            import openai
-        except ModuleNotFoundError as error:
-            missing = "the client of model servers is not installed: pip install -e '.[server]'"
-            raise Unavailable(missing) from error
-        self.url, self.timeout, self.budget, key = url, timeout, budget, os.environ.get(KEY, "")
+        self.url, self.timeout, self.budget = url, timeout, budget
         self.in_flight, self.free_at, self.rests_until, self.began = 0, 0.0, 0.0, 0.0
         self.failures, self.failing, self.answered, self.reported = 0, set(), False, False
-        self.without_key = bool(key) and not may_have_key(url)
-        # a proxy must not see requests to this machine
-        http = openai.DefaultHttpxClient(
-            follow_redirects=False,
-            trust_env=not is_here(url),
-            event_hooks={"response": [_refuse_stream, partial(_limit_time, seconds=timeout)]},
-        )
-        options = {"max_retries": 0, "timeout": timeout, "http_client": http}
-        sent = (not self.without_key and key) or "none"
-        self.client = openai.OpenAI(base_url=url, api_key=sent, **options)
+        self.client = open_client(url, timeout)
 
     def send(self, path: str, body: Mapping, most: Usage) -> Reply:
         """The reply to a request, sent once, whose cost is counted. Raises TemporaryFailure, the
@@ -59,64 +37,66 @@ class Endpoint:
         """
         import httpx2
 
+        def post(client):
+            return client.post(path, cast_to=httpx2.Response, body=body)
+
         reserved, used = self.budget.reserve(most), Usage(0, 0)
         try:
-            sent = self.call(lambda client: client.post(path, cast_to=httpx2.Response, body=body))
-            reply = read_body(sent.text)
+            reply = read_content(self.read(self.call(post, body), body))
             used = reply.usage
-        except Unreadable as error:
-            used = None
-            raise TemporaryFailure(f"{self.url}: {error}", alone=True) from error
         except TemporaryFailure as failure:
             used = None if failure.billed else used
             raise
         finally:
             self.budget.settle(reserved, used)
         if not reply.texts:
-            fault = reply.faults[0]
-            raise type(fault)(f"{self.url}: {fault}")
+            raise self.fault(reply)
         return reply
 
-    def call(self, function: Callable):
-        """What a function of the client returns, called once. Raises TemporaryFailure, or as
-        Endpoints.ask.
+    def get(self, path: str) -> str:
+        """The body of what is at a path; see `call`."""
+        import httpx2
+
+        return self.call(lambda client: client.get(path, cast_to=httpx2.Response))
+
+    def call(self, function: Callable, sent: Collection[str] = ()) -> str:
+        """The body of the response that a function of the client returns, called once. `sent`: the
+        fields of the request. Raises TemporaryFailure, or as Endpoints.ask; no error of the client
+        follows from it, because it may contain a key.
         """
         import openai
 
         try:
-            if not isinstance(found := function(self.client), str):  # a page, not an object
-                return found
-            raise TemporaryFailure(f"{self.url}: found {found[:80]!r}, expected a JSON object")
-        except (AttributeError, json.JSONDecodeError) as error:  # of the client, at such a page
-            odd = f"found another reply than the protocol's ({error}); correct server"
-            raise TemporaryFailure(f"{self.url}: {odd}") from error
-        except openai.APITimeoutError as error:
+            return function(self.client).text
+        except openai.APITimeoutError:
             late = f"{self.url}: no whole answer in {self.timeout:g} s"
-            raise TemporaryFailure(late, billed=True) from error
+            raise TemporaryFailure(late, billed=True) from None
         except openai.APIConnectionError as error:
-            cause = error.__cause__ or error
-            if not isinstance(cause, Unreadable):
-                raise TemporaryFailure(f"{self.url}: no connection: {cause}") from error
-            raise TemporaryFailure(f"{self.url}: {cause}", alone=True, billed=True) from error
+            reason = one_line(error.__cause__ or error)
+            raise TemporaryFailure(f"{self.url}: no connection: {reason}") from None
+        except Unreadable as error:
+            raise TemporaryFailure(f"{self.url}: {error}", alone=True, billed=True) from None
         except openai.APIStatusError as error:
-            wait = _read_wait(error.response.headers)
-            raise self.read_error(error.status_code, error.body, str(error), wait) from error
+            wait, text = _read_wait(error.response.headers), error.response.text
+            raise read_refusal(self.url, error.status_code, text, sent, wait) from None
+        except Exception as error:
+            failed = f"the client failed: {type(error).__name__} ({one_line(error)})"
+            raise ValueError(f"{self.url}: {failed}; correct the request") from None
 
-    def read_error(self, status: int, content: object, text: str, wait: float = 0.0) -> Exception:
-        """The error of a status and what the server sent with it: an object, else a text."""
-        content = content if isinstance(content, dict) else {}
-        message, code = content.get("message") or content.get("detail"), content.get("code")
-        reason = f"{self.url}: status {status}, {' '.join(str(message or text)[:300].split())}"
-        if status in (401, 402, 403) or code == "insufficient_quota":
-            unsent = f"not https, so {KEY} was not sent; to send it in clear text, set {IN_CLEAR}=1"
-            return PermissionError(f"{reason}; {unsent if self.without_key else f'see {KEY}'}")
-        if status in (404, 405) or status < 400:
-            return LookupError(f"{reason}; correct model, server or chat")
-        # the same request may be answered later
-        if status in (408, 409, 429) or status >= 500:
-            alone = status in (500, 502)
-            return TemporaryFailure(reason, wait, busy=not alone, alone=alone)
-        return RequestRefused(reason, code, content.get("param"))
+    def read(self, text: str, sent: Collection[str] = ()) -> dict:
+        """The object in a body that came with status 200. Raises the error that it means."""
+        if (content := read_object(text)) is None:
+            kind = "a stream" if text.startswith("data:") else repr(one_line(text, 80))
+            odd = f"found a reply that is not a JSON object, but {kind}; correct server"
+            raise TemporaryFailure(f"{self.url}: {odd}", alone=True, billed=True)
+        if is_refusal(content):
+            raise read_refusal(self.url, 200, content, sent)
+        return content
+
+    def fault(self, reply: Reply) -> ValueError:
+        """Why a reply has no text."""
+        fault = reply.faults[0]
+        return type(fault)(f"{self.url}: {one_line(fault, 400)}")
 
 
 def _read_wait(headers: Mapping[str, str]) -> float:
@@ -128,30 +108,3 @@ def _read_wait(headers: Mapping[str, str]) -> float:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
     except ValueError:
         return 0.0
-
-
-def _refuse_stream(response) -> None:
-    """Raise Unreadable for a stream of events, which was not asked for and may never end."""
-    kind = response.headers.get("content-type", "")
-    if kind.startswith("text/event-stream"):
-        raise Unreadable(f"found a stream ({kind}), expected a JSON object; correct server")
-
-
-def _limit_time(response, seconds: float) -> None:
-    """Raise ReadTimeout if a body takes longer: the client limits each read, not all together, and
-    would read for ever what comes byte by byte.
-    """
-    import httpx2
-
-    class Limited(httpx2.SyncByteStream):
-        def __iter__(self):
-            end = time.monotonic() + seconds
-            for piece in body:
-                yield piece
-                if time.monotonic() > end:
-                    raise httpx2.ReadTimeout(f"no end in {seconds:g} s", request=response.request)
-
-        def close(self):
-            body.close()
-
-    body, response.stream = response.stream, Limited()

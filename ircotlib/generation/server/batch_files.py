@@ -12,19 +12,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import count
-from operator import methodcaller
 from pathlib import Path
 from secrets import token_hex
 
 from ircotlib.errors import DataError
+from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import hold_lock, write_whole
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
-from ircotlib.generation.server import protocol
-from ircotlib.generation.server.address import TemporaryFailure
+from ircotlib.generation.server import batch_protocol, protocol
+from ircotlib.generation.server.address import Endpoint
+from ircotlib.generation.server.batch_protocol import ENDED, UNDER_WAY
 from ircotlib.generation.server.endpoints import ENDING, Endpoints, Patience
-from ircotlib.generation.server.protocol import Asked, Conversation, Reply
+from ircotlib.generation.server.protocol import Asked, Conversation, Reply, T
+from ircotlib.generation.server.refusals import RequestRefused, TemporaryFailure
 
 MOST_LINES, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI's limits: 50,000 and 200 MB
 MOST_SENT = 3  # times that a request is sent
@@ -52,6 +55,7 @@ class BatchFiles:
         self.endpoints, self.most_lines = Endpoints((url,), long, budget), MOST_LINES
         self._reserved: dict[str, float] = {}  # what each request under way may cost
         self._in_vain = Counter()  # how often each request was sent without a reply
+        self._odd = Counter()  # how often each file had a status that is not the protocol's
 
     def answer(
         self, conversations: Mapping[str, Conversation]
@@ -103,22 +107,40 @@ class BatchFiles:
             except BudgetSpent:
                 if not under_way:
                     raise
-        looks, answered = count(1), 0
+        looks, answered, unknown = count(1), 0, ""
         with show_progress(f"{self.url}, batch files", len(requests)) as progress:
             while under_way:
                 completed = 0
                 for sent in under_way.copy():
-                    batch = self._ask(lambda c, id=sent.batch: c.batches.retrieve(id), sent)
-                    if batch.status not in ("completed", "failed", "expired", "cancelled"):
-                        completed += batch.request_counts.completed if batch.request_counts else 0
-                        continue
-                    under_way.remove(sent)
-                    for id, reply in self._read(sent, batch, requests):
-                        answered += 1
-                        yield id, reply
+                    batch = self._ask(partial(batch_protocol.look_at, batch=sent.batch), sent)
+                    completed += batch_protocol.count_completed(batch)
+                    if batch["status"] in ENDED:
+                        under_way.remove(sent)
+                        for id, reply in self._read(sent, batch, requests):
+                            answered += 1
+                            yield id, reply
+                    elif reason := self._give_up(sent, batch["status"]):
+                        under_way.remove(sent)
+                        unknown = reason
                 progress(answered + completed, len(requests))
                 if under_way:
                     time.sleep(self.patience.pause(next(looks)))
+        if unknown:
+            raise LookupError(unknown)
+
+    def _give_up(self, sent: Sent, status: str) -> str:
+        """Why a batch is waited for no longer, "" if it is: one that has a status of its own is
+        looked at for an hour, and stderr says so.
+        """
+        if status in UNDER_WAY:
+            return ""
+        self._odd[sent.name] += 1
+        found = f"{self.url}: found the status {one_line(status, 40)!r} of batch {sent.batch}"
+        expected = f"{found}, expected {', '.join(ENDED)}"
+        if self._odd[sent.name] == 1:
+            print(f"{expected}; it is looked at again", file=sys.stderr, flush=True)
+        lasts = self._odd[sent.name] > self.endpoints.patience.attempts
+        return f"{expected}; {self._remedy(sent)}" if lasts else ""
 
     def _split(self, requests: Mapping[str, Asked]) -> Iterator[dict[str, bytes]]:
         """The lines of files by id, within the server's limits. Raises BudgetSpent after those that
@@ -145,15 +167,10 @@ class BatchFiles:
         """Send a file and begin its batch, noted before and after."""
         self._note(sent := Sent(self.url, token_hex(8), "", [*lines]))
         url, content = json.loads(next(iter(lines.values())))["url"], b"".join(lines.values())
-
-        def send(client):
-            if begun := _look_for(sent, client):  # by an attempt whose reply was lost
-                return begun
-            file = client.files.create(file=(f"{sent.name}.jsonl", content), purpose="batch")
-            how = {"completion_window": "24h", "metadata": {"ircotlib": sent.name}}
-            return client.batches.create(input_file_id=file.id, endpoint=url, **how)
-
-        sent.batch = self._ask(send, sent).id
+        self._ask(partial(batch_protocol.look_for, name=sent.name), sent)  # it takes batch files
+        file = self._ask(partial(batch_protocol.upload, name=sent.name, content=content), sent)
+        about = {"name": sent.name, "file": file, "path": url}
+        sent.batch = self._ask(partial(batch_protocol.begin, **about), sent)
         self._note(sent)
         told = f"{self.url}: sent {len(lines)} requests as batch {sent.batch}"
         print(f"{told}; if this is stopped, the same command resumes", file=sys.stderr, flush=True)
@@ -161,27 +178,24 @@ class BatchFiles:
 
     def _find(self, sent: Sent) -> bool:
         """Find the batch that a process began before it was killed; forget it if there is none."""
-        if begun := self._ask(lambda client: _look_for(sent, client), sent):
-            sent.batch = begun.id
+        sent.batch = self._ask(partial(batch_protocol.look_for, name=sent.name), sent)
+        if sent.batch:
             self._note(sent)
         else:
             self._path(sent).unlink()
-        return bool(begun)
+        return bool(sent.batch)
 
     def _read(
-        self, sent: Sent, batch, requests: Mapping[str, Asked]
+        self, sent: Sent, batch: Mapping, requests: Mapping[str, Asked]
     ) -> Iterator[tuple[str, Reply | Exception]]:
         """Yield the ids and the replies of the requests that a batch answered, now that it ended;
         others are no longer under way.
         """
-        replies, errors = {}, (batch.errors and batch.errors.data) or []
-        for name in filter(None, (batch.output_file_id, batch.error_file_id)):
-            content = self._ask(lambda client, id=name: client.files.content(id), sent)
-            rows = filter(None, map(protocol.read_object, content.text.split("\n")))
-            replies |= {row.get("custom_id"): self._read_row(row) for row in rows}
-        told = [f"batch {sent.batch} {batch.status}", *(str(error.message) for error in errors)]
-        reason, large = f"{self.url}: {'; '.join(told)}", len(sent.ids) > 1
-        if large := large and any("limit" in str(error.code) for error in errors):
+        read = partial(batch_protocol.read_replies, batch=batch, requests=requests)
+        replies = self._ask(read, sent)
+        told, limited = batch_protocol.tell_end(batch)
+        reason = f"{self.url}: batch {sent.batch} {told}"
+        if large := limited and len(sent.ids) > 1:
             self.most_lines = len(sent.ids) // 2
             print(f"{reason}; smaller files follow, one by one", file=sys.stderr, flush=True)
         answered = {}
@@ -197,25 +211,18 @@ class BatchFiles:
             answered[id] = reply
         self._forget([id for id in sent.ids if id in requests and id not in answered])
         for id, reply in answered.items():
-            yield id, reply.faults[0] if isinstance(reply, Reply) and not reply.texts else reply
+            faulty = isinstance(reply, Reply) and not reply.texts
+            yield id, self.endpoints.all[0].fault(reply) if faulty else reply
 
-    def _read_row(self, row: Mapping) -> Reply | Exception:
-        """The reply in a line of a batch's files, or the error that the line means."""
-        response = row.get("response") or {}
-        status, body = response.get("status_code"), response.get("body")
-        if type(status) is not int or status < 200 or not isinstance(body, dict):
-            return TemporaryFailure(f"{self.url}: {str(row.get('error') or row)[:200]}")
-        if status >= 300:
-            return self.endpoints.all[0].read_error(status, body.get("error", body), str(body))
-        return protocol.read_content(body)
-
-    def _ask(self, function: Callable, sent: Sent):
-        """What a function of the client returns, called again while the server is away."""
+    def _ask(self, function: Callable[[Endpoint], T], sent: Sent) -> T:
+        """What a function of the address returns, called again while the server is away."""
         try:
-            return self.endpoints.ask(methodcaller("call", function))
-        except (LookupError, protocol.RequestRefused) as error:
-            remedy = f"or set batch=false, or delete {self._path(sent)} to send it again"
-            raise type(error)(f"{error}; {remedy}") from error
+            return self.endpoints.ask(function)
+        except (LookupError, RequestRefused) as error:
+            raise type(error)(f"{error}; {self._remedy(sent)}") from None
+
+    def _remedy(self, sent: Sent) -> str:
+        return f"or set batch=false, or delete {self._path(sent)} to send it again"
 
     def _path(self, sent: Sent) -> Path:
         return self.folder / f"{sent.name}.json"
@@ -242,9 +249,3 @@ class BatchFiles:
                 if not ids.isdisjoint(sent.ids):
                     sent.ids = [id for id in sent.ids if id not in ids]
                     self._note(sent) if sent.ids else self._path(sent).unlink()
-
-
-def _look_for(sent: Sent, client):
-    for batch in client.batches.list(limit=100).data or ():  # the newest
-        if (batch.metadata or {}).get("ircotlib") == sent.name:
-            return batch

@@ -12,8 +12,9 @@ from operator import methodcaller
 from threading import Lock
 
 from ircotlib.generation.budget import Budget, BudgetSpent
-from ircotlib.generation.server.address import Endpoint, TemporaryFailure
-from ircotlib.generation.server.protocol import Conversation, RequestRefused, T, Unreadable, resume
+from ircotlib.generation.server.address import Endpoint
+from ircotlib.generation.server.protocol import Conversation, T, resume
+from ircotlib.generation.server.refusals import RequestRefused, TemporaryFailure, Unreadable
 
 KEPT = "all replies are kept: run the same command again later, and it goes on"
 FEW_ATTEMPTS = 3  # at an address that has never answered

@@ -1,7 +1,6 @@
-"""OpenAI's protocol: the bodies of requests, the texts of replies, and what refusals mean."""
+"""OpenAI's protocol: the bodies of requests and the texts of replies."""
 
 import json
-import re
 from collections.abc import Generator, Iterator, Mapping
 from math import isfinite
 from typing import NamedTuple, TypeVar
@@ -9,46 +8,12 @@ from urllib.parse import urlsplit
 
 from ircotlib.files.urls import read_urls
 from ircotlib.generation.budget import Usage
+from ircotlib.generation.server.refusals import KEY, Unreadable
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Message, Stop
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 
-KEY = "OPENAI_API_KEY"  # where the key is, in the environment
 MOST_STOPS = 4  # accepted by OpenAI's servers; any others are applied here
-OPTIONAL = ("max_tokens", "temperature", "stop", "n", "logprobs")
-TOO_LONG = re.compile(r"context[ _](length|window)|too long|too many tokens|maximum.{0,30} tokens")
-UNSUPPORTED = re.compile(
-    r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted"
-    r"|\bn\b.*must be between"  # llama.cpp: at most as many texts as it has slots
-)
-
 PromptText = str | tuple[Message, ...]
-
-
-class RequestRefused(ValueError):
-    """A request that the server does not accept. `code`, `field`: the error and the field at fault,
-    as it names them.
-    """
-
-    def __init__(self, reason: str, code: object = None, field: object = None):
-        super().__init__(reason)
-        self.code, self.field = code, field
-
-    def is_too_long(self) -> bool:
-        """Whether the server says that the prompt is too long for it."""
-        return "context_length" in str(self.code) or bool(TOO_LONG.search(str(self).lower()))
-
-    def unsupported(self, options: Mapping) -> str | None:
-        """The optional field that the server says, in words only, it does not accept, if any."""
-        text = f"{self} {self.code}".lower()
-        if UNSUPPORTED.search(text):
-            for name in sorted(OPTIONAL, key=lambda name: name != self.field):
-                if name in options and (name == self.field or re.search(rf"\b{name}\b", text)):
-                    return name
-        return None
-
-
-class Unreadable(ValueError):
-    """A reply that is not as the protocol has it: the fault of the address, not of the request."""
 
 
 class Completion(NamedTuple):
@@ -139,17 +104,6 @@ def drop_demonstrations(prompt: PromptText) -> tuple[PromptText, int]:
     return shorter, dropped
 
 
-def read_body(body: str) -> Reply:
-    """Read and check a reply to a completion or a chat. A text that was cut off at the length limit
-    counts, as with a local model, unless it is empty; all that is odd beside a text is ignored.
-    Raises Unreadable for a body that is not a JSON object.
-    """
-    if (content := read_object(body)) is None:
-        kind = "a stream" if body.startswith("data:") else f"{body[:80]!r}"
-        raise Unreadable(f"found a reply that is not a JSON object, but {kind}; correct server")
-    return read_content(content)
-
-
 def read_object(text: str) -> dict | None:
     """The JSON object of a text, None if it is another one."""
     try:
@@ -160,7 +114,9 @@ def read_object(text: str) -> dict | None:
 
 
 def read_content(content: Mapping) -> Reply:
-    """As read_body, from the JSON object."""
+    """Read and check a reply to a completion or a chat. A text that was cut off at the length limit
+    counts, as with a local model, unless it is empty; all that is odd beside a text is ignored.
+    """
     choices, texts, faults = content.get("choices"), [], []
     if not isinstance(choices, list) or not choices:
         expected = "found a reply without a choice, expected one"

@@ -1,0 +1,117 @@
+"""What is asked of a server about batch files, and read from its replies: of OpenAI's `/v1/files`
+and `/v1/batches`, in which nothing is taken to be as the protocol has it.
+"""
+
+import json
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from ircotlib.files.checksums import one_line
+from ircotlib.generation.server.address import Endpoint
+from ircotlib.generation.server.protocol import Asked, Reply, read_content, read_object
+from ircotlib.generation.server.refusals import (
+    TemporaryFailure,
+    is_refusal,
+    read_refusal,
+    read_words,
+)
+
+ENDED = ("completed", "failed", "expired", "cancelled")  # states of a batch
+UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling", "queued", "pending")
+
+
+def upload(address: Endpoint, name: str, content: bytes) -> str:
+    """Upload a file; return the server's name of it. Raises LookupError for a reply without one:
+    sent again, it would be there twice.
+    """
+    file = {"file": (f"{name}.jsonl", content), "purpose": "batch"}
+    text = address.call(lambda client: client.files.with_raw_response.create(**file))
+    if not (made := _read_id(text)):
+        found = f"found {one_line(text, 80)!r} in reply to a file, expected the file's id"
+        raise LookupError(f"{address.url}: {found}; correct server")
+    return made
+
+
+def begin(address: Endpoint, name: str, file: str, path: str) -> str:
+    """Begin a batch under a name of ours, unless an attempt whose reply was lost did; return the
+    server's name of it. Raises LookupError if nothing shows that it began.
+    """
+    if begun := look_for(address, name):
+        return begun
+    how = {"completion_window": "24h", "metadata": {"ircotlib": name}}
+    how |= {"input_file_id": file, "endpoint": path}
+    text = address.call(lambda client: client.batches.with_raw_response.create(**how))
+    if not (begun := _read_id(text) or look_for(address, name)):
+        found = f"found {one_line(text, 80)!r} in reply to a batch, expected the batch's id"
+        raise LookupError(f"{address.url}: {found}; correct server")
+    return begun
+
+
+def look_for(address: Endpoint, name: str) -> str:
+    """The server's name of the batch under a name of ours among the newest; "" if there is none."""
+    batches = address.read(address.get("/batches?limit=100")).get("data", "")
+    if not isinstance(batches, list | None):
+        odd = f"found {one_line(batches, 80)!r}, expected a list of batches"
+        raise TemporaryFailure(f"{address.url}: {odd}; correct server")
+    for batch in batches or ():
+        about = batch.get("metadata") if isinstance(batch, dict) else None
+        if isinstance(about, dict) and about.get("ircotlib") == name:
+            return str(batch.get("id") or "")
+    return ""
+
+
+def look_at(address: Endpoint, batch: str) -> dict:
+    """A batch as it is now, its status in small letters."""
+    found = address.read(address.get(f"/batches/{quote(batch, safe='')}"))
+    return found | {"status": str(found.get("status")).lower()}
+
+
+def count_completed(batch: Mapping) -> int:
+    """How many lines of a batch are completed, as far as it says so."""
+    counts = batch.get("request_counts")
+    number = counts.get("completed") if isinstance(counts, dict) else 0
+    return number if type(number) is int else 0
+
+
+def tell_end(batch: Mapping) -> tuple[str, bool]:
+    """How a batch ended, in words, and whether it failed because of a limit of the server."""
+    words, codes, _ = read_words(batch.get("errors"))
+    told = f"{batch['status']}; {one_line(words)}" if words else batch["status"]
+    return told, any("limit" in code for code in codes)
+
+
+def read_replies(
+    address: Endpoint, batch: Mapping, requests: Mapping[str, Asked]
+) -> dict[str, Reply | Exception]:
+    """The replies in the files of a batch, or the errors in their place, by the ids of requests."""
+    replies = {}
+    for name in filter(None, map(batch.get, ("output_file_id", "error_file_id"))):
+        text = address.get(f"/files/{quote(str(name), safe='')}/content")
+        rows = [*filter(None, map(read_object, text.split("\n")))]
+        if text.strip() and not rows:
+            odd = f"found {one_line(text, 80)!r}, expected lines of JSON"
+            raise TemporaryFailure(f"{address.url}: {odd}; correct server")
+        for row in rows:
+            id = row.get("custom_id")
+            if isinstance(id, str) and id in requests and not isinstance(replies.get(id), Reply):
+                replies[id] = _read_row(address.url, row, requests[id])
+    return replies
+
+
+def _read_row(url: str, row: Mapping, asked: Asked) -> Reply | Exception:
+    response = row.get("response")
+    response = response if isinstance(response, dict) else {}
+    status, body = response.get("status_code"), response.get("body")
+    status = status if type(status) is int else 0
+    if status >= 300 or (status >= 200 and isinstance(body, dict) and is_refusal(body)):
+        return read_refusal(url, status, body, asked.body)
+    if status >= 200 and isinstance(body, dict):
+        return read_content(body)
+    words, *_ = read_words(row.get("error"))
+    return TemporaryFailure(f"{url}: {one_line(words or json.dumps(row))}")
+
+
+def _read_id(text: str) -> str:
+    """The name of what a server made, "" if its reply has none."""
+    name = (read_object(text) or {}).get("id")
+    return name if isinstance(name, str) else ""
