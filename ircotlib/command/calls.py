@@ -22,13 +22,14 @@ from tempfile import TemporaryDirectory
 
 from ircotlib.errors import DataError, UserError
 from ircotlib.files.options import new_parser
-from ircotlib.files.paths import DATA
+from ircotlib.files.paths import DATA, check_target
 from ircotlib.parameters import Parameters
 from ircotlib.running import exported
 from ircotlib.running.backends import open_model
-from ircotlib.running.cache import Calls
-from ircotlib.running.exported import open_calls, read_exported, write_exported
+from ircotlib.running.cache import Calls, is_cache
+from ircotlib.running.exported import check_export, open_calls, read_exported, write_exported
 from ircotlib.running.folder import AGAIN, VERSIONS, installed, name_model, read_about
+from ircotlib.text import plain
 
 XZ = b"\xfd7zXZ"  # begins every file that is compressed by xz
 LITTLE = 1e-4  # difference of log-probabilities that rounding makes
@@ -38,14 +39,15 @@ def merge(into: Path, sources: Sequence[Path]) -> int:
     """Add all replies of call caches or exported files to a call cache; return how many are new.
     Raises DataError, and adds none, if two of them reply differently to one request.
     """
+    check_target(into, "a call cache", ".sqlite", is_cache)
     with ExitStack() as at_the_end:
         others = []
         for path in sources:
             if not path.is_file():
                 raise UserError(f"{path}: found no such file, expected a call cache")
             with path.open("rb") as file:
-                is_exported = file.read(len(XZ)) == XZ
-            others.append(read_exported(path)[1] if is_exported else Calls(path))
+                packed = file.read(len(XZ)) == XZ
+            others.append(read_exported(path)[1] if packed else Calls(path))
             at_the_end.enter_context(others[-1])
         return at_the_end.enter_context(Calls(into)).merge(others)
 
@@ -60,6 +62,7 @@ def export(runs: Sequence[Path], file: Path) -> int:
     from ircotlib.running.predictions import read_lines, row_of
     from ircotlib.systems import all_systems
 
+    check_export(file)
     folders = sorted({path.parent for run in runs for path in run.rglob("run.json")})
     if not folders:
         raise UserError(f"{' '.join(map(str, runs))}: found no run.json, expected finished runs")
@@ -108,12 +111,16 @@ def exchanging(
     """
     if recompute and (to or not file):
         raise UserError("found --recompute, expected --calls with it, and no --export")
+    if to:
+        check_export(to)
+        if file and to.exists() and to.samefile(file):
+            raise UserError(f"{to}: found it behind --calls and --export, expected another file")
     started = time.time()
     with _noting_used() if recompute or to else ExitStack() as used:
         if file:
             about, published = read_exported(file)
             _check_models(file, p, about)
-            print(f"{file}: {_say(about)}", flush=True)
+            print(f"{file}: {plain(_say(about))}", flush=True)
             os.environ[exported.EXPORTED] = str(file.absolute())
         if recompute:
             keys = [key for page in published.pages() for key in page]
@@ -153,7 +160,8 @@ def _check_models(file: Path, p: Parameters, about: Mapping) -> None:
 
 def _say(about: Mapping) -> str:
     models = ", ".join(f"{Path(name).name} ({made[:8]})" for name, made in about["model"])
-    made = [f"{name} {'/'.join(map(str, about[name]))}" for name in ("profile", "seed", *VERSIONS)]
+    named = [name for name in ("profile", "seed", *VERSIONS) if name in about]
+    made = [f"{name} {'/'.join(map(str, about[name]))}" for name in named]
     return f"{about['replies']:,} replies of {models or 'no model'}; {', '.join(made)}"
 
 
@@ -165,7 +173,7 @@ def _compare(published: Mapping[str, str], computed: Mapping[str, str]) -> None:
     asked = f"asked for {len(computed)} of {len(published)} replies again"
     print(f"{asked}: {len(computed) - len(differing)} are equal, {len(differing)} are not")
     for key in differing:
-        print(f"{key}\n  published: {published[key]}\n  here:      {computed[key]}")
+        print(f"{key}\n  published: {plain(published[key])}\n  here:      {plain(computed[key])}")
 
 
 def _is_equal(reply: str, other: str) -> bool:

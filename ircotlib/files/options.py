@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Never
 
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.files.paths import ROOT
+from ircotlib.files.checksums import one_line
+from ircotlib.files.paths import DATA, ROOT
 from ircotlib.files.values import read_value
 
+KEPT = ("corpora", "indexes", "runs", "executed", "annotations")  # folders in DATA
 PATHS = ("data_dir", "demonstrations", "model", "agent", "second_model")
 
 
@@ -47,10 +49,10 @@ def refusing() -> Iterator[None]:
 
 
 def say_error(error: BaseException | str, status: int) -> int:
-    """Print an error in one line; return the exit status."""
+    """Print an error in one line of plain text; return the exit status."""
     ours = not isinstance(error, OSError) or isinstance(error, Unavailable)
     kind = "" if ours else f"{type(error).__name__}: "
-    print(f"error: {kind}{' '.join(str(error).split())}", file=sys.stderr)
+    print(f"error: {kind}{one_line(error, most=None)}", file=sys.stderr)
     return status
 
 
@@ -72,10 +74,15 @@ read_rate = partial(_read, kind=float, least=sys.float_info.min, expected=RATE)
 
 
 def read_folder(text: str) -> Path:
-    """Read an option's value: a folder, which need not exist yet."""
+    """Read an option's value: a folder to be written, which need not exist yet, and is none of
+    those that the workbench keeps its own files in.
+    """
     path = Path(text)
     if not text or (path.exists() and not path.is_dir()):
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a folder, or nothing there yet")
+    if {(DATA / name).resolve() for name in KEPT} & {path.resolve(), *path.resolve().parents}:
+        kept = f"found {text!r}, where the workbench keeps its own files, expected another folder"
+        raise argparse.ArgumentTypeError(kept)
     return path
 
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from filecmp import cmp
 from hashlib import blake2b
@@ -88,6 +88,30 @@ def check_writable(folder: Path, setting: str = "", size: int = 1 << 16) -> None
         reason = f"cannot be written to ({error.strerror or error})"
         remedy = f"set {setting} to another" if setting else "name another folder"
         raise UserError(f"{folder}: {reason}; free it, or {remedy}") from None
+
+
+def check_target(path: Path, kind: str, ending: str, is_own: Callable[[Path], bool]) -> None:
+    """Raise UserError if what a user wants written to a path cannot be, or would replace anything
+    but a file of its `kind`. A new one in the data folder must have this `ending`.
+    """
+    found, place = "", path.absolute()
+    try:
+        if path.is_dir() or path.name == "":
+            found = "a folder"
+        elif path.exists() and not path.is_file():
+            found = "a pipe or a device"
+        elif path.is_file() and not is_own(path):
+            found = "a file that is something else"
+        elif not path.exists() and DATA.resolve() in place.resolve().parents:
+            found = "" if path.name.endswith(ending) else "no such file, but the data folder"
+        existing = next(parent for parent in place.parents if parent.exists())
+        with tempfile.NamedTemporaryFile(dir=existing, prefix=f"{path.name}.", suffix=".partial"):
+            pass
+    except (OSError, ValueError) as error:
+        found = f"a path that cannot be written to ({getattr(error, 'strerror', 0) or error})"
+    if found:
+        expected = f"expected {kind}, or nothing there yet"
+        raise UserError(f"{path}: found {found}, {expected}; name another file, such as a{ending}")
 
 
 def check_own(folder: Path, mark: str, kind: str) -> None:
