@@ -84,7 +84,7 @@ def call(command: str, target: str, folder, monkeypatch) -> int:
 
     monkeypatch.setattr("ircotlib.command.figures.regenerate", start)
     monkeypatch.setattr("ircotlib.command.plan.make_plan", start)
-    monkeypatch.setattr("ircot_laboratory.make._write", start)
+    monkeypatch.setattr("ircot_laboratory.make._write_dataset", start)
     monkeypatch.setattr("training.loop.run_command", start)
     places = {"TARGET": target, "DATA": f"{folder}/data", "TMP": str(folder), "ROOT": "."}
     arguments = COMMANDS[command].split()
