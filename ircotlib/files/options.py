@@ -2,6 +2,8 @@
 
 import argparse
 import math
+import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +18,8 @@ from ircotlib.files.values import read_value
 
 KEPT = ("corpora", "indexes", "runs", "executed", "annotations")  # folders in DATA
 PATHS = ("data_dir", "demonstrations", "model", "agent", "second_model")
+TEXTS = {*PATHS, "question", "retriever", "server", "extractor", "duplicates", "style"}
+QUOTED = re.compile(r'"(\\.|[^"\\])*"|\'(\'\'|[^\'])*\'')
 
 
 def new_parser(description: str, program: str | None = None) -> argparse.ArgumentParser:
@@ -92,16 +96,21 @@ def parse_changes(texts: Sequence[str]) -> dict[str, object]:
 
 
 def parse_change(text: str) -> tuple[str, object]:
-    """Read one --set option, name=value in YAML; no value is the empty text. A path that exists
-    in the caller's folder becomes relative to the repository, or absolute if it is outside.
+    """Read one --set option, name=value: a parameter that is a text has its value as it is, unless
+    it is quoted, any other in YAML; no value is the empty text. A path that exists in the caller's
+    folder becomes relative to the repository, or absolute if it is outside.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise UserError(f"found --set {text!r}, expected name=value, for example --set seed=1")
-    if name in PATHS and value and Path(value).exists():
-        path = Path(value).resolve()
-        return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     try:
-        return name, read_value(value) if value else ""
+        if value and (name not in TEXTS or QUOTED.fullmatch(value)):
+            value = read_value(value)
+        if name == "question" and not value.strip():
+            raise UserError("found no question, expected one; leave it out for the notebook's own")
     except UserError as error:
         raise UserError(f"--set {text!r}: {error}") from None
+    if name in PATHS and value and os.path.exists(value):
+        path = Path(value).resolve()
+        return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+    return name, value

@@ -59,7 +59,10 @@ figures --save --set test=4 | --save
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: found 'x'
 figures --set test=2024-99-99 | --set 'test=2024-99-99': found no YAML
-figures --set 'model=!!python/object/apply:os.system [id]' | --set 'model=!!python
+figures --set 'dtype=!!python/object/apply:os.system [id]' | --set 'dtype=!!python
+figures --set 'model=!!python/object/apply:os.system [id]' | model: found no folder !!python
+figures --set question= | --set 'question=': found no question
+ask Who? --set 'question= ' | --set 'question= ': found no question
 figures --set profile=../../../c/escape | the parameter 'profile'
 figures --set server=http://u:p@h | server: found an address with a user or a password
 figures --set server=https://h/v1?key=s | server: found the address 'https://h/v1' with a query
