@@ -3,6 +3,7 @@
 import shlex
 import socket
 import time
+from importlib.metadata import version
 from unittest import mock
 
 import pytest
@@ -102,6 +103,7 @@ ask ' ' | found no question
 systems x | unrecognized
 fetch --profile maxi | the profile 'maxi'
 fetch --profile mini | the profile mini
+fetch --set data_dir=TMP/file | data_dir: found TMP/file, expected a folder
 fetch --set datasets=[own] --set data_dir=TMP/empty | no questions of own
 recover | file
 recover TMP/none | TMP/none: found no such file
@@ -130,6 +132,8 @@ def test_the_help_of_a_command_names_it_and_shows_an_example(command, capsys, na
     assert any(line.startswith(f"ircotlib {name}") for line in lines)
     assert main(["--help"]) == main([]) == 0
     assert f"\nircotlib {name} " in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"ircotlib {version('ircotlib')}\n"
 
 
 def test_a_corpus_whose_files_are_not_there_is_told_before_it_is_read(figures_of, tmp_path):
