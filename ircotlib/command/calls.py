@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ircotlib.errors import DataError, UserError
+from ircotlib.files.checksums import one_line
 from ircotlib.files.options import new_parser
 from ircotlib.files.paths import DATA, check_target
 from ircotlib.parameters import Parameters
@@ -54,12 +55,12 @@ def merge(into: Path, sources: Sequence[Path]) -> int:
 
 def export(runs: Sequence[Path], file: Path) -> int:
     """Replay runs from the call cache and write the replies that they need; return their number.
-    `runs`: folders of runs, or folders that hold some; stderr names those of systems that are known
-    only to a notebook, and left out. Raises UserError if there is none, DataError if the replies do
-    not give what a run predicted.
+    `runs`: folders of runs, or folders that hold some; stderr names those with a system or a
+    parameter that is not known here, which are left out, and what else notebooks read. Raises
+    UserError if there is none, DataError if the replies do not give what a run predicted.
     """
     from ircotlib.running.experiment import replay  # imports pandas
-    from ircotlib.running.predictions import read_lines, row_of
+    from ircotlib.running.predictions import parameters_of, read_lines, row_of
     from ircotlib.systems import all_systems
 
     check_export(file)
@@ -71,8 +72,12 @@ def export(runs: Sequence[Path], file: Path) -> int:
         open_calls(DATA / "calls.sqlite").remedy = AGAIN
         for folder in folders:
             about = read_about(folder)
-            if (system := about["system"]) not in systems:
-                left_out = f"{folder}: left out, as no system {system!r} is installed"
+            try:
+                if about["system"] not in systems:
+                    raise UserError(f"no system {about['system']!r} is installed")
+                parameters_of(about)
+            except UserError as error:
+                left_out = f"{folder}: left out, as {one_line(error)}"
                 print(f"{left_out}; figures --export has its replies", file=sys.stderr, flush=True)
                 continue
             abouts.append(about)
@@ -80,8 +85,26 @@ def export(runs: Sequence[Path], file: Path) -> int:
             if json.loads(json.dumps(rows)) != read_lines(folder, about):
                 differs = "found other predictions than the cached replies give"
                 raise DataError(f"{folder}: {differs}, expected the same; {AGAIN}")
+        if not abouts:
+            raise UserError(f"found {len(folders)} runs, all left out, expected one that is not")
         write_exported(file, used, describe(abouts))
+        named = {folder.resolve().parents[2] for folder in folders}
+        for other in sorted(_other_readers(abouts) - named):
+            more = "not exported, but the same notebook reads it: name it, or use figures --export"
+            print(f"{other}: {more}", file=sys.stderr, flush=True)
         return len(used)
+
+
+def _other_readers(abouts: Sequence[Mapping]) -> set[Path]:
+    """The folders of the runs with the other reader, where there are some (04_ircot)."""
+    from ircotlib.running.predictions import parameters_of
+    from ircotlib.running.setup import runs_folder
+
+    folders = set()
+    for about in abouts:
+        named = (about[name] for name in ("experiment", "shown", "grid_of"))
+        folders.add(runs_folder(parameters_of(about).other_reader(), *named).resolve())
+    return {folder for folder in folders if folder.is_dir()}
 
 
 def describe(abouts: Iterable[Mapping], *others: Parameters) -> dict:

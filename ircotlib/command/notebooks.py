@@ -95,6 +95,7 @@ def _kernel():
     notebook. A kernel that died is replaced.
     """
     from jupyter_client import AsyncKernelManager
+    from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_core.utils import run_sync
 
     if hasattr(THREAD, "kernel") and run_sync(THREAD.kernel.is_alive)():
@@ -105,8 +106,11 @@ def _kernel():
         client.execute(fresh, silent=True, reply=True, timeout=PATIENCE)
         client.stop_channels()
     else:
-        # encrypts messages to the kernel; without it ipykernel warns
-        THREAD.kernel = AsyncKernelManager(transport_encryption="required")
+        # encrypts messages to the kernel; without it ipykernel warns. No folder of kernelspecs is
+        # looked at, as the one there may be another interpreter's: the kernel is that of this one
+        specs = KernelSpecManager(kernel_dirs=[])
+        options = {"transport_encryption": "required", "kernel_spec_manager": specs}
+        THREAD.kernel = AsyncKernelManager(**options)
         atexit.register(run_sync(THREAD.kernel.shutdown_kernel), now=True)
     return THREAD.kernel
 

@@ -1,10 +1,12 @@
 """Regenerating: what notebooks make and need, the order, errors, interrupts, what is kept."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import partial
 
@@ -119,6 +121,34 @@ def test_notebooks_share_a_kernel_but_no_names(tmp_path, monkeypatch):
     assert [output.text for output in printed] == ["False\n"] * 3
     assert process[0].data == process[1].data != process[2].data
     assert [cell.execution_count for cell in made] == [2, 2, 2]  # after the parameters
+
+
+NAMED = {"display_name": "Python 3", "language": "python"}
+SPECS = {
+    "another interpreter": {"argv": ["/usr/bin/false", "-f", "{connection_file}"]},
+    "an old format": {"argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{}"]},
+    "another language": {"argv": ["R", "--slave"], "language": "R"},
+    "no kernelspec": 5,
+}
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(spec, tmp_path, monkeypatch):
+    registered = tmp_path / "kernels/python3/kernel.json"
+    registered.parent.mkdir(parents=True)
+    registered.write_text(json.dumps(NAMED | SPECS[spec] if spec != "no kernelspec" else 5))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(notebooks, "NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(notebooks, "THREAD", threading.local())
+    cell = nbformat.v4.new_code_cell("import sys\nsys.executable")
+    metadata = {"language_info": {"name": "python"}}
+    metadata["kernelspec"] = {"name": "python3", "display_name": "Python"}
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=metadata), tmp_path / "a.ipynb")
+    notebooks.run_notebook("a", MINI, {}, tmp_path / "executed.ipynb")
+    run_sync(notebooks.THREAD.kernel.shutdown_kernel)(now=True)
+    [*_, cell] = nbformat.read(tmp_path / "executed.ipynb", as_version=4).cells
+    assert cell.outputs[0].data["text/plain"] == repr(sys.executable)
 
 
 def test_cells_about_mini_are_left_out_with_another_profile_or_changes(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ from ircotlib.running.cache import Calls
 from ircotlib.running.experiment import run_system
 from ircotlib.running.exported import Replaying, open_calls, read_exported, write_exported
 from ircotlib.running.folder import read_about, write_about
-from ircotlib.running.predictions import read_lines
+from ircotlib.running.predictions import parameters_of, read_lines
 from ircotlib.running.scheduler import run
 from ircotlib.systems import all_systems
 
@@ -264,10 +264,24 @@ def test_runs_are_exported_and_played_elsewhere_without_asking(run_folder, tmp_p
     copytree(run_folder, of_notebook)
     about = {k: v for k, v in read_about(run_folder).items() if k != "checksum"}
     write_about(of_notebook, about | {"system": "Mine"})
+    gone = {"two_step_k": [3]}, {"dataset_of_mine": "x"}, {"systems": ["Two-step"]}
+    for number, parameters in enumerate(gone):  # of systems that are there no longer
+        copytree(run_folder, tmp_path / f"runs/gone{number}")
+        changed = about | {"parameters": about["parameters"] | parameters}
+        write_about(tmp_path / f"runs/gone{number}", changed)
+    other = setup.runs_folder(parameters_of(about).other_reader(), "mine")
+    other.mkdir()
     assert main(["calls", "export", str(tmp_path / "runs"), str(file)]) == 0
     told = capsys.readouterr()
     assert f"{file}: {len(needed)} replies, " in told.out
     assert f"{of_notebook}: left out, as no system 'Mine' is installed; figures --exp" in told.err
+    for number in range(len(gone)):
+        assert f"{tmp_path}/runs/gone{number}: left out, as " in told.err
+    assert f"{other}: not exported, but the same notebook reads it: name it, or" in told.err
+    assert told.err.count("\n") == 2 + len(gone)
+    assert main(["calls", "export", str(of_notebook), str(tmp_path / "none.xz")]) == 2
+    assert "found 1 runs, all left out" in capsys.readouterr().err
+    open_calls.cache_clear()
     about, replies = read_exported(file)
     assert all_of(replies) == needed and about["profile"] == ["mini"] and about["seed"] == [0]
     [[name, fingerprint]] = about["model"]
