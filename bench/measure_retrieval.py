@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.pseudo_text import write_queries
-from ircotlib.files.options import new_parser, read_folder
+from ircotlib.files.options import new_parser
 from ircotlib.program import Retrieve
 from ircotlib.retrieval import analyzer, bm25, documents
 from ircotlib.retrieval.analyzer import analyze
@@ -245,6 +245,6 @@ if __name__ == "__main__":
     parser = new_parser(__doc__)
     parser.add_argument("step", choices=("build", "build-alone", "search"))
     parser.add_argument("backend", choices=("embedded", "bm25s", "Elasticsearch"))
-    parser.add_argument("folder", type=read_folder, help="of a corpus")
+    parser.add_argument("folder", type=Path, help="of a corpus")
     parser.add_argument("index", help="a folder, or the address of a server")
     print(json.dumps(main(**vars(parser.parse_args()))))

@@ -104,7 +104,7 @@ def main() -> None:
         runs += [(other, system) for system in choose_systems(ELSEWHERE)]
     for bench, system in runs:
         rows.append(measure_parsed(bench, system, options.most_tokens))
-        save_figure(None, pd.DataFrame(rows), NAME)
+        save_figure(None, pd.DataFrame(rows), NAME, p)
         print(rows[-1], flush=True)
 
 

@@ -43,7 +43,8 @@ def read_all(p: Parameters) -> dict[str, float]:
     """
     row = dict.fromkeys(("new_generations", "new_prompt_tokens", "new_tokens"), 0)
     times = [path.stat().st_mtime for path in (DATA / "runs" / p.profile).rglob("run.json")]
-    times += [path.stat().st_mtime for path in (DATA / "executed" / p.profile).glob("*.ipynb")]
+    executed = DATA / "executed" / p.profile / p.trial
+    times += [path.stat().st_mtime for path in executed.glob("*.ipynb")]
     row |= {"minutes": (max(times, default=0) - min(times, default=0)) / 60}
     with Calls(DATA / "calls.sqlite") as calls:
         for reply in (json.loads(text) for page in calls.pages() for text in page.values()):
@@ -73,11 +74,11 @@ def main() -> None:
     options = parser.parse_args()
     with refusing():
         p = read_parameters(options.profile, parse_changes(options.set))
-        notebooks = choose_notebooks(options.only, p.profile)
+        notebooks = choose_notebooks(options.only, p)
     table = compare(make_plan(p, notebooks, options.questions, None), p)
     if table.empty:
         sys.exit("found no runs with these parameters, expected some: run ircotlib figures first")
-    save_figure(None, table.round(3), "bench_plan", p.profile)
+    save_figure(None, table.round(3), "bench_plan", p)
     print(table.round(2).to_string(index=False))
 
 

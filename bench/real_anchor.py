@@ -118,14 +118,15 @@ def main() -> None:
     add_profile(parser, "sample")
     options = parser.parse_args()
     with refusing():
-        p = read_parameters(options.profile, FIXED | parse_changes(options.set))
+        changes = parse_changes(options.set)
+        p = read_parameters(options.profile, changes).change(**FIXED | changes)
         check_places(p)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
     table = measure(answers)
     title = f"real questions: {describe(answers, p.profile)}"
-    save_figure(draw_measures(table, title), table, NAME)
-    save_figure(None, rate(answers), f"{NAME}_rates")
-    save_figure(None, compare(answers), f"{NAME}_differences")
+    save_figure(draw_measures(table, title), table, NAME, p)
+    save_figure(None, rate(answers), f"{NAME}_rates", p)
+    save_figure(None, compare(answers), f"{NAME}_differences", p)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ import pandas as pd
 from bench.faulty_server import LONG, Server
 from ircot_laboratory.make import make_laboratory
 from ircotlib.errors import UserError
+from ircotlib.files import paths
 from ircotlib.files.options import new_parser, read_count
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import SIMULATED, read_parameters
@@ -61,7 +62,7 @@ def play(folder: Path, seed: int, fault: str, model: str) -> None:
     SIMULATED, or the addresses of LOCAL.
     """
     chance = random.Random(seed)
-    setup.DATA, markdown.FIGURES = folder, folder / "figures"
+    setup.DATA, paths.FIGURES = folder, folder / "figures"
     served, orders = model.startswith("http"), list(product(DATASETS, SYSTEMS))
     chance.shuffle(orders)
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -74,15 +74,15 @@ def main() -> None:
     parser.add_argument("--questions", type=read_count, default=QUESTIONS, help="of each data set")
     parser.add_argument("--driver", action="store_true", help="with the simulated reader")
     options = parser.parse_args()
-    changes = parse_changes(options.set) | ({"model": SIMULATED} if options.driver else {})
     with refusing():
-        p = panels_of(read_parameters(options.profile, changes))[0]
+        p = read_parameters(options.profile, parse_changes(options.set))
+        p = panels_of(p.change(model=SIMULATED) if options.driver else p)[0]
         check_places(p, ("data", "model"))
     import torch  # takes seconds, so only once the options are read
 
     torch.set_num_threads(1)
     table = pd.DataFrame(time_all(p, options.questions, options.driver))
-    save_figure(None, table, "bench_driver" if options.driver else TIMES, options.profile)
+    save_figure(None, table, "bench_driver" if options.driver else TIMES, p)
     unit = "ms" if options.driver else "seconds"
     print(table.groupby("system", sort=False)[unit].mean().round(2).to_string())
 

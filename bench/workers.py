@@ -76,9 +76,10 @@ def main() -> None:
     parser.add_argument("--questions", type=read_count, default=30, help="of each data set")
     parser.add_argument("--play", type=read_count, help="play with so many workers, here and now")
     options = parser.parse_args()
-    few = {"test": options.questions, "dev": 10}
     with refusing():
-        p = panels_of(read_parameters(options.profile, few | parse_changes(options.set)))[0]
+        changes = parse_changes(options.set)
+        few = {"test": options.questions, "dev": 10} | changes
+        p = panels_of(read_parameters(options.profile, changes).change(**few))[0]
     if options.play:
         print(json.dumps(play_all(p.change(workers=options.play))))
         return
@@ -95,7 +96,7 @@ def main() -> None:
     table = pd.DataFrame(rows).drop(columns="lines")
     table["others"] = [sum(map(ne, row["lines"], rows[0]["lines"])) for row in rows]
     table["faster"] = table["longest"].iloc[0] / table["longest"]
-    save_figure(None, table.round(2), "bench_workers", options.profile)
+    save_figure(None, table.round(2), "bench_workers", p)
     print(table.round(2).to_string(index=False))
 
 

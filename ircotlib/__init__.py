@@ -39,8 +39,8 @@ _NAMES = {  # by module
     "results.causes": "find_causes count_causes",
     # results
     "results.runs": (
-        "find_runs read_runs find_test_runs has_runs read_costs count_parsed PARSED name_edges "
-        "list_nodes line_up read_training"
+        "find_runs read_runs find_test_runs has_runs with_runs read_costs count_parsed PARSED "
+        "name_edges list_nodes line_up read_training"
     ),
     "results.reported": "read_reported with_reported",
     "results.statistics": "summarise describe describe_shown paired_difference per_question",

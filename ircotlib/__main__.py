@@ -9,7 +9,8 @@ ircotlib laboratory   makes another laboratory
 ircotlib calls        merges call caches, and exports replies to publish with a paper
 ircotlib recover      saves what can be read of a damaged call cache
 
-ircotlib COMMAND --help says more, with an example. `python -m ircotlib` is the same.
+ircotlib COMMAND --help says more, with an example, and ircotlib --version which this is.
+`python -m ircotlib` is the same.
 """
 
 import os
@@ -18,6 +19,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import version
 
 from ircotlib.errors import UserError
 from ircotlib.files.options import say_error
@@ -43,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
     if command in ("-h", "--help"):
         print(__doc__.strip())
+        return 0
+    if command == "--version":
+        print(f"ircotlib {version('ircotlib')}")
         return 0
     if command not in COMMANDS:
         expected = f"expected one of {', '.join(COMMANDS)}"

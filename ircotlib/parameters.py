@@ -9,13 +9,12 @@ import re
 import shlex
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from ircotlib import ranges
-from ircotlib.data import expected_by
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
-from ircotlib.files.paths import PROFILES
+from ircotlib.files.paths import PROFILES, name_trial
 from ircotlib.files.values import read_value
 from ircotlib.generation.budget import find_price
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
@@ -32,6 +31,8 @@ SIMULATED = "simulated"
 DIALS = "knows misreads decomposes makes_up obeys breaks_form extractor_misreads coincide".split()
 WITH_SIMULATED = {"style": AGENT.name, "reader": "cot", "context_tokens": 100_000, "agent": ""}
 WITH_SIMULATED |= {"extractor": SIMULATED}
+# change no outcome, only how it comes about
+WITHOUT_EFFECT = "workers in_flight timeout batch prices max_cost max_requests".split()
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
 
 
@@ -108,6 +109,7 @@ class Parameters(BaseModel):
     head_to_head_test: ranges.Count | None = None  # 13_head_to_head: questions; None: as `test`
     abilities_test: ranges.Count = 80  # 15_abilities: questions of each data set
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
+    _trial: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -157,7 +159,14 @@ class Parameters(BaseModel):
         """These parameters with some replaced, checked again; see WITH_SIMULATED."""
         if changes.get("model") == SIMULATED != self.model:
             changes = WITH_SIMULATED | changes
-        return _check(self.model_dump() | changes)
+        changed = ranges.check(type(self), self.model_dump() | changes)
+        changed._trial = self._trial
+        return changed
+
+    @property
+    def trial(self) -> str:
+        """The folder of figures for changes of the profile (`name_trial`); "" if it is as it is."""
+        return self._trial
 
     def out_of_distribution(self) -> "Parameters":
         """The parameters of 07_ood (IRCoT §5): without IIRC, as in the paper, and not tuned."""
@@ -181,7 +190,9 @@ class Parameters(BaseModel):
         profile, options = read_parameters(self.profile).model_dump(), [f"--profile {self.profile}"]
         for name, value in self.model_dump().items():
             if value != profile.get(name):
-                options.append(f"--set {shlex.quote(f'{name}={json.dumps(value)}')}")
+                options.append(
+                    f"--set {shlex.quote(f'{name}={json.dumps(value, ensure_ascii=False)}')}"
+                )
         return " ".join(options)
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
@@ -216,35 +227,20 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
             raise UserError("found no profile, expected lines as in profiles/mini.yaml")
         if "profile" in values:
             raise UserError("found the parameter 'profile', expected none: the file's name is it")
-        checked = _check({"profile": profile} | values)
+        checked = ranges.check(Parameters, {"profile": profile} | values)
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: found no UTF-8 ({error}), expected a profile") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
-    changes = changes or {}
+    given = changes = changes or {}
     if changes.get("profile", profile) != profile:
         expected = f"expected --profile {changes['profile']}, or `profile` in the notebook"
         raise UserError(f"found the parameter 'profile' changed, {expected}")
     served = SERVED if changes.get("server") else {}
     if served or changes.get("model") == SIMULATED:
         changes = served | {"models": [changes.get("model", checked.model)]} | changes
-    return checked.change(**changes)
-
-
-def _check(values: dict) -> Parameters:
-    try:
-        return Parameters(**values)
-    except ValidationError as error:
-        raise UserError("; ".join(map(_describe, error.errors()))) from None
-
-
-def _describe(error: dict) -> str:
-    """An error that pydantic found, in one line."""
-    if not error["loc"]:
-        return str(error["ctx"]["error"])
-    name, message = error["loc"][0], error["msg"].removeprefix("Value error, ")
-    if message.startswith("found"):
-        return f"{name}: {message}"
-    if error["type"] == "missing" and len(error["loc"]) == 1:
-        return f"found no parameter {name!r}, expected the profile to set it"
-    return f"{name}: found {error['input']!r}, expected {expected_by(error)}"
+    changed = checked.change(**changes)
+    values = {name: getattr(changed, name) for name in given if name not in WITHOUT_EFFECT}
+    other = {name: v for name, v in values.items() if v != getattr(checked, name, None)}
+    changed._trial = name_trial(other)
+    return changed

@@ -3,8 +3,9 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
+from ircotlib.data import expected_by
 from ircotlib.errors import UserError
 from ircotlib.retrieval import check_retriever
 
@@ -49,3 +50,23 @@ Names = Annotated[list[Name], AfterValidator(_once)]
 SomeNames = Annotated[Names, Field(min_length=1)]
 Counts = Annotated[list[Count], AfterValidator(_once)]
 SomeCounts = Annotated[Counts, Field(min_length=1)]
+
+
+def check(record: type[BaseModel], values: dict) -> BaseModel:
+    """A record with these values. Raises UserError, in one line, for others than it may have."""
+    try:
+        return record(**values)
+    except ValidationError as error:
+        raise UserError("; ".join(map(_describe, error.errors()))) from None
+
+
+def _describe(error: dict) -> str:
+    """An error that pydantic found, in one line."""
+    if not error["loc"]:
+        return str(error["ctx"]["error"])
+    name, message = error["loc"][0], error["msg"].removeprefix("Value error, ")
+    if message.startswith("found"):
+        return f"{name}: {message}"
+    if error["type"] == "missing" and len(error["loc"]) == 1:
+        return f"found no parameter {name!r}, expected the profile to set it"
+    return f"{name}: found {error['input']!r}, expected {expected_by(error)}"

@@ -50,6 +50,7 @@ OF_ALL |= {f"abilities_{name}" for name in ("parts", "agent", "readers", "retrie
 OF_ALL |= {"searchain_fig10", "searchain_tree", "searchain_comparisons"}
 OF_ALL |= {"ircot_claims", "ircot_comparisons"}
 OF_ALL |= {f"searchain_table{n}" for n in range(4, 12)}
+MINI = read_parameters("mini")
 PATHS = {name: NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()}
 NBVAL = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q"]
 NBVAL += ["--nbval-cell-timeout=900", "-p", "no:cacheprovider", "-p", "no:xdist"]
@@ -110,8 +111,8 @@ def test_kept_figures_are_those_of_the_notebooks(executed, notebook):
     """Figures from models may differ by rounding on another processor. They are compared with a
     tolerance, of two dev questions, and verdicts only by what they are about.
     """
-    for path in made_by(notebook, "mini"):
-        now = executed / "figures" / path.name
+    for path in made_by(notebook, MINI):
+        now = executed / "figures" / read_parameters("mini", PART.get(notebook)).trial / path.name
         assert now.stat().st_size > 0
         if path.suffix != ".csv":
             continue
@@ -155,15 +156,25 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
 
 
 def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
-    profiles = [path.stem for path in PROFILES.glob("*.yaml")]
-    made = {path for name in PATHS for profile in profiles for path in made_by(name, profile)}
+    profiles = [read_parameters(path.stem) for path in PROFILES.glob("*.yaml")]
+    made = {path for name in PATHS for p in profiles for path in made_by(name, p)}
     benched = "batching", "dense", "parse_rates", "systems", "workers"
     benches = {f"bench_{name}.csv" for name in benched}
     # head_to_head_dense: notebook 13 with two retrievers (docs/searchain.md)
     benches |= {f"real_anchor_{name}.csv" for name in ("rates", "differences")}
     for name in ("retrieval_scale", "reader_confidence", "head_to_head_dense", "real_anchor"):
         benches |= {f"{name}.csv", f"{name}.png"}
-    assert {path.name for path in {*FIGURES.iterdir()} - made} == benches
+    assert {path.name for path in {*FIGURES.glob("*.*")} - made} == benches
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_all_that_a_notebook_saves_goes_where_its_parameters_say(name):
+    trees = [ast.walk(ast.parse(cell.source)) for cell in code_of(PATHS[name])]
+    calls = [node for tree in trees for node in tree if isinstance(node, ast.Call)]
+    saved = [node for node in calls if "save_" in ast.unparse(node.func)]
+    assert all("p" in map(ast.unparse, node.args) for node in saved)
+    stems = {path.rsplit(".", 1)[0] for path in about_notebook(name).makes}
+    assert len(saved) == len(stems)
 
 
 def code_of(path) -> list:

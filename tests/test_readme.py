@@ -34,6 +34,7 @@ NAMES += sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 README, TEXT = PAGES["README.md"], "\n".join(PAGES.values())
 PROFILE_NAMES = {path.stem for path in PROFILES.glob("*.yaml")}
+MINI = read_parameters("mini")
 MADE = ("data/calls.sqlite", "data/executed/", "data/mine", "prompts/two_step/ask.txt")  # by users
 
 
@@ -129,7 +130,7 @@ def test_commands_can_be_given(name, capsys):
                 import_module(COMMANDS[command]).main(["--help"])
             known = capsys.readouterr().out
         assert not [option for option in options if option not in known], (command, options)
-    choose_notebooks(sorted(set(re.findall(r"--only (\w+)", text)) - {"NAME"}), "mini")
+    choose_notebooks(sorted(set(re.findall(r"--only (\w+)", text)) - {"NAME"}), MINI)
     assert set(re.findall(r"--profile (\w+)", text)) - {"NAME"} <= PROFILE_NAMES
     changed = set(re.findall(r"--set \"?(\w+)=", text)) - {"NAME"}
     assert changed <= {*parameter_names(), "two_step_k"}  # of the system that docs/systems.md adds
@@ -235,12 +236,19 @@ def added(tmp_path_factory):
 
 
 def read(added, table: str) -> pd.DataFrame:
-    return pd.read_csv(added / f"figures/ircot_{table}.csv")
+    return pd.read_csv(drawn_in(added) / f"ircot_{table}.csv")
+
+
+def drawn_in(added):
+    """The folder of the trial's figures."""
+    [folder] = added.glob("figures/trials/*")
+    return folder
 
 
 def printed(added, notebook: str, words: str) -> str:
     """The output of the cell with these words in an executed notebook."""
-    cells = nbformat.read(added / f"data/executed/mini/{notebook}.ipynb", as_version=4).cells
+    [path] = added.glob(f"data/executed/mini/trials/*/{notebook}.ipynb")
+    cells = nbformat.read(path, as_version=4).cells
     [cell] = [cell for cell in cells if cell.cell_type == "code" and words in cell.source]
     texts = (out.get("text") or out.get("data", {}).get("text/plain", "") for out in cell.outputs)
     return "".join(map(str, texts))
@@ -277,8 +285,8 @@ def test_an_added_system_is_in_tables_claims_and_notebooks(added):
 
 def test_an_added_system_is_drawn_in_its_colour(added):
     green = colors.to_rgb(re.search(r'GREEN = .*"(#\w+)"', code_of("docs/systems.md"))[1])
-    for folder, drawn in ((added, True), (ROOT, False)):
+    for folder, drawn in ((drawn_in(added), True), (ROOT / "figures", False)):
         for name in ("fig03_recall", "fig04_f1"):
-            picture = image.imread(folder / f"figures/ircot_{name}.png")[:, :, :3]
+            picture = image.imread(folder / f"ircot_{name}.png")[:, :, :3]
             pixels = (abs(picture - green) < 0.002).all(axis=2).sum()
             assert (pixels > 100) == drawn and (pixels == 0) != drawn

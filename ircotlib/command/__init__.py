@@ -2,5 +2,6 @@
 and `plans` look at all that the parameters name and ask for before any work begins.
 
 Imports: datasets, errors, explore, files, generation, parameters, prompting, results, retrieval,
-running, systems.
+running, systems,
+text.
 """

@@ -21,14 +21,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ircotlib.errors import DataError, UserError
+from ircotlib.files.checksums import one_line
 from ircotlib.files.options import new_parser
-from ircotlib.files.paths import DATA
+from ircotlib.files.paths import DATA, check_target
 from ircotlib.parameters import Parameters
 from ircotlib.running import exported
 from ircotlib.running.backends import open_model
-from ircotlib.running.cache import Calls
-from ircotlib.running.exported import open_calls, read_exported, write_exported
+from ircotlib.running.cache import Calls, is_cache
+from ircotlib.running.exported import check_export, open_calls, read_exported, write_exported
 from ircotlib.running.folder import AGAIN, VERSIONS, installed, name_model, read_about
+from ircotlib.text import plain
 
 XZ = b"\xfd7zXZ"  # begins every file that is compressed by xz
 LITTLE = 1e-4  # difference of log-probabilities that rounding makes
@@ -38,28 +40,30 @@ def merge(into: Path, sources: Sequence[Path]) -> int:
     """Add all replies of call caches or exported files to a call cache; return how many are new.
     Raises DataError, and adds none, if two of them reply differently to one request.
     """
+    check_target(into, "a call cache", ".sqlite", is_cache)
     with ExitStack() as at_the_end:
         others = []
         for path in sources:
             if not path.is_file():
                 raise UserError(f"{path}: found no such file, expected a call cache")
             with path.open("rb") as file:
-                is_exported = file.read(len(XZ)) == XZ
-            others.append(read_exported(path)[1] if is_exported else Calls(path))
+                packed = file.read(len(XZ)) == XZ
+            others.append(read_exported(path)[1] if packed else Calls(path))
             at_the_end.enter_context(others[-1])
         return at_the_end.enter_context(Calls(into)).merge(others)
 
 
 def export(runs: Sequence[Path], file: Path) -> int:
     """Replay runs from the call cache and write the replies that they need; return their number.
-    `runs`: folders of runs, or folders that hold some; stderr names those of systems that are known
-    only to a notebook, and left out. Raises UserError if there is none, DataError if the replies do
-    not give what a run predicted.
+    `runs`: folders of runs, or folders that hold some; stderr names those with a system or a
+    parameter that is not known here, which are left out, and what else notebooks read. Raises
+    UserError if there is none, DataError if the replies do not give what a run predicted.
     """
     from ircotlib.running.experiment import replay  # imports pandas
-    from ircotlib.running.predictions import read_lines, row_of
+    from ircotlib.running.predictions import parameters_of, read_lines, row_of
     from ircotlib.systems import all_systems
 
+    check_export(file)
     folders = sorted({path.parent for run in runs for path in run.rglob("run.json")})
     if not folders:
         raise UserError(f"{' '.join(map(str, runs))}: found no run.json, expected finished runs")
@@ -68,8 +72,12 @@ def export(runs: Sequence[Path], file: Path) -> int:
         open_calls(DATA / "calls.sqlite").remedy = AGAIN
         for folder in folders:
             about = read_about(folder)
-            if (system := about["system"]) not in systems:
-                left_out = f"{folder}: left out, as no system {system!r} is installed"
+            try:
+                if about["system"] not in systems:
+                    raise UserError(f"no system {about['system']!r} is installed")
+                parameters_of(about)
+            except UserError as error:
+                left_out = f"{folder}: left out, as {one_line(error)}"
                 print(f"{left_out}; figures --export has its replies", file=sys.stderr, flush=True)
                 continue
             abouts.append(about)
@@ -77,8 +85,26 @@ def export(runs: Sequence[Path], file: Path) -> int:
             if json.loads(json.dumps(rows)) != read_lines(folder, about):
                 differs = "found other predictions than the cached replies give"
                 raise DataError(f"{folder}: {differs}, expected the same; {AGAIN}")
+        if not abouts:
+            raise UserError(f"found {len(folders)} runs, all left out, expected one that is not")
         write_exported(file, used, describe(abouts))
+        named = {folder.resolve().parents[2] for folder in folders}
+        for other in sorted(_other_readers(abouts) - named):
+            more = "not exported, but the same notebook reads it: name it, or use figures --export"
+            print(f"{other}: {more}", file=sys.stderr, flush=True)
         return len(used)
+
+
+def _other_readers(abouts: Sequence[Mapping]) -> set[Path]:
+    """The folders of the runs with the other reader, where there are some (04_ircot)."""
+    from ircotlib.running.predictions import parameters_of
+    from ircotlib.running.setup import runs_folder
+
+    folders = set()
+    for about in abouts:
+        named = (about[name] for name in ("experiment", "shown", "grid_of"))
+        folders.add(runs_folder(parameters_of(about).other_reader(), *named).resolve())
+    return {folder for folder in folders if folder.is_dir()}
 
 
 def describe(abouts: Iterable[Mapping], *others: Parameters) -> dict:
@@ -108,12 +134,16 @@ def exchanging(
     """
     if recompute and (to or not file):
         raise UserError("found --recompute, expected --calls with it, and no --export")
+    if to:
+        check_export(to)
+        if file and to.exists() and to.samefile(file):
+            raise UserError(f"{to}: found it behind --calls and --export, expected another file")
     started = time.time()
     with _noting_used() if recompute or to else ExitStack() as used:
         if file:
             about, published = read_exported(file)
             _check_models(file, p, about)
-            print(f"{file}: {_say(about)}", flush=True)
+            print(f"{file}: {plain(_say(about))}", flush=True)
             os.environ[exported.EXPORTED] = str(file.absolute())
         if recompute:
             keys = [key for page in published.pages() for key in page]
@@ -153,7 +183,8 @@ def _check_models(file: Path, p: Parameters, about: Mapping) -> None:
 
 def _say(about: Mapping) -> str:
     models = ", ".join(f"{Path(name).name} ({made[:8]})" for name, made in about["model"])
-    made = [f"{name} {'/'.join(map(str, about[name]))}" for name in ("profile", "seed", *VERSIONS)]
+    named = [name for name in ("profile", "seed", *VERSIONS) if name in about]
+    made = [f"{name} {'/'.join(map(str, about[name]))}" for name in named]
     return f"{about['replies']:,} replies of {models or 'no model'}; {', '.join(made)}"
 
 
@@ -165,7 +196,7 @@ def _compare(published: Mapping[str, str], computed: Mapping[str, str]) -> None:
     asked = f"asked for {len(computed)} of {len(published)} replies again"
     print(f"{asked}: {len(computed) - len(differing)} are equal, {len(differing)} are not")
     for key in differing:
-        print(f"{key}\n  published: {published[key]}\n  here:      {computed[key]}")
+        print(f"{key}\n  published: {plain(published[key])}\n  here:      {plain(computed[key])}")
 
 
 def _is_equal(reply: str, other: str) -> bool:

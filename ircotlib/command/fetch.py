@@ -116,8 +116,8 @@ def generate(row: Download, folder: Path) -> list[Path]:
     return [folder / name for name in row.files]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Download what is missing, or list it. The status is 1 if files must be got by hand."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Download what is missing, or list it. Raises Unavailable if files must be got by hand."""
     parser = new_parser(__doc__, "ircotlib fetch")
     add_profile(parser, "sample")
     parser.add_argument("--list", action="store_true", help="list what is missing, and stop")
@@ -129,6 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prompts = "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
         print(f"{prompts}, into {p.demonstrations}")
     data_dir, table = ROOT / p.data_dir, read_downloads()
+    if data_dir.exists() and not data_dir.is_dir():
+        raise UserError(f"data_dir: found {data_dir}, expected a folder, or nothing there yet")
     rows = list(missing(p, table))
     for row in rows:
         if row.can_be_got and not options.list:
@@ -143,4 +145,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise UserError(str(error)) from None
     if not rows:
         print(f"{data_dir} has all files that {p.profile} needs")
-    return 0 if all(row.can_be_got for row in rows) else 1
+    if by_hand := [row.folder for row in rows if not row.can_be_got]:
+        asked = f"found no address of the files of {', '.join(by_hand)}"
+        raise Unavailable(f"{asked}: get them by hand, as is said above, then ask again")

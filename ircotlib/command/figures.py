@@ -36,7 +36,7 @@ from ircotlib.files.options import (
     read_number,
     read_workers,
 )
-from ircotlib.files.paths import DATA, NOTEBOOKS, write_whole
+from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import Parameters, read_parameters
 
@@ -50,11 +50,11 @@ def add_notebooks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help=only)
 
 
-def choose_notebooks(only: list[str], profile: str) -> list[str]:
-    """The notebooks of these names, or that make the figures of these names with a profile; all for
-    none.
+def choose_notebooks(only: list[str], p: Parameters) -> list[str]:
+    """The notebooks of these names, or that make the figures of these names with these parameters;
+    all for none.
     """
-    makes = {notebook: made_by(notebook, profile) for notebook in all_notebooks()}
+    makes = {notebook: made_by(notebook, p) for notebook in all_notebooks()}
     names = {notebook: {notebook, *(path.stem for path in makes[notebook])} for notebook in makes}
     known = dict.fromkeys([*makes, *sorted(set().union(*names.values()))])
     if unknown := [name for name in only if name not in known]:
@@ -100,7 +100,9 @@ class Bar:
 def regenerate(
     p: Parameters, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE."""
+    """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE, those of
+    a trial to its folder there.
+    """
     from ircotlib.command.plans import check_notebooks  # imports pandas
 
     notebooks = check_notebooks(p, notebooks)
@@ -108,7 +110,7 @@ def regenerate(
     os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
     for library in ("papermill", "traitlets"):  # whose errors are raised too
         logging.getLogger(library).setLevel(logging.CRITICAL)
-    folder, started = DATA / "executed" / p.profile, time.time_ns()
+    folder, started = DATA / "executed" / p.profile / p.trial, time.time_ns()
 
     def run(notebook: str) -> float:
         return run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")
@@ -122,11 +124,14 @@ def regenerate(
             bar.ended.add(notebook)
             executed = folder / f"{notebook}.ipynb"
             tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed}")
-            for path in made_by(notebook, p.profile):
+            for path in made_by(notebook, p):
                 wrote = path.exists() and path.stat().st_mtime_ns >= started
                 tqdm.write(f"{'':<14} {'wrote' if wrote else 'not made':<11}{path}")
             if save:
                 save_executed(notebook, executed)
+    if p.trial:
+        kept = f"what {p.profile} makes as it is shipped stays as it was"
+        print(f"a trial, in {FIGURES / p.trial} and {folder}: {kept}")
 
 
 def save_executed(notebook: str, executed: Path) -> None:
@@ -168,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.save and (options.profile != "mini" or changes):
         raise UserError("found --save with another profile or --set, expected mini alone")
     p = read_parameters(options.profile, changes)
-    notebooks = choose_notebooks(options.only, p.profile)
+    notebooks = choose_notebooks(options.only, p)
     from ircotlib.command.calls import exchanging  # imports pandas
 
     jobs = options.jobs or (count_cores() if options.calls else 1)  # a replay starts no workers

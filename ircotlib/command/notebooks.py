@@ -12,7 +12,7 @@ from secrets import token_hex
 from threading import local
 from typing import NamedTuple
 
-from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS
+from ircotlib.files.paths import DATA, NOTEBOOKS, figure_path
 from ircotlib.parameters import Parameters
 
 MEMORY = re.compile("Kernel died|MemoryError|out of memory|allocate memory|bad_alloc|map segment")
@@ -28,10 +28,10 @@ PATIENCE = 600  # seconds for a kernel to answer: on a busy machine it takes mor
 class About(NamedTuple):
     """What a notebook's metadata say about it, under "ircotlib".
 
-    `makes`: its figures and tables; those of other profiles than mini bear the profile's name, in
-    place of <profile> or at the end. `needs`: some of "data" (the official files, if any), "model",
-    "models", "agent" (or, if there is none, the model), "second_model" and "own data". `runs`: the
-    notebooks whose runs it reads. `minutes`: how long it takes with the mini profile at first.
+    `makes`: its figures and tables (`figure_path`). `needs`: some of "data" (the official files, if
+    any), "model", "models", "agent" (or, if there is none, the model), "second_model" and "own
+    data". `runs`: the notebooks whose runs it reads. `minutes`: how long it takes with the mini
+    profile at first.
     """
 
     makes: list[str]
@@ -51,28 +51,32 @@ def about_notebook(notebook: str) -> About:
     return About(**content["metadata"]["ircotlib"])
 
 
-def made_by(notebook: str, profile: str) -> list[Path]:
-    """The figures and tables that a notebook makes with a profile."""
-    names = about_notebook(notebook).makes
-    if profile != "mini":
-        names = [n if "<" in n else n.replace(".", f"_{profile}.") for n in names]
-    return [FIGURES / name.replace("<profile>", profile) for name in names]
+def made_by(notebook: str, p: Parameters) -> list[Path]:
+    """The figures and tables that a notebook makes with these parameters."""
+    return [figure_path(name, p.profile, p.trial) for name in about_notebook(notebook).makes]
 
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> float:
-    """Execute a notebook into `out`; return the seconds. RuntimeError if a cell fails."""
+    """Execute a notebook into `out`; return the seconds. Cells with the tag `mini`, which speak of
+    what that profile gives, are left out with another one or a trial. RuntimeError if a cell fails.
+    """
+    import nbformat
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
     started = time.monotonic()
-    source, parameters = NOTEBOOKS / f"{notebook}.ipynb", {"profile": p.profile, "changes": changes}
+    content = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4)
+    if p.profile != "mini" or p.trial:
+        content.cells = [c for c in content.cells if "mini" not in c.metadata.get("tags", [])]
+    parameters = {"profile": p.profile, "changes": changes}
     options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
     options["start_timeout"] = PATIENCE
     options["stderr_file"] = sys.stderr if p.server else None  # what runs may and do cost
     out.parent.mkdir(parents=True, exist_ok=True)
     copy = out.with_name(f"{out.stem}.{token_hex(4)}.ipynb")  # other processes may run it, too
     try:
-        papermill.execute_notebook(source, copy, parameters, km=_kernel(), **options)
+        nbformat.write(content, copy)
+        papermill.execute_notebook(copy, copy, parameters, km=_kernel(), **options)
     except PapermillExecutionError as error:
         cell = f"notebook {notebook}, code cell {error.exec_count}"
         reason = " ".join(f"{error.ename}: {error.evalue}".split())
@@ -91,6 +95,7 @@ def _kernel():
     notebook. A kernel that died is replaced.
     """
     from jupyter_client import AsyncKernelManager
+    from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_core.utils import run_sync
 
     if hasattr(THREAD, "kernel") and run_sync(THREAD.kernel.is_alive)():
@@ -101,8 +106,11 @@ def _kernel():
         client.execute(fresh, silent=True, reply=True, timeout=PATIENCE)
         client.stop_channels()
     else:
-        # encrypts messages to the kernel; without it ipykernel warns
-        THREAD.kernel = AsyncKernelManager(transport_encryption="required")
+        # encrypts messages to the kernel; without it ipykernel warns. No folder of kernelspecs is
+        # looked at, as the one there may be another interpreter's: the kernel is that of this one
+        specs = KernelSpecManager(kernel_dirs=[])
+        options = {"transport_encryption": "required", "kernel_spec_manager": specs}
+        THREAD.kernel = AsyncKernelManager(**options)
         atexit.register(run_sync(THREAD.kernel.shutdown_kernel), now=True)
     return THREAD.kernel
 

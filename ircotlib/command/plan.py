@@ -19,7 +19,9 @@ from ircotlib.command.figures import add_notebooks, choose_notebooks
 from ircotlib.command.notebooks import about_notebook
 from ircotlib.command.plans import check_notebooks, plan_runs
 from ircotlib.errors import Unavailable
+from ircotlib.files.checksums import one_line
 from ircotlib.files.options import new_parser, parse_changes, read_count, read_workers
+from ircotlib.files.paths import check_target
 from ircotlib.files.tables import write_table
 from ircotlib.generation.batches import count_cores
 from ircotlib.generation.budget import find_price
@@ -134,6 +136,12 @@ def show(table: pd.DataFrame) -> str:
     return "\n".join([text, "", *meaning])
 
 
+def is_plan(path: Path) -> bool:
+    """Whether a file is a table that --csv wrote."""
+    with path.open("rb") as file:
+        return file.read(9) == b"notebook,"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib plan")
     add = parser.add_argument
@@ -146,15 +154,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--csv", type=Path, metavar="FILE", help="write the table, with more columns")
     options = parser.parse_args(arguments)
     p = read_parameters(options.profile, parse_changes(options.set))
-    notebooks = choose_notebooks(options.only, p.profile)
+    notebooks = choose_notebooks(options.only, p)
     questions = 0 if options.no_sample else options.questions
+    if options.csv:
+        check_target(options.csv, "such a table", ".csv", is_plan)
     try:
         checked = check_notebooks(p, notebooks) if questions else notebooks
         table = make_plan(p, checked, questions, options.workers)
     except (Unavailable, RuntimeError) as error:
         if not isinstance(error.__cause__ or error, (Unavailable, ConnectionError)):
             raise
-        print(f"{error}; without a sample:", file=sys.stderr, flush=True)
+        print(f"{one_line(error, most=None)}; without a sample:", file=sys.stderr, flush=True)
         table = make_plan(p, notebooks, 0, options.workers)
     if options.csv:
         write_table(options.csv, table)

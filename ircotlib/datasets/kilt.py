@@ -70,12 +70,25 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
 
 def read_beside(path: Path) -> Iterator[Paragraph]:
     """The passages of the knowledge source in the folder of a task's questions, the one above, or
-    the folder `kilt` of either. Raises FileNotFoundError if it is in none of them.
+    the folder `kilt` of either. Raises FileNotFoundError if it is in none of them, DataError if a
+    page is there twice.
     """
     near = (path.parent, path.parent.parent)
     folders = [folder / part for folder in near for part in (KNOWLEDGE_SOURCE.name, "")]
     [pages] = find_each(KNOWLEDGE_SOURCE, folders)
-    return read_pages(pages)
+    return _each_once(pages)
+
+
+def _each_once(pages: Path) -> Iterator[Paragraph]:
+    begun = set()
+    for passage in read_pages(pages):
+        page, _, number = passage.id.rpartition("-")
+        if number == "0":
+            if page in begun:
+                twice = f"found the page {page!r} twice, expected it once"
+                raise DataError(f"{pages}: {twice}: {AGAIN}")
+            begun.add(page)
+        yield passage
 
 
 KNOWLEDGE_SOURCE = FullCorpus(

@@ -100,7 +100,7 @@ def naming_file(path: Path, content: str, remedy: str) -> Iterator[None]:
         raise DataError(f"{reason}, expected one that can be read; {remedy}") from error
 
 
-def one_line(error: object, most: int = 200) -> str:
+def one_line(error: object, most: int | None = 200) -> str:
     """The beginning of what an error, a server or a library says: in one line, as plain text, and
     without keys (`hide`).
     """

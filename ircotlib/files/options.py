@@ -2,6 +2,8 @@
 
 import argparse
 import math
+import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,10 +12,14 @@ from pathlib import Path
 from typing import Never
 
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.files.paths import ROOT
+from ircotlib.files.checksums import one_line
+from ircotlib.files.paths import DATA, ROOT
 from ircotlib.files.values import read_value
 
+KEPT = ("corpora", "indexes", "runs", "executed", "annotations")  # folders in DATA
 PATHS = ("data_dir", "demonstrations", "model", "agent", "second_model")
+TEXTS = {*PATHS, "question", "retriever", "server", "extractor", "duplicates", "style"}
+QUOTED = re.compile(r'"(\\.|[^"\\])*"|\'(\'\'|[^\'])*\'')
 
 
 def new_parser(description: str, program: str | None = None) -> argparse.ArgumentParser:
@@ -47,10 +53,10 @@ def refusing() -> Iterator[None]:
 
 
 def say_error(error: BaseException | str, status: int) -> int:
-    """Print an error in one line; return the exit status."""
+    """Print an error in one line of plain text; return the exit status."""
     ours = not isinstance(error, OSError) or isinstance(error, Unavailable)
     kind = "" if ours else f"{type(error).__name__}: "
-    print(f"error: {kind}{' '.join(str(error).split())}", file=sys.stderr)
+    print(f"error: {kind}{one_line(error, most=None)}", file=sys.stderr)
     return status
 
 
@@ -74,10 +80,15 @@ read_rate = partial(_read, kind=float, least=sys.float_info.min, expected=RATE)
 
 
 def read_folder(text: str) -> Path:
-    """Read an option's value: a folder, which need not exist yet."""
+    """Read an option's value: a folder to be written, which need not exist yet, and is none of
+    those that the workbench keeps its own files in.
+    """
     path = Path(text)
     if not text or (path.exists() and not path.is_dir()):
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a folder, or nothing there yet")
+    if {(DATA / name).resolve() for name in KEPT} & {path.resolve(), *path.resolve().parents}:
+        kept = f"found {text!r}, where the workbench keeps its own files, expected another folder"
+        raise argparse.ArgumentTypeError(kept)
     return path
 
 
@@ -87,16 +98,21 @@ def parse_changes(texts: Sequence[str]) -> dict[str, object]:
 
 
 def parse_change(text: str) -> tuple[str, object]:
-    """Read one --set option, name=value in YAML; no value is the empty text. A path that exists
-    in the caller's folder becomes relative to the repository, or absolute if it is outside.
+    """Read one --set option, name=value: a parameter that is a text has its value as it is, unless
+    it is quoted, any other in YAML; no value is the empty text. A path that exists in the caller's
+    folder becomes relative to the repository, or absolute if it is outside.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise UserError(f"found --set {text!r}, expected name=value, for example --set seed=1")
-    if name in PATHS and value and Path(value).exists():
-        path = Path(value).resolve()
-        return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     try:
-        return name, read_value(value) if value else ""
+        if value and (name not in TEXTS or QUOTED.fullmatch(value)):
+            value = read_value(value)
+        if name == "question" and not value.strip():
+            raise UserError("found no question, expected one; leave it out for the notebook's own")
     except UserError as error:
         raise UserError(f"--set {text!r}: {error}") from None
+    if name in PATHS and value and os.path.exists(value):
+        path = Path(value).resolve()
+        return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+    return name, value

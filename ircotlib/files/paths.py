@@ -2,12 +2,14 @@
 
 import errno
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from filecmp import cmp
+from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
 
@@ -42,15 +44,35 @@ MODELS = ROOT / "data" / "models"  # the shipped ones
 PARTIAL = "partial-"  # begins the name of a folder of files being written
 
 
-def with_profile(name: str, profile: str) -> str:
-    """The name of a profile's figure or table, without its ending; plain for mini."""
-    return name if profile == "mini" else f"{name}_{profile}"
+def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
+    """Where a figure or table is: in FIGURES, or in the folder of a trial there (`name_trial`).
+    Those of other profiles than mini bear its name, in place of <profile> or at the end.
+    """
+    stem, end = file.rsplit(".", 1)
+    if profile != "mini" and "<profile>" not in stem:
+        stem += f"_{profile}"
+    return FIGURES / trial / f"{stem.replace('<profile>', profile)}.{end}"
 
 
-def benchmark_table(name: str, profile: str = "mini") -> Path:
-    """Where a benchmark's table is: in FIGURES or, if it was not run for it, where it is kept."""
-    own = FIGURES / f"{with_profile(name, profile)}.csv"
-    return own if own.is_file() else ROOT / "figures" / own.name
+def name_trial(changed: Mapping[str, object]) -> str:
+    """The folder for what changed parameters make, below that of what the profile makes, which so
+    stays as it was: "trials/" and the changes, with a hash if they are long or no name of a file;
+    "" if there are none.
+    """
+    texts = {n: "+".join(map(str, v)) if isinstance(v, list) else v for n, v in changed.items()}
+    whole = ",".join(f"{name}={texts[name]}" for name in sorted(texts))
+    short = re.sub(r"[^\w.,=+-]+", "-", whole, flags=re.ASCII)[:60]
+    if short != whole:
+        short += f"-{blake2b(whole.encode('utf-8', 'surrogatepass'), digest_size=3).hexdigest()}"
+    return f"trials/{short}" if whole else ""
+
+
+def benchmark_table(name: str, profile: str = "mini", trial: str = "") -> Path:
+    """Where a benchmark's table is: of this trial, of the profile or, if it was run for neither,
+    where it is kept.
+    """
+    own, shipped = (figure_path(f"{name}.csv", profile, each) for each in (trial, ""))
+    return next(filter(Path.is_file, (own, shipped)), ROOT / "figures" / shipped.name)
 
 
 def check_writable(folder: Path, setting: str = "", size: int = 1 << 16) -> None:
@@ -66,6 +88,30 @@ def check_writable(folder: Path, setting: str = "", size: int = 1 << 16) -> None
         reason = f"cannot be written to ({error.strerror or error})"
         remedy = f"set {setting} to another" if setting else "name another folder"
         raise UserError(f"{folder}: {reason}; free it, or {remedy}") from None
+
+
+def check_target(path: Path, kind: str, ending: str, is_own: Callable[[Path], bool]) -> None:
+    """Raise UserError if what a user wants written to a path cannot be, or would replace anything
+    but a file of its `kind`. A new one in the data folder must have this `ending`.
+    """
+    found, place = "", path.absolute()
+    try:
+        if path.is_dir() or path.name == "":
+            found = "a folder"
+        elif path.exists() and not path.is_file():
+            found = "a pipe or a device"
+        elif path.is_file() and not is_own(path):
+            found = "a file that is something else"
+        elif not path.exists() and DATA.resolve() in place.resolve().parents:
+            found = "" if path.name.endswith(ending) else "no such file, but the data folder"
+        existing = next(parent for parent in place.parents if parent.exists())
+        with tempfile.NamedTemporaryFile(dir=existing, prefix=f"{path.name}.", suffix=".partial"):
+            pass
+    except (OSError, ValueError) as error:
+        found = f"a path that cannot be written to ({getattr(error, 'strerror', 0) or error})"
+    if found:
+        expected = f"expected {kind}, or nothing there yet"
+        raise UserError(f"{path}: found {found}, {expected}; name another file, such as a{ending}")
 
 
 def check_own(folder: Path, mark: str, kind: str) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from tqdm import tqdm
 from tqdm.auto import tqdm as tqdm_auto
 
+from ircotlib.text import plain
+
 WORK: list[str] = []  # what is being done in a batch run, each a part of the one before
 
 
@@ -20,6 +22,7 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int]
     """Yield a callable progress(done, total); `total` is None if it is not known. In a batch run
     (IRCOT_BATCH is set) work of less than 30 seconds prints nothing.
     """
+    label = plain(label)
     if os.environ.get("IRCOT_BATCH"):
         printed, told, depth = time.monotonic(), 0.0, len(WORK)
 

@@ -1,6 +1,7 @@
 """Demonstrations: the authors' prompt files, and three sets of each data set (IRCoT §3.1, §4.1)."""
 
 import json
+import os
 import random
 import re
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph, excerpt, parse_json, read_text
 from ircotlib.errors import DataError
-from ircotlib.files.paths import PROMPTS, resolve
+from ircotlib.files.paths import PROMPTS, read_bytes, resolve
 from ircotlib.prompting.prompt import STYLES, TITLE
 from ircotlib.text import answer_from_chain
 
@@ -145,7 +146,7 @@ def demonstration_sets(
     missing.
     """
     paths = [Path(parent) / "demonstration_sets.json" for parent in (folder, PROMPTS) if parent]
-    if fixed := _read_sets(next(path for path in paths if path.is_file()), dataset):
+    if fixed := _read_sets(next(filter(os.path.lexists, paths)), dataset):
         return [choose_demonstrations(demonstrations, ids) for ids in fixed]
     ids = sorted(demonstration.id for demonstration in demonstrations)
     if not ids:
@@ -159,7 +160,11 @@ def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
     damaged file.
     """
     expected = "one JSON object with three lists of different ids for each data set"
-    fixed = parse_json(path.read_bytes(), str(path), expected)
+    try:
+        content = read_bytes(path)
+    except OSError as error:
+        raise DataError(f"{path}: found {error.strerror}, expected {expected}") from None
+    fixed = parse_json(content, str(path), expected)
     if isinstance(fixed, dict) and dataset not in fixed:
         return None
     match sets := fixed[dataset] if isinstance(fixed, dict) else fixed:

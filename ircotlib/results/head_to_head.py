@@ -104,7 +104,7 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def _read_seconds(p: Parameters) -> pd.DataFrame:
     """The seconds per question that bench/systems.py measured with this model and retriever."""
-    path, columns = benchmark_table(TIMES, p.profile), ["dataset", "system", "seconds"]
+    path, columns = benchmark_table(TIMES, p.profile, p.trial), ["dataset", "system", "seconds"]
     if not path.is_file():
         return pd.DataFrame(columns=columns)
     names = dict.fromkeys(("model", "retriever", *columns))

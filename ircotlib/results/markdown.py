@@ -6,24 +6,25 @@ from collections.abc import Callable
 import pandas as pd
 
 from ircotlib.datasets import all_datasets
-from ircotlib.files.paths import FIGURES, with_profile, write_whole
+from ircotlib.files.paths import figure_path, write_whole
 from ircotlib.files.tables import write_table
+from ircotlib.parameters import Parameters
 
 
 def save_table(
     table: pd.DataFrame,
     name: str,
     caption: str,
-    profile: str = "mini",
+    p: Parameters | None = None,
     write: Callable[[pd.DataFrame], str] | None = None,
 ) -> None:
-    """Write figures/NAME.csv, and NAME.md with a caption; other profiles than mini: NAME_PROFILE.
-    `write`: renders the table as Markdown; None: `as_markdown`.
+    """Write NAME.csv, and NAME.md with a caption; `figure_path` says where. `write`: renders the
+    table as Markdown; None: `as_markdown`.
     """
-    name = with_profile(name, profile)
-    write_table(FIGURES / f"{name}.csv", table)
+    made_with = (p.profile, p.trial) if p else ()
+    write_table(figure_path(f"{name}.csv", *made_with), table)
     text = f"{caption}\n\n{(write or as_markdown)(table)}\n"
-    write_whole(FIGURES / f"{name}.md", text)
+    write_whole(figure_path(f"{name}.md", *made_with), text)
 
 
 def as_markdown(table: pd.DataFrame) -> str:

@@ -1,14 +1,18 @@
 """Tables of runs, of outcomes for one question, and of the shipped models' trainings."""
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib.data import Node
-from ircotlib.parameters import Parameters
+from ircotlib.errors import UserError
+from ircotlib.files.paths import DATA
+from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Outcome, Retrieve, Sample
 from ircotlib.running.experiment import join_scores
 from ircotlib.running.folder import NONE_SUITS, columns_of, read_about
@@ -61,6 +65,21 @@ def has_runs(p: Parameters, experiment: str, part: str = "test", **options) -> b
     """Whether `read_runs` finds these runs for every data set."""
     folder = runs_folder(p, experiment, **options)
     return all(_is_run(folder / name / part) for name in p.datasets)
+
+
+def with_runs(p: Parameters, experiment: str) -> Parameters:
+    """These parameters or, for who looks at runs in JupyterLab or on the page, those of the profile
+    whose runs of an experiment are the newest, if these have none; a line says so.
+    """
+    if os.environ.get("IRCOT_BATCH") or has_runs(p, experiment):
+        return p
+    newest = sorted(DATA.glob(f"runs/*/{experiment}-*"), key=os.path.getmtime, reverse=True)
+    for profile in dict.fromkeys(folder.parent.name for folder in newest):
+        with suppress(UserError):  # its file is gone
+            if has_runs(other := read_parameters(profile), experiment):
+                print(f"no runs of {experiment} with these parameters: here are those of {profile}")
+                return other
+    return p
 
 
 def _is_run(folder: Path) -> bool:

@@ -2,5 +2,5 @@
 each run in a folder; tuning, comparing and replaying.
 
 Imports: data, datasets, errors, extraction, files, generation, ircot_laboratory, parameters,
-program, prompting, retrieval, systems.
+program, prompting, ranges, retrieval, systems.
 """

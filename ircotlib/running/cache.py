@@ -221,6 +221,12 @@ class Calls:
         return self._connection.execute(statement).fetchone()[0]
 
 
+def is_cache(path: Path) -> bool:
+    """Whether a file may be a call cache: a database of SQLite, or an empty one."""
+    with path.open("rb") as file:
+        return file.read(16) in (b"SQLite format 3\0", b"")
+
+
 def checksum(key: str, reply: str) -> int:
     """The checksum that is stored with a reply to detect damage."""
     return zlib.crc32(f"{key} {reply}".encode())

@@ -11,14 +11,20 @@ import lzma
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from ircotlib.data import excerpt
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files.checksums import one_line
-from ircotlib.files.paths import resolve, write_partial
+from ircotlib.files.paths import check_target, resolve, write_partial
+from ircotlib.ranges import check
 from ircotlib.running.cache import Calls
 
 FORM, VERSION = "ircotlib calls", 1  # begin the first line
@@ -26,6 +32,30 @@ LONGEST = 1_000_000  # characters of the first line
 # what a process plays with: exported calls, keys to ask for again, a cache for replies that are
 # used (`Replaying`)
 EXPORTED, AGAIN, USED = "IRCOT_CALLS", "IRCOT_AGAIN", "IRCOT_USED"
+
+
+class About(BaseModel):
+    """The first line of exported calls: what made the replies; beside it versions of packages."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+    __pydantic_extra__: dict[str, list[str]]
+
+    replies: int
+    profile: list[str]
+    seed: list[int]
+    model: list[Annotated[list[str], Field(min_length=2, max_length=2)]]  # name, fingerprint
+
+
+def check_export(path: Path) -> None:
+    """Raise UserError if replies cannot be exported to a path (`check_target`)."""
+    check_target(path, "exported calls", ".calls.xz", is_exported)
+
+
+def is_exported(path: Path) -> bool:
+    """Whether a file begins as `write_exported` does."""
+    with path.open("rb") as file, suppress(lzma.LZMAError, EOFError):
+        return lzma.LZMAFile(file).read(len(FORM) + 2) == f'{{"{FORM}'.encode()
+    return False
 
 
 def write_exported(path: Path, calls: Calls, about: Mapping) -> None:
@@ -38,8 +68,8 @@ def write_exported(path: Path, calls: Calls, about: Mapping) -> None:
 
 
 def read_exported(path: Path) -> tuple[dict, Calls]:
-    """What made the replies of a file, and the replies, in memory. Raises UserError if there is no
-    such file, DataError if it is damaged or another one.
+    """What made the replies of a file, and the replies, in memory, once all of it is checked.
+    Raises UserError if there is no such file, DataError if it is damaged or another one.
     """
     if not path.is_file():
         raise UserError(f"{path}: found no such file, expected one that `calls export` wrote")
@@ -48,10 +78,11 @@ def read_exported(path: Path) -> tuple[dict, Calls]:
     try:
         with lzma.open(path, "rt", encoding="utf-8") as file:
             about = json.loads(file.readline(LONGEST))
-            if about.get(FORM) != VERSION:
-                raise ValueError(f"{FORM} {about.get(FORM)}")
+            if (version := about.pop(FORM, None)) != VERSION:
+                raise ValueError(f"{FORM} {version}")
+            about = check(About, about).model_dump()
             while lines := list(islice(file, 10_000)):
-                calls.put_many({key: reply for reply, key in map(json.loads, lines)})
+                calls.put_many(dict(map(_read_pair, lines)))
         if len(calls) != about["replies"]:
             raise ValueError(f"{len(calls)} of {about['replies']} replies")
     except (lzma.LZMAError, EOFError, LookupError, ValueError, AttributeError, TypeError,
@@ -60,6 +91,17 @@ def read_exported(path: Path) -> tuple[dict, Calls]:
         expected = f"expected version {VERSION}, as `ircotlib calls export` writes it"
         raise DataError(f"{path}: {found}, {expected}; get the file again") from None
     return about, calls
+
+
+def _read_pair(line: str) -> tuple[str, str]:
+    """The key and the reply of a line. Raises ValueError if one is no text, or the reply no JSON,
+    which no backend could read.
+    """
+    reply, key = json.loads(line)
+    if not (isinstance(reply, str) and isinstance(key, str)):
+        raise ValueError(f"found {excerpt(line)}, expected a reply and a key, both texts")
+    json.loads(reply)
+    return key, reply
 
 
 @dataclass

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 from ircotlib.errors import DataError
+from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import DATA
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.batches import count_cores
@@ -122,7 +123,7 @@ class Workers:
                 if not error:
                     self.computed += ended.result()
                 else:
-                    reason = " ".join(f"{type(error).__name__}: {error}".split())
+                    reason = one_line(f"{type(error).__name__}: {error}", most=None)
                     failed = f"{played.label}: a worker failed ({reason}); played here instead"
                     print(failed, file=sys.stderr, flush=True)
 

@@ -286,6 +286,7 @@ def test_exploring_runs(lab, folder, page):
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
     box = page.locator(".ircot-explore")
     box.locator("h3").wait_for()
+    page.locator("th:has-text('made up')").first.wait_for()
     assert set(page.locator("th").all_inner_texts()) >= {*CAUSES, "wrong"}  # the census
     run, beside, which, _, questions = box.locator("select").all()
     run.select_option(label=named(run, "test / IRCoT-QA k=2"))

@@ -7,8 +7,8 @@ import pytest
 
 from bench import real_anchor
 from ircot_laboratory.make import make_laboratory
+from ircotlib.files import paths
 from ircotlib.parameters import read_parameters
-from ircotlib.results.figures import panels
 from ircotlib.running import setup
 from ircotlib.systems import all_systems
 from ircotlib.text import answer_from_chain
@@ -97,12 +97,15 @@ def test_rates_count_what_they_say(answers):
 
 
 def test_the_command_writes_the_figure_and_both_tables(answers, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(panels, "FIGURES", tmp_path)
+    monkeypatch.setattr(paths, "FIGURES", tmp_path)
     monkeypatch.setattr(real_anchor, "run_dataset", lambda p, name: answers.assign(dataset=name))
     options = [f"--set={name}={value}" for name, value in MODEL.items()]
     monkeypatch.setattr(sys, "argv", ["real_anchor", *options, f"--set=data_dir={folder}"])
     real_anchor.main()
-    assert {p.name for p in tmp_path.iterdir()} == {f"real_anchor{e}" for e in ENDS}
-    means = pd.read_csv(tmp_path / "real_anchor.csv")
+    [made] = tmp_path.glob("trials/*")  # with changes, beside the kept ones
+    assert {p.name.replace("_sample", "") for p in made.iterdir()} == {
+        f"real_anchor{e}" for e in ENDS
+    }
+    means = pd.read_csv(made / "real_anchor_sample.csv")
     assert means["dataset"].nunique() == 3 and set(means["metric"]) == set(real_anchor.MEASURES)
     assert means.groupby("dataset")["system"].nunique().tolist() == [10] * 3

@@ -5,6 +5,7 @@ import shlex
 import socket
 import sys
 import time
+from importlib.metadata import version
 from unittest import mock
 
 import pytest
@@ -67,7 +68,10 @@ figures --save --set test=4 | --save
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: found 'x'
 figures --set test=2024-99-99 | --set 'test=2024-99-99': found no YAML
-figures --set 'model=!!python/object/apply:os.system [id]' | --set 'model=!!python
+figures --set 'dtype=!!python/object/apply:os.system [id]' | --set 'dtype=!!python
+figures --set 'model=!!python/object/apply:os.system [id]' | model: found no folder !!python
+figures --set question= | --set 'question=': found no question
+ask Who? --set 'question= ' | --set 'question= ': found no question
 figures --set profile=../../../c/escape | the parameter 'profile'
 figures --set server=http://u:p@h | server: found an address with a user or a password
 figures --set server=https://h/v1?key=s | server: found the address 'https://h/v1' with a query
@@ -112,6 +116,7 @@ ask ' ' | found no question
 systems x | unrecognized
 fetch --profile maxi | the profile 'maxi'
 fetch --profile mini | the profile mini
+fetch --set data_dir=TMP/file | data_dir: found TMP/file, expected a folder
 fetch --set datasets=[own] --set data_dir=TMP/empty | no questions of own
 recover | file
 recover TMP/none | TMP/none: found no such file
@@ -140,6 +145,8 @@ def test_the_help_of_a_command_names_it_and_shows_an_example(command, capsys, na
     assert any(line.startswith(f"ircotlib {name}") for line in lines)
     assert main(["--help"]) == main([]) == 0
     assert f"\nircotlib {name} " in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"ircotlib {version('ircotlib')}\n"
 
 
 def test_a_corpus_whose_files_are_not_there_is_told_before_it_is_read(figures_of, tmp_path):

@@ -172,9 +172,13 @@ def test_the_command_gets_what_has_an_address(command, publisher, tmp_path, caps
     rows += "musique,,musique_ans_v1.0_dev.jsonl,,,,https://page,\n"
     publisher.files["/hotpot_dev_distractor_v1.json"] = b"[1]"
     publisher.files["/ids.zip?dl=1"] = zipped({"ids/dev.json": b"[2]", "ids/other.json": b"[]"})
-    assert command(rows, "--list") == 1 and not list((tmp_path / "raw").iterdir())
-    assert command(rows) == 1
-    assert "by hand: musique: musique_ans_v1.0_dev.jsonl" in capsys.readouterr().out
+    for listing in (["--list"], []):
+        assert command(rows, *listing) == 1
+        told = capsys.readouterr()
+        assert "by hand: musique: musique_ans_v1.0_dev.jsonl" in told.out
+        assert "error: found no address of the files of musique: get them by hand" in told.err
+        assert told.err.count("\n") == 1
+        assert not listing or not list((tmp_path / "raw").iterdir())
     made = {path.name: path.read_bytes() for path in (tmp_path / "raw").rglob("*.json")}
     assert made == {"hotpot_dev_distractor_v1.json": b"[1]", "dev.json": b"[2]"}
     asked = len(publisher.asked)

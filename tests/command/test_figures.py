@@ -1,10 +1,12 @@
 """Regenerating: what notebooks make and need, the order, errors, interrupts, what is kept."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import partial
 
@@ -16,10 +18,12 @@ from jupyter_core.utils import run_sync
 from ircotlib.command import figures, notebooks
 from ircotlib.command.checks import check_places
 from ircotlib.command.notebooks import about_notebook, all_notebooks, made_by, run_notebooks
+from ircotlib.files import paths
 from ircotlib.files.paths import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.demonstrations import prompt_path
 
+MINI = read_parameters("mini")
 COMMAND = [sys.executable, "-m", "ircotlib", "figures"]
 
 
@@ -119,6 +123,55 @@ def test_notebooks_share_a_kernel_but_no_names(tmp_path, monkeypatch):
     assert [cell.execution_count for cell in made] == [2, 2, 2]  # after the parameters
 
 
+NAMED = {"display_name": "Python 3", "language": "python"}
+SPECS = {
+    "another interpreter": {"argv": ["/usr/bin/false", "-f", "{connection_file}"]},
+    "an old format": {"argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{}"]},
+    "another language": {"argv": ["R", "--slave"], "language": "R"},
+    "no kernelspec": 5,
+}
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(spec, tmp_path, monkeypatch):
+    registered = tmp_path / "kernels/python3/kernel.json"
+    registered.parent.mkdir(parents=True)
+    registered.write_text(json.dumps(NAMED | SPECS[spec] if spec != "no kernelspec" else 5))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(notebooks, "NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(notebooks, "THREAD", threading.local())
+    cell = nbformat.v4.new_code_cell("import sys\nsys.executable")
+    metadata = {"language_info": {"name": "python"}}
+    metadata["kernelspec"] = {"name": "python3", "display_name": "Python"}
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=metadata), tmp_path / "a.ipynb")
+    notebooks.run_notebook("a", MINI, {}, tmp_path / "executed.ipynb")
+    run_sync(notebooks.THREAD.kernel.shutdown_kernel)(now=True)
+    [*_, cell] = nbformat.read(tmp_path / "executed.ipynb", as_version=4).cells
+    assert cell.outputs[0].data["text/plain"] == repr(sys.executable)
+
+
+def test_cells_about_mini_are_left_out_with_another_profile_or_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr("ircotlib.command.notebooks.NOTEBOOKS", tmp_path)
+    new, tags = nbformat.v4, {"tags": ["mini"]}
+    cells = [new.new_markdown_cell("any"), new.new_markdown_cell("**On `mini`** …", metadata=tags)]
+    cells += [new.new_code_cell("1 + 1"), new.new_code_cell("2 + 2", metadata=tags)]
+    language = {"language_info": {"name": "python"}}
+    nbformat.write(new.new_notebook(cells=cells, metadata=language), tmp_path / "own.ipynb")
+    for profile, changes, all_cells in (
+        ("mini", {}, True),
+        ("mini", {"test": 7}, False),
+        ("sample", {}, False),
+        ("mini", {"workers": 2, "seed": MINI.seed}, True),  # which changes no outcome
+    ):
+        p = read_parameters(profile, changes)
+        notebooks.run_notebook("own", p, changes, executed := tmp_path / "executed.ipynb")
+        made = [cell.source for cell in nbformat.read(executed, as_version=4).cells]
+        assert ("2 + 2" in made) == ("**On `mini`** …" in made) == all_cells, (profile, changes)
+        assert "1 + 1" in made and "any" in made
+    run_sync(notebooks.THREAD.kernel.shutdown_kernel)(now=True)
+
+
 def test_models_and_prompts_of_the_mini_profile_are_shipped():
     for path in PROFILES.glob("*.yaml"):
         assert read_parameters(path.stem).profile == path.stem
@@ -132,28 +185,37 @@ def test_models_and_prompts_of_the_mini_profile_are_shipped():
 
 
 def test_what_a_notebook_makes_bears_the_profile_but_for_mini_and_chooses_it():
-    assert made_by("07_ood", "mini")[0].name == "ircot_fig05_ood_recall.png"
-    assert made_by("06_scale", "paper")[0].name == "ircot_fig08_scale_recall_paper.png"
+    assert made_by("07_ood", MINI)[0].name == "ircot_fig05_ood_recall.png"
+    of_paper = made_by("06_scale", read_parameters("paper"))
+    assert of_paper[0].name == "ircot_fig08_scale_recall_paper.png"
     for profile in ("mini", "sample"):
-        assert made_by("02_index", profile)[0].name == f"{profile}_oner_recall.csv"
-    assert figures.choose_notebooks([], "mini") == all_notebooks()
-    chosen = figures.choose_notebooks(["ircot_fig09_scale_f1", "00_tour"], "mini")
+        assert made_by("02_index", read_parameters(profile))[0].name == f"{profile}_oner_recall.csv"
+    assert figures.choose_notebooks([], MINI) == all_notebooks()
+    chosen = figures.choose_notebooks(["ircot_fig09_scale_f1", "00_tour"], MINI)
     assert chosen == ["00_tour", "06_scale"]
-    assert figures.choose_notebooks(["ircot_table1", "99_figures"], "mini") == ["99_figures"]
+    assert figures.choose_notebooks(["ircot_table1", "99_figures"], MINI) == ["99_figures"]
 
 
-def test_the_command_tells_what_a_notebook_made_and_what_not(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("changes", [{}, {"workers": 1}, {"seed": 1, "k": 9}, {"judged": 3}])
+def test_the_command_tells_what_a_notebook_made_and_where(changes, tmp_path, monkeypatch, capsys):
+    p = read_parameters("mini", changes)
+
     def run(*_):
-        made = tmp_path / "ircot_fig04_f1.csv"
+        made = tmp_path / p.trial / "ircot_fig04_f1.csv"
+        made.parent.mkdir(parents=True, exist_ok=True)
         made.write_text("")
         os.utime(made, (time.time() + 1,) * 2)  # the clock of files is a coarse one
         yield "04_ircot", 1.0
 
     monkeypatch.setattr(os, "environ", {**os.environ})
-    monkeypatch.setattr(notebooks, "FIGURES", tmp_path)
+    for module in (paths, figures):
+        monkeypatch.setattr(module, "FIGURES", tmp_path)
     monkeypatch.setattr(figures, "run_notebooks", run)
-    figures.regenerate(read_parameters("mini"), ["04_ircot"], {})
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    figures.regenerate(p, ["04_ircot"], changes)
+    executed, *lines, last = capsys.readouterr().out.splitlines()
+    assert executed.endswith(f"executed/mini/{p.trial}/04_ircot.ipynb".replace("//", "/"))
+    assert p.trial == "" or (last.startswith("a trial, in ") and f"{tmp_path / p.trial} " in last)
+    lines = [line.split() for line in (lines if p.trial else [*lines, last])]
     made = [" ".join(line[:-1]) for line in lines if line[-1].endswith("ircot_fig04_f1.csv")]
     assert made == ["wrote"] and len(lines) == len(about_notebook("04_ircot").makes)
     assert {" ".join(line[:-1]) for line in lines} == {"wrote", "not made"}
@@ -192,7 +254,8 @@ def test_one_interrupt_ends_it_at_once_and_its_kernels_too(tmp_path):
     finally:
         process.kill()
     assert kernels and process.returncode == 130 and time.monotonic() - started < 5
-    assert errors.strip().startswith("interrupted: ") and errors.strip().count("\n") == 0
+    told = [line for line in errors.splitlines() if line and not line.startswith("04_ircot")]
+    assert len(told) == 1 and told[0].startswith("interrupted: ")
     assert not psutil.wait_procs(kernels, timeout=15)[1]
 
 

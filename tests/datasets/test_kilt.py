@@ -11,7 +11,7 @@ from ircotlib.datasets.eli5 import read_eli5
 from ircotlib.datasets.fever import read_fever
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.full import make_full_corpus
-from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, read_kilt, read_pages
+from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, PAGES, read_kilt, read_pages
 from ircotlib.datasets.scoring import score
 from ircotlib.datasets.wording import ask_claim, ask_relation
 from ircotlib.errors import DataError
@@ -155,3 +155,12 @@ def test_rouge_l_is_the_f_of_the_longest_common_subsequence():
     assert rouge_l("a b c d", ["x y", "b c d e"]) == pytest.approx(0.75)
     assert rouge_l("", ["a"]) == rouge_l(" . ", ["a"]) == rouge_l("b", ["a", "."]) == 0
     assert rouge_l("c b a", ["a b c"]) == pytest.approx(1 / 3, abs=0.01)
+
+
+@pytest.mark.parametrize("order", ["12 12", "12 13 12", "13 12 14 14", "1-0 12 1-0"])
+def test_a_page_that_is_there_twice_is_named_with_its_file(order, tmp_path):
+    write_lines(tmp_path / "structured_zeroshot-dev-kilt.jsonl", SLOT)
+    page = {"wikipedia_title": "Emma", "text": ["Emma", "long " * 150]}
+    pages = write_lines(tmp_path / PAGES, *(page | {"_id": id} for id in order.split()))
+    with pytest.raises(DataError, match=f"^{pages}: found the page '{order.split()[-1]}' twice"):
+        list(read_dataset("zsre", tmp_path)[1])

@@ -2,16 +2,20 @@
 `ircotlib` are in test_command_lines. Changes of parameters.
 """
 
+import json
 import runpy
+import shlex
 import sys
 import time
 
 import pytest
 
-from ircotlib.errors import Unavailable
-from ircotlib.files.options import parse_change, say_error
+from ircotlib.errors import Unavailable, UserError
+from ircotlib.files.options import TEXTS, parse_change, parse_changes, say_error
 from ircotlib.files.paths import ROOT
+from ircotlib.parameters import Parameters, read_parameters
 
+BENCHES = ("systems", "workers", "plan", "real_anchor")  # with changes of parameters
 SERVED = ["--model", "m", "--server", "http://127.0.0.1:1"]
 OUT = ["--out", "TMP/out"]
 # program, arguments, words of the error: at least one of each kind of option
@@ -33,6 +37,7 @@ WRONG = [
     ("bench.dense", ["TMP/none"], "found no folder TMP/none"),
     ("bench.measure_retrieval", [], "required: step"),
     ("bench.systems", ["--profile", "x"], "the profile 'x'"),
+    *((f"bench.{name}", ["--set", "k"], "found --set 'k'") for name in BENCHES),
     ("bench.systems", ["--set", "agent=TMP"], "model: found no config.json in TMP"),
     ("bench.real_anchor", ["--profile", "x"], "the profile 'x'"),
     ("bench.server", ["--model", "m", "--server", "x"], "the address 'x'"),
@@ -95,11 +100,47 @@ def test_an_error_is_one_line_with_its_kind_if_that_is_pythons(capsys, error, li
         ("data_dir=full", ("data_dir", "FOLDER/full")),
         ("data_dir=FOLDER/full/..", ("data_dir", "FOLDER")),
         ("model=ROOT/data", ("model", "data")),
+        ("data_dir='FOLDER/full'", ("data_dir", "FOLDER/full")),
+        ("corpus='full'", ("corpus", "full")),
+        ('dtype="float16"  # half', ("dtype", "float16")),
     ],
 )
-def test_changes_are_yaml_and_only_places_are_paths(tmp_path, monkeypatch, text, change):
+def test_changes_are_yaml_or_texts_and_only_places_are_paths(tmp_path, monkeypatch, text, change):
     (tmp_path / "full").mkdir()
     monkeypatch.chdir(tmp_path)
     name, value = parse_change(text.replace("FOLDER", str(tmp_path)).replace("ROOT", str(ROOT)))
     changed = value.replace(str(tmp_path), "FOLDER") if isinstance(value, str) else value
     assert (name, changed) == change
+
+
+ODD = ["Which song is # 1 in 1999?", "a #b", "Kill Bill: Volume 1?", "key: value", "|", "> a", "*a"]
+ODD += ["&a", "[1", "{a", "!!python/object/apply:os.system [id]", "@a", "%a", "`a`", "- a", "? a"]
+ODD += ["~", "null", "true", "1.5", "030", "2024-99-99", "'a", '"a" or "b"?', "'a' # 'b'", "a\tb"]
+ODD += ["誰? 😀", "a\\b", "", "a, b", "x" * 5000, "\x07"]
+
+
+def test_the_parameters_that_are_texts_are_known():
+    fields = Parameters.model_fields.items()
+    texts = {name for name, field in fields if field.annotation is str and name != "profile"}
+    assert texts == TEXTS
+
+
+@pytest.mark.parametrize("name", ["question", "retriever", "data_dir", "second_model"])
+@pytest.mark.parametrize("odd", [text for text in ODD if text])
+def test_a_text_is_as_it_is_or_quoted(name, odd):
+    for given in (odd, json.dumps(odd, ensure_ascii=False), f"""'{odd.replace("'", "''")}'"""):
+        assert odd.endswith(("\t", "\x07")) or parse_change(f"{name}={given}") == (name, odd)
+
+
+@pytest.mark.parametrize("odd", [text for text in ODD if text])
+def test_the_command_that_an_error_shows_has_the_same_texts(odd):
+    p = read_parameters("mini", {"question": odd, "agent": odd})
+    [_, _, *options] = shlex.split(p.command_line())
+    assert read_parameters("mini", parse_changes(options[1::2])) == p
+
+
+@pytest.mark.parametrize("given", ["", " ", "''", '""', '" "'])
+def test_an_empty_question_among_changes_is_refused(given):
+    with pytest.raises(UserError, match="--set .*: found no question, expected one"):
+        parse_change(f"question={given}")
+    assert parse_change("agent=") == ("agent", "")

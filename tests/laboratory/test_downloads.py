@@ -90,7 +90,7 @@ def test_notebooks_make_their_figures_with_a_shipped_model(downloads, tmp_path):
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
     assert "not made" not in run.stdout
-    made = {path.name for path in (tmp_path / "figures").glob("*.png")}
+    made = {path.name for path in tmp_path.glob("figures/trials/*/*.png")}
     names = "tuning fig03_recall fig04_f1 fig07_factual_errors".split()
     assert made == {f"ircot_{name}_paper.png" for name in names}
 

@@ -1,13 +1,16 @@
 """Prompts: the authors' released files, the template word for word, damaged files."""
 
 import json
+import os
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from playing import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.errors import DataError
 from ircotlib.files.paths import PROMPTS
 from ircotlib.prompting import demonstrations as files
 from ircotlib.prompting import prompt as prompts
@@ -287,6 +290,14 @@ DAMAGED = {
 def test_damaged_files(tmp_path, text, message):
     with pytest.raises(ValueError, match="own.txt, " + message):
         read_demonstrations(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("gone")])
+def test_what_is_no_file_in_the_place_of_ones_own_sets_is_told(make, tmp_path):
+    demonstrations = read_demonstrations(written(tmp_path, GOOD))
+    make(tmp_path / "demonstration_sets.json")
+    with pytest.raises(DataError, match="demonstration_sets.json: found .*, expected one JSON"):
+        demonstration_sets(demonstrations, "hotpotqa", folder=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from matplotlib import pyplot
 matplotlib.use("Agg")
 
 from ircotlib.data import Node
+from ircotlib.files import paths
+from ircotlib.parameters import read_parameters
 from ircotlib.results.figures import panels
 from ircotlib.results.figures.bars import (
     draw_by_demonstrations,
@@ -203,6 +205,7 @@ def test_numbers_of_points_at_one_place_are_at_different_places():
 def test_a_front_without_differences_or_reports(recwarn, mean, reported, titles, scale):
     means = {"retriever": "BM25", "system": ["CoT", "DSP"], "tokens": [9, 99], "mean": mean}
     means |= {"on_front": True, "reported": pd.Series(reported, dtype=float)}
+    means |= {"low": mean, "high": mean, "p_holm": 0.01}
     figure = draw_front(pd.DataFrame(means), "t")
     figure.draw_without_rendering()
     assert len(figure.axes) == titles and not recwarn.list
@@ -214,10 +217,10 @@ def test_a_front_without_differences_or_reports(recwarn, mean, reported, titles,
 def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch, ending):
     saved = []
     for folder in (tmp_path / "a", tmp_path / "b"):
-        monkeypatch.setattr(panels, "FIGURES", folder)
+        monkeypatch.setattr(paths, "FIGURES", folder)
         panels.save_figure(draw_with_reported(TABLE, "t", "recall, %"), TABLE, "figure")
         figure = draw_by_size(SIZES, "t", "recall, %")
-        panels.save_figure(figure, SIZES, "sizes", "paper")
+        panels.save_figure(figure, SIZES, "sizes", read_parameters("paper"))
         assert figure.texts[-1].get_text() == "profile paper"
         names = f"figure.{ending}", f"sizes_paper.{ending}"
         saved.append([(folder / name).read_bytes() for name in names])

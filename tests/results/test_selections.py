@@ -9,6 +9,7 @@ import pytest
 
 from ircotlib.command.notebooks import about_notebook, all_notebooks
 from ircotlib.command.plans import check_plans
+from ircotlib.files import paths
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results import head_to_head, statistics, tables
@@ -43,7 +44,7 @@ def test_without_rows_nothing_is_drawn_and_one_line_says_so(name, capsys):
 
 
 def test_no_picture_of_other_numbers_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(panels, "FIGURES", tmp_path)
+    monkeypatch.setattr(paths, "FIGURES", tmp_path)
     panels.save_figure(panels.subplots()[0], MEANS, "a")
     panels.save_figure(None, MEANS, "a")
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
@@ -99,15 +100,15 @@ def test_notebooks_run_to_their_end_with_a_system_that_only_retrieves(tmp_path):
     changes = {"model": "simulated", "datasets": ["musique"], "head_to_head": ["musique"]}
     changes |= {"systems": ["OneR"], "dev": 2, "test": 3}
     names = ["04_ircot", "06_scale", "08_factuality", "09_explorer", "13_head_to_head"]
-    paths = [f"{ROOT}/notebooks/{name}.ipynb" for name in [*names, "99_figures"]]
+    sources = [f"{ROOT}/notebooks/{name}.ipynb" for name in [*names, "99_figures"]]
     figures = tmp_path / "figures"
     environment = os.environ | {"IRCOT_DATA": str(tmp_path), "IRCOT_FIGURES": str(figures)}
     environment |= {"IRCOT_BATCH": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", PLAY, repr(changes), *paths]
+    command = [sys.executable, "-c", PLAY, repr(changes), *sources]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
     assert "nothing to draw: Answer F1 (as IRCoT Figure 4)" in run.stdout
-    written = {path.name for path in figures.iterdir()}
+    written = {path.name for path in figures.glob("trials/*/*")}
     assert {"ircot_fig03_recall.png", "ircot_fig08_scale_recall.png", "ircot_tuning.png"} <= written
     assert {"ircot_fig04_f1.csv", "head_to_head.csv"} <= written
     assert not {"ircot_fig04_f1.png", "head_to_head.png", "ircot_census.png"} & written

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from ircotlib.data import Node, Prediction
+from ircotlib.files import paths
 from ircotlib.files.paths import FIGURES
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample, Step
-from ircotlib.results import head_to_head, markdown
+from ircotlib.results import head_to_head
 from ircotlib.results.cases import cases_as_markdown
 from ircotlib.results.markdown import as_markdown, save_table
 from ircotlib.results.reported import KEYS, beside, read_reported
@@ -137,9 +138,9 @@ def test_a_table_in_markdown_has_names_and_even_decimals():
 
 
 def test_a_table_is_kept_as_csv_and_markdown(tmp_path, monkeypatch):
-    monkeypatch.setattr(markdown, "FIGURES", tmp_path / "figures")
+    monkeypatch.setattr(paths, "FIGURES", tmp_path / "figures")
     save_table(TABLE, "table", "What it is.")
-    save_table(TABLE, "table", "What it is.", "sample")
+    save_table(TABLE, "table", "What it is.", read_parameters("sample"))
     names = ["table.csv", "table.md", "table_sample.csv", "table_sample.md"]
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == names
     kept = pd.read_csv(tmp_path / "figures/table.csv")

@@ -14,6 +14,8 @@ from ircot_laboratory.make import make_laboratory
 from ircotlib.__main__ import main
 from ircotlib.command import calls as command
 from ircotlib.errors import DataError, UserError
+from ircotlib.files.options import say_error
+from ircotlib.files.progress import show_progress
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, key
 from ircotlib.running import exported, setup
@@ -21,7 +23,7 @@ from ircotlib.running.cache import Calls
 from ircotlib.running.experiment import run_system
 from ircotlib.running.exported import Replaying, open_calls, read_exported, write_exported
 from ircotlib.running.folder import read_about, write_about
-from ircotlib.running.predictions import read_lines
+from ircotlib.running.predictions import parameters_of, read_lines
 from ircotlib.running.scheduler import run
 from ircotlib.systems import all_systems
 
@@ -30,6 +32,8 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 TABLES = st.dictionaries(st.text("0123456789abcdef", min_size=1, max_size=2), TEXTS, max_size=20)
 # tables that agree, because a key decides its reply
 AGREEING = st.lists(st.sets(st.integers(0, 30)), min_size=3, max_size=3)
+HEAD = {"profile": ["mini"], "seed": [0], "model": [["m", "12345678"]], "torch": ["2"]}
+FIRST = {"ircotlib calls": 1, "replies": 1} | HEAD
 few = settings(max_examples=20, deadline=None, derandomize=True)
 
 
@@ -94,8 +98,9 @@ def test_a_union_of_many_pages_in_files_with_a_damaged_reply(tmp_path, capsys):
 @given(TABLES)
 def test_what_is_exported_is_read_again_and_equal_replies_make_equal_files(tmp_path_factory, table):
     folder = tmp_path_factory.mktemp("exported")
-    write_exported(folder / "a", cache_of(table), {"seed": [0]})
-    write_exported(folder / "b", cache_of(dict(reversed(table.items()))), {"seed": [0]})
+    table = {key: json.dumps(text, ensure_ascii=False) for key, text in table.items()}
+    write_exported(folder / "a", cache_of(table), HEAD)
+    write_exported(folder / "b", cache_of(dict(reversed(table.items()))), HEAD)
     about, calls = read_exported(folder / "a")
     assert all_of(calls) == table and (about["seed"], about["replies"]) == ([0], len(table))
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
@@ -103,7 +108,7 @@ def test_what_is_exported_is_read_again_and_equal_replies_make_equal_files(tmp_p
 
 def test_a_file_that_was_cut_off_or_changed_by_a_bit_or_is_another_is_one_line(tmp_path):
     path = tmp_path / "paper.xz"
-    write_exported(path, cache_of({f"{n:032x}": f'"text {n}"' for n in range(20)}), {})
+    write_exported(path, cache_of({f"{n:032x}": f'"text {n}"' for n in range(20)}), HEAD)
     whole, chance = path.read_bytes(), random.Random(2)
     contents = [whole[:length] for length in range(len(whole))]
     for position in range(len(whole)):
@@ -111,12 +116,9 @@ def test_a_file_that_was_cut_off_or_changed_by_a_bit_or_is_another_is_one_line(t
         changed[position] ^= 1 << chance.randrange(8)
         contents.append(bytes(changed))
     lines = [b"", b"5", b"[]", b"{}", b'{"ircotlib calls": 2}', b"\xff", b'{"ircotlib calls": 1}']
-    lines += [
-        b'{"ircotlib calls": 1, "replies": %d}\n' % n + b'["a", "k"]\n["b", "k"]' for n in (1, 2)
-    ]
-    lines += [
-        b'{"ircotlib calls": 1, "replies": 1}\n' + row for row in (b"[null, null]", b"7", b"[[")
-    ]
+    for n in (1, 2):
+        first = json.dumps(FIRST | {"replies": n}).encode()
+        lines.append(first + b'\n["\\"a\\"", "k"]\n["\\"b\\"", "k"]')
     contents += [*map(lzma.compress, lines), b"my notes", b"PK\x03\x04"]
     refused = 0
     for content in contents:
@@ -129,6 +131,68 @@ def test_a_file_that_was_cut_off_or_changed_by_a_bit_or_is_another_is_one_line(t
     assert refused == len(contents) - 1  # lines[7]: the first of two replies to a key, as told
     with pytest.raises(UserError, match="found no such file"):
         read_exported(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("first", "row"),
+    [
+        *((name, None) for name in ("replies", "profile", "seed", "model")),  # is missing
+        ({"model": None}, None),
+        ({"model": [["m"]]}, None),
+        ({"model": [["m", 5]]}, None),
+        ({"model": {"m": "12345678"}}, None),
+        ({"profile": "mini"}, None),
+        ({"seed": ["0"]}, None),
+        ({"torch": None}, None),
+        ({"torch": "2"}, None),
+        ({"numpy": [2]}, None),
+        ({"replies": "1"}, None),
+        ({"replies": True}, None),
+        ({}, '[5, "k"]'),
+        ({}, "[null, null]"),
+        ({}, '["5", 5]'),
+        ({}, '[["5"], "k"]'),
+        ({}, '["5", "k", "k"]'),
+        ({}, '["no JSON", "k"]'),
+        ({}, '["", "k"]'),
+        ({}, r'["\"\ud800\"", "k"]'),
+        ({}, "7"),
+        ({}, "[["),
+        ({}, "\n"),
+    ],
+)
+def test_of_exported_calls_with_anything_odd_nothing_is_used(first, row, tmp_path, capsys):
+    head = {name: value for name, value in FIRST.items() if name != first}
+    head |= first if isinstance(first, dict) else {}
+    pairs = ['["5", "k"]'] if row is None else ['["6", "j"]', row]
+    path, into = tmp_path / "odd.xz", tmp_path / "into.sqlite"
+    head |= {"replies": 2} if row else {}
+    path.write_bytes(lzma.compress("\n".join([json.dumps(head), *pairs]).encode()))
+    assert main(["calls", "merge", str(into), str(path)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {path}: found no whole file") and error.count("\n") == 1
+    with pytest.raises(DataError, match="found no whole file of exported calls"):
+        with command.exchanging(read_parameters("mini"), path):
+            pass
+    assert not into.exists()
+
+
+ODD = ["\x1b[2J\x1b]0;owned\x07", "\x9b31m", "\u202etxt.exe", "a\r\nb\tc", "\x00\x08"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_others_wrote_reaches_no_terminal_as_control_codes(odd, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "DATA", tmp_path)
+    head = HEAD | {"profile": [odd], "torch": [odd], "model": [[odd, odd]]}
+    write_exported(tmp_path / "file", cache_of({"k": '"5"'}), head)
+    with command.exchanging(read_parameters("mini"), tmp_path / "file"):
+        command._compare({"k": json.dumps(odd, ensure_ascii=False)}, {"k": '"5"'})
+    say_error(DataError(f"found {odd}, expected something else"), 1)
+    with show_progress(f"data set {odd}", 10) as show:
+        show(5, 10)
+    for told in capsys.readouterr():
+        lines = told.replace("\r", "\n").replace("\x1b[A", "").split("\n")  # of the bar itself
+        assert all(line.isprintable() for line in lines), told
 
 
 class Capitals:
@@ -200,10 +264,24 @@ def test_runs_are_exported_and_played_elsewhere_without_asking(run_folder, tmp_p
     copytree(run_folder, of_notebook)
     about = {k: v for k, v in read_about(run_folder).items() if k != "checksum"}
     write_about(of_notebook, about | {"system": "Mine"})
+    gone = {"two_step_k": [3]}, {"dataset_of_mine": "x"}, {"systems": ["Two-step"]}
+    for number, parameters in enumerate(gone):  # of systems that are there no longer
+        copytree(run_folder, tmp_path / f"runs/gone{number}")
+        changed = about | {"parameters": about["parameters"] | parameters}
+        write_about(tmp_path / f"runs/gone{number}", changed)
+    other = setup.runs_folder(parameters_of(about).other_reader(), "mine")
+    other.mkdir()
     assert main(["calls", "export", str(tmp_path / "runs"), str(file)]) == 0
     told = capsys.readouterr()
     assert f"{file}: {len(needed)} replies, " in told.out
     assert f"{of_notebook}: left out, as no system 'Mine' is installed; figures --exp" in told.err
+    for number in range(len(gone)):
+        assert f"{tmp_path}/runs/gone{number}: left out, as " in told.err
+    assert f"{other}: not exported, but the same notebook reads it: name it, or" in told.err
+    assert told.err.count("\n") == 2 + len(gone)
+    assert main(["calls", "export", str(of_notebook), str(tmp_path / "none.xz")]) == 2
+    assert "found 1 runs, all left out" in capsys.readouterr().err
+    open_calls.cache_clear()
     about, replies = read_exported(file)
     assert all_of(replies) == needed and about["profile"] == ["mini"] and about["seed"] == [0]
     [[name, fingerprint]] = about["model"]
@@ -252,7 +330,7 @@ def test_a_reply_is_equal_but_for_the_last_decimals_of_its_log_probability(again
 def test_replies_of_another_model_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "DATA", tmp_path)
     p = read_parameters("mini", {"model": "data/models/mini-base", "agent": ""})
-    write_exported(tmp_path / "file", Calls(), {"model": [[p.model, "12345678"]]})
+    write_exported(tmp_path / "file", Calls(), HEAD | {"model": [[p.model, "12345678"]]})
     with pytest.raises(UserError, match="file: found replies of .*mini-base with fingerprint 123"):
         with command.exchanging(p, tmp_path / "file"):
             pass

@@ -9,6 +9,7 @@ from ircotlib.data import DataError, Question
 from ircotlib.datasets.own import write_own
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.explore.questions import compare_runs
+from ircotlib.files import paths
 from ircotlib.files.paths import replace_files
 from ircotlib.files.tables import read_table
 from ircotlib.parameters import read_parameters
@@ -71,7 +72,7 @@ def test_ids_and_kinds_are_texts_whatever_they_look_like(ran, tmp_path, monkeypa
     kinds = {id: KINDS[n % len(KINDS)] for n, id in enumerate(IDS)}
     assert dict(zip(table["id"], table["kind"], strict=True)) == kinds
     assert list(compare_runs(ran, ran)["id"]) == list(table["id"])
-    monkeypatch.setattr(markdown, "FIGURES", tmp_path)
+    monkeypatch.setattr(paths, "FIGURES", tmp_path)
     markdown.save_table(table[["id", "kind", "recall"]], "kept", "Kept.")
     kept = read_table(tmp_path / "kept.csv", {"id": None, "kind": None}, key=["id"])
     assert {row["id"]: row["kind"] for row in kept} == kinds

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.datasets import all_datasets
-from ircotlib.files.paths import FIGURES, with_profile, write_partial
+from ircotlib.files.paths import figure_path, write_partial
 from ircotlib.files.tables import write_table
+from ircotlib.parameters import Parameters
 from ircotlib.systems import all_systems
 
 INTERVAL = {"estimator": "median", "errorbar": ("pi", 100)}  # of what `with_ends` returns
@@ -93,18 +94,22 @@ def colors_of(systems: Iterable[str]) -> dict[str, str]:
     return {name: records[name].color if name in records else "black" for name in systems}
 
 
-def save_figure(figure: plt.Figure | None, table: pd.DataFrame, name: str, profile="mini") -> None:
-    """Write figures/NAME.csv and, if there is a figure, figures/NAME.png; if there is none, remove
-    one that was drawn of other numbers. Equal numbers give equal bytes. For profiles other than
-    mini the name is NAME_PROFILE, and the profile is written above the picture.
+def save_figure(
+    figure: plt.Figure | None, table: pd.DataFrame, name: str, p: Parameters | None = None
+) -> None:
+    """Write NAME.csv and, if there is a figure, NAME.png; if there is none, remove one that was
+    drawn of other numbers. Equal numbers give equal bytes. `figure_path` says where; what is not
+    mini as it is shipped is written above the picture.
     """
-    name = with_profile(name, profile)
-    write_table(FIGURES / f"{name}.csv", table)
-    path, look = FIGURES / f"{name}.png", {"format": "png", "dpi": 160, "bbox_inches": "tight"}
+    made_with = (p.profile, p.trial) if p else ("mini", "")
+    write_table(figure_path(f"{name}.csv", *made_with), table)
+    path = figure_path(f"{name}.png", *made_with)
+    look = {"format": "png", "dpi": 160, "bbox_inches": "tight"}
     if figure is None:
         path.unlink(missing_ok=True)
         return
-    if profile != "mini":
-        figure.text(0.5, 1.01, f"profile {profile}", ha="center", va="bottom", color="gray")
+    if made_with != ("mini", ""):
+        said = " ".join(["profile", *filter(None, made_with)]).replace("trials/", "with ")
+        figure.text(0.5, 1.01, said, ha="center", va="bottom", color="gray")
     with write_partial(path) as partial:
         figure.savefig(partial, metadata={"Software": None}, **look)
