@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from math import inf
 
 from ircotlib.generation.replies import Request
-from ircotlib.generation.thoughts import is_opened, split_thoughts
+from ircotlib.generation.thoughts import is_opened, may_end, split_thoughts
 from ircotlib.generation.tokens import Tokens
 from ircotlib.text import cut, stop_end
 
-TAIL = 16  # tokens of a prompt in which a template opens the thoughts
+TAIL = 32  # tokens in which a template opens the thoughts, or the model ends them
 
 
 class Endings:
@@ -38,9 +38,8 @@ class Endings:
         request = self.requests[row]
         if written[-1] in self.last or len(written) >= self.most[row]:
             return True
-        whole = self.opened[row] + self.tokens.decode(written)
-        _, text = split_thoughts(whole)
-        if whole and not text:
+        text = self._text(row, written)
+        if text is None:
             self.thoughts[row] = len(written), self.draws and self.draws.log_probabilities[row]
             return False
         if len(written) - self.thoughts[row][0] >= request.max_tokens:
@@ -49,6 +48,14 @@ class Endings:
             return False
         by_word = self.tokens.by_word
         return stop_end(text, request.stop, complete=False, by_word=by_word) is not None
+
+    def _text(self, row: int, written: list[int]) -> str | None:
+        """The text of a row so far; None while it thinks."""
+        thought = self.thoughts[row][0] == len(written) - 1 > 0
+        if thought and not may_end(self.tokens.decode(written[-TAIL:])):
+            return None
+        whole = self.opened[row] + self.tokens.decode(written)
+        return split_thoughts(whole)[1] or (None if whole else "")
 
     def read(self, row: int, written: list[int]) -> tuple[str | None, float | None, int, str]:
         """The text of a row that has ended, None if it has only thoughts; the mean log-probability

@@ -45,6 +45,11 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
     return thoughts, text.lstrip() if ends else text
 
 
+def may_end(tail: str) -> bool:
+    """Whether thoughts may end in the last few words of what is written."""
+    return bool(CLOSING.search(tail) or FINAL.search(tail))
+
+
 def is_opened(prompt: str) -> bool:
     """Whether a prompt ends with a tag that opens the thoughts, as some chat templates do."""
     return OPENED.search(prompt) is not None
