@@ -15,8 +15,8 @@ from ircotlib.text import normalise_answer
 # HotpotQA's scorer gives no partial credit if either side is one of these
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})
 OPENING, CLOSING = "\"'([{¿¡", "\"')]}.,;:!?…"  # around a word they tell nothing apart
-# before a word that is none itself; a later "a" may be a name: vitamin A
-_ARTICLE = re.compile(r"(?:^a|(?<!\S)(?:an|the)) (?!(?:a|an|the)\W*(?: |$))")
+# before a word that is none itself; a later capital may be a name: vitamin A
+_ARTICLE = re.compile(r"(?:^A|(?<!\S)(?:a|(?i:an|the))) (?!(?i:a|an|the)\W*(?: |$))")
 _ALIKE = str.maketrans("“”‘’–−", "\"\"''--")
 # the stops of U.S. and Ph.D, the commas of 1,500; not the point of 1.5 or of .NET
 _INNER = re.compile(r"(?<=[^\W\d])\.(?=[^\W\d])|(?<=\d),(?=\d{3}(?!\d))")
@@ -27,10 +27,10 @@ def as_compared(text: str) -> str:
     marks around words, the stops of initials, the commas of numbers, and articles. Of a text that
     is made of articles or marks alone, all counts: A, The The, !!!.
     """
-    plain = " ".join(text.translate(_ALIKE).lower().split())
+    plain = " ".join(text.translate(_ALIKE).split())
     bare = " ".join(word.lstrip(OPENING) for word in plain.split())
     words = (word.rstrip(CLOSING) for word in _ARTICLE.sub("", bare).split())
-    return _INNER.sub("", " ".join(filter(None, words))) or plain
+    return _INNER.sub("", " ".join(filter(None, words)) or plain).lower()
 
 
 def majority(answers: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from ircotlib.systems.searchain.tree import correct_path
 SAME = [
     ("the Eiffel Tower.", "Eiffel Tower"),
     ("Who directed the Ring?", "who  directed Ring"),
+    ("Who opened a park?", "who opened the park"),
     ("“Imagine”", "'imagine'"),
     ("Schindler’s List", "Schindler's List"),
     ("J.K. Rowling, Ph.D.", "JK Rowling PhD"),
