@@ -190,9 +190,8 @@ class Parameters(BaseModel):
         profile, options = read_parameters(self.profile).model_dump(), [f"--profile {self.profile}"]
         for name, value in self.model_dump().items():
             if value != profile.get(name):
-                options.append(
-                    f"--set {shlex.quote(f'{name}={json.dumps(value, ensure_ascii=False)}')}"
-                )
+                text = f"{name}={json.dumps(value, ensure_ascii=False)}"
+                options.append(f"--set {shlex.quote(text)}")
         return " ".join(options)
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:

@@ -2,6 +2,5 @@
 and `plans` look at all that the parameters name and ask for before any work begins.
 
 Imports: datasets, errors, explore, files, generation, parameters, prompting, results, retrieval,
-running, systems,
-text.
+running, systems, text.
 """

@@ -77,10 +77,8 @@ def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
         made = is_full and (DATA / "corpora" / f"{row.folder}-full").is_dir()
         unpacked = (folder / row.files[0].removesuffix(".tar.bz2")).exists()
         paths = [(folder / name, data_dir / name) for name in row.files]
-        complete = all(near.is_file() or top.is_file() for near, top in paths)
-        if row.folder in (corpora if is_full else p.datasets) and not (
-            made or unpacked or complete
-        ):
+        there = made or unpacked or all(near.is_file() or top.is_file() for near, top in paths)
+        if row.folder in (corpora if is_full else p.datasets) and not there:
             yield row
 
 

@@ -29,13 +29,7 @@ from ircotlib.command.notebooks import (
     run_notebooks,
 )
 from ircotlib.errors import UserError
-from ircotlib.files.options import (
-    add_profile,
-    new_parser,
-    parse_changes,
-    read_number,
-    read_workers,
-)
+from ircotlib.files.options import add_profile, new_parser, parse_changes, read_number, read_workers
 from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import Parameters, read_parameters

@@ -147,9 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add_notebooks(parser)
     add("--questions", type=read_count, default=5, help="that each system answers for the sample")
-    add(
-        "--workers", type=read_workers, metavar="N", help="for N workers, not those of this machine"
-    )
+    workers = "for N workers, not those of this machine"
+    add("--workers", type=read_workers, metavar="N", help=workers)
     add("--no-sample", action="store_true", help="only the most that it can be")
     add("--csv", type=Path, metavar="FILE", help="write the table, with more columns")
     options = parser.parse_args(arguments)

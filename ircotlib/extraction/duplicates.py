@@ -6,22 +6,14 @@ from functools import cached_property
 from pathlib import Path
 
 from ircotlib.errors import Unavailable
+from ircotlib.files import models
 from ircotlib.files.kept import kept_until_changed
-from ircotlib.files.models import (
-    CROSS_ENCODER,
-    OLDER,
-    check_kind,
-    find_folder,
-    hash_files,
-    is_hub_name,
-    named,
-)
 from ircotlib.metrics import as_compared
 from ircotlib.program import Duplicate
 
 VERSION, TEXTS = 1, 2  # raised when a change gives the same queries another score
 PARTS = ("modules.json", "*sentence*.json", "*/*.json")  # other files that CrossEncoder may read
-WEIGHTS = (*OLDER, *PARTS)
+WEIGHTS = (*models.OLDER, *PARTS)
 
 
 class EqualTexts:
@@ -48,20 +40,20 @@ class ScoredPairs:
 
     def __init__(self, name: str):
         self.name = name
-        if not is_hub_name(name):
+        if not models.is_hub_name(name):
             self.folder  # noqa: B018  raises at once if the folder is missing
 
     @cached_property
     def folder(self) -> Path:
         """The folder of the model. Raises DataError if it is of another kind."""
-        folder = find_folder(self.name, weights=WEIGHTS)
-        check_kind(folder, CROSS_ENCODER)
+        folder = models.find_folder(self.name, weights=WEIGHTS)
+        models.check_kind(folder, models.CROSS_ENCODER)
         return folder
 
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the model's files."""
-        return hash_files(self.folder, VERSION, "float32", WEIGHTS)
+        return models.hash_files(self.folder, VERSION, "float32", WEIGHTS)
 
     @cached_property
     def model(self):
@@ -88,7 +80,7 @@ class ScoredPairs:
             yield index, json.dumps(round(best, 4))
 
 
-@kept_until_changed(named)
+@kept_until_changed(models.named)
 def open_duplicates(name_or_path: str | Path = "") -> EqualTexts | ScoredPairs:
     """Open a backend of Duplicate: a cross-encoder from a folder, or from the Hugging Face hub,
     downloaded at the first request; "": a comparison of texts. The paper names no model; the

@@ -9,16 +9,7 @@ from functools import cached_property
 from math import inf
 
 from ircotlib.errors import UserError
-from ircotlib.files.models import (
-    CAUSAL,
-    CONFIG,
-    T5,
-    TOKENIZER,
-    check_kind,
-    find_folder,
-    hash_files,
-    read_json,
-)
+from ircotlib.files import models
 from ircotlib.generation import replies
 from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
 from ircotlib.generation.config import count_parameters, is_encoder_decoder, read_config
@@ -68,14 +59,15 @@ class LocalModel:
         self.name = str(self.name)
         if self.dtype not in DTYPES:
             raise UserError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
-        needed = CONFIG, TOKENIZER  # without the second, transformers guesses the tokenizer's class
-        self.folder = find_folder(self.name, self.revision, needed=needed)
-        check_kind(self.folder, T5, CAUSAL)
+        # without the second, transformers guesses the tokenizer's class
+        needed = models.CONFIG, models.TOKENIZER
+        self.folder = models.find_folder(self.name, self.revision, needed=needed)
+        models.check_kind(self.folder, models.T5, models.CAUSAL)
         self.prefixes = Prefixes(self.kept_tokens)
         self.is_encoder_decoder = is_encoder_decoder(self.folder)
         self.tokens = Tokens(self.folder)
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
-        self.fingerprint = hash_files(self.folder, version, self.dtype)
+        self.fingerprint = models.hash_files(self.folder, version, self.dtype)
         self._lengths: dict[bytes, int] = {}  # in tokens, of texts, by their hashes
         self._prompts: dict[object, list[int]] = {}  # the tokens of waiting prompts
 
@@ -104,7 +96,7 @@ class LocalModel:
     @cached_property
     def vocabulary(self) -> float:
         """The number of its tokens according to config.json; infinite if it does not say."""
-        return read_json(self.folder, CONFIG).get("vocab_size", inf)
+        return models.read_json(self.folder, models.CONFIG).get("vocab_size", inf)
 
     @property
     def tokenizer(self):

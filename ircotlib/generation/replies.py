@@ -27,9 +27,8 @@ def check(request: Request) -> None:
     if count_rows(request) < 1:
         raise ValueError(f"found n {request.n}, expected at least 1 sample")
     if isinstance(request, Sample) and not 0 < request.temperature < inf:
-        raise ValueError(
-            f"found temperature {request.temperature}, expected one above 0 (or Generate)"
-        )
+        expected = "expected one above 0 (or Generate)"
+        raise ValueError(f"found temperature {request.temperature}, {expected}")
 
 
 def write_reply(request: Request, prompt_tokens: int, texts: Sequence[tuple]) -> str:

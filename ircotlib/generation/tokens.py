@@ -116,7 +116,7 @@ def _read_plain(folder: Path) -> Tokenizer | None:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.encode("a")  # missing parts cause an error only now
     added = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
-    if not {about[name] for name in SPECIAL if about.get(name)} <= added:
+    if not {str(about[name]) for name in SPECIAL if about.get(name)} <= added:
         return None
     tokenizer.encode_special_tokens = True  # text in a prompt is never a special token
     tokenizer.no_truncation()

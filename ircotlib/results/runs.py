@@ -46,10 +46,8 @@ def find_runs(p: Parameters, experiment: str, part: str = "test", **options) -> 
     for dataset in p.datasets:
         if not _is_run(experiment_folder / dataset / part):
             command = f"ircotlib figures --only {experiment} {p.command_line()}".strip()
-            wanted = f"{part} runs of {experiment} on {dataset} with these parameters"
-            raise FileNotFoundError(
-                f"found no {wanted} in {experiment_folder}; make them: {command}"
-            )
+            wanted = f"found no {part} runs of {experiment} on {dataset} with these parameters"
+            raise FileNotFoundError(f"{wanted} in {experiment_folder}; make them: {command}")
         of_dataset = (experiment_folder / dataset / part).glob("*/run.json")
         folders += sorted(path.parent for path in of_dataset)
     return folders

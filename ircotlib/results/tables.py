@@ -217,9 +217,8 @@ def _judge_best_passages(p: Parameters, dataset: str) -> pd.Series:
     folder, right = find_test_runs(p, EXPERIMENT)[dataset, ONE_RETRIEVAL], {}
     lines = read_lines(folder, read_about(folder))
     for question in test:
-        text = "".join(
-            retriever.corpus.find(id).text for id in lines[question.id]["paragraphs"][:1]
-        )
+        best = lines[question.id]["paragraphs"][:1]
+        text = "".join(retriever.corpus.find(id).text for id in best)
         right[question.id] = cover_em(text, question.answers) == 1
     return pd.Series(right)
 

@@ -154,6 +154,5 @@ def open_dense(
     return Hybrid(words, dense) if kind == "hybrid" else dense
 
 
-_encoder = kept_until_changed(models.named)(
-    Encoder
-)  # shared by all corpora and retrievers of a process
+# shared by all corpora and retrievers of a process
+_encoder = kept_until_changed(models.named)(Encoder)

@@ -170,9 +170,8 @@ class Calls:
             raise DataError(self._refusal("a file that is not a SQLite database")) from error
         owner, schema = map(self._number, ("PRAGMA application_id", "PRAGMA user_version"))
         if tables and owner != OWNER:
-            raise DataError(
-                self._refusal(f"a SQLite database of another program (application_id {owner})")
-            )
+            found = f"a SQLite database of another program (application_id {owner})"
+            raise DataError(self._refusal(found))
         if tables and schema != SCHEMA:
             raise DataError(self._refusal(f"a call cache of schema version {schema}"))
         if tables and tables != [("calls",)]:

@@ -33,12 +33,7 @@ from ircotlib.running.predictions import parameters_of, row_of, share_measure
 from ircotlib.running.programs import program_of
 from ircotlib.running.scheduler import run
 from ircotlib.running.setup import Bench, open_bench
-from ircotlib.running.silence import (
-    count_demonstrations,
-    count_texts,
-    find_unknown,
-    say_unknown,
-)
+from ircotlib.running.silence import count_demonstrations, count_texts, find_unknown, say_unknown
 from ircotlib.running.waves import Waves
 from ircotlib.running.workers import Workers, open_workers
 from ircotlib.systems import RECALL, System, choose_systems

@@ -12,12 +12,7 @@ from typing import NamedTuple
 
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
-from ircotlib.files.checksums import (
-    read_description,
-    read_whole,
-    take_sums,
-    write_description,
-)
+from ircotlib.files.checksums import read_description, read_whole, take_sums, write_description
 from ircotlib.files.paths import hold_lock
 from ircotlib.parameters import DIALS, SIMULATED, Parameters
 from ircotlib.running.setup import Bench

@@ -83,12 +83,10 @@ class ServerModel:
         stopped = Event()
 
         def work(request: Request) -> str | None:
+            if stopped.is_set():
+                return None
             try:
-                return (
-                    None
-                    if stopped.is_set()
-                    else self.endpoints.talk(self.conversations.begin(request))
-                )
+                return self.endpoints.talk(self.conversations.begin(request))
             except ENDING:
                 stopped.set()
                 raise

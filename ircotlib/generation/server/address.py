@@ -6,14 +6,10 @@ from collections.abc import Callable, Collection, Mapping
 
 from ircotlib.files.checksums import one_line
 from ircotlib.generation.budget import Budget, Usage
+from ircotlib.generation.server import refusals
 from ircotlib.generation.server.client import open_client
 from ircotlib.generation.server.protocol import Reply, read_content, read_object
-from ircotlib.generation.server.refusals import (
-    TemporaryFailure,
-    Unreadable,
-    is_refusal,
-    read_refusal,
-)
+from ircotlib.generation.server.refusals import TemporaryFailure, Unreadable
 
 
 class Endpoint:
@@ -79,7 +75,7 @@ class Endpoint:
             raise TemporaryFailure(stream, alone=True, billed=True) from None
         except openai.APIStatusError as error:
             wait, text = _read_wait(error.response.headers), error.response.text
-            raise read_refusal(self.url, error.status_code, text, sent, wait) from None
+            raise refusals.read_refusal(self.url, error.status_code, text, sent, wait) from None
         except Exception as error:
             failed = f"the client failed: {type(error).__name__} ({one_line(error)})"
             raise ValueError(f"{self.url}: {failed}; correct the request") from None
@@ -90,8 +86,8 @@ class Endpoint:
             kind = "a stream" if text.startswith("data:") else repr(one_line(text, 80))
             odd = f"found a reply that is not a JSON object, but {kind}; correct server"
             raise TemporaryFailure(f"{self.url}: {odd}", alone=True, billed=True)
-        if is_refusal(content):
-            raise read_refusal(self.url, 200, content, sent)
+        if refusals.is_refusal(content):
+            raise refusals.read_refusal(self.url, 200, content, sent)
         return content
 
     def fault(self, reply: Reply) -> Exception:

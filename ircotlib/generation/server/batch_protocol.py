@@ -7,14 +7,10 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from ircotlib.files.checksums import one_line
+from ircotlib.generation.server import protocol, refusals
 from ircotlib.generation.server.address import Endpoint
 from ircotlib.generation.server.protocol import Asked, Reply, read_content, read_object
-from ircotlib.generation.server.refusals import (
-    TemporaryFailure,
-    is_refusal,
-    read_refusal,
-    read_words,
-)
+from ircotlib.generation.server.refusals import TemporaryFailure, read_words
 
 ENDED = ("completed", "failed", "expired", "cancelled")  # states of a batch
 UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling", "queued", "pending")
@@ -54,8 +50,7 @@ def look_for(address: Endpoint, name: str) -> str:
         odd = f"found {one_line(batches, 80)!r}, expected a list of batches"
         raise TemporaryFailure(f"{address.url}: {odd}; correct server")
     for batch in batches or ():
-        about = batch.get("metadata") if isinstance(batch, dict) else None
-        if isinstance(about, dict) and about.get("ircotlib") == name:
+        if protocol.as_object(protocol.as_object(batch).get("metadata")).get("ircotlib") == name:
             return str(batch.get("id") or "")
     return ""
 
@@ -68,9 +63,7 @@ def look_at(address: Endpoint, batch: str) -> dict:
 
 def count_completed(batch: Mapping) -> int:
     """How many lines of a batch are completed, as far as it says so."""
-    counts = batch.get("request_counts")
-    number = counts.get("completed") if isinstance(counts, dict) else 0
-    return number if type(number) is int else 0
+    return protocol.as_count(protocol.as_object(batch.get("request_counts")).get("completed")) or 0
 
 
 def tell_end(batch: Mapping) -> tuple[str, bool]:
@@ -99,14 +92,14 @@ def read_replies(
 
 
 def _read_row(url: str, row: Mapping, asked: Asked) -> Reply | Exception:
-    response = row.get("response")
-    response = response if isinstance(response, dict) else {}
-    status, body = response.get("status_code"), response.get("body")
-    status = status if type(status) is int else 0
-    if status >= 300 or (status >= 200 and isinstance(body, dict) and is_refusal(body)):
-        return read_refusal(url, status, body, asked.body)
+    response = protocol.as_object(row.get("response"))
+    status, body = protocol.as_count(response.get("status_code")) or 0, response.get("body")
+    if status >= 300 or (status >= 200 and isinstance(body, dict) and refusals.is_refusal(body)):
+        return refusals.read_refusal(url, status, body, asked.body)
     if status >= 200 and isinstance(body, dict):
-        return read_content(body).or_failure()
+        reply = read_content(body)
+        passing = (fault for fault in reply.faults if isinstance(fault, TemporaryFailure))
+        return reply if reply.texts else next(passing, reply)
     words, *_ = read_words(row.get("error"))
     return TemporaryFailure(f"{url}: {one_line(words or json.dumps(row))}")
 

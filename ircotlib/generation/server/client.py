@@ -64,11 +64,10 @@ def open_client(url: str, timeout: float):
         trust_env=not is_here(url),
         event_hooks={"response": [_refuse_stream, partial(_limit_time, seconds=timeout)]},
     )
-    headers = {} if allowed else dict.fromkeys(_read_more(), openai.Omit())
     key = (allowed and read_header(KEY)) or "none"
-    headers |= {} if allowed else {"Authorization": f"Bearer {key}"}
-    options = {"max_retries": 0, "timeout": timeout, "http_client": http}
-    client = openai.OpenAI(base_url=url, api_key=key, default_headers=headers, **options)
+    unsent = dict.fromkeys(_read_more(), openai.Omit()) | {"Authorization": f"Bearer {key}"}
+    options = {"max_retries": 0, "timeout": timeout, "default_headers": {} if allowed else unsent}
+    client = openai.OpenAI(base_url=url, api_key=key, http_client=http, **options)
     for attribute, name in IDS.items():
         setattr(client, attribute, (allowed and read_header(name)) or None)
     return client

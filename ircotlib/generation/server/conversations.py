@@ -7,14 +7,7 @@ from collections.abc import Mapping
 from ircotlib.generation.budget import Usage
 from ircotlib.generation.replies import Request, check, write_thoughts
 from ircotlib.generation.server import protocol
-from ircotlib.generation.server.protocol import (
-    Asked,
-    Asking,
-    Completion,
-    Conversation,
-    PromptText,
-    Reply,
-)
+from ircotlib.generation.server.protocol import Asking, Completion, Conversation, PromptText, Reply
 from ircotlib.generation.server.refusals import RequestRefused
 from ircotlib.generation.server.thinking import Thinking, is_missing
 from ircotlib.program import Generate, Sample
@@ -151,7 +144,7 @@ class Conversations:
             if "max_tokens" in left_out:
                 fields["max_completion_tokens"] = options["max_tokens"]  # its newer name
             try:
-                reply = yield Asked(path, body | fields, most)
+                reply = yield protocol.Asked(path, body | fields, most)
                 break
             except RequestRefused as refusal:
                 if (field := refusal.field) is None:

@@ -61,11 +61,6 @@ class Reply(NamedTuple):
     usage: Usage | None
     thinks: bool = False
 
-    def or_failure(self) -> "Reply | TemporaryFailure":
-        """This reply; a failure that may pass if it has no text for that reason."""
-        failures = (fault for fault in self.faults if isinstance(fault, TemporaryFailure))
-        return self if self.texts else next(failures, self)
-
 
 class Asked(NamedTuple):
     """A request to the server: the endpoint's path, the body, and the tokens that it may cost."""
@@ -151,13 +146,13 @@ def read_content(content: Mapping) -> Reply:
             texts.append(_read_choice(choice))
         except (ValueError, TemporaryFailure) as fault:
             faults.append(fault)
-    usage = _object(content.get("usage"))
+    usage = as_object(content.get("usage"))
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    read, written, total = (_count(usage.get(name)) for name in names)
+    read, written, total = (as_count(usage.get(name)) for name in names)
     counts = None
     if read is not None and written is not None:  # some servers leave thoughts out of the second
         counts = Usage(read, max(written, (total or 0) - read))
-    hidden = _count(_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+    hidden = as_count(as_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
     thinks = bool(hidden) or any(text.thoughts or text.text is None for text in texts)
     return Reply(tuple(texts), tuple(faults), counts, thinks)
 
@@ -168,7 +163,7 @@ def _read_choice(choice: object) -> Completion:
     """
     if not isinstance(choice, dict):
         raise Unreadable(f"found a choice that is no object, expected one: {choice!r:.200}")
-    message = {"content": choice.get("text")} | choice | _object(choice.get("message"))
+    message = {"content": choice.get("text")} | choice | as_object(choice.get("message"))
     ends = " ".join(str(choice.get(n)).lower() for n in ("finish_reason", "native_finish_reason"))
     if message.get("error") or FAILED.search(ends):
         failed = f"{message.get('error') or ends!r:.200}"
@@ -186,14 +181,14 @@ def _read_choice(choice: object) -> Completion:
         raise ValueError(f"found a call of a tool, expected a text: {str(choice)[:200]}")
     elif written is None:
         raise Unreadable(f"found an empty choice, expected a text: {str(choice)[:200]}")
-    tokens = tuple(_read_tokens(_object(choice.get("logprobs"))))
+    tokens = tuple(_read_tokens(as_object(choice.get("logprobs"))))
     return Completion(text, tokens, thoughts, cut)
 
 
 def _read_tokens(logprobs: Mapping) -> Iterator[tuple[bytes, float | None]]:
     """The tokens of a choice, as bytes, with their log-probabilities, None for one without."""
     if isinstance(logprobs.get("content"), list):  # of a chat
-        tokens = map(_object, logprobs["content"])
+        tokens = map(as_object, logprobs["content"])
         names = ("token", "logprob", "bytes")
         rows = ([token.get(name) for name in names] for token in tokens)
     else:
@@ -212,10 +207,11 @@ def _bytes(text: str, spelt: object = None) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def _count(value: object) -> int | None:
+def as_count(value: object) -> int | None:
     """A number of tokens, None if it is none."""
     return value if type(value) is int and value >= 0 else None
 
 
-def _object(value: object) -> Mapping:
+def as_object(value: object) -> Mapping:
+    """An object of JSON; an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}

@@ -4,12 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from ircotlib.results.statistics import (
-    paired_difference,
-    per_question,
-    unpaired_difference,
-    verdicts,
-)
+from ircotlib.results import statistics
 from ircotlib.running.predictions import expect_one_measure
 from ircotlib.systems import all_systems
 
@@ -30,7 +25,7 @@ def compare(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd.DataFr
                     row = dict(zip(by, place, strict=True)) | {"claim": f"{better} > {worse}"}
                     rows.append(row | difference(sides[better], sides[worse]))
     table = pd.DataFrame(rows, columns=[*by, "claim", "metric", "mean", "low", "high", "p", "n"])
-    table["verdict"] = verdicts(table["p"], table["mean"])
+    table["verdict"] = statistics.verdicts(table["p"], table["mean"])
     return table.round({"mean": 2, "low": 2, "high": 2, "p": 4})
 
 
@@ -41,7 +36,7 @@ def values_of(scores: pd.DataFrame, by: Sequence[str] = PLACE) -> Values:
         return values
     for (*place, name), runs in scores.groupby([*by, "system"], sort=False):
         metric = runs["metric"].iloc[0]
-        values.setdefault(tuple(place), {})[name] = 100 * per_question(runs, metric)
+        values.setdefault(tuple(place), {})[name] = 100 * statistics.per_question(runs, metric)
     return values
 
 
@@ -57,9 +52,9 @@ def difference(
     if paired:
         both = pd.concat([better, worse], axis=1, join="inner").astype(float)
         a, b = both.to_numpy().T
-        test, n, variance = paired_difference(a + margin, b), len(both), (a - b).var()
+        test, n, variance = statistics.paired_difference(a + margin, b), len(both), (a - b).var()
     else:
-        test, n = unpaired_difference(better + margin, worse), len(better) + len(worse)
+        test, n = statistics.unpaired_difference(better + margin, worse), len(better) + len(worse)
         variance = sum(n / len(side) * side.var(ddof=0) for side in (better, worse))
     moved = {name: getattr(test, name) - margin for name in ("mean", "low", "high")}
     row = {"metric": better.name, "n": n, "deviation": variance**0.5, "above": 0.0 - margin}

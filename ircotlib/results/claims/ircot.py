@@ -148,8 +148,9 @@ def readers(runs: Runs, model: str) -> Values:
     return values_of(both.assign(system=both["system"] + ": " + both["reader"]))
 
 
-ood, sizes = partial(scores, name="other demonstrations"), partial(scores, name="sizes")
-chains = partial(scores, name="chains")
+sizes, chains = partial(scores, name="sizes"), partial(scores, name="chains")
+OTHERS = {"values": partial(scores, name="other demonstrations")}
+OTHERS |= {"shown": other_demonstrations_shown}
 SYSTEMS = ("NoR QA", "OneR QA", "IRCoT QA")
 FINDS, ANSWERS = over("IRCoT", "OneR"), over("IRCoT QA", "OneR QA", "NoR QA")
 ORDER = [("IRCoT QA", "OneR QA"), ("OneR QA", "NoR QA")]
@@ -168,12 +169,8 @@ TABLE_4, TABLE_6 = (
 SECTION_5 = {
     "Figure 3: IRCoT finds more than OneR": Claim(FINDS, scores, GAINS),
     "Figure 4: IRCoT QA answers better than OneR QA and NoR QA": Claim(ANSWERS, scores, TABLE_4),
-    "Figure 5: IRCoT finds more than OneR, with other demonstrations": Claim(
-        FINDS, ood, shown=other_demonstrations_shown
-    ),
-    "Figure 6: IRCoT QA answers better, with other demonstrations": Claim(
-        ANSWERS, ood, shown=other_demonstrations_shown
-    ),
+    "Figure 5: IRCoT finds more than OneR, with other demonstrations": Claim(FINDS, **OTHERS),
+    "Figure 6: IRCoT QA answers better, with other demonstrations": Claim(ANSWERS, **OTHERS),
     "Figure 7: factual errors: IRCoT QA < OneR QA < NoR QA": Claim(
         ORDER, chains, FEWER, "chains without an error: {} > {}"
     ),

@@ -72,10 +72,9 @@ APPENDIX_A_2_2 = {
 
 
 def thresholds(m: Measured) -> Values:
-    runs = (
-        (alpha, run.set_index("id")) for alpha, tables in m.thresholds.items() for run in tables
-    )
-    return m.at({"eli5": {ALPHAS[alpha]: 100 * run["rouge_l"] for alpha, run in runs}}, "rouge_l")
+    runs = ((alpha, run) for alpha, tables in m.thresholds.items() for run in tables)
+    by_threshold = {ALPHAS[alpha]: 100 * run.set_index("id")["rouge_l"] for alpha, run in runs}
+    return m.at({"eli5": by_threshold}, "rouge_l")
 
 
 MIDDLE, *OTHERS = (ALPHAS[alpha] for alpha in (0.35, 0.30, 0.40, 0.45, 0.50))

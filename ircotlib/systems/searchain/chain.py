@@ -133,9 +133,7 @@ def _bare(text: str) -> str:
 def _nodes(queries: Iterable[tuple[str, str, bool]], round: int) -> tuple[Node, ...]:
     """The nodes of queries, their answers, and whether they are unsolved."""
     numbered = enumerate(queries, start=1)
-    return tuple(
-        Node(query, answer, round, n, unsolved) for n, (query, answer, unsolved) in numbered
-    )
+    return tuple(Node(q, answer, round, n, unsolved) for n, (q, answer, unsolved) in numbered)
 
 
 def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str, str]:
