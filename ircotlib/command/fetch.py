@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import Unavailable, UserError
+from ircotlib.files.checksums import one_line
 from ircotlib.files.download import download, unpack
 from ircotlib.files.options import add_profile, new_parser, parse_changes
 from ircotlib.files.paths import DATA, DOWNLOADS, ROOT, check_writable, resolve
@@ -108,7 +109,7 @@ def generate(row: Download, folder: Path) -> list[Path]:
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     missing = [name for name in row.files if not (folder / name).is_file()]
     if run.returncode or missing:
-        written = " ".join((run.stderr or run.stdout).strip().rpartition("\n")[2].split())[:200]
+        written = one_line((run.stderr or run.stdout).strip().rpartition("\n")[2])
         failed = f"found status {run.returncode} of {command[0]} ({written}), expected it to write"
         raise Unavailable(f"{failed} {' and '.join(row.files)} into {folder}: see {row.page}")
     return [folder / name for name in row.files]

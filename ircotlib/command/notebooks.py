@@ -12,6 +12,7 @@ from secrets import token_hex
 from threading import local
 from typing import NamedTuple
 
+from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import DATA, NOTEBOOKS, figure_path
 from ircotlib.parameters import Parameters
 
@@ -79,7 +80,7 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
         papermill.execute_notebook(copy, copy, parameters, km=_kernel(), **options)
     except PapermillExecutionError as error:
         cell = f"notebook {notebook}, code cell {error.exec_count}"
-        reason = " ".join(f"{error.ename}: {error.evalue}".split())
+        reason = one_line(f"{error.ename}: {error.evalue}", None)
         raise RuntimeError(f"{cell}: {reason}{_advice(reason)}; traceback in {out}") from error
     except (OSError, RuntimeError) as error:  # RuntimeError: its process was killed
         failure = f"notebook {notebook}: could not be run or kept: {error}"

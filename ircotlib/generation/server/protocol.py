@@ -164,7 +164,8 @@ def _read_choice(choice: object) -> Completion:
     if not isinstance(choice, dict):
         raise Unreadable(f"found a choice that is no object, expected one: {choice!r:.200}")
     message = {"content": choice.get("text")} | choice | as_object(choice.get("message"))
-    ends = " ".join(str(choice.get(n)).lower() for n in ("finish_reason", "native_finish_reason"))
+    names = ("finish_reason", "native_finish_reason")
+    ends = " ".join(str(choice[name]).lower() for name in names if choice.get(name))
     if message.get("error") or FAILED.search(ends):
         failed = f"{message.get('error') or ends!r:.200}"
         raise TemporaryFailure(f"found a text that failed ({failed}), expected one", alone=True)
