@@ -18,6 +18,8 @@ OPENED = re.compile(rf"{_OPEN}\s*$")
 CHANNEL = re.compile(r"\s*(?:(?:<\|start\|>assistant)?<\|channel\|>|analysis(?=[A-Z]))")
 FINAL = re.compile(r"<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|assistantfinal")
 FINAL_END = re.compile(r"<\|(?:end|return|start|call)\|>")
+# which some models write around the text after their thoughts
+SOLUTION = re.compile(r"\s*<\|(?:begin|end)_of_solution\|>\s*")
 MARKS = rf"{_OPEN}|{_CLOSE}|<\|channel\|>\w+[^<]*<\|message\|>|<\|start\|>assistant|<\|\w+\|>"
 MARKS = re.compile(rf"{MARKS}|^\s*analysis(?=[A-Z])|assistantfinal$")
 SOME = ("<", "◁", "THINK]", "analysis")  # one of these is in every text that has thoughts
@@ -42,6 +44,7 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
         return MARKS.sub("", written).strip(), None
     if channels:
         text = FINAL_END.split(text)[0]
+    text = SOLUTION.sub("", text) if ends else text
     return thoughts, text.lstrip() if ends else text
 
 

@@ -165,6 +165,10 @@ SPLIT = [
     ("<think>I close it with `</think>` then.</think>It is Ann.", "It is Ann."),
     ("<seed:think>a</seed:think>It is Ann.", "It is Ann."),
     ("◁think▷a◁/think▷It is Ann.", "It is Ann."),
+    (
+        "<|begin_of_thought|>a<|end_of_thought|>\n\n<|begin_of_solution|>\nIt.\n<|end_of_solution|>",
+        "It.",
+    ),
     ("<|channel|>final<|message|>It is Ann.<|return|>", "It is Ann."),
 ]
 
