@@ -130,6 +130,7 @@ CHANGED = [("llama", "add_bos_token", True), ("llama", "bos_token", "<s>")]
 CHANGED += [("llama", "extra_special_tokens", ["ka lo"])]
 CHANGED += [("llama", "clean_up_tokenization_spaces", True)]
 CHANGED += [("gpt2", "tokenizer_class", "GPT2Tokenizer")]
+CHANGED += [("gpt2", "bos_token", {"__type": "AddedToken", "content": "<|endoftext|>"})]
 
 
 @pytest.mark.parametrize(("kind", "name", "value"), CHANGED)
