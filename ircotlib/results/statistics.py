@@ -45,9 +45,11 @@ def mean_interval(scores: Sequence[float]) -> tuple[float, float]:
     scores = _read_values(scores)
     if not set(scores) <= {0, 1}:
         return bootstrap_interval(scores)
-    from scipy.stats import binomtest  # takes a second
+    from scipy.special import betaincinv
 
-    return tuple(binomtest(int(scores.sum()), len(scores)).proportion_ci())
+    right, wrong = scores.sum(), len(scores) - scores.sum()
+    low = betaincinv(right, wrong + 1, 0.025) if right else 0.0
+    return float(low), float(betaincinv(right + 1, wrong, 0.975) if wrong else 1.0)
 
 
 def _read_values(values: Sequence[float]) -> np.ndarray:
