@@ -136,7 +136,8 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
     # systems chosen by name keep the order of all
     if "system" in table and "systems" in part and "head_to_head" in part:
         table = table[table["system"].isin(part["systems"])]
-        table = table.sort_values(["dataset", "system"], kind="stable")
+        by = [name for name in ("dataset", "system") if name in table]
+        table = table.sort_values(by, kind="stable")
     if "ircot_k" in part and {"system", "k"} <= {*table}:
         other = table["system"].str.startswith("IRCoT") & ~table["k"].isin(part["ircot_k"])
         table = table[~other]
