@@ -151,7 +151,11 @@ def exchanging(
             path = Path(os.environ[exported.USED]).with_name("again")
             path.write_text("\n".join(drawn))
             os.environ[exported.AGAIN] = str(path)
-        yield
+        try:
+            yield
+        finally:
+            for name in (exported.EXPORTED, exported.AGAIN):
+                os.environ.pop(name, None)
         if recompute:
             _compare(published.get_many(drawn), used.get_many(drawn))
         if to:
@@ -168,8 +172,11 @@ def _noting_used() -> Iterator[Calls]:
     with TemporaryDirectory(prefix="used-", dir=DATA) as folder:
         path = Path(folder).absolute() / "used.sqlite"
         os.environ[exported.USED] = str(path)
-        with Calls(path) as used:
-            yield used
+        try:
+            with Calls(path) as used:
+                yield used
+        finally:
+            os.environ.pop(exported.USED, None)
 
 
 def _check_models(file: Path, p: Parameters, about: Mapping) -> None:

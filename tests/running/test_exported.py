@@ -183,8 +183,6 @@ ODD = ["\x1b[2J\x1b]0;owned\x07", "\x9b31m", "\u202etxt.exe", "a\r\nb\tc", "\x00
 @pytest.mark.parametrize("odd", ODD)
 def test_what_others_wrote_reaches_no_terminal_as_control_codes(odd, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command, "DATA", tmp_path)
-    for name in (exported.EXPORTED, exported.USED):  # which a command leaves set
-        monkeypatch.setenv(name, "")
     head = HEAD | {"profile": [odd], "torch": [odd], "model": [[odd, odd]]}
     write_exported(tmp_path / "file", cache_of({"k": '"5"'}), head)
     with command.exchanging(read_parameters("mini"), tmp_path / "file"):
