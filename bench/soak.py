@@ -33,7 +33,6 @@ from ircot_laboratory.make import make_laboratory
 from ircotlib.errors import UserError
 from ircotlib.files import paths
 from ircotlib.files.options import new_parser, read_count
-from ircotlib.files.paths import DATA
 from ircotlib.parameters import SIMULATED, read_parameters
 from ircotlib.results import markdown
 from ircotlib.results.runs import read_runs
@@ -232,7 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "python -m bench.soak")
     parser.add_argument("--minutes", type=read_count, default=30)
     parser.add_argument("--seed", type=int, default=0)
-    options, folder = parser.parse_args(arguments), DATA / "soak"
+    options, folder = parser.parse_args(arguments), paths.DATA / "soak"
     shutil.rmtree(folder, ignore_errors=True)
     os.environ["IRCOT_BATCH"] = "1"
     (tried := folder / "tried").mkdir(parents=True, exist_ok=True)
