@@ -20,13 +20,13 @@ from ircotlib.files.options import new_parser
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.prefixes import Prefixes
 from ircotlib.parameters import read_parameters
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render
 from ircotlib.results.figures.panels import save_figure
-from ircotlib.running.cache import Calls
+from ircotlib.running.bench import Bench, change_model, open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench, change_model, open_bench
 from ircotlib.systems import all_systems
 
 DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2

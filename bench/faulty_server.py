@@ -11,8 +11,8 @@ from threading import Lock
 from ircotlib.files.paths import MODELS
 from ircotlib.files.urls import why_unreachable
 from ircotlib.generation.local import LocalModel
+from ircotlib.playing.cache import Calls
 from ircotlib.program import Generate, key
-from ircotlib.running.cache import Calls
 
 # a whole reply, or what comes in its place
 FAULTS = ["500", "503", "429", "page", "cut", "silence", "drip", "null", "no text", "no reply"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ircotlib.command.checks import check_places
+from ircotlib.comparing.checks import check_places
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.pooled import sample_dev_test
@@ -20,9 +20,9 @@ from ircotlib.files.paths import resolve
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.runs import count_parsed
+from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.experiment import run_system
-from ircotlib.running.folder import run_folder
-from ircotlib.running.setup import Bench, open_bench
+from ircotlib.running.run import run_folder
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 NAME = "bench_parse_rates"

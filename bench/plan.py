@@ -17,9 +17,9 @@ from ircotlib.command.plan import ALL, make_plan
 from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.playing.cache import Calls
 from ircotlib.results.figures.panels import save_figure
-from ircotlib.running.cache import Calls
-from ircotlib.running.folder import read_about
+from ircotlib.running.run import read_about
 
 ASKING_MORE = ["14_searchain_tables"]  # of whose texts most belong to no run
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.command.checks import check_places
+from ircotlib.comparing.checks import check_places
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refusing
 from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.bars import draw_measures
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.statistics import describe, paired_difference, summarise
+from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import run_system
-from ircotlib.running.folder import run_folder
 from ircotlib.running.predictions import read_predictions
-from ircotlib.running.setup import open_bench
+from ircotlib.running.run import run_folder
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 

@@ -36,7 +36,7 @@ from ircotlib.files.options import new_parser, read_count
 from ircotlib.parameters import SIMULATED, read_parameters
 from ircotlib.results import markdown
 from ircotlib.results.runs import read_runs
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
 from ircotlib.running.experiment import compare_systems
 from ircotlib.systems import choose_systems
 

@@ -18,18 +18,18 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ircotlib.command.checks import check_places
+from ircotlib.comparing.checks import check_places
 from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
 from ircotlib.files.progress import track
 from ircotlib.parameters import SIMULATED, Parameters, read_parameters
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
 from ircotlib.retrieval import retriever_name
-from ircotlib.running.cache import Calls
-from ircotlib.running.folder import name_model
+from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench, open_bench
+from ircotlib.running.run import name_model
 from ircotlib.systems import System
 
 QUESTIONS = 10  # of each data set

@@ -30,9 +30,9 @@ from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.head_to_head import panels_of, systems_of
+from ircotlib.running.bench import open_benches
 from ircotlib.running.experiment import compare_systems
-from ircotlib.running.folder import FILES, read_about
-from ircotlib.running.setup import open_benches
+from ircotlib.running.run import FILES, read_about
 
 COUNTS = (1, 2, 4, 8)
 EXPERIMENT = "workers"

@@ -25,11 +25,11 @@ _NAMES = {  # by module
     # settings
     "parameters": "Parameters read_parameters SCALE OOD",
     # running
-    "running.setup": "Bench open_bench open_benches change_model",
+    "running.bench": "Bench open_bench open_benches change_model",
     "running.experiment": (
         "answer answer_all run_system run_all tune compare_systems join_scores replay"
     ),
-    "running.folder": "Run name_model read_about run_folder",
+    "running.run": "Run name_model read_about run_folder",
     "running.predictions": "read_predictions",
     # looking at questions
     "explore.ask": "ask find_systems own_question",

@@ -32,7 +32,7 @@ COMMANDS = {
     "fetch": "ircotlib.command.fetch",
     "laboratory": "ircot_laboratory.make",
     "calls": "ircotlib.command.calls",
-    "recover": "ircotlib.command.recover",
+    "recover": "ircotlib.playing.recover",
 }
 
 

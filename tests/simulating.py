@@ -1,12 +1,12 @@
 """Plays systems with the simulated reader, in this process, for tests."""
 
 from ircotlib.parameters import read_parameters
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Outcome
 from ircotlib.results.abilities.plays import Play, open_play
-from ircotlib.running.cache import Calls
+from ircotlib.running.bench import Bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench
 from ircotlib.systems import System, all_systems
 
 K = 6  # paragraphs of a retrieval, for the systems that are tuned

@@ -9,7 +9,7 @@ import pytest
 import ircotlib
 from ircotlib.files.paths import ROOT
 
-CORE = "data text metrics program errors running.cache running.scheduler prompting.prompt".split()
+CORE = "data text metrics program errors playing.cache playing.scheduler prompting.prompt".split()
 CORE += "prompting.demonstrations systems datasets files.options __main__".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
 HEAVY = [*MODELS, "pandas", "matplotlib", "seaborn", "scipy", "tantivy", "IPython", "nbformat"]
@@ -20,7 +20,7 @@ BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "syst
 
 REPLAY = """
 import sys
-from ircotlib.running.setup import open_bench
+from ircotlib.running.bench import open_bench
 from ircotlib.parameters import read_parameters
 from ircotlib.running.experiment import run_system
 from ircotlib.systems import all_systems
@@ -56,7 +56,7 @@ def test_what_is_imported_is_light(modules, absent):
 
 
 def test_only_what_is_not_remembered_imports_a_model(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("ircotlib.running.setup.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path)
     exec(REPLAY, {})
     assert "['torch', 'transformers'" in capsys.readouterr().out
     assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "[]"

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ircotlib.data import Node
 from ircotlib.files.tables import write_table
-from ircotlib.running.folder import read_about, write_about
+from ircotlib.running.run import read_about, write_about
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
 NOTHING |= {"fault": "", "trace": []}

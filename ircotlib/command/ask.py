@@ -9,7 +9,7 @@ ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system
 
 from collections.abc import Sequence
 
-from ircotlib.command.checks import check_places
+from ircotlib.comparing.checks import check_places
 from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refuse
 from ircotlib.parameters import read_parameters

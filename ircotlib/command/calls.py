@@ -25,11 +25,11 @@ from ircotlib.files.checksums import one_line
 from ircotlib.files.options import new_parser
 from ircotlib.files.paths import DATA, check_target
 from ircotlib.parameters import Parameters
-from ircotlib.running import exported
+from ircotlib.playing import exported
+from ircotlib.playing.cache import Calls, is_cache
+from ircotlib.playing.exported import check_export, open_calls, read_exported, write_exported
 from ircotlib.running.backends import open_model
-from ircotlib.running.cache import Calls, is_cache
-from ircotlib.running.exported import check_export, open_calls, read_exported, write_exported
-from ircotlib.running.folder import AGAIN, VERSIONS, installed, name_model, read_about
+from ircotlib.running.run import AGAIN, VERSIONS, installed, name_model, read_about
 from ircotlib.text import plain
 
 XZ = b"\xfd7zXZ"  # begins every file that is compressed by xz
@@ -97,8 +97,8 @@ def export(runs: Sequence[Path], file: Path) -> int:
 
 def _other_readers(abouts: Sequence[Mapping]) -> set[Path]:
     """The folders of the runs with the other reader, where there are some (04_ircot)."""
+    from ircotlib.running.bench import runs_folder
     from ircotlib.running.predictions import parameters_of
-    from ircotlib.running.setup import runs_folder
 
     folders = set()
     for about in abouts:

@@ -97,7 +97,7 @@ def regenerate(
     """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE, those of
     a trial to its folder there.
     """
-    from ircotlib.command.plans import check_notebooks  # imports pandas
+    from ircotlib.comparing.plans import check_notebooks  # imports pandas
 
     notebooks = check_notebooks(p, notebooks)
     # no kernel reads or writes the user's own settings and history

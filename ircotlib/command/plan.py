@@ -17,7 +17,10 @@ import pandas as pd
 
 from ircotlib.command.figures import add_notebooks, choose_notebooks
 from ircotlib.command.notebooks import about_notebook
-from ircotlib.command.plans import check_notebooks, plan_runs
+from ircotlib.comparing.costs import announce, most_tokens
+from ircotlib.comparing.estimates import Planned, add_up, play_sample
+from ircotlib.comparing.plans import check_notebooks, plan_runs
+from ircotlib.comparing.workers import count_workers
 from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import one_line
 from ircotlib.files.options import new_parser, parse_changes, read_count, read_workers
@@ -26,11 +29,8 @@ from ircotlib.files.tables import write_table
 from ircotlib.generation.batches import count_cores
 from ircotlib.generation.budget import find_price
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.running.costs import announce, most_tokens
-from ircotlib.running.estimates import Planned, add_up, play_sample
+from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.experiment import suits
-from ircotlib.running.setup import Bench, open_bench
-from ircotlib.running.workers import count_workers
 
 # measured with the mini profile (docs/cluster.md)
 REPLY, ANSWER = 270, 1_400  # bytes: of a reply in the call cache, of an answered question in a run

@@ -10,9 +10,9 @@ from ircotlib.errors import UserError
 from ircotlib.explore.trace import trace_as_text
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
+from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import answer
-from ircotlib.running.folder import name_model
-from ircotlib.running.setup import open_bench
+from ircotlib.running.run import name_model
 from ircotlib.systems import IRCOT, System, all_systems, choose_systems
 from ircotlib.text import plain
 

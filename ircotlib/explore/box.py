@@ -14,7 +14,7 @@ from ipywidgets import Button, Dropdown, HBox, Output, Select, Text, VBox
 from ircotlib.errors import UserError
 from ircotlib.explore.questions import choose_questions, compare_runs, outcomes_of, show_question
 from ircotlib.results.causes import find_causes
-from ircotlib.running.folder import read_about
+from ircotlib.running.run import read_about
 from ircotlib.systems import RECALL
 from ircotlib.text import escape
 

@@ -13,9 +13,9 @@ from ircotlib.results.markdown import as_markdown
 from ircotlib.results.reported import beside
 from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.folder import read_about
+from ircotlib.running.bench import open_dataset
 from ircotlib.running.predictions import read_predictions
-from ircotlib.running.setup import open_dataset
+from ircotlib.running.run import read_about
 from ircotlib.text import escape, sentences
 
 COMPARED = ("NoR QA", "OneR QA", "IRCoT QA")  # in the order of the paper's columns

@@ -13,8 +13,8 @@ from ircotlib.parameters import Parameters
 from ircotlib.results.factuality import Item, draw_questions, name_item
 from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.folder import read_about
 from ircotlib.running.predictions import find_paragraph
+from ircotlib.running.run import read_about
 from ircotlib.systems.searchain.chain import CITATION, citations
 
 MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")

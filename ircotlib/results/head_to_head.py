@@ -21,7 +21,7 @@ from ircotlib.results.statistics import (
     summarise,
 )
 from ircotlib.retrieval import model_of, retriever_name
-from ircotlib.running.folder import name_model, read_about
+from ircotlib.running.run import name_model, read_about
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 from ircotlib.systems.searchain import WITHOUT
 

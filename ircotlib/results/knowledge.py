@@ -14,11 +14,11 @@ from ircotlib.datasets.musique import Part, read_parts
 from ircotlib.files.paths import ROOT
 from ircotlib.files.progress import show_progress
 from ircotlib.metrics import cover_em
+from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, Generate, Program
+from ircotlib.running.bench import Bench
 from ircotlib.running.laboratory import data_folder
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench
 from ircotlib.systems import System, choose_systems
 from ircotlib.systems.readers import WritePrompt
 

@@ -11,8 +11,8 @@ from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
 from ircotlib.results.head_to_head import measures_of
 from ircotlib.results.runs import find_test_runs
-from ircotlib.running.folder import read_about
 from ircotlib.running.predictions import read_lines, read_scores
+from ircotlib.running.run import read_about
 from ircotlib.systems.searchain.chain import citations
 from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
 from ircotlib.text import sentences

@@ -16,11 +16,11 @@ from ircotlib.results.measures import KNEW
 from ircotlib.results.reported import beside, declare, read_reported, rows_of
 from ircotlib.results.runs import find_test_runs, in_order
 from ircotlib.results.statistics import summarise
+from ircotlib.running.bench import Bench, open_dataset
 from ircotlib.running.experiment import replay
-from ircotlib.running.folder import read_about
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import read_lines
-from ircotlib.running.setup import Bench, open_dataset
+from ircotlib.running.run import read_about
 from ircotlib.systems import RECALL, System, all_systems
 
 ALL = "all"

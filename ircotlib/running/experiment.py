@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from ircotlib.comparing.costs import count_runs, most_of_plan, most_tokens, report_cost, run_cost
+from ircotlib.comparing.waves import Waves
+from ircotlib.comparing.workers import Workers, open_workers
 from ircotlib.data import Question, write_jsonl
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
@@ -16,9 +19,12 @@ from ircotlib.errors import UserError
 from ircotlib.files.paths import replace_files
 from ircotlib.files.progress import show_progress
 from ircotlib.files.tables import write_table
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Outcome
-from ircotlib.running.costs import count_runs, most_of_plan, most_tokens, report_cost, run_cost
-from ircotlib.running.folder import (
+from ircotlib.running.bench import Bench, open_bench
+from ircotlib.running.predictions import parameters_of, row_of, share_measure
+from ircotlib.running.programs import program_of
+from ircotlib.running.run import (
     EARLIER,
     NONE_SUITS,
     Run,
@@ -29,13 +35,7 @@ from ircotlib.running.folder import (
     read_about,
     write_about,
 )
-from ircotlib.running.predictions import parameters_of, row_of, share_measure
-from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench, open_bench
 from ircotlib.running.silence import count_demonstrations, count_texts, find_unknown, say_unknown
-from ircotlib.running.waves import Waves
-from ircotlib.running.workers import Workers, open_workers
 from ircotlib.systems import RECALL, System, choose_systems
 
 TUNED = ["dataset", "system", "metric"]

@@ -15,8 +15,8 @@ from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Outcome, Step, unknown
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.folder import AGAIN, columns_of, read_about, read_file
-from ircotlib.running.setup import open_dataset
+from ircotlib.running.bench import open_dataset
+from ircotlib.running.run import AGAIN, columns_of, read_about, read_file
 from ircotlib.systems import RECALL
 
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")  # by `row_of`, as they are

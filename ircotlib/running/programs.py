@@ -6,7 +6,7 @@ from functools import cache, partial
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
 from ircotlib.program import Program
-from ircotlib.running.setup import Bench
+from ircotlib.running.bench import Bench
 from ircotlib.systems import TEMPLATES, System
 from ircotlib.systems.main_passage import with_main_passage
 from ircotlib.systems.readers import READERS

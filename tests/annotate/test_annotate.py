@@ -21,9 +21,9 @@ from ircotlib.results import factuality
 from ircotlib.results.claims.comparing import compare
 from ircotlib.results.factuality import Item, chain_of, count_errors, list_judged, read_items
 from ircotlib.results.figures.bars import draw_factual_errors
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
+from ircotlib.running.bench import open_benches
 from ircotlib.running.experiment import compare_systems
-from ircotlib.running.setup import open_benches
 from ircotlib.systems import choose_systems
 
 TEXT = "Ada Holm directed Silent Lantern. <b>It</b> is a film."

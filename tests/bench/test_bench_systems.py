@@ -5,7 +5,7 @@ import time
 from bench import systems as bench_systems
 from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
 from ircotlib.systems import choose_systems
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from bench import parse_rates
 from ircotlib.parameters import read_parameters
-from ircotlib.running import setup
-from ircotlib.running.setup import open_bench
+from ircotlib.running import bench as setup
+from ircotlib.running.bench import open_bench
 from ircotlib.systems import SEARCHAIN, all_systems, choose_systems
 
 

@@ -9,7 +9,7 @@ from bench import real_anchor
 from ircot_laboratory.make import make_laboratory
 from ircotlib.files import paths
 from ircotlib.parameters import read_parameters
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
 from ircotlib.systems import all_systems
 from ircotlib.text import answer_from_chain
 

@@ -12,7 +12,8 @@ import pytest
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.__main__ import COMMANDS, main, read_argument
-from ircotlib.command import checks, figures, plans
+from ircotlib.command import figures
+from ircotlib.comparing import checks, plans
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.parameters import read_parameters
 

@@ -16,8 +16,8 @@ import pytest
 from jupyter_core.utils import run_sync
 
 from ircotlib.command import figures, notebooks
-from ircotlib.command.checks import check_places
 from ircotlib.command.notebooks import about_notebook, all_notebooks, made_by, run_notebooks
+from ircotlib.comparing.checks import check_places
 from ircotlib.files import paths
 from ircotlib.files.paths import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters

@@ -4,14 +4,14 @@ import pandas as pd
 
 from ircotlib.__main__ import main
 from ircotlib.command.plan import ALL, REPLAY, START, make_plan, show
-from ircotlib.command.plans import plan_runs
+from ircotlib.comparing.costs import most_generations
+from ircotlib.comparing.plans import plan_runs
 from ircotlib.generation.budget import find_price
 from ircotlib.parameters import read_parameters
 from ircotlib.results.runs import count_requests
-from ircotlib.running.costs import most_generations
+from ircotlib.running.bench import open_benches
 from ircotlib.running.experiment import compare_systems
-from ircotlib.running.folder import read_about
-from ircotlib.running.setup import open_benches
+from ircotlib.running.run import read_about
 from ircotlib.systems import choose_systems
 
 FEW = {"model": "simulated", "datasets": ["musique", "iirc"], "dev": 10, "test": 20}

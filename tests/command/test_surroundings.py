@@ -15,11 +15,11 @@ from ircotlib.errors import Unavailable
 from ircotlib.explore import ask
 from ircotlib.explore.trace import answer_as_markdown, question_as_markdown
 from ircotlib.files.paths import write_folder, write_whole
+from ircotlib.playing.cache import Calls
 from ircotlib.program import Generate, Outcome, Retrieve, Step
 from ircotlib.results import cases
 from ircotlib.results.figures.panels import subplots
 from ircotlib.retrieval.elastic_load import index_name
-from ircotlib.running.cache import Calls
 
 EVIL = "<img src=x onerror=alert(1)> $\\href{javascript:a(1)}{x}$ **b** [a](javascript:b)\n\n# h"
 

@@ -13,8 +13,8 @@ import pytest
 from ircotlib.__main__ import main
 from ircotlib.command import figures
 from ircotlib.files import options, paths
-from ircotlib.running.cache import Calls
-from ircotlib.running.exported import is_exported, write_exported
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.exported import is_exported, write_exported
 
 COMMANDS = {
     "calls export": "calls export DATA/runs TARGET",

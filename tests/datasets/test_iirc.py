@@ -18,9 +18,9 @@ from ircotlib.datasets.iirc import read_iirc
 from ircotlib.datasets.scoring import score
 from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
+from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import run_system
 from ircotlib.running.programs import program_of
-from ircotlib.running.setup import open_bench
 from ircotlib.systems import all_systems
 from ircotlib.systems.main_passage import read_titles
 
@@ -288,7 +288,7 @@ def test_files_of_another_kind_are_named(tmp_path):
 @pytest.fixture
 def parameters(tmp_path, monkeypatch):
     """Parameters that open the small files, without demonstrations."""
-    monkeypatch.setattr("ircotlib.running.setup.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path)
     where = {"context": context(("Salzburg", "mozarteum"))["context"]}
     other = question(qid="q_2", question="Where is the Mozarteum?", **where)
     write(tmp_path / "iirc", question(), other)

@@ -20,11 +20,11 @@ from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results import causes
 from ircotlib.results.causes import CAUSES, count_causes, find_causes
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
+from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import replay, run_system
-from ircotlib.running.folder import read_about, run_folder, write_about
 from ircotlib.running.predictions import read_predictions
-from ircotlib.running.setup import open_bench
+from ircotlib.running.run import read_about, run_folder, write_about
 from ircotlib.systems import all_systems
 
 S = all_systems()

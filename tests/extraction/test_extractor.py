@@ -18,11 +18,11 @@ from ircotlib.extraction.extractor import Extractor
 from ircotlib.extraction.spans import best_span
 from ircotlib.generation.batches import cut_batches
 from ircotlib.parameters import read_parameters
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Duplicate, Extract, Extracted, Outcome, Step
-from ircotlib.running.cache import Calls
+from ircotlib.running.bench import open_bench
 from ircotlib.running.predictions import row_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_bench
 
 PARK = Paragraph("p", "Walibi Park", "Eddy Meeùs opened the PARK in 1975. It lies near Brussels.")
 LONG = "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3

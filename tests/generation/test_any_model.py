@@ -4,18 +4,18 @@ import random
 from dataclasses import replace
 
 import pytest
-from playing import writers
+from replying import writers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from bench.parse_rates import CUT
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, NearestTitle, Retrieve, Sample, Sampled
-from ircotlib.running import setup as bench
+from ircotlib.running import bench
+from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_bench
 from ircotlib.systems import SEARCHAIN, choose_systems
 
 DATASETS = "hotpotqa 2wikimultihopqa musique iirc strategyqa zsre trex fever eli5".split()

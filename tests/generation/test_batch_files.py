@@ -15,10 +15,10 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 from ircotlib.generation.budget import Budget, Price
 from ircotlib.generation.server import ServerModel, batch_files
 from ircotlib.generation.server.endpoints import Patience
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, SENTENCE, Generate, Message, Sample
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
-from ircotlib.running.cache import Calls
-from ircotlib.running.scheduler import run
 
 QUICK = Patience(timeout=5, attempts=3, first_pause=0.02, longest_pause=0.05)
 CONTEXT = get_context("forkserver")

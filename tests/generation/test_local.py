@@ -22,9 +22,9 @@ from ircotlib.errors import UserError
 from ircotlib.generation.batches import count_cores, side_by_side
 from ircotlib.generation.decode import keep_bias
 from ircotlib.generation.local import LocalModel
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve, Sample
-from ircotlib.running.cache import Calls
-from ircotlib.running.scheduler import run
 
 STOPS = [SENTENCE, SENTENCE_OF_LINE, LINE, (".", "ka"), None]
 

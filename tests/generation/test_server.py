@@ -14,6 +14,7 @@ from tiny import read
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
 
+from ircotlib.comparing.costs import most_generations
 from ircotlib.generation.budget import find_price
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.server import ServerModel
@@ -22,11 +23,10 @@ from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message
 from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.prompt import GPT3, render_demonstration
 from ircotlib.results.runs import read_costs
-from ircotlib.running import setup as bench
-from ircotlib.running.costs import most_generations
+from ircotlib.running import bench
+from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import replay, run_system
-from ircotlib.running.folder import run_folder
-from ircotlib.running.setup import open_bench
+from ircotlib.running.run import run_folder
 from ircotlib.systems import IRCOT, all_systems
 
 S = all_systems()

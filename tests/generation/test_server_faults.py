@@ -13,9 +13,9 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 from ircotlib.generation.budget import Budget, BudgetSpent, Price
 from ircotlib.generation.server import ServerModel
 from ircotlib.generation.server.endpoints import Patience
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, Generate
-from ircotlib.running.cache import Calls
-from ircotlib.running.scheduler import run
 
 QUICK = Patience(timeout=0.5, attempts=3, first_pause=0.01, longest_pause=0.02, longest_wait=1.5)
 WORDS = ("red", "green", "blue", "black")

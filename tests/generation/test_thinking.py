@@ -16,9 +16,9 @@ from ircotlib.errors import UserError
 from ircotlib.generation.server import ServerModel
 from ircotlib.generation.server.endpoints import Patience
 from ircotlib.generation.thoughts import split_thoughts
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
-from ircotlib.running.cache import Calls
-from ircotlib.running.scheduler import run
 
 QUICK = Patience(timeout=5, attempts=3, first_pause=0.01, longest_pause=0.02)
 WRITTEN = "It is Ann. She is old.\nNo more."

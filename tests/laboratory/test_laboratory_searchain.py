@@ -25,8 +25,8 @@ from ircotlib.datasets.scoring import score
 from ircotlib.parameters import read_parameters
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.running import setup
-from ircotlib.running.setup import open_dataset
+from ircotlib.running import bench as setup
+from ircotlib.running.bench import open_dataset
 
 KINDS = {
     "strategyqa": {"time": 240, "same": 180, "place": 180},

@@ -17,11 +17,11 @@ from ircot_laboratory.world.records import Fact
 from ircotlib.data import Paragraph, Prediction
 from ircotlib.errors import UserError
 from ircotlib.parameters import DIALS
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Extract, Generate
 from ircotlib.results.abilities.plays import with_simulated
-from ircotlib.running.cache import Calls
 from ircotlib.running.laboratory import open_simulated_extractor, open_simulated_reader
-from ircotlib.running.scheduler import run
 from ircotlib.systems import System
 
 LIBRARY = Library(make_dataset("musique").world)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playing import count_words, real_question
+from replying import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.prompting import prompt as prompts

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from playing import own_demonstrations
+from replying import own_demonstrations
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.datasets import all_datasets, find_dataset
@@ -11,9 +11,9 @@ from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.examples import find_examples, read_examples
 from ircotlib.prompting.prompt import AGENT, read_template
-from ircotlib.running import setup as bench
+from ircotlib.running import bench
+from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.setup import open_bench
 from ircotlib.systems import FEW, IRCOT, SEARCHAIN, all_systems, choose_systems
 
 S = all_systems()

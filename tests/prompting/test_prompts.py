@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playing import count_words, real_question
+from replying import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError

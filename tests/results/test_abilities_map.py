@@ -15,7 +15,7 @@ from ircotlib.results.abilities.map import SYSTEMS, View, map_systems
 from ircotlib.results.abilities.parts import LITTLE, PARTS, weigh_parts
 from ircotlib.results.figures.maps import draw_map, draw_parts
 from ircotlib.results.head_to_head import EXPERIMENT, panels_of
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
 from ircotlib.running.experiment import compare_systems
 from ircotlib.running.laboratory import find_facts
 from ircotlib.systems import choose_systems

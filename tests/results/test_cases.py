@@ -8,8 +8,8 @@ from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
 from ircotlib.results import cases
 from ircotlib.results.cases import COLUMNS, COMPARED, read_compared, show_cases
-from ircotlib.running import setup
-from ircotlib.running.setup import open_bench
+from ircotlib.running import bench as setup
+from ircotlib.running.bench import open_bench
 
 RIGHT, LATE, EARLY = (1, 1), (0.5, 0), (0, 0)  # recall and score
 

@@ -15,10 +15,10 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results import citations
 from ircotlib.results.citations import accuracy_of_marks, make_item, read_references
 from ircotlib.results.factuality import Item
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
+from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import run_system
-from ircotlib.running.folder import run_folder
-from ircotlib.running.setup import open_bench
+from ircotlib.running.run import run_folder
 from ircotlib.systems import all_systems
 
 BORN, CAPITAL = "Edvard Grieg was born in Norway [1].", "Its capital, Oslo [2][3],"

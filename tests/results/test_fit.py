@@ -8,9 +8,9 @@ import pytest
 from ircotlib.parameters import read_parameters
 from ircotlib.results.abilities import fit
 from ircotlib.results.abilities.plays import with_simulated
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
 from ircotlib.running.experiment import run_system
-from ircotlib.running.folder import run_folder
+from ircotlib.running.run import run_folder
 from ircotlib.systems import all_systems
 
 QUESTIONS = 40

@@ -10,8 +10,8 @@ from ircotlib.parameters import EIGHT, read_parameters
 from ircotlib.results import head_to_head
 from ircotlib.results.head_to_head import compare_all, measures_of, panels_of, systems_of
 from ircotlib.results.statistics import holm, paired_p
-from ircotlib.running.folder import FILES, write_about
-from ircotlib.running.setup import Bench, identity
+from ircotlib.running.bench import Bench, identity
+from ircotlib.running.run import FILES, write_about
 from ircotlib.systems import all_systems
 
 P = read_parameters("mini", {"head_to_head": ["hotpotqa", "eli5"]})

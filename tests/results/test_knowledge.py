@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from playing import play
+from replying import play
 
 from ircotlib.data import Question
 from ircotlib.datasets.musique import Part, read_parts

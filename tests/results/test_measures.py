@@ -10,8 +10,8 @@ from ircotlib.data import Node, Paragraph, Prediction
 from ircotlib.program import Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
 from ircotlib.results import measures
 from ircotlib.results.runs import count_parsed
-from ircotlib.running.folder import write_about
 from ircotlib.running.predictions import row_of
+from ircotlib.running.run import write_about
 
 ROME = Paragraph("p", "Rome", "Rome is a city.")
 

@@ -14,11 +14,11 @@ from ircotlib.results.causes import count_causes, find_causes
 from ircotlib.results.claims.comparing import compare, difference, values_of
 from ircotlib.results.claims.judging import judge_claims
 from ircotlib.results.claims.searchain import Measured
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
+from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import join_scores
-from ircotlib.running.folder import columns_of, read_about
 from ircotlib.running.predictions import read_scores, share_measure
-from ircotlib.running.setup import open_bench
+from ircotlib.running.run import columns_of, read_about
 
 OWN = {"CoT": "cover_em", "OneR QA": "f1", "IRCoT QA": "f1", "SearChain": "cover_em"}
 SCORES = {  # F1 and cover-EM of four questions: long answers cover the gold one

@@ -10,8 +10,8 @@ from ircotlib.files.paths import NOTEBOOKS
 from ircotlib.parameters import read_parameters
 from ircotlib.results import runs
 from ircotlib.results.runs import with_runs
-from ircotlib.running import setup
-from ircotlib.running.folder import NONE_SUITS
+from ircotlib.running import bench as setup
+from ircotlib.running.run import NONE_SUITS
 
 MINI = read_parameters("mini")
 QUICK, SAMPLE = read_parameters("quick"), read_parameters("sample")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ircotlib.command.notebooks import about_notebook, all_notebooks
-from ircotlib.command.plans import check_plans
+from ircotlib.comparing.plans import check_plans
 from ircotlib.files import paths
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.parameters import read_parameters

@@ -18,10 +18,10 @@ from asking import ask
 from ircotlib.data import Paragraph
 from ircotlib.errors import Unavailable
 from ircotlib.files.paths import ROOT
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.running.cache import Calls
-from ircotlib.running.scheduler import run
 
 elasticsearch = pytest.importorskip("elasticsearch", reason="needs pip install -e '.[dev]'")
 

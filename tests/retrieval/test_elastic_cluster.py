@@ -11,10 +11,10 @@ from asking import ask
 from ircotlib.datasets.pooled import pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
 from ircotlib.errors import Unavailable
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.running.cache import Calls
-from ircotlib.running.scheduler import run
 
 elasticsearch = pytest.importorskip("elasticsearch", reason="needs pip install -e '.[dev]'")
 

@@ -4,10 +4,10 @@ import pytest
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
+from ircotlib.playing.scheduler import run
 from ircotlib.program import NearestTitle, Retrieve
+from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_bench
 from ircotlib.systems import all_systems
 
 
@@ -18,7 +18,7 @@ def benches(tmp_path_factory, elasticsearch_url):
     made = str(make_laboratory(folder / "small", 5, 1200, 60))
     changes = {"model": "data/models/mini-xl", "data_dir": made, "dev": 0, "test": 60}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ircotlib.running.setup.DATA", folder / "data")
+        patch.setattr("ircotlib.running.bench.DATA", folder / "data")
         yield [
             open_bench(read_parameters("mini", changes | {"retriever": where}), "iirc", "try")
             for where in ("embedded", elasticsearch_url)

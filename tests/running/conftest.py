@@ -2,7 +2,8 @@
 
 import pytest
 
-from ircotlib.running import setup, workers
+from ircotlib.comparing import workers
+from ircotlib.running import bench as setup
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from ircotlib.files.kept import kept_until_changed
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting import examples, templates
 from ircotlib.running.backends import open_model
+from ircotlib.running.bench import open_dataset
 from ircotlib.running.laboratory import find_facts
-from ircotlib.running.setup import open_dataset
 
 
 def own(name: str) -> list:

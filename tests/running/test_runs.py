@@ -17,12 +17,12 @@ from ircotlib.results.claims.comparing import compare
 from ircotlib.results.reported import COLUMNS, read_reported, with_reported
 from ircotlib.results.runs import has_runs, name_edges, read_costs, read_runs, read_training
 from ircotlib.results.statistics import describe, summarise
+from ircotlib.running import bench
 from ircotlib.running import experiment as runs
-from ircotlib.running import setup as bench
+from ircotlib.running.bench import change_model, open_bench, runs_folder
 from ircotlib.running.experiment import answer, compare_systems, replay, run_system, tune
-from ircotlib.running.folder import read_about
 from ircotlib.running.programs import program_of
-from ircotlib.running.setup import change_model, open_bench, runs_folder
+from ircotlib.running.run import read_about
 from ircotlib.systems import all_systems
 
 S = all_systems()

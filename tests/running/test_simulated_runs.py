@@ -36,12 +36,12 @@ from ircotlib import (
     run_system,
     show_question,
 )
-from ircotlib.command.checks import check_places
 from ircotlib.command.figures import main as make_figures
+from ircotlib.comparing.checks import check_places
 from ircotlib.files.paths import PROMPTS, ROOT
 from ircotlib.program import SENTENCE
-from ircotlib.running import setup
-from ircotlib.running.setup import runs_folder
+from ircotlib.running import bench as setup
+from ircotlib.running.bench import runs_folder
 
 DIALS = {"knows": 0.3, "misreads": 0.1, "extractor_misreads": 0.1}
 NAME = "simulated reader (knows 0.3, misreads 0.1, extractor_misreads 0.1)"

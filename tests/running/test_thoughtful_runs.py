@@ -11,11 +11,11 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 
 from ircot_laboratory.simulated.reader import SURE
 from ircotlib.generation.server import ServerModel
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, Outcome, Sample, Step
 from ircotlib.results.abilities.plays import Play, open_play
-from ircotlib.running.cache import Calls
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
 from ircotlib.systems import all_systems
 
 SYSTEMS = [*all_systems()]

@@ -4,9 +4,9 @@ import sys
 from functools import partial
 
 import pytest
-from playing import CAPITAL as QUESTION
-from playing import CAPITAL_ASKED as ASKED
-from playing import play, stages
+from replying import CAPITAL as QUESTION
+from replying import CAPITAL_ASKED as ASKED
+from replying import play, stages
 
 from ircotlib.data import Prediction, Question
 from ircotlib.errors import Unavailable

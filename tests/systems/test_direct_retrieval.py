@@ -1,6 +1,6 @@
 """Direct Retrieval, played by hand."""
 
-from playing import play, writers
+from replying import play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import Generate, Retrieve

@@ -2,7 +2,7 @@
 
 import re
 
-from playing import drawn, own_demonstrations, play, writers
+from replying import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve, Sample

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from playing import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
+from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
 
 from ircotlib.data import Paragraph
 from ircotlib.program import LINE, SENTENCE, Generate, Retrieve

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from playing import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
+from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
 
 from ircotlib.data import Paragraph, Prediction
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve

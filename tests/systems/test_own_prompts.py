@@ -1,9 +1,9 @@
 """The prompts of systems that do not retrieve, and our own demonstrations in them."""
 
 import pytest
-from playing import CAPITAL as QUESTION
-from playing import CAPITAL_ASKED as ASKED
-from playing import OSLO, own_demonstrations
+from replying import CAPITAL as QUESTION
+from replying import CAPITAL_ASKED as ASKED
+from replying import OSLO, own_demonstrations
 
 from ircotlib.prompting.prompt import Prompt, read_template, render
 from ircotlib.systems import FEW

@@ -3,7 +3,7 @@
 import re
 
 from asking import ask_one
-from playing import drawn, own_demonstrations, play, writers
+from replying import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Retrieve, Sample

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from playing import own_demonstrations, play, writers
+from replying import own_demonstrations, play, writers
 
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.metrics import rouge_l

@@ -3,9 +3,9 @@
 from functools import partial
 
 import pytest
-from playing import CAPITAL as QUESTION
-from playing import CAPITAL_ASKED as ASKED
-from playing import GRIEG, OSLO, play, stages
+from replying import CAPITAL as QUESTION
+from replying import CAPITAL_ASKED as ASKED
+from replying import GRIEG, OSLO, play, stages
 
 from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve
 from ircotlib.systems.direct import NEXT

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas
 import pytest
-from playing import LOST, QUESTION, drawn
+from replying import LOST, QUESTION, drawn
 
 from ircotlib import program, systems
 from ircotlib.datasets import find_dataset

@@ -1,6 +1,6 @@
 """ToolFormer, played by hand."""
 
-from playing import own_demonstrations, play, writers
+from replying import own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve

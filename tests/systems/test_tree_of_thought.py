@@ -1,6 +1,6 @@
 """Tree-of-Thought w/ IR, played by hand."""
 
-from playing import drawn, play, writers
+from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Retrieve, Sample

@@ -15,10 +15,10 @@ from ircot_laboratory.teachers import TEACHERS
 from ircotlib.files.paths import MODELS, ROOT
 from ircotlib.generation.causal import can_reuse
 from ircotlib.parameters import read_parameters
-from ircotlib.running.cache import Calls
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
+from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_bench
 from training.agent.draws import Play, taught_systems
 from training.agent.lessons import draw_lesson
 from training.agent.stages import judge_plays, measure_stages, measured_plays, share_right

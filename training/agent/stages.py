@@ -20,10 +20,10 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.errors import DataError
 from ircotlib.parameters import read_parameters
-from ircotlib.running.cache import Calls
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
+from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_bench
 from ircotlib.systems import System
 from training.agent.draws import (
     STYLES,

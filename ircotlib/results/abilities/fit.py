@@ -15,18 +15,18 @@ import pandas as pd
 
 from ircotlib.files.paths import resolve
 from ircotlib.parameters import Parameters
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, Sample
 from ircotlib.results.abilities.plays import Play, open_play, play_all
 from ircotlib.results.head_to_head import EXPERIMENT, measures_of, panels_of
 from ircotlib.results.measures import KNEW, read_run
 from ircotlib.results.runs import count_parsed, count_requests, find_test_runs, has_runs
-from ircotlib.running.cache import Calls
-from ircotlib.running.folder import read_about
+from ircotlib.running.bench import open_dataset
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import read_scores
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import open_dataset
+from ircotlib.running.run import read_about
 from ircotlib.systems import all_systems
 from ircotlib.text import is_reasoning, sentences
 

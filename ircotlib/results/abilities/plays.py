@@ -9,19 +9,19 @@ from functools import lru_cache
 
 import pandas as pd
 
+from ircotlib.comparing.pool import open_processes
 from ircotlib.datasets.scoring import score
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
+from ircotlib.playing.plays import by_kind
 from ircotlib.program import Program, Reply, Request, Retrieve, deepen
 from ircotlib.results.abilities.retriever import FlawedRetriever
 from ircotlib.results.head_to_head import measures_of
 from ircotlib.results.statistics import summarise
+from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.laboratory import open_simulated_reader
-from ircotlib.running.plays import by_kind
-from ircotlib.running.pool import open_processes
 from ircotlib.running.programs import program_of
-from ircotlib.running.setup import Bench, open_bench
 from ircotlib.systems import RECALL, all_systems
 
 

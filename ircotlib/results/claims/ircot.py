@@ -16,9 +16,9 @@ from ircotlib.results.head_to_head import EXPERIMENT, panels_of
 from ircotlib.results.reported import read_reported
 from ircotlib.results.runs import read_runs
 from ircotlib.results.tables import ALL, KINDS
-from ircotlib.running.folder import name_model
+from ircotlib.running.bench import runs_folder
 from ircotlib.running.laboratory import find_facts
-from ircotlib.running.setup import runs_folder
+from ircotlib.running.run import name_model
 
 Runs = Mapping[str, pd.DataFrame]  # by name, from `read_ircot`; what was not run is empty
 AGAINST = " against "  # between the names of two models

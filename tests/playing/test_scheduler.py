@@ -12,9 +12,9 @@ import pytest
 
 from ircotlib import program
 from ircotlib.data import Paragraph
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step
-from ircotlib.running.cache import Calls
-from ircotlib.running.scheduler import run
 
 
 class Upper:

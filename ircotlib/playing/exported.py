@@ -24,8 +24,8 @@ from ircotlib.data import excerpt
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import check_target, resolve, write_partial
+from ircotlib.playing.cache import Calls
 from ircotlib.ranges import check
-from ircotlib.running.cache import Calls
 
 FORM, VERSION = "ircotlib calls", 1  # begin the first line
 LONGEST = 1_000_000  # characters of the first line

@@ -5,9 +5,9 @@ that there are as many as the longest program asks one after another.
 from pathlib import Path
 
 from ircotlib.files.progress import show_progress
-from ircotlib.running.folder import Run
+from ircotlib.playing.scheduler import fill_cache
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import fill_cache
+from ircotlib.running.run import Run
 
 
 class Waves:

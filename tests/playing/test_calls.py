@@ -16,10 +16,10 @@ from threading import Timer
 
 import pytest
 
-from ircotlib.command.recover import recover
 from ircotlib.errors import Unavailable, UserError
+from ircotlib.playing.cache import OWNER, SCHEMA, Calls
+from ircotlib.playing.recover import recover
 from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, deepen, key
-from ircotlib.running.cache import OWNER, SCHEMA, Calls
 
 
 def test_a_field_with_its_default_value_is_not_in_the_key():
@@ -88,7 +88,7 @@ def test_what_another_connection_committed_is_seen_at_once(tmp_path):
 
 WRITER = """
 import sys
-from ircotlib.running.cache import Calls
+from ircotlib.playing.cache import Calls
 path, name = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -286,7 +286,7 @@ def test_a_file_that_is_cut_off_is_refused_with_what_to_do(tmp_path, kept):
 
 def test_damage_that_is_found_later_is_told_too(tmp_path, monkeypatch):
     """In a file that is too large to be checked as a whole."""
-    monkeypatch.setattr("ircotlib.running.cache.CHECKED", 0)
+    monkeypatch.setattr("ircotlib.playing.cache.CHECKED", 0)
     path = tmp_path / "calls.sqlite"
     with Calls(path) as calls:
         calls.put_many(REPLIES)

@@ -20,6 +20,8 @@ from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.models import named
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.parameters import DIALS, MAIN, SIMULATED, Parameters
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.exported import Replaying, open_calls
 from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
@@ -27,8 +29,6 @@ from ircotlib.prompting.templates import read_template
 from ircotlib.retrieval import model_of, open_retriever
 from ircotlib.retrieval.corpus import DESCRIPTION, fingerprint_of, open_corpus
 from ircotlib.running.backends import open_model, open_reading
-from ircotlib.running.cache import Calls
-from ircotlib.running.exported import Replaying, open_calls
 from ircotlib.running.laboratory import data_folder
 from ircotlib.systems import IRCOT, TEMPLATES, System
 

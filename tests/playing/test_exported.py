@@ -17,14 +17,15 @@ from ircotlib.errors import DataError, UserError
 from ircotlib.files.options import say_error
 from ircotlib.files.progress import show_progress
 from ircotlib.parameters import read_parameters
+from ircotlib.playing import exported
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.exported import Replaying, open_calls, read_exported, write_exported
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, key
-from ircotlib.running import exported, setup
-from ircotlib.running.cache import Calls
+from ircotlib.running import bench as setup
 from ircotlib.running.experiment import run_system
-from ircotlib.running.exported import Replaying, open_calls, read_exported, write_exported
-from ircotlib.running.folder import read_about, write_about
 from ircotlib.running.predictions import parameters_of, read_lines
-from ircotlib.running.scheduler import run
+from ircotlib.running.run import read_about, write_about
 from ircotlib.systems import all_systems
 
 # any text but halves of surrogate pairs, which no reply holds (JSON escapes them)

@@ -9,15 +9,15 @@ import psutil
 import pytest
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.comparing import workers
+from ircotlib.comparing.cluster import MOST
+from ircotlib.comparing.pool import Pool
+from ircotlib.comparing.workers import count_workers, open_workers
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import read_parameters
-from ircotlib.running import workers
-from ircotlib.running.cluster import MOST
+from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import run_system
-from ircotlib.running.folder import FILES, Run
-from ircotlib.running.pool import Pool
-from ircotlib.running.setup import open_bench
-from ircotlib.running.workers import count_workers, open_workers
+from ircotlib.running.run import FILES, Run
 from ircotlib.systems import choose_systems
 
 

@@ -15,6 +15,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
+from ircotlib.comparing.cluster import MOST, Cluster
+from ircotlib.comparing.pool import Pool, list_gpus, open_processes
+from ircotlib.comparing.waves import Waves
 from ircotlib.errors import DataError
 from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import DATA
@@ -22,14 +25,11 @@ from ircotlib.files.progress import show_progress
 from ircotlib.generation.batches import count_cores
 from ircotlib.generation.config import SMALL
 from ircotlib.parameters import SIMULATED, Parameters
-from ircotlib.running.cache import Calls
-from ircotlib.running.cluster import MOST, Cluster
-from ircotlib.running.folder import Run
-from ircotlib.running.pool import Pool, list_gpus, open_processes
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
+from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench, open_bench
-from ircotlib.running.waves import Waves
+from ircotlib.running.run import Run
 from ircotlib.systems import all_systems
 
 FEWEST = 20  # questions of a share; fewer would not fill the batches of a small model

@@ -10,7 +10,7 @@ from itertools import product
 from ircotlib.generation.budget import Usage, find_price, in_dollars
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
-from ircotlib.running.setup import Bench
+from ircotlib.running.bench import Bench
 from ircotlib.systems import System
 
 

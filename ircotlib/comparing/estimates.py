@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from ircotlib.comparing.costs import most_tokens
 from ircotlib.data import Question
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.budget import Usage
 from ircotlib.generation.config import SMALL
+from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, Outcome, Request, Sample, deepen, key
-from ircotlib.running.costs import most_tokens
+from ircotlib.running.bench import Bench
 from ircotlib.running.programs import program_of
-from ircotlib.running.scheduler import run
-from ircotlib.running.setup import Bench
 from ircotlib.systems import System
 
 ROWS = 50  # requests that are timed together, about as many as a worker has at a time

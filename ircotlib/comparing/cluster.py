@@ -14,7 +14,7 @@ from threading import Thread
 
 from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import one_line
-from ircotlib.running.cache import Calls
+from ircotlib.playing.cache import Calls
 
 MOST = 256  # workers at a time
 DEATHS = 3  # workers that may die with the same share

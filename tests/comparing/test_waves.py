@@ -9,10 +9,11 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
-from ircotlib.running import backends, setup
+from ircotlib.running import backends
+from ircotlib.running import bench as setup
+from ircotlib.running.bench import open_benches
 from ircotlib.running.experiment import compare_systems, run_system
-from ircotlib.running.folder import FILES, read_about
-from ircotlib.running.setup import open_benches
+from ircotlib.running.run import FILES, read_about
 from ircotlib.systems import choose_systems
 
 SYSTEMS = choose_systems(["OneR", "IRCoT QA", "CoT-SC", "Self-Ask", "Verify-and-Edit"])

@@ -15,7 +15,7 @@ from ircotlib.errors import DataError
 from ircotlib.files.checksums import read_description, read_whole, take_sums, write_description
 from ircotlib.files.paths import hold_lock
 from ircotlib.parameters import DIALS, SIMULATED, Parameters
-from ircotlib.running.setup import Bench
+from ircotlib.running.bench import Bench
 from ircotlib.systems import System
 
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")

@@ -13,9 +13,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.plays import Play, Service, by_kind, describe, service_of, turn
 from ircotlib.program import Generate, Outcome, Program, Reply, Retrieve, Sample, Step, deepen, key
-from ircotlib.running.cache import Calls
-from ircotlib.running.plays import Play, Service, by_kind, describe, service_of, turn
 
 UNSTORED = "unstored"  # begins the keys of requests whose replies are not stored
 

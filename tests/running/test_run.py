@@ -16,9 +16,10 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results import markdown
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_parsed, find_test_runs, read_runs
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
 from ircotlib.running.experiment import run_system
-from ircotlib.running.folder import (
+from ircotlib.running.predictions import read_predictions
+from ircotlib.running.run import (
     EARLIER,
     FILES,
     clear_runs,
@@ -28,7 +29,6 @@ from ircotlib.running.folder import (
     run_folder,
     write_about,
 )
-from ircotlib.running.predictions import read_predictions
 from ircotlib.systems import all_systems
 
 IDS = ["NA", "nan", "null", "None", "US", "a\rb", "a\nb", "=1+1", "-1", "030", 'x"y', ",", "#"]

@@ -8,8 +8,9 @@ from itertools import product
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from ircotlib.command.checks import LANGUAGE, check_model, check_places, style_of
 from ircotlib.command.notebooks import about_notebook
+from ircotlib.comparing.checks import LANGUAGE, check_model, check_places, style_of
+from ircotlib.comparing.costs import count_runs
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import UserError
@@ -20,9 +21,8 @@ from ircotlib.results.head_to_head import panels_of, systems_of
 from ircotlib.results.measures import KNEW
 from ircotlib.results.reported import read_reported
 from ircotlib.results.tables import ALPHAS, DIRECT, WHOLE
-from ircotlib.running.costs import count_runs
+from ircotlib.running.bench import Bench, change_model
 from ircotlib.running.laboratory import is_laboratory
-from ircotlib.running.setup import Bench, change_model
 from ircotlib.systems import ANSWER, IRCOT, SEARCHAIN, System, all_systems, choose_systems
 
 UNOPENED = (), (), None, None, SimpleNamespace(count_tokens=len)  # dev to model of a bench

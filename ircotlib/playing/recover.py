@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ircotlib.errors import UserError
 from ircotlib.files.options import new_parser
-from ircotlib.running.cache import Calls, is_sound
+from ircotlib.playing.cache import Calls, is_sound
 
 
 def recover(path: Path) -> tuple[int, Path]:

@@ -19,9 +19,9 @@ from ircot_laboratory.make import make_laboratory
 from ircotlib.files.paths import replace_files
 from ircotlib.parameters import read_parameters
 from ircotlib.results.runs import read_runs
-from ircotlib.running import setup
+from ircotlib.running import bench as setup
 from ircotlib.running.experiment import compare_systems
-from ircotlib.running.folder import EARLIER, FILES, read_about, read_file, write_about
+from ircotlib.running.run import EARLIER, FILES, read_about, read_file, write_about
 from ircotlib.systems import choose_systems
 
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")
