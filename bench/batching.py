@@ -25,7 +25,8 @@ from ircotlib.playing.scheduler import run
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render
 from ircotlib.results.figures.panels import save_figure
-from ircotlib.running.bench import Bench, change_model, open_bench
+from ircotlib.running.backends import change_model
+from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 

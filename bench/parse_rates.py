@@ -12,6 +12,7 @@ from dataclasses import replace
 import pandas as pd
 
 from ircotlib.comparing.checks import check_places
+from ircotlib.comparing.comparison import run_system
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.pooled import sample_dev_test
@@ -21,8 +22,7 @@ from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.runs import count_parsed
 from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.experiment import run_system
-from ircotlib.running.run import run_folder
+from ircotlib.running.run import Run
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 NAME = "bench_parse_rates"
@@ -56,7 +56,7 @@ def open_with(bench: Bench, dataset: str, questions: int) -> Bench:
     pairs = record.read(find_questions(record, resolve(p.data_dir)))
     _, test = sample_dev_test([question for question, _ in pairs], 0, questions, p.seed)
     changed = p.change(datasets=[dataset], test=questions)
-    return replace(bench, parameters=changed, dataset=dataset, test=test)
+    return replace(bench, parameters=changed, dataset=record, test=test)
 
 
 def measure_parsed(bench: Bench, system: System, most_tokens: int) -> dict:
@@ -64,7 +64,7 @@ def measure_parsed(bench: Bench, system: System, most_tokens: int) -> dict:
     lengths = {name: min(n, most_tokens) for name, n in bench.tokens(system).items()}
     setting = CUT.get(system.name, {}) | lengths
     run_system(bench, system, **setting)
-    row = count_parsed(run_folder(bench, system, "test", setting))
+    row = count_parsed(Run(bench, system, "test", setting).folder)
     return {"model": bench.parameters.model} | {n: v for n, v in row.items() if n != "seconds"}
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ircotlib.command.figures import add_notebooks, choose_notebooks
 from ircotlib.command.plan import ALL, make_plan
+from ircotlib.comparing.plans import read_all_comparisons
 from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import Parameters, read_parameters
@@ -73,9 +74,11 @@ def main() -> None:
     parser.add_argument("--questions", type=read_count, default=5, help="of the sample")
     options = parser.parse_args()
     with refusing():
-        p = read_parameters(options.profile, parse_changes(options.set))
+        changes = parse_changes(options.set)
+        p = read_parameters(options.profile, changes)
         notebooks = choose_notebooks(options.only, p)
-    table = compare(make_plan(p, notebooks, options.questions, None), p)
+        planned, _ = read_all_comparisons(p.profile, changes, notebooks)
+    table = compare(make_plan(p, planned, options.questions, None), p)
     if table.empty:
         sys.exit("found no runs with these parameters, expected some: run ircotlib figures first")
     save_figure(None, table.round(3), "bench_plan", p)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.comparing.checks import check_places
+from ircotlib.comparing.comparison import run_system
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refusing
 from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import Parameters, read_parameters
@@ -19,9 +20,8 @@ from ircotlib.results.figures.bars import draw_measures
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.statistics import describe, paired_difference, summarise
 from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import run_system
 from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import run_folder
+from ircotlib.running.run import Run
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 
@@ -53,7 +53,7 @@ def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
             setting |= {name: min(n, MOST_TOKENS) for name, n in bench.tokens(system).items()}
         setting |= FEWER.get(system.name, {})
         run_system(bench, system, **setting)
-        answers = read_predictions(run_folder(bench, system, "test", setting))
+        answers = read_predictions(Run(bench, system, "test", setting).folder)
         parsed = answers["fault"] == ""
         if system.reads and q.reader == "cot":
             parsed = answers["reading"].map(answer_from_chain).notna()

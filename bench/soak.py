@@ -30,6 +30,7 @@ import pandas as pd
 
 from bench.faulty_server import LONG, Server
 from ircot_laboratory.make import make_laboratory
+from ircotlib.comparing.comparison import compare_systems
 from ircotlib.errors import UserError
 from ircotlib.files import paths
 from ircotlib.files.options import new_parser, read_count
@@ -37,7 +38,6 @@ from ircotlib.parameters import SIMULATED, read_parameters
 from ircotlib.results import markdown
 from ircotlib.results.runs import read_runs
 from ircotlib.running import bench as setup
-from ircotlib.running.experiment import compare_systems
 from ircotlib.systems import choose_systems
 
 WORLD = {"seed": 5, "size": 100, "questions": 10}

@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 import psutil
 
+from ircotlib.comparing.comparison import compare_systems
 from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
 from ircotlib.files.paths import DATA
 from ircotlib.generation.batches import count_cores
@@ -31,7 +32,6 @@ from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.head_to_head import panels_of, systems_of
 from ircotlib.running.bench import open_benches
-from ircotlib.running.experiment import compare_systems
 from ircotlib.running.run import FILES, read_about
 
 COUNTS = (1, 2, 4, 8)

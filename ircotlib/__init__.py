@@ -25,12 +25,13 @@ _NAMES = {  # by module
     # settings
     "parameters": "Parameters read_parameters SCALE OOD",
     # running
-    "running.bench": "Bench open_bench open_benches change_model",
-    "running.experiment": (
-        "answer answer_all run_system run_all tune compare_systems join_scores replay"
-    ),
-    "running.run": "Run name_model read_about run_folder",
+    "running.bench": "Bench name_bench name_benches open_bench open_benches",
+    "running.backends": "change_model",
+    "running.experiment": "answer answer_all replay",
+    "running.run": "Run name_model read_about",
     "running.predictions": "read_predictions",
+    # comparing
+    "comparing.comparison": ("Comparison compare_systems tune run_system run_all join_scores"),
     # looking at questions
     "explore.ask": "ask find_systems own_question",
     "explore.trace": "answer_as_markdown question_as_markdown trace_as_markdown",
@@ -55,7 +56,7 @@ _NAMES = {  # by module
     "results.abilities.ceilings": "play_ceilings play_settings",
     "results.abilities.dials": "play_dials",
     "results.abilities.retrieval": "play_retrieval",
-    "running.laboratory": "find_facts explain_dials",
+    "running.laboratory": "find_facts explain_dials in_world expect_laboratory",
     # figures
     "results.figures.panels": "save_figure",
     "results.figures.bars": (
@@ -71,7 +72,7 @@ _NAMES = {  # by module
     # judging by hand
     "annotate.box": "annotate_box references_box",
     # errors
-    "errors": "UserError DataError Unavailable",
+    "errors": "UserError DataError Unavailable NothingToRun",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_MODULES)

@@ -17,14 +17,8 @@ import pandas
 import pytest
 from jupyter_core.utils import run_sync
 
-from ircotlib.command.notebooks import (
-    KEEP_MEMORY,
-    THREAD,
-    about_notebook,
-    all_notebooks,
-    made_by,
-    run_notebook,
-)
+from ircotlib.command.kernels import KEEP_MEMORY, THREAD, run_notebook
+from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.paths import FIGURES, NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.systems import all_systems
@@ -112,7 +106,7 @@ def test_kept_figures_are_those_of_the_notebooks(executed, notebook):
     """Figures from models may differ by rounding on another processor. They are compared with a
     tolerance, of two dev questions, and verdicts only by what they are about.
     """
-    for path in made_by(notebook, MINI):
+    for path in made_by(notebook, "mini"):
         now = executed / "figures" / read_parameters("mini", PART.get(notebook)).trial / path.name
         assert now.stat().st_size > 0
         if path.suffix != ".csv":
@@ -158,8 +152,8 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
 
 
 def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
-    profiles = [read_parameters(path.stem) for path in PROFILES.glob("*.yaml")]
-    made = {path for name in PATHS for p in profiles for path in made_by(name, p)}
+    profiles = [path.stem for path in PROFILES.glob("*.yaml")]
+    made = {path for name in PATHS for profile in profiles for path in made_by(name, profile)}
     benched = "batching", "dense", "parse_rates", "systems", "workers"
     benches = {f"bench_{name}.csv" for name in benched}
     # head_to_head_dense: notebook 13 with two retrievers (docs/searchain.md)

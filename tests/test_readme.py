@@ -19,11 +19,11 @@ from matplotlib import colors, image
 from ircotlib import datasets
 from ircotlib.__main__ import COMMANDS
 from ircotlib.command.figures import choose_notebooks
-from ircotlib.command.notebooks import all_notebooks
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.scoring import score
+from ircotlib.files.notebooks import all_notebooks
 from ircotlib.files.paths import PROFILES, ROOT
 from ircotlib.parameters import Parameters, parameter_names, read_parameters
 from ircotlib.prompting.demonstrations import read_demonstrations
@@ -167,6 +167,7 @@ def test_every_grid_is_described_with_the_papers_values():
 
 def test_the_example_in_python_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path)
     exec(code_of("docs/runs.md"), {})
     printed = capsys.readouterr().out
     assert re.search(r"^recall +\d\.\d+\nf1 ", printed) and printed.endswith("\n6 rows\n")

@@ -17,7 +17,12 @@ def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=(), metr
     and `more` scores. `metric`: the run's own.
     """
     folder.mkdir(parents=True)
-    about = {"experiment": "by_hand", "dataset": opened.dataset, "part": "test", "system": system}
+    about = {
+        "experiment": "by_hand",
+        "dataset": opened.dataset.name,
+        "part": "test",
+        "system": system,
+    }
     about |= {"setting": dict(setting), "metric": metric, "shown": None, "grid_of": ""}
     about |= {"parameters": opened.parameters.model_dump(mode="json"), "questions": len(lines)}
     questions = opened.test[: len(lines)]

@@ -1,6 +1,5 @@
-"""The command line: each module is one command of `ircotlib` (ircotlib/__main__.py); `checks`
-and `plans` look at all that the parameters name and ask for before any work begins.
+"""The command line: each module is one command of `ircotlib` (ircotlib/__main__.py).
 
-Imports: datasets, errors, explore, files, generation, parameters, prompting, results, retrieval,
-running, systems, text.
+Imports: comparing, datasets, errors, explore, files, generation, parameters, playing, running,
+systems, text.
 """

@@ -60,7 +60,8 @@ def export(runs: Sequence[Path], file: Path) -> int:
     UserError if there is none, DataError if the replies do not give what a run predicted.
     """
     from ircotlib.running.experiment import replay  # imports pandas
-    from ircotlib.running.predictions import parameters_of, read_lines, row_of
+    from ircotlib.running.predictions import read_lines, row_of
+    from ircotlib.running.run import parameters_of
     from ircotlib.systems import all_systems
 
     check_export(file)
@@ -98,7 +99,7 @@ def export(runs: Sequence[Path], file: Path) -> int:
 def _other_readers(abouts: Sequence[Mapping]) -> set[Path]:
     """The folders of the runs with the other reader, where there are some (04_ircot)."""
     from ircotlib.running.bench import runs_folder
-    from ircotlib.running.predictions import parameters_of
+    from ircotlib.running.run import parameters_of
 
     folders = set()
     for about in abouts:

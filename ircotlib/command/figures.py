@@ -20,15 +20,9 @@ from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
-from ircotlib.command.notebooks import (
-    KEEP_MEMORY,
-    about_notebook,
-    all_notebooks,
-    made_by,
-    run_notebook,
-    run_notebooks,
-)
+from ircotlib.command.kernels import KEEP_MEMORY, run_notebook, run_notebooks
 from ircotlib.errors import UserError
+from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_number, read_workers
 from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
 from ircotlib.generation.batches import count_cores
@@ -48,7 +42,7 @@ def choose_notebooks(only: list[str], p: Parameters) -> list[str]:
     """The notebooks of these names, or that make the figures of these names with these parameters;
     all for none.
     """
-    makes = {notebook: made_by(notebook, p) for notebook in all_notebooks()}
+    makes = {notebook: made_by(notebook, p.profile, p.trial) for notebook in all_notebooks()}
     names = {notebook: {notebook, *(path.stem for path in makes[notebook])} for notebook in makes}
     known = dict.fromkeys([*makes, *sorted(set().union(*names.values()))])
     if unknown := [name for name in only if name not in known]:
@@ -97,9 +91,9 @@ def regenerate(
     """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE, those of
     a trial to its folder there.
     """
-    from ircotlib.comparing.plans import check_notebooks  # imports pandas
+    from ircotlib.comparing.checks import check_notebooks  # imports pandas
 
-    notebooks = check_notebooks(p, notebooks)
+    notebooks = list(check_notebooks(p, changes, notebooks))
     # no kernel reads or writes the user's own settings and history
     os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
     for library in ("papermill", "traitlets"):  # whose errors are raised too
@@ -118,7 +112,7 @@ def regenerate(
             bar.ended.add(notebook)
             executed = folder / f"{notebook}.ipynb"
             tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed}")
-            for path in made_by(notebook, p):
+            for path in made_by(notebook, p.profile, p.trial):
                 wrote = path.exists() and path.stat().st_mtime_ns >= started
                 tqdm.write(f"{'':<14} {'wrote' if wrote else 'not made':<11}{path}")
             if save:

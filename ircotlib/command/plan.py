@@ -10,34 +10,34 @@ the last of its settings. These replies are kept: the notebooks do not ask for t
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib.command.figures import add_notebooks, choose_notebooks
-from ircotlib.command.notebooks import about_notebook
-from ircotlib.comparing.costs import announce, most_tokens
-from ircotlib.comparing.estimates import Planned, add_up, play_sample
-from ircotlib.comparing.plans import check_notebooks, plan_runs
+from ircotlib.comparing.checks import check_notebooks, has_data
+from ircotlib.comparing.comparison import Comparison
+from ircotlib.comparing.costs import most_texts, most_usd, report_cost
+from ircotlib.comparing.estimates import Planned, add_up, group_runs, play_sample
+from ircotlib.comparing.plans import read_all_comparisons
 from ircotlib.comparing.workers import count_workers
 from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import one_line
+from ircotlib.files.notebooks import about_notebook
 from ircotlib.files.options import new_parser, parse_changes, read_count, read_workers
 from ircotlib.files.paths import check_target
 from ircotlib.files.tables import write_table
 from ircotlib.generation.batches import count_cores
 from ircotlib.generation.budget import find_price
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.experiment import suits
+from ircotlib.running.bench import Bench
 
 # measured with the mini profile (docs/cluster.md)
 REPLY, ANSWER = 270, 1_400  # bytes: of a reply in the call cache, of an answered question in a run
 PROCESS = 0.8  # GB of memory of a process, without its model
 SHARE = 0.9  # of what one worker does alone, what each of two does (bench.workers)
 START, REPLAY = 3.0, 0.0003  # seconds: to start a notebook, and to replay a request and draw
-WHOLE = 2_417  # questions, for the grid, where all of a file are asked: those of MuSiQue
 ALL = "all together"
 WORDS = {"runs": "runs", "answers": "answers", "generations": "texts", "new_generations": "new"}
 WORDS |= {"most_generations": "at most", "new_prompt_tokens": "read", "new_tokens": "written"}
@@ -53,56 +53,49 @@ MEANING = {
 }
 
 
-def list_planned(p: Parameters, notebook: str, opened: bool) -> Iterator[Planned]:
-    """What a notebook runs. `opened`: on benches that are opened, which needs data and models."""
-    for plan in plan_runs(p, notebook):
-        for bench in plan.benches:
-            of, options = bench.parameters, {"shown": bench.shown, "grid_of": bench.grid_of}
-            sizes = {"dev": of.dev, "test": of.test or WHOLE}
-            if opened:
-                options["with_model"] = any(s.stages or s.reads for s in plan.systems)
-                bench = open_bench(of, bench.dataset, notebook, **options)
-                sizes = {"dev": len(bench.dev), "test": len(bench.test)}
-            sizes["test"] = min(sizes["test"], plan.asked or sizes["test"])
-            for system in plan.systems:
-                if not opened or suits(system, bench):
-                    runs = dict(zip(sizes, plan.count_runs(bench, system), strict=True))
-                    settings = plan.settings or bench.settings(system)
-                    yield Planned(notebook, bench, system, settings, runs, sizes)
+def list_planned(planned: Mapping[str, Sequence[Comparison]], opened: bool) -> Iterator[Planned]:
+    """What notebooks run. `opened`: on benches that are opened, which needs data and models."""
+    for notebook, comparisons in planned.items():
+        for comparison in comparisons:
+            known = opened and all(has_data(bench) for bench in comparison.benches)
+            yield from group_runs(notebook, (comparison.open() if known else comparison).runs)
 
 
 def make_plan(
-    p: Parameters, notebooks: Sequence[str], questions: int, workers: int | None
+    p: Parameters,
+    comparisons: Mapping[str, Sequence[Comparison]],
+    questions: int,
+    workers: int | None,
 ) -> pd.DataFrame:
-    """What notebooks will take: a row for each, and one for all, in which what several ask counts
-    once. `questions`: that each system answers now; 0: none, and only the most is known. `workers`:
-    that will play the runs; None: as many as there will be here.
+    """What notebooks will take that compare this: a row for each, and one for all, in which what
+    several ask counts once. `questions`: that each system answers now; 0: none, and only the most
+    is known. `workers`: that will play the runs; None: as many as there will be here.
     """
-    p = p.change(batch=False)  # a sample waits for no batch files
-    planned = [one for name in notebooks for one in list_planned(p, name, questions > 0)]
+    planned = list(list_planned(comparisons, questions > 0))
     sampled = [one for one in planned if one.sample(questions)]
     workers = None if p.server else workers  # a server has none
-    count = workers or min(count_cores(), max((count_workers(s.bench) for s in sampled), default=1))
-    requests = _play(p, sampled, questions, count) if sampled else None
+    most = max((count_workers(one.runs[0].bench) for one in sampled), default=1)
+    count = workers or min(count_cores(), most)
+    requests = _play(sampled, questions, count) if sampled else None
     price = find_price(p.model, p.prices) if p.server or p.prices else None
-    reading, rows = {*notebooks} - {one.notebook for one in planned}, []
-    for name in [*notebooks, ALL]:
+    reading = {*comparisons} - {one.notebook for one in sampled}
+    rows = []
+    for name in [*comparisons, ALL]:
         chosen = [one for one in planned if name in (one.notebook, ALL)]
-        most = [one.most for one in chosen]
-        row = {"notebook": name, "workers": count}
-        row |= {"runs": sum(sum(one.runs.values()) for one in chosen)}
+        runs = [run for one in chosen for run in one.runs]
+        row = {"notebook": name, "workers": count, "runs": len(runs)}
         row |= {"answers": sum(one.answers for one in chosen)}
-        row |= {"most_generations": sum(texts for texts, _ in most)}
-        row |= {"most_usd": price and sum(price.of(*usage) for _, usage in most)}
+        row |= {"most_generations": most_texts(runs)}
+        row |= {"most_usd": most_usd(runs) if price else None}
         if sampled:
             row |= add_up(requests[(requests["notebook"] == name) | (name == ALL)])
             row |= {"usd": price and price.of(row["new_prompt_tokens"], row["new_tokens"])}
             row |= {"megabytes": (row["new_requests"] * REPLY + row["answers"] * ANSWER) / 1e6}
-            memory = [_memory(one.bench, count) for one in chosen]
+            memory = [_memory(one.runs[0].bench, count) for one in chosen if one in sampled]
             row |= {"gigabytes": max(memory, default=PROCESS)}
         if questions:
             seconds = row.pop("seconds", 0) / (SHARE * count if count > 1 else 1)
-            started = {one.notebook for one in chosen}
+            started = {one.notebook for one in chosen} - reading
             seconds += REPLAY * row.get("requests", 0) + START * len(started)
             as_in_mini = [about_notebook(n).minutes for n in reading if name in (n, ALL)]
             row |= {"minutes": seconds / 60 + sum(as_in_mini)}
@@ -110,13 +103,11 @@ def make_plan(
     return pd.DataFrame(rows)
 
 
-def _play(p: Parameters, sampled: Sequence[Planned], questions: int, count: int) -> pd.DataFrame:
+def _play(sampled: Sequence[Planned], questions: int, count: int) -> pd.DataFrame:
     """The requests of a sample, whose cost is reported first."""
-    asked = [len(one.ends) * len(one.sample(questions)) for one in sampled]
-    pairs = zip(sampled, asked, strict=True)
-    most = [most_tokens(one.bench, one.system, number) for one, number in pairs]
-    announce(p, f"a sample, {sum(asked):,} questions answered", most)
-    return play_sample(sampled, questions, one_core=count > 1)
+    runs = [run for one in sampled for run in one.sample(questions)]
+    with report_cost(runs):
+        return play_sample(sampled, questions, one_core=count > 1)
 
 
 def _memory(bench: Bench, workers: int) -> float:
@@ -152,19 +143,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--no-sample", action="store_true", help="only the most that it can be")
     add("--csv", type=Path, metavar="FILE", help="write the table, with more columns")
     options = parser.parse_args(arguments)
-    p = read_parameters(options.profile, parse_changes(options.set))
+    changes = parse_changes(options.set)
+    p = read_parameters(options.profile, changes)
     notebooks = choose_notebooks(options.only, p)
     questions = 0 if options.no_sample else options.questions
     if options.csv:
         check_target(options.csv, "such a table", ".csv", is_plan)
+    changes |= {"batch": False}  # a sample waits for no batch files
     try:
-        checked = check_notebooks(p, notebooks) if questions else notebooks
-        table = make_plan(p, checked, questions, options.workers)
+        if questions:
+            planned = check_notebooks(p, changes, notebooks)
+        else:
+            planned, _ = read_all_comparisons(p.profile, changes, notebooks)
+        table = make_plan(p, planned, questions, options.workers)
     except (Unavailable, RuntimeError) as error:
         if not isinstance(error.__cause__ or error, (Unavailable, ConnectionError)):
             raise
         print(f"{one_line(error, most=None)}; without a sample:", file=sys.stderr, flush=True)
-        table = make_plan(p, notebooks, 0, options.workers)
+        planned, _ = read_all_comparisons(p.profile, changes, notebooks)
+        table = make_plan(p, planned, 0, options.workers)
     if options.csv:
         write_table(options.csv, table)
     print(show(table))

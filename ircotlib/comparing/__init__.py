@@ -1,4 +1,6 @@
-"""Comparing: which runs there are, who plays them, what they cost, and what is checked before.
+"""Comparing: an experiment as a value, which runs it has, who plays them, what they cost, and what
+is checked before. Nothing of results: that reads what was run.
 
-Imports: nothing.
+Imports: datasets, errors, files, generation, parameters, playing, program, prompting, retrieval,
+running, systems.
 """

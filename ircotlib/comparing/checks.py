@@ -4,11 +4,14 @@ What is wrong in the parameters is a UserError; what does not answer is Unavaila
 
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from urllib.request import getproxies
 
+from ircotlib.comparing.comparison import Comparison, suits
+from ircotlib.comparing.plans import read_all_comparisons
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.downloads import find_files
 from ircotlib.datasets.files import OWN_CONTEXTS, find_questions
@@ -21,9 +24,86 @@ from ircotlib.generation.server.client import check_environment
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.prompting.prompt import GPT3, STYLES
 from ircotlib.retrieval import find_retriever, model_of
-from ircotlib.running.laboratory import count_questions, open_simulated_reader
+from ircotlib.running.bench import Bench
+from ircotlib.running.laboratory import count_questions, is_laboratory, open_simulated_reader
+from ircotlib.systems import System
 
 LANGUAGE = models.T5, models.CAUSAL
+MODELS = "model", "models", "agent", "second_model"  # parameters that name language models
+
+
+def check_notebooks(
+    p: Parameters, changes: Mapping, notebooks: Sequence[str]
+) -> dict[str, list[Comparison]]:
+    """What notebooks compare, after all checks of what they need, without those that have nothing
+    to run; stderr says which. `changes`: those of the profile that made the parameters. Raises
+    UserError or Unavailable.
+    """
+    planned, left_out = read_all_comparisons(p.profile, changes, notebooks)
+    comparisons = [one for several in planned.values() for one in several]
+    used = [bench.parameters for one in comparisons for bench in one.benches]
+    # a notebook that compares nothing reads the runs of others, or the data
+    reads = not all(planned.values()) or any(each.data_dir == p.data_dir for each in used)
+    models = {each.model for each in used}
+    needs = [name for name in MODELS if models & {*_names(p, name)}]
+    check_places(p, [*needs, "data"] if reads else needs)
+    for notebook, several in planned.items():
+        for comparison in several:
+            check_comparison(notebook, comparison)
+    for line in left_out:
+        print(line, file=sys.stderr, flush=True)
+    return planned
+
+
+def check_comparison(notebook: str, comparison: Comparison) -> None:
+    """Raise UserError if a comparison has only systems that its data sets do not suit, or if a
+    system cannot be tuned, or lacks its questions or prompts.
+    """
+    benches, systems = comparison.benches, comparison.systems
+    names = ", ".join(dict.fromkeys(bench.dataset.name for bench in benches))
+    if not any(suits(system, bench) for system in systems for bench in benches):
+        found = f"systems: found only {', '.join(s.name for s in systems)}, which retrieve"
+        expected = f"expected one that answers: {names} have no gold paragraphs"
+        raise UserError(f"{found}, for {notebook}, {expected}")
+    for bench, system in product(benches, systems):
+        settings = len(bench.settings(system)) if comparison.settings is None else 1
+        if settings > 1 and not bench.parameters.dev:
+            found = f"dev: found 0, and {settings} settings of {system.name} in {notebook}"
+            raise UserError(f"{found}, expected dev questions, or grids of one value")
+        try:
+            _check_files(bench, system)
+        except FileNotFoundError as error:
+            remedy = "; or leave the data set, or the notebook, out"
+            raise UserError(f"{notebook}: {error}{remedy}") from None
+
+
+def _check_files(bench: Bench, system: System) -> None:
+    """Raise FileNotFoundError if a system lacks its questions, or its prompts."""
+    folder = Path(resolve(bench.parameters.data_dir))
+    if not has_data(bench) or (bench.parameters.data_dir and not folder.is_dir()):
+        return
+    if bench.parameters.data_dir:
+        find_questions(bench.dataset, folder)
+    stages = [(stage, system) for stage in system.stages]
+    stages += [(bench.parameters.reader, None)] if system.reads else []
+    stages += [("titles", None)] if bench.dataset.name == "iirc" else []
+    ms = bench.grid(system).get("m", [0 if bench.demonstrated else None])
+    for (stage, owner), m in product(stages, ms):
+        bench.examples(stage, m, 0, owner)  # read once for all benches
+
+
+def has_data(bench: Bench) -> bool:
+    """Whether the questions of a bench are there or will be made when it is opened. What a notebook
+    writes, below DATA, need not be there before it runs.
+    """
+    folder = Path(resolve(bench.parameters.data_dir))
+    return folder.is_dir() or is_laboratory(bench.parameters.data_dir) or DATA not in folder.parents
+
+
+def _names(p: Parameters, name: str) -> list[str]:
+    """The models that a parameter names."""
+    value = getattr(p, name)
+    return value if isinstance(value, list) else [value]
 
 
 def check_places(p: Parameters, needs: Collection[str] = ("data", "model", "models")) -> None:
@@ -86,12 +166,12 @@ def _check_models(p: Parameters, needs: Collection[str]) -> None:
     """All models but encoders are there and of their kinds; those that a server has are not asked
     for. None reads fewer tokens than its prompts may have, as far as its configuration says.
     """
-    language = [("model", p.model), *(("models", name) for name in p.models), ("agent", p.agent)]
-    for parameter, name in () if p.server else (*language, ("second_model", p.second_model)):
+    language = [(parameter, name) for parameter in MODELS for name in _names(p, parameter)]
+    for parameter, name in () if p.server else language:
         folder = check_model(parameter, name, LANGUAGE, hub=parameter in needs)
         if parameter not in ("model", "models") or not folder or not _is_causal(folder):
             continue
-        style = style_of(p, folder) if parameter == "models" else p.style
+        style = GPT3.name if parameter == "models" else p.style  # both are of causal models
         window = p.context_tokens or STYLES[style].context_tokens
         config = models.read_json(folder, models.CONFIG)
         limit = config.get("max_position_embeddings", config.get("n_positions"))
@@ -145,11 +225,6 @@ def _find_on_hub(parameter: str, name: str, hub: bool) -> Path | None:
         give = "give a folder, or a name on the hub with a network connection"
         raise Unavailable(f"{parameter}: {missing} ({reason}); {give}") from None
     return None
-
-
-def style_of(p: Parameters, folder: Path | None) -> str:
-    """How a model of 06_scale is prompted: a causal one as GPT3 (IRCoT §4.1)."""
-    return GPT3.name if folder and _is_causal(folder) else p.style
 
 
 def _is_causal(folder: Path) -> bool:

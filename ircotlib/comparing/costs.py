@@ -1,16 +1,14 @@
-"""What runs with a model behind a server may cost, reported before they start, and what they did
-cost.
+"""What runs with a model behind a server may cost at most, told before they start, and what they
+did cost.
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import product
 
-from ircotlib.generation.budget import Usage, find_price, in_dollars
-from ircotlib.parameters import Parameters
-from ircotlib.program import Outcome
+from ircotlib.generation.budget import Usage, in_dollars
 from ircotlib.running.bench import Bench
+from ircotlib.running.run import Run
 from ircotlib.systems import System
 
 
@@ -24,85 +22,58 @@ def most_generations(bench: Bench, system: System) -> int:
     return (system.generations or steps) + system.takes("read") + named
 
 
-def count_runs(bench: Bench, system: System, demonstration_sets: int) -> tuple[int, int]:
-    """How many runs on the dev questions tune a system, and how many on the test questions follow:
-    see `compare_systems`.
-    """
-    settings = len(bench.settings(system))
-    sets = demonstration_sets if bench.demonstrated and system.shows_sets else 1
-    return settings if settings > 1 else 0, sets
+def most_texts(runs: Sequence[Run]) -> int:
+    """The most texts that runs have the model write."""
+    return sum(run.size * most_generations(run.bench, run.system) for run in runs)
 
 
-def most_tokens(bench: Bench, system: System, questions: int) -> tuple[int, Usage]:
-    """The most texts that a system has the model write to answer so many questions, and their
-    tokens if each text and its prompt fill the window.
-    """
-    texts, written = questions * most_generations(bench, system), bench.longest(system)
-    return texts, Usage(texts * (bench.window - written), texts * written)
+def most_usage(run: Run) -> Usage:
+    """The most tokens that a run takes, if each text and its prompt fill the window."""
+    texts, written = most_texts([run]), run.bench.longest(run.system)
+    return Usage(texts * (run.bench.window - written), texts * written)
 
 
-def most_of_plan(
-    benches: Sequence[Bench], systems: Sequence[System], demonstration_sets: int
-) -> list[tuple[int, Usage]]:
-    """The most that tuning and testing takes, as of `most_tokens`, for each bench and system."""
-    most = []
-    for bench, system in product(benches, systems):
-        dev, test = count_runs(bench, system, demonstration_sets)
-        most.append(most_tokens(bench, system, dev * len(bench.dev) + test * len(bench.test)))
-    return most
+def most_usd(runs: Sequence[Run]) -> float | None:
+    """The most that runs may cost in USD; None: the price is not known."""
+    if any(run.bench.price is None for run in runs):
+        return None
+    return sum(run.bench.price.of(*most_usage(run)) for run in runs)
+
+
+def announce(runs: Sequence[Run]) -> str:
+    """What runs are and may cost at most, in a line."""
+    p, price = runs[0].bench.parameters, runs[0].bench.price
+    limit = f"it stops at max_cost {p.max_cost} USD"
+    limits = "no max_cost is set" if p.max_cost is None else limit
+    usd = in_dollars(most_usd(runs))
+    text = f"{name_work(runs)}: at most {most_texts(runs):,} generations of {p.model}, {usd}"
+    if price and p.batch and not p.prices:
+        text += ", as requests one by one (vendors take half for batch files: set prices)"
+    return f"{text}; cached calls cost nothing; {limits}"
+
+
+def name_work(runs: Sequence[Run]) -> str:
+    """The data sets, systems and number of questions of runs, in words."""
+    systems = list(dict.fromkeys(run.system.name for run in runs))
+    named = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
+    datasets = dict.fromkeys(run.bench.dataset.name for run in runs)
+    return f"{', '.join(datasets)}, {named}, {sum(run.size for run in runs):,} questions"
 
 
 @contextmanager
-def report_cost(
-    benches: Sequence[Bench], work: str, most: Sequence[tuple[int, Usage]]
-) -> Iterator[None]:
-    """Report what work may cost at most (`announce`) and, at its end, what was paid; prints nothing
-    for a model on this machine.
+def report_cost(runs: Sequence[Run]) -> Iterator[None]:
+    """Say on stderr what runs may cost at most (`announce`) and, at their end, what was paid. Says
+    nothing for a model on this machine.
     """
-    budget = getattr(benches[0].model, "budget", None) if benches else None  # all share it
-    if budget is None or not sum(texts for texts, _ in most):
+    # all runs of a process share it
+    budget = getattr(runs[0].bench.model, "budget", None) if runs else None
+    if budget is None or not most_texts(runs):
         yield
         return
-    announce(benches[0].parameters, work, most)
+    print(announce(runs), file=sys.stderr, flush=True)
     requests, spent = budget.requests, budget.spent
     yield
     if asked := budget.requests - requests:
         paid = in_dollars(budget.spent - spent if budget.price else None)
-        told = f"{work}: {asked:,} requests were sent, {paid}; run.json has the cost of each run"
-        print(told, file=sys.stderr, flush=True)
-
-
-def run_cost(bench: Bench, outcomes: Mapping[str, Outcome]) -> dict:
-    """What a run cost, for run.json; empty for a model on this machine.
-
-    In USD, None if the price is not known. `usd`: the cost of all tokens, including cached ones, so
-    that a run costs the same whenever it is made; `paid`: of those computed this time.
-    """
-    p = bench.parameters
-    if not p.server:
-        return {}
-    price = find_price(p.model, p.prices)
-    steps = [step for outcome in outcomes.values() for step in outcome.trace]
-    claimed = [p.batch and s.prompt_tokens and bench.model.claim(s.request) for s in steps]
-    now = [s for s, now in zip(steps, claimed, strict=True) if now or not s.cached]
-    usd = price and sum(price.of(step.prompt_tokens, step.tokens) for step in steps)
-    paid = price and sum(price.of(step.prompt_tokens, step.tokens) for step in now)
-    each = None if usd is None else usd / max(1, len(outcomes))
-    about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
-    return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
-
-
-def announce(p: Parameters, work: str, most: Sequence[tuple[int, Usage]]) -> None:
-    """Report what work may cost at most, from `most_tokens` of its parts; prints nothing for a
-    model on this machine.
-    """
-    if not p.server:
-        return
-    price, limit = find_price(p.model, p.prices), p.max_cost
-    generations = sum(texts for texts, _ in most)
-    usd = in_dollars(price and sum(price.of(*usage) for _, usage in most))
-    limits = "no max_cost is set" if limit is None else f"it stops at max_cost {limit} USD"
-    text = f"{work}: at most {generations:,} generations of {p.model}, {usd}"
-    if price and p.batch and not p.prices:
-        text += ", as requests one by one (vendors take half for batch files: set prices)"
-    print(f"{text}; cached calls cost nothing; {limits}", file=sys.stderr, flush=True)
+        told = f"{name_work(runs)}: {asked:,} requests were sent, {paid}"
+        print(f"{told}; run.json has the cost of each run", file=sys.stderr, flush=True)

@@ -5,87 +5,88 @@ their requests stands for those that the runs will ask like it.
 import json
 import random
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import NamedTuple
 
 import pandas as pd
 
-from ircotlib.comparing.costs import most_tokens
-from ircotlib.data import Question
 from ircotlib.files.progress import show_progress
-from ircotlib.generation.budget import Usage
 from ircotlib.generation.config import SMALL
-from ircotlib.playing.scheduler import run
+from ircotlib.playing import scheduler
 from ircotlib.program import Generate, Outcome, Request, Sample, deepen, key
-from ircotlib.running.bench import Bench
-from ircotlib.running.programs import program_of
-from ircotlib.systems import System
+from ircotlib.running.run import Run
 
 ROWS = 50  # requests that are timed together, about as many as a worker has at a time
 TIMED = 5.0  # seconds for which the requests of one kind are timed
 
 
 class Planned(NamedTuple):
-    """What a notebook runs of a system on a bench, with `settings`. `runs`, `sizes`: how many runs
-    there are on "dev" and on "test" questions, and how many questions each has.
-    """
+    """What a notebook runs of one system on one bench, which is opened to be sampled."""
 
     notebook: str
-    bench: Bench
-    system: System
-    settings: list[dict]
-    runs: Mapping[str, int]
-    sizes: Mapping[str, int]
+    runs: list[Run]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many runs it has, by part."""
+        return Counter(run.part for run in self.runs)
 
     @property
     def answers(self) -> int:
         """How many questions it answers in all."""
-        return sum(self.runs[part] * self.sizes[part] for part in self.runs)
+        return sum(run.size for run in self.runs)
 
-    @property
-    def most(self) -> tuple[int, Usage]:
-        """The most texts and tokens that this takes; see `most_tokens`."""
-        return most_tokens(self.bench, self.system, self.answers)
+    def sample(self, questions: int) -> list[Run]:
+        """Runs of a few questions, with its first and, if there are several, its last setting; none
+        if its bench is not opened.
+        """
+        without_sets = [{**run.setting} for run in self.runs]
+        for setting in without_sets:
+            setting.pop("demonstration_set", None)
+        ends = [without_sets[0]]
+        ends += [other for other in without_sets if other != ends[0]][-1:]
+        samples = [self.runs[0]._replace(setting=end, most=questions) for end in ends]
+        return [run for run in samples if run.questions]
 
-    @property
-    def ends(self) -> list[dict]:
-        """Its first and, if there are several, its last setting: keywords of its program."""
-        ends = self.settings[:1] + self.settings[1:][-1:]
-        return [{k: s[k] for k in s if k == "m" or self.system.takes(k)} for s in ends]
 
-    def sample(self, questions: int) -> Sequence[Question]:
-        """Some of the questions of its first run."""
-        return (self.bench.dev if self.runs["dev"] else self.bench.test)[:questions]
+def group_runs(notebook: str, runs: Sequence[Run]) -> list[Planned]:
+    """The runs of a notebook by bench and system."""
+    groups = defaultdict(list)
+    for run in runs:
+        groups[id(run.bench), run.system.name].append(run)
+    return [Planned(notebook, group) for group in groups.values()]
 
 
 def play_sample(planned: Sequence[Planned], questions: int, one_core: bool) -> pd.DataFrame:
-    """Have each system answer some questions with both `ends` through the call cache, and time the
-    backends; return a row for each request and part of the runs. `one_core`: time models as workers
-    have them, with a core each.
+    """Have each system answer some questions with both ends of its grid through the call cache, and
+    time the backends; return a row for each request and part of the runs. `one_core`: time models
+    as workers have them, with a core each.
 
     `weight`: how many requests a row stands for; `new`: how many of these will be answered, because
     equal ones are answered once; `seconds`: what one takes, NaN if it could not be timed.
     """
     groups, rows, spent = defaultdict(list), [], defaultdict(float)
     for one in planned:  # the same backends answer together, in full batches
-        groups[tuple(one.bench.backends)].append(one)
+        groups[tuple(one.runs[0].bench.backends)].append(one)
     with show_progress("a sample, data sets and models", len(groups)) as progress:
         for done, (backends, group) in enumerate(groups.items(), 1):
             programs, sources = {}, {}
-            for one, setting in [(one, setting) for one in group for setting in one.ends]:
-                build = program_of(one.bench, one.system, **setting)
-                for question in one.sample(questions):
-                    name = f"{question.id}, {one.system.name}, {one.notebook} {done}.{len(sources)}"
-                    programs[name], sources[name] = build(question), (one, setting)
-            outcomes, counts = run(programs, backends, group[0].bench.calls)
+            for one, run in [(one, run) for one in group for run in one.sample(questions)]:
+                build = run.program
+                for question in run.questions:
+                    name = f"{question.id}, {run.label}, {one.notebook} {done}.{len(sources)}"
+                    programs[name] = build(question)
+                    sources[name] = one, run
+            calls = group[0].runs[0].bench.calls
+            outcomes, counts = scheduler.run(programs, backends, calls)
             serving = {kind: backend for backend in backends for kind in _kinds(backend)}
             for kind, backend in serving.items():
                 spent[backend, kind.__name__] += counts[kind.__name__]["seconds"]
-            for name, (one, setting) in sources.items():
-                asked = len(one.sample(questions))
-                rows += _rows(one, setting, asked, outcomes[name], serving)
+            for name, (one, run) in sources.items():
+                asked = sum(len(each.questions) for each in one.sample(questions))
+                rows += _rows(one, run, asked, outcomes[name], serving)
             progress(done, len(groups))
     table = pd.DataFrame(rows)
     # what both ends ask is taken to be asked by all settings
@@ -100,13 +101,13 @@ def _kinds(backend: object) -> tuple[type, ...]:
     return backend.answers if isinstance(backend.answers, tuple) else (backend.answers,)
 
 
-def _rows(one: Planned, setting: dict, asked: int, outcome: Outcome, serving: Mapping) -> list:
+def _rows(one: Planned, run: Run, asked: int, outcome: Outcome, serving: Mapping) -> list:
     """The rows of a question; `units`: the tokens that are read and written, or 1 if none are;
-    `runs`: for how many of a part it stands.
+    `asked`: how many questions the sample of `one` has; `runs`: for how many of a part it stands.
     """
-    rows, of = [], {"notebook": one.notebook, "system": one.system.name, "bench": id(one.bench)}
-    of |= {"setting": str(setting), "play": outcome.id}
-    parts = [(part, runs / len(one.ends)) for part, runs in one.runs.items() if runs]
+    rows, sizes = [], {each.part: each.size for each in one.runs}
+    of = {"notebook": one.notebook, "system": run.system.name, "bench": id(run.bench)}
+    of |= {"setting": str(run.setting), "play": outcome.id}
     for at, step in enumerate(outcome.trace):
         backend = serving[type(step.request)]
         sent = deepen(step.request, getattr(backend, "depth", 0))
@@ -115,9 +116,10 @@ def _rows(one: Planned, setting: dict, asked: int, outcome: Outcome, serving: Ma
         row |= {"backend": backend, "kind": type(sent).__name__, "tokens": step.tokens}
         row |= {"prompt_tokens": step.prompt_tokens}
         row |= {"units": step.prompt_tokens + step.tokens or 1}
-        for part, runs in parts:
-            weight = runs * one.sizes[part] / asked
-            rows.append(row | {"part": part, "runs": runs, "weight": weight})
+        for part, count in one.counts.items():
+            weight = count * sizes[part] / asked
+            ends = asked // len(run.questions)
+            rows.append(row | {"part": part, "runs": count / ends, "weight": weight})
     return rows
 
 

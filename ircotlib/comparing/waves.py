@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ircotlib.files.progress import show_progress
 from ircotlib.playing.scheduler import fill_cache
-from ircotlib.running.programs import program_of
 from ircotlib.running.run import Run
 
 
@@ -28,12 +27,14 @@ class Waves:
         """
         if played.folder not in self.runs:
             return
-        runs, self.runs = list(self.runs.values()), {}
+        runs = list(self.runs.values())
+        self.runs = {}
         programs, backends = {}, {}
         for each in runs:
-            build = program_of(each.bench, each.system, **each.setting)
+            build = each.program
             for question in each.questions:
-                programs[id := f"{each.label}, {question.id}"] = build(question)
+                id = f"{each.label}, {question.id}"
+                programs[id] = build(question)
                 backends[id] = each.bench.backends
         with show_progress(f"{len(runs)} runs, questions", len(programs)) as progress:
             fill_cache(programs, backends, runs[0].bench.calls, progress)

@@ -12,7 +12,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 from ircotlib.comparing.cluster import MOST, Cluster
@@ -26,10 +25,9 @@ from ircotlib.generation.batches import count_cores
 from ircotlib.generation.config import SMALL
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.programs import program_of
-from ircotlib.running.run import Run
+from ircotlib.playing.scheduler import find_missing, run
+from ircotlib.running.bench import Bench
+from ircotlib.running.run import Run, open_run
 from ircotlib.systems import all_systems
 
 FEWEST = 20  # questions of a share; fewer would not fill the batches of a small model
@@ -38,18 +36,11 @@ DEATHS = 3  # after so many killed workers, the rest is left to whoever waits
 
 
 class Share(NamedTuple):
-    """A share of the questions of a run: all that a worker must know to play it. `fingerprints`: of
-    the backends of whoever waits; `small`: whether the model is.
+    """A share of the questions of a run: all that a worker must know to play it. `run`: its
+    identity; `fingerprints`: of the backends of whoever waits; `small`: whether the model is.
     """
 
-    parameters: Parameters
-    dataset: str
-    experiment: str
-    shown: str | None
-    grid_of: str
-    system: str
-    part: str
-    setting: dict
+    run: dict
     fingerprints: list[str | None]
     small: bool
     ids: frozenset[str]
@@ -60,15 +51,14 @@ def play_share(share: Share, calls: Calls | None = None) -> int:
     machine); return how many requests were computed. Raises DataError if this worker has other
     models or another corpus than the process that waits.
     """
-    about = {"shown": share.shown, "grid_of": share.grid_of, "calls": calls}
-    bench = open_bench(share.parameters, share.dataset, share.experiment, **about)
+    played = open_run(share.run, calls)
+    bench = played.bench
     if (fingerprints := fingerprints_of(bench)) != share.fingerprints:
         expected = f"expected those of the process that waits, {share.fingerprints}"
-        raise DataError(f"{share.dataset}: found corpus and models {fingerprints}, {expected}")
+        raise DataError(f"{bench.dataset.name}: found corpus and models {fingerprints}, {expected}")
     if share.small:
         bench.model.threads = 1  # the other cores belong to other workers
-    played = Run(bench, all_systems()[share.system], share.part, share.setting)
-    build = program_of(bench, played.system, **share.setting)
+    build = played.program
     programs = {q.id: build(q) for q in played.questions if q.id in share.ids}
     _, counts = run(programs, bench.backends, bench.calls)
     return sum(kind["computed"] for kind in counts.values())
@@ -93,14 +83,11 @@ class Workers:
 
     def hand_out(self, played: Run) -> None:
         """Have a run played, unless all its replies are in the call cache."""
-        if self.count < 2 or not played.questions or not _can_be_opened(played):
+        if self.count < 2 or not _can_be_opened(played) or _is_stored(played):
             return
-        if _is_stored(played):
-            return
-        bench, small = played.bench, is_small(played.bench)
-        about = bench.parameters, bench.dataset, bench.experiment, bench.shown, bench.grid_of
-        about += played.system.name, played.part, played.setting, fingerprints_of(bench), small
-        fewest = FEWEST if small else bench.model.batch_rows
+        small = is_small(played.bench)
+        about = played.identity, fingerprints_of(played.bench), small
+        fewest = FEWEST if small else played.bench.model.batch_rows
         number = max(1, min(self.count, len(played.questions) // fewest))
         ids = [frozenset(q.id for q in played.questions[start::number]) for start in range(number)]
         shares = [Share(*about, of_one) for of_one in ids]
@@ -186,30 +173,17 @@ def fingerprints_of(bench: Bench) -> list[str | None]:
 
 
 def _can_be_opened(played: Run) -> bool:
-    """Whether another process that is told their names opens the same bench and system."""
-    bench, system = played.bench, played.system
-    if bench.calls.path != str(DATA / "calls.sqlite") or None in fingerprints_of(bench):
+    """Whether another process that is told the identity of a run opens the same one."""
+    calls = played.bench.calls
+    if calls.path != str(DATA / "calls.sqlite") or None in fingerprints_of(played.bench):
         return False
-    about = {"shown": bench.shown, "grid_of": bench.grid_of}
-    again = open_bench(bench.parameters, bench.dataset, bench.experiment, **about)
-    return all_systems().get(system.name) is system and again == bench
+    known = all_systems().get(played.system.name) is played.system
+    return known and open_run(played.identity).bench == played.bench
 
 
 def _is_stored(played: Run) -> bool:
     """Whether the replies of a run are in the call cache, as a few of its questions tell."""
-    questions = played.questions[:: 1 + len(played.questions) // TRIED]
-    names = "answers", "fingerprint", "decode", "depth"
-    backends = [
-        SimpleNamespace(**{name: getattr(backend, name, 0) for name in names}, answer=_refuse)
-        for backend in played.bench.backends
-    ]
-    try:
-        build = program_of(played.bench, played.system, **played.setting)
-        run({q.id: build(q) for q in questions}, backends, played.bench.calls)
-    except (RuntimeError, ValueError):  # of _refuse, or one that whoever waits reports
-        return False
-    return True
-
-
-def _refuse(requests: Sequence) -> Iterator:
-    raise LookupError(f"{len(requests)} replies are not in the call cache")
+    build = played.program
+    few = played.questions[:: 1 + len(played.questions) // TRIED]
+    programs = {question.id: build(question) for question in few}
+    return not find_missing(programs, played.bench.backends, played.bench.calls)

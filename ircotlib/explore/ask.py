@@ -55,7 +55,8 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Asked
     for system in find_systems(systems or p.systems):
         own = p if system.study == IRCOT else p.for_agent()
         bench, model = open_bench(own, dataset, "00_tour"), Path(name_model(own)).name
-        yield Asked(system.name, answer(bench, system, question, k=p.k, m=m), model)
+        outcome = answer(bench, system, question, **bench.choose(system, k=p.k, m=m))
+        yield Asked(system.name, outcome, model)
 
 
 def find_systems(names: Sequence[str] = ()) -> list[System]:

@@ -12,10 +12,10 @@ from ircotlib.explore.trace import trace_as_markdown
 from ircotlib.files.paths import DATA, PARTIAL
 from ircotlib.metrics import as_compared
 from ircotlib.results.causes import CAUSES, find_causes
-from ircotlib.running.bench import open_dataset
+from ircotlib.running.backends import open_dataset
 from ircotlib.running.experiment import replay
-from ircotlib.running.predictions import parameters_of, share_measure
-from ircotlib.running.run import name_model, read_about
+from ircotlib.running.predictions import share_measure
+from ircotlib.running.run import name_model, parameters_of, read_about
 from ircotlib.systems import RECALL
 from ircotlib.text import escape
 

@@ -70,6 +70,21 @@ def find_folder(
     return folder
 
 
+def find_config(name: str) -> Path | None:
+    """The folder of a model's config.json, which is all that is downloaded of one on the Hugging
+    Face hub; None if it cannot be had.
+    """
+    from huggingface_hub import hf_hub_download
+
+    folder = Path(resolve(name))
+    if folder.is_dir():
+        return folder
+    try:
+        return Path(hf_hub_download(name, CONFIG)).parent
+    except (OSError, ValueError):
+        return None
+
+
 def named(name: str | Path = "", *_) -> list[Path]:
     """The folder that a name stands for, for kept_until_changed."""
     return [Path(resolve(str(name)))] if name else []

@@ -15,7 +15,18 @@ from dataclasses import asdict
 
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.plays import Play, Service, by_kind, describe, service_of, turn
-from ircotlib.program import Generate, Outcome, Program, Reply, Retrieve, Sample, Step, deepen, key
+from ircotlib.program import (
+    Generate,
+    Outcome,
+    Program,
+    Reply,
+    Request,
+    Retrieve,
+    Sample,
+    Step,
+    deepen,
+    key,
+)
 
 UNSTORED = "unstored"  # begins the keys of requests whose replies are not stored
 
@@ -66,6 +77,22 @@ def fill_cache(
         for id, program in programs.items()
     ]
     _play_all(plays, calls, progress)
+
+
+def find_missing(
+    programs: Mapping[str, Program], backends: Sequence, calls: Calls
+) -> dict[str, Request]:
+    """Play programs as far as the cache goes; return the first request of each without a reply, by
+    the program's id. No backend is asked.
+    """
+    served = by_kind(backends, {})
+    plays = [Play(id, program, served, kept=False) for id, program in programs.items()]
+    with ExitStack() as at_the_end:
+        for play in plays:
+            at_the_end.callback(play.program.close)
+            _advance(play, None)
+        _replay(plays, calls)
+        return {play.id: play.request for play in plays if not play.ended}
 
 
 def _play_all(plays: list[Play], calls: Calls, progress: Callable | None) -> None:

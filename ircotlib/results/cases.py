@@ -13,7 +13,7 @@ from ircotlib.results.markdown import as_markdown
 from ircotlib.results.reported import beside
 from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.bench import open_dataset
+from ircotlib.running.backends import open_dataset
 from ircotlib.running.predictions import read_predictions
 from ircotlib.running.run import read_about
 from ircotlib.text import escape, sentences

@@ -14,15 +14,10 @@ from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
 from ircotlib.metrics import as_compared, cover_em
 from ircotlib.results.runs import in_order
-from ircotlib.running.bench import open_dataset
+from ircotlib.running.backends import open_dataset
 from ircotlib.running.laboratory import find_facts
-from ircotlib.running.predictions import (
-    expect_one_measure,
-    find_paragraph,
-    parameters_of,
-    read_predictions,
-)
-from ircotlib.running.run import read_about
+from ircotlib.running.predictions import expect_one_measure, find_paragraph, read_predictions
+from ircotlib.running.run import parameters_of, read_about
 from ircotlib.systems import IRCOT, RECALL, all_systems
 from ircotlib.systems.searchain.tree import recorded
 from ircotlib.text import sentences

@@ -17,7 +17,7 @@ from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import find_runs, in_order
 from ircotlib.results.statistics import summarise
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.bench import open_dataset
+from ircotlib.running.backends import open_dataset
 from ircotlib.running.predictions import find_paragraph, read_lines
 from ircotlib.running.run import read_about
 from ircotlib.systems import ANSWER, all_systems

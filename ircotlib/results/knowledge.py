@@ -52,7 +52,7 @@ def ask_questions(bench: Bench, system: System, questions: Iterable[Question]) -
 
 def _run(bench: Bench, pairs: Sequence[tuple[Question, Program]]) -> pd.DataFrame:
     programs = {question.id: program for question, program in pairs}
-    with show_progress(f"{bench.dataset} parts", len(programs)) as progress:
+    with show_progress(f"{bench.dataset.name} parts", len(programs)) as progress:
         outcomes, _ = run(programs, bench.backends, bench.calls, progress)
     scores = {q.id: cover_em(outcomes[q.id].result.answer, q.answers) for q, _ in pairs}
     table = pd.DataFrame({"score": pd.Series(scores, dtype=float)})

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from ircotlib.comparing.comparison import join_scores
 from ircotlib.data import Node
 from ircotlib.errors import UserError
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Outcome, Retrieve, Sample
 from ircotlib.running.bench import runs_folder
-from ircotlib.running.experiment import join_scores
 from ircotlib.running.predictions import read_lines, read_scores
 from ircotlib.running.run import NONE_SUITS, columns_of, read_about
 from ircotlib.systems import all_systems

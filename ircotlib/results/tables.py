@@ -16,7 +16,8 @@ from ircotlib.results.measures import KNEW
 from ircotlib.results.reported import beside, declare, read_reported, rows_of
 from ircotlib.results.runs import find_test_runs, in_order
 from ircotlib.results.statistics import summarise
-from ircotlib.running.bench import Bench, open_dataset
+from ircotlib.running.backends import open_dataset
+from ircotlib.running.bench import Bench
 from ircotlib.running.experiment import replay
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import read_lines
@@ -245,4 +246,4 @@ def table_11(benches: Sequence[Bench], systems: Sequence[System]) -> Iterator[di
     for bench, system in product(benches, systems):
         prompts = [bench.prompt(stage, system=system) for stage in system.stages]
         most = max((len(prompt.demonstrations) for prompt in prompts), default=0)
-        yield from rows_of(bench.dataset, system.name, demonstrations=most)
+        yield from rows_of(bench.dataset.name, system.name, demonstrations=most)

@@ -1,6 +1,5 @@
-"""Running: plays the programs of many questions in full batches, remembers every reply, keeps
-each run in a folder; tuning, comparing and replaying.
+"""Running: a bench, a run on it and its folder: played, scored, written, and replayed.
 
 Imports: data, datasets, errors, extraction, files, generation, ircot_laboratory, parameters,
-program, prompting, ranges, retrieval, systems.
+playing, program, prompting, retrieval, systems.
 """

@@ -1,13 +1,42 @@
-"""Opens the backends that the parameters name; generators and readers load at the first request."""
+"""Opens the data, and the backends that answer requests about them, as the parameters name them.
+Generators and readers load at the first request.
+"""
 
-from functools import cache
+import sys
+from functools import cache, partial
+from pathlib import Path
 
+from ircotlib.data import Question
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.files import models
 from ircotlib.files.kept import kept_until_changed
-from ircotlib.files.paths import DATA
+from ircotlib.files.paths import DATA, ROOT
 from ircotlib.generation.budget import find_price
+from ircotlib.generation.config import is_encoder_decoder
 from ircotlib.parameters import SIMULATED, Parameters
-from ircotlib.running.laboratory import open_simulated_extractor, open_simulated_reader
+from ircotlib.prompting.prompt import GPT3
+from ircotlib.retrieval import model_of, open_retriever
+from ircotlib.retrieval.corpus import DESCRIPTION, fingerprint_of, open_corpus
+from ircotlib.running.laboratory import (
+    data_folder,
+    open_simulated_extractor,
+    open_simulated_reader,
+)
+
+
+def change_model(p: Parameters, name: str) -> Parameters:
+    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1). One
+    of the hub whose configuration cannot be had is prompted as that of `p`.
+    """
+    changed = p.change(model=name)
+    if p.server:
+        return changed.change(style=GPT3.name)
+    folder = None if name == SIMULATED else models.find_config(name)
+    if folder is None or is_encoder_decoder(folder):
+        return changed
+    return changed.change(style=GPT3.name)
 
 
 def open_model(p: Parameters) -> object:
@@ -56,3 +85,35 @@ def _extractor(name: str) -> object:
     from ircotlib.extraction.extractor import Extractor
 
     return Extractor(name)
+
+
+def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
+    """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing."""
+    questions, retriever = _opened(DATA, dataset, p.data_dir, p.corpus, p.retriever, p.released)
+    return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
+
+
+def _opened_from(
+    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
+) -> list[Path]:
+    """The folders and files that decide what `_opened` returns."""
+    folder = ROOT / data_dir if data_dir else data / "laboratory"
+    encoder, full = model_of(retriever), find_dataset(dataset).full_corpus
+    made = [data / "corpora" / f"{full.name}-full" / DESCRIPTION] if full else []
+    return [folder / dataset, folder, *models.named(encoder), *(made if corpus == "full" else [])]
+
+
+@kept_until_changed(_opened_from)
+def _opened(
+    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
+) -> tuple[list[Question], object]:
+    """Questions and retriever, opened once per process, and again if the data change."""
+    folder, indexes = data_folder(data_dir, data), data / "indexes"
+    read = partial(read_dataset, dataset, folder, corpus, released)
+    questions, paragraphs = read()
+    if corpus == "full":
+        return questions, open_retriever(paragraphs, indexes / paragraphs.folder.name, retriever)
+    name = f"{Path(folder).resolve().name}-{dataset}"
+    # read once more to be written, if it changed: it may be an iterator
+    stored = open_corpus(data / "corpora" / name, fingerprint_of(paragraphs), lambda: read()[1])
+    return questions, open_retriever(stored, indexes / name, retriever)

@@ -2,70 +2,91 @@
 
 import hashlib
 import json
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-import pandas as pd
-
 from ircotlib.data import Question
-from ircotlib.datasets import find_dataset
-from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.pooled import sample_dev_test
+from ircotlib.datasets import Dataset, find_dataset
 from ircotlib.errors import UserError
-from ircotlib.files.kept import kept_until_changed
-from ircotlib.files.models import named
-from ircotlib.files.paths import DATA, ROOT
+from ircotlib.files.paths import DATA
+from ircotlib.generation.budget import Price, find_price
 from ircotlib.parameters import DIALS, MAIN, SIMULATED, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying, open_calls
 from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.examples import find_examples
-from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
-from ircotlib.prompting.templates import read_template
-from ircotlib.retrieval import model_of, open_retriever
-from ircotlib.retrieval.corpus import DESCRIPTION, fingerprint_of, open_corpus
-from ircotlib.running.backends import open_model, open_reading
-from ircotlib.running.laboratory import data_folder
+from ircotlib.prompting.prompt import STYLES, Prompt, Style
+from ircotlib.prompting.templates import Template, read_template
+from ircotlib.running.backends import open_dataset, open_model, open_reading
 from ircotlib.systems import IRCOT, TEMPLATES, System
 
 IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
 IDENTITY += "context_tokens released max_steps extractor duplicates".split()
-# a title or a question in a table is text: a dollar sign in it does not begin a formula
-pd.set_option("display.html.use_mathjax", False)
+OF_MUSIQUE = 2_417  # questions: how many to expect where all of a file are asked
 
 
 @dataclass(frozen=True)
 class Bench:
-    """All that a run needs; made by `open_bench`.
+    """All that a run on a data set needs. `name_bench` says which one, and reads nothing; `open`
+    gives it questions, retriever, models and the call cache.
 
-    `experiment`: the notebook whose runs these are. `model`: None for retrieval only. `shown`: the
-    data set whose demonstrations are shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid
-    is tuned, MAIN, SCALE or OOD. `extractor`, `duplicates`: the models that extract answers and
-    detect duplicate queries, None if nothing does.
+    `dataset`: its record. `experiment`: the notebook whose runs these are. `shown`: the data set
+    whose demonstrations are shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid is
+    tuned, MAIN, SCALE or OOD. `dev`, `test`: its questions, none before it is opened. `model`: None
+    for retrieval only. `extractor`, `duplicates`: the models that extract answers and detect
+    duplicate queries, None if nothing does.
     """
 
     parameters: Parameters
-    dataset: str
+    dataset: Dataset
     experiment: str
-    dev: Sequence[Question]
-    test: Sequence[Question]
-    retriever: object
-    calls: Calls | Replaying
-    model: object = None
-    shown: str | None = None
+    shown: Dataset | None = None
     grid_of: str = MAIN
+    dev: Sequence[Question] = ()
+    test: Sequence[Question] = ()
+    retriever: object = None
+    calls: Calls | Replaying | None = None
+    model: object = None
     extractor: object = None
     duplicates: object = None
+
+    def open(self, with_model: bool = True, calls: Calls | Replaying | None = None) -> "Bench":
+        """The bench with all that it needs; itself if it is open. `calls`: None for the call cache
+        of this machine.
+        """
+        if self.retriever is not None:
+            return self
+        p, name = self.parameters, self.dataset.name
+        dev, test, retriever = open_dataset(p, name)
+        calls = open_calls(DATA / "calls.sqlite") if calls is None else calls
+        opened = replace(self, dev=dev, test=test, retriever=retriever, calls=calls)
+        if not with_model:
+            return opened
+        extractor, duplicates = open_reading(p, name)
+        return replace(opened, model=open_model(p), extractor=extractor, duplicates=duplicates)
 
     @property
     def runs(self) -> Path:
         """The folder of this bench's runs."""
-        folder = runs_folder(self.parameters, self.experiment, self.shown, self.grid_of)
-        return folder / self.dataset
+        shown = self.shown and self.shown.name
+        folder = runs_folder(self.parameters, self.experiment, shown, self.grid_of)
+        return folder / self.dataset.name
+
+    @property
+    def price(self) -> Price | None:
+        """The price of its model; None: it costs nothing, or what it costs is not known."""
+        p = self.parameters
+        return find_price(p.model, p.prices) if p.server or p.prices else None
+
+    def count(self, part: str) -> int:
+        """How many "dev" or "test" questions it has; as many as its parameters say before it is
+        opened.
+        """
+        if self.retriever is None:
+            return self.parameters.dev if part == "dev" else self.parameters.test or OF_MUSIQUE
+        return len(self.dev if part == "dev" else self.test)
 
     @property
     def backends(self) -> list:
@@ -95,7 +116,7 @@ class Bench:
         style, p = self.style, self.parameters
         offered = {"max_tokens": style.generation_tokens, "sentence": style.sentence}
         offered |= {"max_steps": p.max_steps, "released": p.released, "others": tuple(self.test)}
-        return offered | find_dataset(self.dataset).program_arguments
+        return offered | self.dataset.program_arguments
 
     def tokens(self, system: System | None) -> dict[str, int]:
         """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
@@ -104,7 +125,7 @@ class Bench:
         """
         if system is None or system.study == IRCOT:
             return {"max_tokens": self.style.generation_tokens}
-        of_dataset = find_dataset(self.dataset).program_arguments
+        of_dataset = self.dataset.program_arguments
         most = min(self.style.chain_tokens, self.window // 2)
         return {name: min(of_dataset.get(name, own), most) for name, own in system.tokens.items()}
 
@@ -127,6 +148,27 @@ class Bench:
         grid = self.grid(system)
         return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
+    def choose(self, system: System, **offered) -> dict:
+        """Of a setting that is offered to many systems, what is in this one's grid."""
+        return {name: value for name, value in offered.items() if name in self.grid(system)}
+
+    def examples(
+        self, stage: str, m: int | None, demonstration_set: int, system: System | None
+    ) -> tuple[Template, list]:
+        """The template of a stage and what its prompts show, read from their files; see `prompt`.
+        Raises FileNotFoundError if one is missing.
+        """
+        p, shown, style = self.parameters, self.shown or self.dataset, self.style
+        module = system.module if system else TEMPLATES
+        template = read_template(module, stage, style.name)
+        if m is None or not style.demonstrated:
+            return template, []
+        if module == TEMPLATES:
+            of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
+            return template, find_demonstrations(*of)
+        found = find_examples(p.demonstrations, module, stage, shown, template)
+        return template, list(found[: system.count_examples(shown)])
+
     def prompt(
         self,
         stage: str,
@@ -139,20 +181,12 @@ class Bench:
         own examples. Raises UserError if the bench has no model.
         """
         if self.model is None:
-            missing = f"found no model on the bench of {self.dataset}"
+            missing = f"found no model on the bench of {self.dataset.name}"
             raise UserError(f"{missing}, expected one to write for: open the bench with a model")
-        module = system.module if system else TEMPLATES
-        template = read_template(module, stage, self.style.name)
-        folder, shown, chosen = self.parameters.demonstrations, self.shown or self.dataset, []
-        if m is not None and self.style.demonstrated and module == TEMPLATES:
-            style = self.style.name
-            chosen = find_demonstrations(folder, shown, stage, style, m, demonstration_set)
-        elif m is not None and self.style.demonstrated:
-            examples = find_examples(folder, module, stage, find_dataset(shown), template)
-            chosen = list(examples[: system.count_examples(find_dataset(shown))])
-        limit = self.window - self.longest(system)
-        rest = self.style.passage_last, self.parameters.released and module == TEMPLATES
-        return Prompt(chosen, self.model.count_tokens, template, limit, *rest)
+        template, shown = self.examples(stage, m, demonstration_set, system)
+        released = self.parameters.released and (not system or system.module == TEMPLATES)
+        limit, last = self.window - self.longest(system), self.style.passage_last
+        return Prompt(shown, self.model.count_tokens, template, limit, last, released)
 
 
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
@@ -176,66 +210,39 @@ def runs_folder(
     return DATA / "runs" / p.profile / f"{experiment}-{digest}"
 
 
+def name_bench(
+    p: Parameters,
+    dataset: str,
+    experiment: str,
+    *,
+    shown: str | None = None,
+    grid_of: str = MAIN,
+) -> Bench:
+    """The bench of an experiment on one data set, which is not opened; see Bench for the arguments,
+    and the data sets by their names.
+    """
+    other = None if shown is None else find_dataset(shown)
+    return Bench(p, find_dataset(dataset), experiment, other, grid_of)
+
+
+def name_benches(p: Parameters, experiment: str, **options) -> list[Bench]:
+    """A bench for each data set of the parameters; see `name_bench`."""
+    return [name_bench(p, dataset, experiment, **options) for dataset in p.datasets]
+
+
 def open_bench(
     p: Parameters,
     dataset: str,
     experiment: str,
     *,
     with_model: bool = True,
-    shown: str | None = None,
-    grid_of: str = MAIN,
     calls: Calls | Replaying | None = None,
+    **options,
 ) -> Bench:
-    """Open all that an experiment on one data set needs (IRCoT §4); see Bench for the arguments.
-    `calls`: None for the call cache of this machine.
-    """
-    opened = open_dataset(p, dataset)
-    model = open_model(p) if with_model else None
-    calls = open_calls(DATA / "calls.sqlite") if calls is None else calls
-    reading = open_reading(p, dataset) if with_model else ()
-    return Bench(p, dataset, experiment, *opened, calls, model, shown, grid_of, *reading)
+    """Open all that an experiment on one data set needs (IRCoT §4); see `name_bench` and `open`."""
+    return name_bench(p, dataset, experiment, **options).open(with_model, calls)
 
 
 def open_benches(p: Parameters, experiment: str, **options) -> list[Bench]:
-    """A bench for each data set; see open_bench."""
+    """A bench for each data set; see `open_bench`."""
     return [open_bench(p, dataset, experiment, **options) for dataset in p.datasets]
-
-
-def change_model(p: Parameters, name: str) -> Parameters:
-    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1)."""
-    changed = p.change(model=name)
-    if name == SIMULATED or open_model(changed).is_encoder_decoder:
-        return changed
-    return changed.change(style=GPT3.name)
-
-
-def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
-    """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing."""
-    questions, retriever = _opened(DATA, dataset, p.data_dir, p.corpus, p.retriever, p.released)
-    return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
-
-
-def _opened_from(
-    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
-) -> list[Path]:
-    """The folders and files that decide what `_opened` returns."""
-    folder = ROOT / data_dir if data_dir else data / "laboratory"
-    encoder, full = model_of(retriever), find_dataset(dataset).full_corpus
-    made = [data / "corpora" / f"{full.name}-full" / DESCRIPTION] if full else []
-    return [folder / dataset, folder, *named(encoder), *(made if corpus == "full" else [])]
-
-
-@kept_until_changed(_opened_from)
-def _opened(
-    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
-) -> tuple[list[Question], object]:
-    """Questions and retriever, opened once per process, and again if the data change."""
-    folder, indexes = data_folder(data_dir, data), data / "indexes"
-    read = partial(read_dataset, dataset, folder, corpus, released)
-    questions, paragraphs = read()
-    if corpus == "full":
-        return questions, open_retriever(paragraphs, indexes / paragraphs.folder.name, retriever)
-    name = f"{Path(folder).resolve().name}-{dataset}"
-    # read once more to be written, if it changed: it may be an iterator
-    stored = open_corpus(data / "corpora" / name, fingerprint_of(paragraphs), lambda: read()[1])
-    return questions, open_retriever(stored, indexes / name, retriever)

@@ -3,13 +3,14 @@ facts that judge a chain, and for a simulated reader. Nothing else in it knows t
 laboratory.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
 from ircotlib.datasets.facts import Facts
-from ircotlib.errors import UserError
+from ircotlib.errors import NothingToRun, UserError
 from ircotlib.files.checksums import read_description
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA, resolve
@@ -19,26 +20,43 @@ NONE = MappingProxyType({})
 
 
 def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
-    """The folder of the official files: `data_dir` or, if that is "", the laboratory, which is made
-    in `data` if it is not there.
+    """The folder of the official files: `data_dir` or, if that is "", the laboratory. A laboratory
+    in `data` is made if it is not there.
     """
-    if data_dir:
-        return data_dir
     from ircot_laboratory.make import make_laboratory
 
-    return make_laboratory(data / "laboratory")
+    if not data_dir:
+        return make_laboratory(data / "laboratory")
+    if world := _find_world(data_dir, data):
+        make_laboratory(Path(data_dir), *world)
+    return data_dir
+
+
+def _find_world(data_dir: str, data: Path = DATA) -> list[int]:
+    """Seed, size and questions of the laboratory that `in_world` names; [] for other data."""
+    folder = Path(data_dir)
+    is_world = folder.parent == data / "laboratories" and re.fullmatch(r"\d+-\d+-\d+", folder.name)
+    return [*map(int, folder.name.split("-"))] if is_world else []
+
+
+def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
+    """The parameters with the data and demonstrations of a laboratory, which is made when they are
+    opened: an encyclopedia of `size` pages, and as many questions for each data set.
+    """
+    folder = DATA / "laboratories" / f"{seed}-{size}-{questions}"
+    there = {"data_dir": str(folder), "demonstrations": str(folder / "prompts")}
+    return p.change(**there, corpus="pooled")
 
 
 def open_laboratory(size: int) -> Path:
     """The folder of a laboratory with an encyclopedia of `size` pages, made if it is missing. It
     has the usual number of questions, or as many as a small world allows.
     """
-    from ircot_laboratory.make import QUESTIONS, SEED, SIZE, make_laboratory
+    from ircot_laboratory.make import QUESTIONS, SEED, SIZE
 
-    if size == SIZE:
-        return make_laboratory(DATA / "laboratory")
     world = SEED, size, min(QUESTIONS, size // 3)
-    return make_laboratory(DATA / "laboratories" / "-".join(map(str, world)), *world)
+    folder = DATA / "laboratories" / "-".join(map(str, world))
+    return Path(data_folder("" if size == SIZE else str(folder)))
 
 
 def explain_dials() -> object:
@@ -113,7 +131,17 @@ def is_laboratory(data_dir: str) -> bool:
     """Whether the data in a folder are a laboratory's; "" is one."""
     from ircot_laboratory.make import ABOUT
 
-    return not data_dir or (Path(resolve(data_dir)) / ABOUT).is_file()
+    made = not data_dir or _find_world(data_dir)
+    return bool(made) or (Path(resolve(data_dir)) / ABOUT).is_file()
+
+
+def expect_laboratory(p: Parameters) -> None:
+    """Raise NothingToRun if the data are no laboratory's, which is all that the simulated reader
+    knows.
+    """
+    if not is_laboratory(p.data_dir):
+        found = f"data_dir: found {p.data_dir}, which is no laboratory"
+        raise NothingToRun(f"{found}, expected one: the simulated reader knows nothing else")
 
 
 @kept_until_changed(lambda data_dir: [Path(resolve(data_dir))] if data_dir else [])

@@ -12,15 +12,16 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError, UserError
 from ircotlib.files.tables import Number, read_table
-from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Outcome, Step, unknown
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.bench import open_dataset
-from ircotlib.running.run import AGAIN, columns_of, read_about, read_file
+from ircotlib.running.backends import open_dataset
+from ircotlib.running.run import AGAIN, columns_of, parameters_of, read_about, read_file
 from ircotlib.systems import RECALL
 
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")  # by `row_of`, as they are
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
+# a title or a question in a table is text: a dollar sign in it does not begin a formula
+pd.set_option("display.html.use_mathjax", False)
 COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
 
 
@@ -74,11 +75,6 @@ def read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
     content = read_file(folder, about, path.name)
     rows = read_table(path, columns, key=["id"], others=SCORE, content=content)
     return {row["id"]: row for row in rows}
-
-
-def parameters_of(about: Mapping) -> Parameters:
-    """The parameters of a run, from its run.json, checked again."""
-    return read_parameters(about["parameters"]["profile"], about["parameters"])
 
 
 def _read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[str, Question]:

@@ -1,10 +1,10 @@
 """Systems' programs on a bench: which prompt writers, reader and settings each gets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from ircotlib.data import Question
-from ircotlib.datasets import find_dataset
+from ircotlib.errors import UserError
 from ircotlib.program import Program
 from ircotlib.running.bench import Bench
 from ircotlib.systems import TEMPLATES, System
@@ -22,13 +22,14 @@ def program_of(
     what it returns, `writer(module, stage, write)` is the prompt writer in place of `write`, and
     `follow(program)` the program in place of `program`.
     """
+    check_setting(system, setting)
     m = setting.pop("m", 0 if bench.demonstrated else None)
     prompt = cache(partial(bench.prompt, m=m, demonstration_set=demonstration_set))
     own = partial(bench.prompt, m=m, demonstration_set=demonstration_set, system=system)
     written = {stage: own(stage) for stage in system.stages}
     kind, max_tokens = bench.parameters.reader, bench.style.generation_tokens
     listen = getattr(bench.model, "listen", None)
-    examples = system.count_examples(find_dataset(bench.dataset))
+    examples = system.count_examples(bench.dataset)
     ambient = {
         **bench.ambient,
         **bench.tokens(system),
@@ -58,3 +59,12 @@ def program_of(
         return with_main_passage(question, play, ask_for_titles, max_tokens=max_tokens)
 
     return program
+
+
+def check_setting(system: System, setting: Mapping) -> None:
+    """Raise UserError if a setting has a keyword that the program of a system does not take."""
+    given = {"question", "prompts", "read"}  # by the bench
+    taken = [name for name in ("m", *system.defaults) if name not in given]
+    if unknown := [name for name in setting if name not in taken]:
+        found = f"found {unknown[0]}={setting[unknown[0]]!r} for {system.name}"
+        raise UserError(f"{found}, expected some of {', '.join(taken)} and demonstration_set")

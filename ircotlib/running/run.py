@@ -1,22 +1,24 @@
-"""The folder of a run: its name, run.json, and which folders an experiment replaces."""
+"""A run as a value; and its folder: its name, run.json, and what an experiment replaces."""
 
-import hashlib
 import platform
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from ircotlib.datasets import find_dataset
+from ircotlib.data import Question
 from ircotlib.errors import DataError
 from ircotlib.files.checksums import read_description, read_whole, take_sums, write_description
 from ircotlib.files.paths import hold_lock
-from ircotlib.parameters import DIALS, SIMULATED, Parameters
-from ircotlib.running.bench import Bench
-from ircotlib.systems import System
+from ircotlib.parameters import DIALS, SIMULATED, Parameters, read_parameters
+from ircotlib.playing.cache import Calls
+from ircotlib.program import Program
+from ircotlib.running.bench import Bench, open_bench
+from ircotlib.running.programs import program_of
+from ircotlib.systems import System, choose_systems
 
 VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
 FILES = ("predictions.jsonl", "scores.csv")  # beside run.json
@@ -26,48 +28,77 @@ NONE_SUITS = "none_suits"
 AGAIN = "run its notebook again: cached calls cost nothing"
 
 
-def run_folder(bench: Bench, system: System, part: str, setting: dict) -> Path:
-    """The folder of a run, inside the folder of its experiment and parameters."""
-    named = [f"{name}={value}" for name, value in setting.items()]
-    return bench.runs / part / " ".join([system.name.replace(" ", "-").replace("/", ""), *named])
-
-
 class Run(NamedTuple):
-    """A run of a system on the "dev" or "test" questions of a bench; see `run_system`."""
+    """A run: a system with one setting on the "dev" or "test" questions of a bench, which need not
+    be opened. `setting`: k, m and whatever else the program takes, and demonstration_set, 0 to 2.
+    `most`: how many of the questions are asked; None: all.
+    """
 
     bench: Bench
     system: System
     part: str
     setting: dict
+    most: int | None = None
 
     @property
-    def questions(self) -> list:
-        """Its questions."""
-        return {"dev": self.bench.dev, "test": self.bench.test}[self.part]
+    def questions(self) -> Sequence[Question]:
+        """Its questions; none if the bench is not opened."""
+        return {"dev": self.bench.dev, "test": self.bench.test}[self.part][: self.most]
+
+    @property
+    def size(self) -> int:
+        """How many questions it has (`Bench.count`)."""
+        count = self.bench.count(self.part)
+        return count if self.most is None else min(count, self.most)
+
+    @property
+    def measure(self) -> str:
+        """The measure of its results."""
+        return self.system.measure(self.bench.dataset)
 
     @property
     def folder(self) -> Path:
-        """Its folder."""
-        return run_folder(self.bench, self.system, self.part, self.setting)
+        """Its folder, inside that of its experiment and parameters."""
+        named = [f"{name}={value}" for name, value in self.setting.items()]
+        system = self.system.name.replace(" ", "-").replace("/", "")
+        return self.bench.runs / self.part / " ".join([system, *named])
 
     @property
     def label(self) -> str:
         """Its name beside a progress bar."""
-        return f"{self.bench.dataset} {self.part} {self.system.name} {self.setting or ''}".strip()
+        name, system = self.bench.dataset.name, self.system.name
+        return f"{name} {self.part} {system} {self.setting or ''}".strip()
+
+    @property
+    def identity(self) -> dict:
+        """What distinguishes it from all others, as in run.json; `open_run` reads it."""
+        bench = self.bench
+        about = {"experiment": bench.experiment, "dataset": bench.dataset.name, "part": self.part}
+        about |= {"system": self.system.name, "setting": self.setting}
+        about |= {"metric": self.measure}
+        about |= {"shown": bench.shown and bench.shown.name, "grid_of": bench.grid_of}
+        return about | {"parameters": bench.parameters.model_dump(mode="json")}
+
+    @property
+    def program(self) -> Callable[[Question], Program]:
+        """The program of its system, to be called with a question; see `program_of`."""
+        return program_of(self.bench, self.system, **self.setting)
 
 
-def about_run(bench: Bench, system: System, part: str, setting: dict, counts: dict) -> dict:
-    """The part of run.json that describes a run: enough to find it, to distinguish it from others
-    and to replay it. `counts`: the costs by class of request (`scheduler.run`).
+def open_run(identity: Mapping, calls: Calls | None = None) -> Run:
+    """The run that `Run.identity` or a run.json describes, on an opened bench. `calls`: None for
+    the call cache of this machine.
     """
-    about = {"experiment": bench.experiment, "dataset": bench.dataset, "part": part}
-    about |= {"system": system.name, "setting": setting}
-    about |= {"metric": system.measure(find_dataset(bench.dataset))}
-    about |= {"shown": bench.shown, "grid_of": bench.grid_of}
-    about |= {"parameters": bench.parameters.model_dump(mode="json")}
-    questions = repr((bench.dev, bench.test)).encode("utf-8", "surrogatepass")
-    about |= {"questions_hash": hashlib.blake2b(questions, digest_size=16).hexdigest()}
-    return about | _versions(bench, counts)
+    options = {name: identity[name] for name in ("shown", "grid_of")}
+    where = parameters_of(identity), identity["dataset"], identity["experiment"]
+    [system] = choose_systems([identity["system"]])
+    bench = open_bench(*where, calls=calls, **options)
+    return Run(bench, system, identity["part"], identity["setting"])
+
+
+def parameters_of(identity: Mapping) -> Parameters:
+    """The parameters of a run, checked again."""
+    return read_parameters(identity["parameters"]["profile"], identity["parameters"])
 
 
 def name_model(p: Parameters | Mapping) -> str:
@@ -127,12 +158,12 @@ def read_file(folder: Path, about: Mapping, name: str) -> bytes:
         raise
 
 
-def clear_runs(bench: Bench, system: System, part: str, settings: Sequence[dict]) -> None:
-    """Remove a system's dev or test runs on a bench, except for those with these settings. The call
-    cache is kept.
+def clear_runs(run: Run, settings: Sequence[dict]) -> None:
+    """Remove runs that differ from one in their setting only, except for those with some settings.
+    The call cache is kept.
     """
-    kept = [run_folder(bench, system, part, setting) for setting in settings]
-    own = run_folder(bench, system, part, {})
+    kept = [run._replace(setting=setting).folder for setting in settings]
+    own = run._replace(setting={}).folder
     with hold_runs(own):
         for folder in own.parent.glob("*"):
             if folder.name.split(" ")[0] == own.name and folder not in kept:
@@ -145,16 +176,6 @@ def hold_runs(folder: Path) -> AbstractContextManager:
     runs = folder.parents[1]
     runs.parent.mkdir(parents=True, exist_ok=True)
     return hold_lock(Path(f"{runs}.lock"), f"a run in {runs}")
-
-
-def _versions(bench: Bench, counts: dict) -> dict:
-    """The fingerprints of all backends used, and the versions of packages."""
-    fingerprints = {"model_fingerprint": bench.model.fingerprint} if bench.model else {}
-    fingerprints |= {"retriever_fingerprint": bench.retriever.fingerprint}
-    for kind, backend in (("Extract", bench.extractor), ("Duplicate", bench.duplicates)):
-        if counts.get(kind, {}).get("requests"):
-            fingerprints |= {f"{kind.lower()}_fingerprint": backend.fingerprint}
-    return fingerprints | installed()
 
 
 @cache

@@ -72,7 +72,8 @@ class System:
         """The keywords of its program, and of its inner one, with their defaults."""
         programs = [program for program in (self.inner, self.program) if program]
         signatures = [inspect.signature(program).parameters for program in programs]
-        return {name: p.default for parameters in signatures for name, p in parameters.items()}
+        named = [item for parameters in signatures for item in parameters.items()]
+        return {name: p.default for name, p in named if p.kind is not p.VAR_KEYWORD}
 
     def takes(self, name: str) -> bool:
         """Whether its program gets a keyword."""

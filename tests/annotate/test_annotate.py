@@ -14,6 +14,7 @@ from ircotlib.annotate import box as annotate_box
 from ircotlib.annotate import judgements
 from ircotlib.annotate.agreement import agreement, disagreements, read_all, settle
 from ircotlib.annotate.judgements import Judgement, file_of, judge_sentence, read_verdicts, undo
+from ircotlib.comparing.comparison import compare_systems
 from ircotlib.data import Paragraph, Question
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
@@ -21,9 +22,9 @@ from ircotlib.results import factuality
 from ircotlib.results.claims.comparing import compare
 from ircotlib.results.factuality import Item, chain_of, count_errors, list_judged, read_items
 from ircotlib.results.figures.bars import draw_factual_errors
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_benches
-from ircotlib.running.experiment import compare_systems
 from ircotlib.systems import choose_systems
 
 TEXT = "Ada Holm directed Silent Lantern. <b>It</b> is a film."
@@ -52,6 +53,7 @@ def test_facts_are_the_sentences_before_the_answer_of_the_readers_chain_or_the_r
 
 def test_chains_of_a_run_are_read_in_random_order(tmp_path, monkeypatch, displayed):
     monkeypatch.setattr(setup, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
     changes = {"data_dir": str(folder), "dev": 0, "test": 6, "judged": 4, "distractors": [1]}
     changes |= {"oner_k": [3], "ircot_k": [2], "model": "data/models/mini-base", "max_steps": 4}

@@ -5,6 +5,7 @@ import time
 from bench import systems as bench_systems
 from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.systems import choose_systems
 
@@ -66,6 +67,7 @@ def test_a_row_a_data_set_and_system_on_the_first_questions(monkeypatch):
 def test_the_driver_is_timed_without_retrieving(tmp_path, monkeypatch):
     """With the simulated reader, on a real bench."""
     monkeypatch.setattr(setup, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=300, questions=10)
     changes = {"model": "simulated", "data_dir": str(folder), "datasets": ["zsre"], "dev": 0}
     p = read_parameters("mini", changes | {"systems": ["CoT", "ReAct", "SearChain"], "test": 4})

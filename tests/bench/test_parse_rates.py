@@ -6,6 +6,7 @@ import pytest
 
 from bench import parse_rates
 from ircotlib.parameters import read_parameters
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
 from ircotlib.systems import SEARCHAIN, all_systems, choose_systems
@@ -14,6 +15,7 @@ from ircotlib.systems import SEARCHAIN, all_systems, choose_systems
 @pytest.fixture
 def opened(tmp_path, monkeypatch, shared):
     monkeypatch.setattr(setup, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(shared), "dev": 0, "test": 3, "datasets": ["strategyqa"]}
     changes |= {"model": "data/models/mini-causal", "style": "codex"}
     return open_bench(read_parameters("sample", changes), "strategyqa", parse_rates.NAME)

@@ -9,6 +9,7 @@ from bench import real_anchor
 from ircot_laboratory.make import make_laboratory
 from ircotlib.files import paths
 from ircotlib.parameters import read_parameters
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.systems import all_systems
 from ircotlib.text import answer_from_chain
@@ -29,6 +30,7 @@ def answers(folder, tmp_path_factory):
     p = read_parameters("sample", changes)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(setup, "DATA", tmp_path_factory.mktemp("data"))
+        patched.setattr(backends, "DATA", tmp_path_factory.mktemp("data"))
         return real_anchor.run_dataset(p, "hotpotqa")
 
 

@@ -19,7 +19,9 @@ def asked(tmp_path_factory) -> str:
     """What `ircotlib ask` prints about the README's question in a new data folder."""
     [question] = {line.split('"')[1] for line in README.splitlines() if "ircotlib ask" in line}
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as printed:
-        patch.setattr("ircotlib.running.bench.DATA", tmp_path_factory.mktemp("ask") / "data")
+        data = tmp_path_factory.mktemp("ask") / "data"
+        patch.setattr("ircotlib.running.bench.DATA", data)
+        patch.setattr("ircotlib.running.backends.DATA", data)
         assert main(["ask", question]) == 0
     return printed.getvalue()
 
@@ -45,6 +47,7 @@ def test_the_steps_in_the_readme_are_those_of_ircot(asked):
 
 def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path / "data")
+    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path / "data")
     paragraphs = [{"title": title, "text": f"{title} is old."} for title in ("Ann", "Bob")]
     row = {"id": "1", "question": "Who?", "answers": ["Ann"], "paragraphs": paragraphs}
     (tmp_path / "questions.jsonl").write_text(json.dumps(row) + "\n")
@@ -59,6 +62,7 @@ def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
 
 def test_a_question_about_what_nothing_knows_is_told_in_one_line(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path / "data")
+    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path / "data")
     assert main(["ask", "Who married Beyoncé?", "--system", "OneR QA"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "guess" in line]
     assert told == ["mini-xxl does not know the words Beyoncé: the answer of OneR QA is a guess"]

@@ -13,8 +13,9 @@ import pytest
 from ircot_laboratory.make import make_laboratory
 from ircotlib.__main__ import COMMANDS, main, read_argument
 from ircotlib.command import figures
-from ircotlib.comparing import checks, plans
-from ircotlib.errors import DataError, Unavailable, UserError
+from ircotlib.comparing import checks
+from ircotlib.comparing.plans import read_comparisons
+from ircotlib.errors import DataError, NothingToRun, Unavailable, UserError
 from ircotlib.parameters import read_parameters
 
 
@@ -296,8 +297,9 @@ def test_the_exit_status_tells_what_is_wrong_from_what_failed(command, monkeypat
 def test_what_has_nothing_to_run_is_left_out_and_told(command, capsys):
     only = ("--only", "06_scale", "--only", "04_ircot")
     assert command("figures", *only, "--set", "datasets=[iirc]") == (0, "started 04_ircot")
-    needs = figures.about_notebook("15_abilities").needs
-    p = read_parameters("mini")
-    assert plans.why_left_out("15_abilities", needs, p) == ""
-    other = plans.why_left_out("15_abilities", needs, p.change(data_dir="/tmp"))
-    assert "knows only a laboratory" in other
+    assert read_comparisons("15_abilities", "mini", {}) == []
+    with pytest.raises(NothingToRun, match="no laboratory, expected one: the simulated reader"):
+        read_comparisons("15_abilities", "mini", {"data_dir": "/tmp"})
+    own = {"model": "simulated", "datasets": ["own"], "data_dir": "/tmp"}
+    with pytest.raises(NothingToRun, match="no other data than a laboratory's"):
+        read_comparisons("10_your_own", "mini", own)

@@ -15,10 +15,12 @@ import psutil
 import pytest
 from jupyter_core.utils import run_sync
 
-from ircotlib.command import figures, notebooks
-from ircotlib.command.notebooks import about_notebook, all_notebooks, made_by, run_notebooks
+from ircotlib.command import figures, kernels
+from ircotlib.command.kernels import run_notebooks
 from ircotlib.comparing.checks import check_places
+from ircotlib.comparing.plans import read_comparisons
 from ircotlib.files import paths
+from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.paths import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.demonstrations import prompt_path
@@ -37,8 +39,10 @@ def test_the_top_of_a_notebook_says_what_its_metadata_say(name):
     assert about.makes == [f"{stem}.{end}" for stem, ends in files for end in ends.split(",")]
     runs = needs if "the runs of" in " ".join(needs.split()) else ""
     assert about.runs == re.findall(r"`(\d\d_\w+)`", runs)
-    for need, words in (("agent", "the\nagent|the agent"), ("models", "models of several sizes")):
-        assert (need in about.needs) == bool(re.search(words, needs)), need
+    compared = read_comparisons(name, "mini", {})
+    used = {bench.parameters.model for one in compared for bench in one.benches}
+    assert (MINI.agent in used) == bool(re.search(r"the\s+agent", needs))
+    assert (used > {MINI.model, MINI.models[0]}) == ("models of several sizes" in needs)
     assert ("minute" in time.partition(";")[0]) == (about.minutes >= 1)
 
 
@@ -102,7 +106,7 @@ def test_after_a_notebook_that_fails_none_is_begun():
 
 
 def test_notebooks_share_a_kernel_but_no_names(tmp_path, monkeypatch):
-    monkeypatch.setattr("ircotlib.command.notebooks.NOTEBOOKS", tmp_path)
+    monkeypatch.setattr("ircotlib.command.kernels.NOTEBOOKS", tmp_path)
     source = "print('left' in globals())\nimport os\nleft = os.getpid()\nleft"
     cell = nbformat.v4.new_code_cell(source)
     metadata = {"language_info": {"name": "python"}}
@@ -114,9 +118,9 @@ def test_notebooks_share_a_kernel_but_no_names(tmp_path, monkeypatch):
             killed.wait()
         nbformat.write(notebook, tmp_path / f"{name}.ipynb")
         executed = tmp_path / "executed" / f"{name}.ipynb"
-        notebooks.run_notebook(name, read_parameters("mini"), {}, executed)
+        kernels.run_notebook(name, read_parameters("mini"), {}, executed)
         made.append(nbformat.read(executed, as_version=4).cells[-1])
-    run_sync(notebooks.THREAD.kernel.shutdown_kernel)(now=True)
+    run_sync(kernels.THREAD.kernel.shutdown_kernel)(now=True)
     printed, process = zip(*(cell.outputs for cell in made), strict=True)
     assert [output.text for output in printed] == ["False\n"] * 3
     assert process[0].data == process[1].data != process[2].data
@@ -139,20 +143,20 @@ def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(spec, tmp
     registered.write_text(json.dumps(NAMED | SPECS[spec] if spec != "no kernelspec" else 5))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))
-    monkeypatch.setattr(notebooks, "NOTEBOOKS", tmp_path)
-    monkeypatch.setattr(notebooks, "THREAD", threading.local())
+    monkeypatch.setattr(kernels, "NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(kernels, "THREAD", threading.local())
     cell = nbformat.v4.new_code_cell("import sys\nsys.executable")
     metadata = {"language_info": {"name": "python"}}
     metadata["kernelspec"] = {"name": "python3", "display_name": "Python"}
     nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=metadata), tmp_path / "a.ipynb")
-    notebooks.run_notebook("a", MINI, {}, tmp_path / "executed.ipynb")
-    run_sync(notebooks.THREAD.kernel.shutdown_kernel)(now=True)
+    kernels.run_notebook("a", MINI, {}, tmp_path / "executed.ipynb")
+    run_sync(kernels.THREAD.kernel.shutdown_kernel)(now=True)
     [*_, cell] = nbformat.read(tmp_path / "executed.ipynb", as_version=4).cells
     assert cell.outputs[0].data["text/plain"] == repr(sys.executable)
 
 
 def test_cells_about_mini_are_left_out_with_another_profile_or_changes(tmp_path, monkeypatch):
-    monkeypatch.setattr("ircotlib.command.notebooks.NOTEBOOKS", tmp_path)
+    monkeypatch.setattr("ircotlib.command.kernels.NOTEBOOKS", tmp_path)
     new, tags = nbformat.v4, {"tags": ["mini"]}
     cells = [new.new_markdown_cell("any"), new.new_markdown_cell("**On `mini`** …", metadata=tags)]
     cells += [new.new_code_cell("1 + 1"), new.new_code_cell("2 + 2", metadata=tags)]
@@ -165,11 +169,11 @@ def test_cells_about_mini_are_left_out_with_another_profile_or_changes(tmp_path,
         ("mini", {"workers": 2, "seed": MINI.seed}, True),  # which changes no outcome
     ):
         p = read_parameters(profile, changes)
-        notebooks.run_notebook("own", p, changes, executed := tmp_path / "executed.ipynb")
+        kernels.run_notebook("own", p, changes, executed := tmp_path / "executed.ipynb")
         made = [cell.source for cell in nbformat.read(executed, as_version=4).cells]
         assert ("2 + 2" in made) == ("**On `mini`** …" in made) == all_cells, (profile, changes)
         assert "1 + 1" in made and "any" in made
-    run_sync(notebooks.THREAD.kernel.shutdown_kernel)(now=True)
+    run_sync(kernels.THREAD.kernel.shutdown_kernel)(now=True)
 
 
 def test_models_and_prompts_of_the_mini_profile_are_shipped():
@@ -185,11 +189,11 @@ def test_models_and_prompts_of_the_mini_profile_are_shipped():
 
 
 def test_what_a_notebook_makes_bears_the_profile_but_for_mini_and_chooses_it():
-    assert made_by("07_ood", MINI)[0].name == "ircot_fig05_ood_recall.png"
-    of_paper = made_by("06_scale", read_parameters("paper"))
+    assert made_by("07_ood", "mini")[0].name == "ircot_fig05_ood_recall.png"
+    of_paper = made_by("06_scale", "paper")
     assert of_paper[0].name == "ircot_fig08_scale_recall_paper.png"
     for profile in ("mini", "sample"):
-        assert made_by("02_index", read_parameters(profile))[0].name == f"{profile}_oner_recall.csv"
+        assert made_by("02_index", profile)[0].name == f"{profile}_oner_recall.csv"
     assert figures.choose_notebooks([], MINI) == all_notebooks()
     chosen = figures.choose_notebooks(["ircot_fig09_scale_f1", "00_tour"], MINI)
     assert chosen == ["00_tour", "06_scale"]

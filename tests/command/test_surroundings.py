@@ -9,7 +9,7 @@ import pytest
 
 from ircotlib.annotate.judgements import judge_sentence, read_judgements
 from ircotlib.command import figures
-from ircotlib.command.notebooks import LITTLE_MEMORY, LITTLE_SPACE, _advice
+from ircotlib.command.kernels import LITTLE_MEMORY, LITTLE_SPACE, _advice
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import Unavailable
 from ircotlib.explore import ask

@@ -12,11 +12,11 @@ import ray
 from ray.cluster_utils import Cluster as Nodes
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.comparing.comparison import run_all
 from ircotlib.comparing.workers import open_workers
 from ircotlib.errors import Unavailable
 from ircotlib.parameters import read_parameters
 from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import run_all
 from ircotlib.running.run import Run
 from ircotlib.systems import choose_systems
 

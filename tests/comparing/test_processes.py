@@ -16,11 +16,11 @@ import psutil
 import pytest
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.comparing.comparison import compare_systems
 from ircotlib.files.paths import replace_files
 from ircotlib.parameters import read_parameters
 from ircotlib.results.runs import read_runs
 from ircotlib.running import bench as setup
-from ircotlib.running.experiment import compare_systems
 from ircotlib.running.run import EARLIER, FILES, read_about, read_file, write_about
 from ircotlib.systems import choose_systems
 

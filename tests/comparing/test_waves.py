@@ -8,11 +8,11 @@ from serving import serve_batches
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.comparing.comparison import compare_systems, run_system
 from ircotlib.parameters import read_parameters
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_benches
-from ircotlib.running.experiment import compare_systems, run_system
 from ircotlib.running.run import FILES, read_about
 from ircotlib.systems import choose_systems
 
@@ -37,6 +37,7 @@ def parameters(tmp_path, server):
 def compare(p, folder, monkeypatch) -> tuple[dict[str, bytes], list[dict]]:
     """The files of all runs by name, and what run.json says of them."""
     monkeypatch.setattr(setup, "DATA", folder)
+    monkeypatch.setattr(backends, "DATA", folder)
     monkeypatch.setattr(backends, "DATA", folder)
     compare_systems(open_benches(p, "together"), SYSTEMS, 1)
     runs = sorted(path.parent for path in folder.rglob("run.json"))
@@ -78,7 +79,7 @@ def test_what_systems_may_cost_and_cost_is_told_once_for_all(
     compare(p, tmp_path, monkeypatch)
     lines = [line for line in capsys.readouterr().err.splitlines() if "hotpotqa, " in line]
     most, sent = (line for line in lines if "cost" in line)
-    assert most.startswith("hotpotqa, 5 systems: at most ") and paid in most
+    assert most.startswith("hotpotqa, 5 systems, 24 questions: at most ") and paid in most
     assert f": {len(server.log()['single'])} requests were sent, " in sent and paid in sent
     compare(p, tmp_path, monkeypatch)  # nothing is asked again
     assert "requests were sent" not in capsys.readouterr().err

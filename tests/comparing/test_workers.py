@@ -11,12 +11,12 @@ import pytest
 from ircot_laboratory.make import make_laboratory
 from ircotlib.comparing import workers
 from ircotlib.comparing.cluster import MOST
+from ircotlib.comparing.comparison import run_system
 from ircotlib.comparing.pool import Pool
 from ircotlib.comparing.workers import count_workers, open_workers
 from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import read_parameters
 from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import run_system
 from ircotlib.running.run import FILES, Run
 from ircotlib.systems import choose_systems
 

@@ -10,6 +10,7 @@ from itertools import islice
 
 import pytest
 
+from ircotlib.comparing.comparison import run_system
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import articles, drop
 from ircotlib.datasets.articles import page_lines, page_paragraph, read_articles
@@ -19,7 +20,6 @@ from ircotlib.datasets.scoring import score
 from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
 from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import run_system
 from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 from ircotlib.systems.main_passage import read_titles
@@ -289,6 +289,7 @@ def test_files_of_another_kind_are_named(tmp_path):
 def parameters(tmp_path, monkeypatch):
     """Parameters that open the small files, without demonstrations."""
     monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path)
     where = {"context": context(("Salzburg", "mozarteum"))["context"]}
     other = question(qid="q_2", question="Where is the Mozarteum?", **where)
     write(tmp_path / "iirc", question(), other)

@@ -10,6 +10,7 @@ import pytest
 from written import rewrite, write_run
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.comparing.comparison import run_system
 from ircotlib.datasets.facts import Evidence
 from ircotlib.errors import UserError
 from ircotlib.explore import box as explore_box
@@ -20,11 +21,12 @@ from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results import causes
 from ircotlib.results.causes import CAUSES, count_causes, find_causes
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import replay, run_system
+from ircotlib.running.experiment import replay
 from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import read_about, run_folder, write_about
+from ircotlib.running.run import Run, read_about, write_about
 from ircotlib.systems import all_systems
 
 S = all_systems()
@@ -42,6 +44,7 @@ def opened(tmp_path_factory):
     changes |= {"datasets": ["hotpotqa"], "model": "data/models/mini-base"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(setup, "DATA", folder)
+        patch.setattr(backends, "DATA", folder)
         patch.setattr(causes, "find_facts", lambda p, dataset: None)
         yield open_bench(read_parameters("mini", changes), "hotpotqa", "04_ircot")
 
@@ -51,7 +54,7 @@ def ran(opened):
     """The folder of a run of each system."""
     for name, setting in SETTINGS.items():
         run_system(opened, S[name], **setting)
-    return {name: run_folder(opened, S[name], "test", each) for name, each in SETTINGS.items()}
+    return {name: Run(opened, S[name], "test", each).folder for name, each in SETTINGS.items()}
 
 
 @pytest.fixture
@@ -152,9 +155,9 @@ def test_runs_of_another_measure_or_other_questions_are_not_compared(opened, ran
         compare_runs(ran["IRCoT QA"], ran["OneR"])
     run_system(opened, S["OneR QA"], "dev", k=2)
     with pytest.raises(ValueError, match="questions and measure in common"):
-        compare_runs(ran["OneR QA"], run_folder(opened, S["OneR QA"], "dev", {"k": 2}))
+        compare_runs(ran["OneR QA"], Run(opened, S["OneR QA"], "dev", {"k": 2}).folder)
     run_system(opened, S["OneR"], k=1)
-    fewer = compare_runs(ran["OneR"], run_folder(opened, S["OneR"], "test", {"k": 1}))
+    fewer = compare_runs(ran["OneR"], Run(opened, S["OneR"], "test", {"k": 1}).folder)
     assert fewer["disagree"].any() and set(fewer["outcome"]) == {"win", "tie"}
 
 
@@ -280,7 +283,7 @@ def marked(opened, tmp_path):
     p = opened.parameters.change(data_dir=str(tmp_path), datasets=["musique"], dev=0)
     own = open_bench(p, "musique", "04_ircot")
     run_system(own, S["OneR QA"], k=2)
-    folder = run_folder(own, S["OneR QA"], "test", {"k": 2})
+    folder = Run(own, S["OneR QA"], "test", {"k": 2}).folder
     path = folder / "predictions.jsonl"
     marked = path.read_text().replace('"answer": "', '"answer": "<script>_x_')
     rewrite(folder, path.name, marked)

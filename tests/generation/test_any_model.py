@@ -13,7 +13,7 @@ from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
 from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, NearestTitle, Retrieve, Sample, Sampled
-from ircotlib.running import bench
+from ircotlib.running import backends, bench
 from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
 from ircotlib.systems import SEARCHAIN, choose_systems
@@ -66,6 +66,7 @@ SMALL_WINDOWS = [("musique", {"style": style, "context_tokens": 320}) for style 
 @pytest.mark.parametrize(("dataset", "changes"), [*((d, {}) for d in DATASETS), *SMALL_WINDOWS])
 def test_every_system_runs(indexes, first_layer, monkeypatch, laboratory, dataset, changes):
     monkeypatch.setattr(bench, "DATA", indexes)
+    monkeypatch.setattr(backends, "DATA", indexes)
     small = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": [dataset], "samples": 2}
     small |= {"model": str(first_layer), "style": "codex"} | changes
     play_all(open_bench(read_parameters("mini", small), dataset, "try"))

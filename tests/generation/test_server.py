@@ -14,6 +14,7 @@ from tiny import read
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
 
+from ircotlib.comparing.comparison import run_system
 from ircotlib.comparing.costs import most_generations
 from ircotlib.generation.budget import find_price
 from ircotlib.generation.local import LocalModel
@@ -23,10 +24,10 @@ from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message
 from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.prompt import GPT3, render_demonstration
 from ircotlib.results.runs import read_costs
-from ircotlib.running import bench
+from ircotlib.running import backends, bench
 from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import replay, run_system
-from ircotlib.running.run import run_folder
+from ircotlib.running.experiment import replay
+from ircotlib.running.run import Run
 from ircotlib.systems import IRCOT, all_systems
 
 S = all_systems()
@@ -47,6 +48,7 @@ def url(local):
 @pytest.fixture
 def parameters(tmp_path, monkeypatch, laboratory, local, url):
     monkeypatch.setattr(bench, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": ["hotpotqa"]}
     changes |= {"model": local.name, "server": url, "context_tokens": 1050}
     return read_parameters("mini", changes | {"ircot_k": [2], "max_steps": 5})
@@ -83,7 +85,7 @@ def test_a_whole_run_is_that_of_the_same_model_on_this_machine(parameters, local
     system, setting = S["IRCoT QA"], {"k": 2, "m": 1, "demonstration_set": 0}
     run_system(opened, system, **setting)
     assert f"2 questions: at most 12 generations of {local.name}" in capsys.readouterr().err
-    folder = run_folder(opened, system, "test", setting)
+    folder = Run(opened, system, "test", setting).folder
     theirs, about = _read(folder), json.loads((folder / "run.json").read_text())
     assert [row["answer"] for row in theirs] == [o.result.answer for o in replay(folder).values()]
     assert all(len(row["trace"]) >= 5 and row["answer"] for row in theirs)
@@ -114,7 +116,7 @@ def test_costs_are_in_the_table_and_an_unknown_one_is_not_zero(parameters):
         each = row["prompt tokens"] / 2e6 if each is None else each
         assert row["a question, USD"] == pytest.approx(each, nan_ok=True)
         assert row["cost, USD"] == pytest.approx(2 * each, nan_ok=True)
-    folder = run_folder(opened, S["NoR QA"], "test", {"demonstration_set": 0})
+    folder = Run(opened, S["NoR QA"], "test", {"demonstration_set": 0}).folder
     assert json.loads((folder / "run.json").read_text())["cost"]["usd"] is None
 
 

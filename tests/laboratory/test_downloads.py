@@ -11,6 +11,7 @@ import pytest
 from ircot_laboratory.make import make_dataset, make_laboratory
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS
 from ircotlib.command.fetch import missing, read_downloads
+from ircotlib.comparing.comparison import run_system
 from ircotlib.comparing.plans import check_plans
 from ircotlib.datasets import files, find_dataset
 from ircotlib.datasets.musique import read_musique
@@ -19,7 +20,6 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results.abilities import retrieval
 from ircotlib.running import bench as setup
 from ircotlib.running import laboratory
-from ircotlib.running.experiment import run_system
 from ircotlib.systems import choose_systems
 
 WORLD = {"seed": 5, "size": 300, "questions": 20}

@@ -25,8 +25,9 @@ from ircotlib.datasets.scoring import score
 from ircotlib.parameters import read_parameters
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_dataset
+from ircotlib.running.backends import open_dataset
 
 KINDS = {
     "strategyqa": {"time": 240, "same": 180, "place": 180},
@@ -194,6 +195,7 @@ def test_the_judge_reads_their_chains_but_for_what_decides_claims(dataset):
 @each_dataset
 def test_the_profile_mini_opens_them(dataset, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(setup, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     p = read_parameters("mini", {"datasets": [dataset], "data_dir": str(folder)})
     dev, test, retriever = open_dataset(p, dataset)
     assert (len(dev), len(test), len(retriever.corpus)) == (30, 100, 2439)

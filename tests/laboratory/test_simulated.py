@@ -11,7 +11,7 @@ from ircotlib.parameters import DIALS
 from ircotlib.program import Generate, Sample
 from ircotlib.results.abilities import plays
 from ircotlib.results.abilities.plays import Play, play_all
-from ircotlib.running.bench import open_dataset
+from ircotlib.running.backends import open_dataset
 
 MIDDLING = {"knows": 0.4, "misreads": 0.2, "decomposes": 0.15, "breaks_form": 0.1}
 MIDDLING |= {"extractor_misreads": 0.2}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ircot_laboratory.make import make_laboratory
 from ircotlib.__main__ import main
 from ircotlib.command import calls as command
+from ircotlib.comparing.comparison import run_system
 from ircotlib.errors import DataError, UserError
 from ircotlib.files.options import say_error
 from ircotlib.files.progress import show_progress
@@ -23,9 +24,8 @@ from ircotlib.playing.exported import Replaying, open_calls, read_exported, writ
 from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, key
 from ircotlib.running import bench as setup
-from ircotlib.running.experiment import run_system
-from ircotlib.running.predictions import parameters_of, read_lines
-from ircotlib.running.run import read_about, write_about
+from ircotlib.running.predictions import read_lines
+from ircotlib.running.run import parameters_of, read_about, write_about
 from ircotlib.systems import all_systems
 
 # any text but halves of surrogate pairs, which no reply holds (JSON escapes them)

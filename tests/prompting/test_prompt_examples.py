@@ -11,7 +11,7 @@ from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.examples import find_examples, read_examples
 from ircotlib.prompting.prompt import AGENT, read_template
-from ircotlib.running import bench
+from ircotlib.running import backends, bench
 from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
 from ircotlib.systems import FEW, IRCOT, SEARCHAIN, all_systems, choose_systems
@@ -30,6 +30,7 @@ def laboratory(tmp_path_factory):
 def opened(tmp_path, monkeypatch, laboratory):
     """A bench with the style and the window of GPT3."""
     monkeypatch.setattr(bench, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 4, "datasets": ["hotpotqa"]}
     changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": None}
     return open_bench(read_parameters("mini", changes), "hotpotqa", "try")

@@ -5,6 +5,7 @@ worth.
 import pandas as pd
 import pytest
 
+from ircotlib.comparing.comparison import compare_systems
 from ircotlib.data import Paragraph
 from ircotlib.datasets.facts import Stated
 from ircotlib.files.paths import DATA
@@ -15,8 +16,8 @@ from ircotlib.results.abilities.map import SYSTEMS, View, map_systems
 from ircotlib.results.abilities.parts import LITTLE, PARTS, weigh_parts
 from ircotlib.results.figures.maps import draw_map, draw_parts
 from ircotlib.results.head_to_head import EXPERIMENT, panels_of
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
-from ircotlib.running.experiment import compare_systems
 from ircotlib.running.laboratory import find_facts
 from ircotlib.systems import choose_systems
 
@@ -91,6 +92,7 @@ def test_a_reader_that_is_model_and_agent_is_measured_once(tmp_path, monkeypatch
     for name in ("laboratory", "corpora", "indexes"):
         (tmp_path / name).symlink_to(DATA / name)
     monkeypatch.setattr(setup, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     for of, experiment in ((p, "04_ircot"), (panels_of(p)[0], EXPERIMENT)):
         compare_systems([setup.open_bench(of, "musique", experiment)], choose_systems(["CoT"]), 1)
     names = [*readers.read_readers(p)["reader"]]

@@ -8,6 +8,7 @@ from ircot_laboratory.make import make_laboratory
 from ircotlib.parameters import read_parameters
 from ircotlib.results import cases
 from ircotlib.results.cases import COLUMNS, COMPARED, read_compared, show_cases
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
 
@@ -56,6 +57,7 @@ def opened(tmp_path_factory):
     changes = {"data_dir": str(data_dir), "dev": 0, "test": 6, "datasets": ["musique", "iirc"]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(setup, "DATA", folder)
+        patch.setattr(backends, "DATA", folder)
         yield open_bench(read_parameters("mini", changes), "musique", "04_ircot", with_model=False)
 
 

@@ -10,15 +10,16 @@ from ircot_laboratory.judge.facts import judge_reference as judge_statement
 from ircot_laboratory.make import make_laboratory
 from ircot_laboratory.world.records import Entity
 from ircotlib.annotate import box as annotate_box
+from ircotlib.comparing.comparison import run_system
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.parameters import read_parameters
 from ircotlib.results import citations
 from ircotlib.results.citations import accuracy_of_marks, make_item, read_references
 from ircotlib.results.factuality import Item
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import run_system
-from ircotlib.running.run import run_folder
+from ircotlib.running.run import Run
 from ircotlib.systems import all_systems
 
 BORN, CAPITAL = "Edvard Grieg was born in Norway [1].", "Its capital, Oslo [2][3],"
@@ -65,6 +66,7 @@ def test_a_mark_is_in_its_place_if_its_page_states_the_fragment(fragment, verdic
 @pytest.fixture
 def parameters(tmp_path, monkeypatch):
     monkeypatch.setattr(setup, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
     changes = {"data_dir": str(folder), "dev": 0, "test": 4, "judged": 3, "distractors": []}
     changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": 400}
@@ -76,7 +78,7 @@ def marked_run(parameters):
     """A run of SearChain with new final contents, because the model that ran it marks nothing."""
     opened, system = open_bench(parameters, "hotpotqa", "11_searchain"), all_systems()["SearChain"]
     run_system(opened, system)
-    path = run_folder(opened, system, "test", {}) / "predictions.jsonl"
+    path = Run(opened, system, "test", {}).folder / "predictions.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(rows) == 4 and not any("[1]" in row["reading"] for row in rows)
     for row, question in zip(rows[:-1], opened.test, strict=False):

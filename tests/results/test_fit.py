@@ -5,12 +5,12 @@ simulated reader, so that the right values are known.
 import pandas as pd
 import pytest
 
+from ircotlib.comparing.comparison import run_system
 from ircotlib.parameters import read_parameters
 from ircotlib.results.abilities import fit
 from ircotlib.results.abilities.plays import with_simulated
 from ircotlib.running import bench as setup
-from ircotlib.running.experiment import run_system
-from ircotlib.running.run import run_folder
+from ircotlib.running.run import Run
 from ircotlib.systems import all_systems
 
 QUESTIONS = 40
@@ -30,7 +30,7 @@ def runs(tmp_path_factory):
             system = all_systems()[name]
             setting = {"k": 5} if "k" in system.grid else {}
             run_system(bench, system, **setting)
-            folders["musique", name] = run_folder(bench, system, "test", setting)
+            folders["musique", name] = Run(bench, system, "test", setting).folder
         yield p, folders
     finally:
         setup.DATA = data

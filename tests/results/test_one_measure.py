@@ -5,6 +5,7 @@ import pytest
 from written import write_run
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.comparing.comparison import join_scores
 from ircotlib.errors import UserError
 from ircotlib.explore.questions import compare_runs, list_runs
 from ircotlib.parameters import read_parameters
@@ -14,9 +15,9 @@ from ircotlib.results.causes import count_causes, find_causes
 from ircotlib.results.claims.comparing import compare, difference, values_of
 from ircotlib.results.claims.judging import judge_claims
 from ircotlib.results.claims.searchain import Measured
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import join_scores
 from ircotlib.running.predictions import read_scores, share_measure
 from ircotlib.running.run import columns_of, read_about
 
@@ -37,6 +38,7 @@ def folders(tmp_path_factory):
     changes = {"data_dir": str(data_dir), "dev": 0, "test": 4, "datasets": ["musique"]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(setup, "DATA", folder)
+        patch.setattr(backends, "DATA", folder)
         opened = open_bench(read_parameters("mini", changes), "musique", "hand", with_model=False)
         lines, runs = [{"answer": "x", "reading": "It is x."}] * 4, {}
         for name, scores in SCORES.items():

@@ -7,9 +7,10 @@ import sys
 import pandas as pd
 import pytest
 
-from ircotlib.command.notebooks import about_notebook, all_notebooks
-from ircotlib.comparing.plans import check_plans
+from ircotlib.comparing.checks import check_notebooks
+from ircotlib.comparing.comparison import compare_systems, join_scores
 from ircotlib.files import paths
+from ircotlib.files.notebooks import about_notebook, all_notebooks
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results import head_to_head, statistics, tables
@@ -18,7 +19,6 @@ from ircotlib.results.claims import comparing, judging
 from ircotlib.results.claims.searchain import Measured
 from ircotlib.results.figures import bars, panels, points
 from ircotlib.results.reported import COLUMNS, read_reported, with_reported
-from ircotlib.running.experiment import compare_systems, join_scores
 
 NO_RUN = join_scores([])
 MEANS = statistics.summarise(NO_RUN)
@@ -75,7 +75,9 @@ SELECTIONS = ["NoR QA"], ["OneR QA"], ["OneR", "IRCoT"], ["IRCoT QA", "SearChain
 
 @pytest.mark.parametrize("systems", SELECTIONS, ids=", ".join)
 def test_no_notebook_refuses_a_selection(systems):
-    check_plans(P.change(systems=systems), all_notebooks())
+    changes = {"systems": systems}
+    planned = check_notebooks(P.change(**changes), changes, all_notebooks())
+    assert {*planned} == {*all_notebooks()}
 
 
 # in the notebooks' own process, one after the other

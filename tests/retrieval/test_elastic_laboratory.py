@@ -19,6 +19,7 @@ def benches(tmp_path_factory, elasticsearch_url):
     changes = {"model": "data/models/mini-xl", "data_dir": made, "dev": 0, "test": 60}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ircotlib.running.bench.DATA", folder / "data")
+        patch.setattr("ircotlib.running.backends.DATA", folder / "data")
         yield [
             open_bench(read_parameters("mini", changes | {"retriever": where}), "iirc", "try")
             for where in ("embedded", elasticsearch_url)

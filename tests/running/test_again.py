@@ -12,8 +12,7 @@ from ircotlib.files import kept
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting import examples, templates
-from ircotlib.running.backends import open_model
-from ircotlib.running.bench import open_dataset
+from ircotlib.running.backends import open_dataset, open_model
 from ircotlib.running.laboratory import find_facts
 
 
@@ -39,7 +38,7 @@ def iirc(name: str) -> tuple[dict, dict]:
 @pytest.fixture
 def write(tmp_path, monkeypatch):
     """write(data set, name): its files, in which somebody of this name built Ox Hall."""
-    for module in ("running.setup", "datasets.files"):
+    for module in ("running.bench", "running.backends", "datasets.files"):
         monkeypatch.setattr(f"ircotlib.{module}.DATA", tmp_path / "data")
 
     def write(dataset: str, name: str):

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from ircotlib.comparing.comparison import run_system
 from ircotlib.data import DataError, Question
 from ircotlib.datasets.own import write_own
 from ircotlib.datasets.pooled import make_paragraph
@@ -16,17 +17,17 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results import markdown
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_parsed, find_test_runs, read_runs
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
-from ircotlib.running.experiment import run_system
 from ircotlib.running.predictions import read_predictions
 from ircotlib.running.run import (
     EARLIER,
     FILES,
+    Run,
     clear_runs,
     hold_runs,
     read_about,
     read_file,
-    run_folder,
     write_about,
 )
 from ircotlib.systems import all_systems
@@ -58,6 +59,7 @@ def ran(place, parameters):
     """The folder of a run of OneR, which was made twice: the second time from the call cache."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(setup, "DATA", place)
+        patched.setattr(backends, "DATA", place)
         opened = setup.open_bench(parameters, "own", "04_ircot", with_model=False)
         first = run_system(opened, OneR, k=1)
         assert first.equals(run_system(opened, OneR, k=1))
@@ -103,17 +105,18 @@ def test_every_flipped_bit_is_noticed(ran):
 def test_of_many_who_write_and_clear_the_same_runs_none_is_disturbed(tmp_path, monkeypatch):
     """Each holds a lock of its own, as processes do."""
     monkeypatch.setattr(setup, "DATA", tmp_path)
-    bench = setup.Bench(read_parameters("mini"), "musique", "cleared", (), (), None, None)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
+    bench = setup.name_bench(read_parameters("mini"), "musique", "cleared")
 
     def write(n: int) -> None:
-        folder = run_folder(bench, OneR, "dev", {"k": n % 3})
+        folder = Run(bench, OneR, "dev", {"k": n % 3}).folder
         with hold_runs(folder), replace_files(folder, "run.json", EARLIER) as partial:
             for name in FILES:
                 (partial / name).write_text(f"{n}")
             write_about(partial, {"n": n})
 
     def clear(n: int) -> None:
-        clear_runs(bench, OneR, "dev", [{"k": n % 3}])
+        clear_runs(Run(bench, OneR, "dev", {}), [{"k": n % 3}])
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: (clear if n % 4 == 3 else write)(n), range(60)))

@@ -10,17 +10,20 @@ import pytest
 
 from ircot_laboratory import make
 from ircot_laboratory.make import make_laboratory
+from ircotlib.comparing.comparison import compare_systems, run_system, tune
 from ircotlib.data import Prediction, read_jsonl
+from ircotlib.errors import UserError
 from ircotlib.parameters import OOD, SCALE, read_parameters
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.results.claims.comparing import compare
 from ircotlib.results.reported import COLUMNS, read_reported, with_reported
 from ircotlib.results.runs import has_runs, name_edges, read_costs, read_runs, read_training
 from ircotlib.results.statistics import describe, summarise
-from ircotlib.running import bench
+from ircotlib.running import backends, bench
 from ircotlib.running import experiment as runs
-from ircotlib.running.bench import change_model, open_bench, runs_folder
-from ircotlib.running.experiment import answer, compare_systems, replay, run_system, tune
+from ircotlib.running.backends import change_model
+from ircotlib.running.bench import open_bench, runs_folder
+from ircotlib.running.experiment import answer, replay
 from ircotlib.running.programs import program_of
 from ircotlib.running.run import read_about
 from ircotlib.systems import all_systems
@@ -39,6 +42,7 @@ def laboratory(tmp_path_factory):
 def parameters(tmp_path, monkeypatch, laboratory):
     """12 dev and 28 test questions; all files are written to the test's folder."""
     monkeypatch.setattr(bench, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 12, "test": 28, "datasets": ["hotpotqa"]}
     return read_parameters("mini", changes | {"model": "data/models/mini-large"})
 
@@ -134,10 +138,26 @@ def test_the_released_program_is_reached_from_the_parameters(parameters):
     assert opened.runs != open_bench(parameters, "hotpotqa", "04_ircot").runs
 
 
-def test_of_a_setting_an_answer_takes_what_the_system_has(plain):
+def test_what_a_program_does_not_take_is_an_error_that_names_what_it_takes(plain):
+    question = plain.test[0]
     for name, retrieved in (("NoR QA", 0), ("OneR QA", 3)):
-        found = answer(plain, S[name], plain.test[0], k=3, m=1)
+        setting = plain.choose(S[name], k=3, m=1)
+        found = answer(plain, S[name], question, **setting)
         assert len(found.result.paragraphs) == retrieved and found.result.answer
+    for steps in (1, 3):
+        outcome = answer(plain, S["IRCoT QA"], question, k=2, max_steps=steps)
+        assert len(outcome.result.thoughts) <= steps
+        queries = [step for step in outcome.trace if isinstance(step.request, Retrieve)]
+        assert len(queries) <= steps
+    for setting in ({"kk": 4}, {"k": 2, "prompts": {}}, {"question": question}, {"setting": 1}):
+        wrong = [*setting][-1]
+        with pytest.raises(UserError, match=rf"^found {wrong}=.* for IRCoT QA, expected some"):
+            program_of(plain, S["IRCoT QA"], **setting)
+        if wrong != "question":
+            with pytest.raises(UserError, match="k, .*max_steps.* and demonstration_set$"):
+                answer(plain, S["IRCoT QA"], question, **setting)
+            with pytest.raises(UserError, match=f"found {wrong}="):
+                run_system(plain, S["IRCoT QA"], **setting)
 
 
 def test_a_run_leaves_its_folder_and_replays_from_the_cache(plain, tmp_path):
@@ -209,7 +229,7 @@ def test_predictions_are_kept_whatever_a_server_replied(plain):
 
 
 def test_a_wrong_setting_is_an_error(plain):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'kk'"):
+    with pytest.raises(UserError, match="found kk=3 for OneR, expected some of m, k, "):
         run_system(few(plain), S["OneR"], kk=3)
 
 

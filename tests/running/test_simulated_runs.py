@@ -14,6 +14,7 @@ from ircotlib import (
     Generate,
     Prediction,
     Retrieve,
+    Run,
     System,
     UserError,
     all_systems,
@@ -32,7 +33,6 @@ from ircotlib import (
     read_parameters,
     read_runs,
     replay,
-    run_folder,
     run_system,
     show_question,
 )
@@ -40,6 +40,7 @@ from ircotlib.command.figures import main as make_figures
 from ircotlib.comparing.checks import check_places
 from ircotlib.files.paths import PROMPTS, ROOT
 from ircotlib.program import SENTENCE
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import runs_folder
 
@@ -58,6 +59,7 @@ def laboratory(tmp_path_factory):
 def p(tmp_path, monkeypatch, laboratory):
     """A reader with some errors, and 8 test questions of each data set."""
     monkeypatch.setattr(setup, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 6, "test": 8, "model": "simulated"}
     return read_parameters("mini", changes | DIALS)
 
@@ -73,7 +75,7 @@ def test_every_system_is_run_replayed_explored_and_judged(p, dataset):
         setting = first_setting(bench, system)
         scores = run_system(bench, system, **setting)
         assert len(scores) == 8 and set(scores["model"]) == {NAME}
-        folder = run_folder(bench, system, "test", setting)
+        folder = Run(bench, system, "test", setting).folder
         table = find_causes(folder)
         assert list(table["right"] == (table["cause"] == "")) == [True] * 8
         id = table["id"][0]
@@ -190,6 +192,6 @@ def test_a_system_of_ones_own_is_played_with_the_teachers_in_its_file(p, tmp_pat
     [teachers] = re.findall(r"```python\n(def teach_ask.*?)```", page, re.DOTALL)
     exec(teachers, module.__dict__)
     run_system(bench, mine, k=2)
-    table = find_causes(run_folder(bench, mine, "test", {"k": 2}))
+    table = find_causes(Run(bench, mine, "test", {"k": 2}).folder)
     first = [words.split()[0] for words in table["answer"]]
     assert len(set(first)) > 3 and all(words.endswith(".") for words in table["answer"])

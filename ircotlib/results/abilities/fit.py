@@ -22,7 +22,7 @@ from ircotlib.results.abilities.plays import Play, open_play, play_all
 from ircotlib.results.head_to_head import EXPERIMENT, measures_of, panels_of
 from ircotlib.results.measures import KNEW, read_run
 from ircotlib.results.runs import count_parsed, count_requests, find_test_runs, has_runs
-from ircotlib.running.bench import open_dataset
+from ircotlib.running.backends import open_dataset
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import read_scores
 from ircotlib.running.programs import program_of

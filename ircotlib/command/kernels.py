@@ -1,7 +1,6 @@
 """Runs notebooks in kernels that are kept from one to the next, several at a time."""
 
 import atexit
-import json
 import re
 import sys
 import time
@@ -10,10 +9,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from secrets import token_hex
 from threading import local
-from typing import NamedTuple
 
 from ircotlib.files.checksums import one_line
-from ircotlib.files.paths import DATA, NOTEBOOKS, figure_path
+from ircotlib.files.notebooks import about_notebook
+from ircotlib.files.paths import DATA, NOTEBOOKS
 from ircotlib.parameters import Parameters
 
 MEMORY = re.compile("Kernel died|MemoryError|out of memory|allocate memory|bad_alloc|map segment")
@@ -24,37 +23,6 @@ LITTLE_SPACE = f"; free some space below {DATA}, then run the same again: it res
 KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
 THREAD = local()  # .kernel: the kernel of each thread
 PATIENCE = 600  # seconds for a kernel to answer: on a busy machine it takes more than a minute
-
-
-class About(NamedTuple):
-    """What a notebook's metadata say about it, under "ircotlib".
-
-    `makes`: its figures and tables (`figure_path`). `needs`: some of "data" (the official files, if
-    any), "model", "models", "agent" (or, if there is none, the model), "second_model" and "own
-    data". `runs`: the notebooks whose runs it reads. `minutes`: how long it takes with the mini
-    profile at first.
-    """
-
-    makes: list[str]
-    needs: list[str]
-    runs: list[str]
-    minutes: float
-
-
-def all_notebooks() -> list[str]:
-    """The notebooks by name, in the order in which they run."""
-    return sorted(path.stem for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
-
-
-def about_notebook(notebook: str) -> About:
-    """What a notebook makes and needs."""
-    content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
-    return About(**content["metadata"]["ircotlib"])
-
-
-def made_by(notebook: str, p: Parameters) -> list[Path]:
-    """The figures and tables that a notebook makes with these parameters."""
-    return [figure_path(name, p.profile, p.trial) for name in about_notebook(notebook).makes]
 
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> float:

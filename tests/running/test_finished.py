@@ -2,20 +2,29 @@
 the demonstrations that its prompts show.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import MODELS
 from ircotlib.generation.local import LocalModel
+from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
 from ircotlib.prompting.prompt import Prompt
-from ircotlib.running.silence import (
+from ircotlib.running.bench import Bench
+from ircotlib.running.finished import (
     FEWEST,
+    Finished,
     count_demonstrations,
     count_texts,
+    find_oddities,
+    find_silence,
     find_unknown,
-    say_unknown,
 )
+from ircotlib.running.run import Run
+from ircotlib.systems import choose_systems
 
 
 def outcomes(texts, samples=()) -> dict[str, Outcome]:
@@ -37,17 +46,17 @@ def outcomes(texts, samples=()) -> dict[str, Outcome]:
         (["", "Rome"], ["Rome"], (3, 1, 2), ""),
     ],
 )
-def test_empty_and_equal_texts_are_told_in_one_line(capsys, texts, samples, counts, named):
-    counted = count_texts("hotpotqa test NoR QA", outcomes(texts, samples))
-    assert tuple(counted["texts"].values()) == counts
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == bool(named) and named in "".join(lines)
+def test_empty_and_equal_texts_are_told_in_one_line(texts, samples, counts, named):
+    written = outcomes(texts, samples)
+    assert tuple(count_texts(written)["texts"].values()) == counts
+    silence = find_silence(written)
+    assert bool(silence) == bool(named) and named in silence and "\n" not in silence
 
 
-def test_a_run_without_texts_has_no_count(capsys):
+def test_a_run_without_texts_has_no_count():
     retrieved = Step(Retrieve("x", 1), (), False)
-    assert count_texts("OneR", {"q": Outcome("q", None, (retrieved,))}) == {}
-    assert capsys.readouterr().err == ""
+    without = {"q": Outcome("q", None, (retrieved,))}
+    assert count_texts(without) == {} and find_silence(without) == ""
 
 
 def test_the_demonstrations_that_fit_are_counted_in_all_prompts_and_in_the_last():
@@ -99,15 +108,18 @@ def tried(*found: tuple) -> Outcome:
         ("Who founded Beyoncé?", tried(PAGE), None, ""),
     ],
 )
-def test_what_a_system_could_not_know_is_told(capsys, text, outcome, model, told):
+def test_what_a_system_could_not_know_is_told(text, outcome, model, told):
     question = Question("q", text, ("?",), (), "own")
     found = find_unknown(question, outcome, model)
     assert told in found and bool(told) == bool(found)
     known = Question("k", "Who founded it?", ("?",), (), "own")
     outcomes = {"q": outcome, "k": tried(PAGE)}
-    say_unknown("own test X", [question, known], outcomes, model)  # half of the questions
-    assert capsys.readouterr().err == ""
-    say_unknown("own test X", [question], outcomes, model)
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == bool(told)
-    assert all(line.startswith("own test X: 1 of 1 questions are about what") for line in lines)
+    bench = Bench(read_parameters("mini"), find_dataset("own"), "x", model=model)
+
+    def odd(*questions: Question) -> list[str]:
+        run = Run(replace(bench, test=questions), choose_systems(["OneR"])[0], "test", {})
+        return find_oddities(Finished(run, outcomes, {}, 0.0))
+
+    assert odd(question, known) == []  # half of the questions
+    assert len(odd(question)) == bool(told)
+    assert all(line.startswith("1 of 1 questions are about what") for line in odd(question))

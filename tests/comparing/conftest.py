@@ -3,6 +3,7 @@
 import pytest
 
 from ircotlib.comparing import workers
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 
 
@@ -13,6 +14,7 @@ def at(monkeypatch):
     def keep(folder):
         monkeypatch.setenv("IRCOT_DATA", str(folder))
         monkeypatch.setattr(setup, "DATA", folder)
+        monkeypatch.setattr(backends, "DATA", folder)
         monkeypatch.setattr(workers, "DATA", folder)
 
     return keep

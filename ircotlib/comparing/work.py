@@ -1,0 +1,51 @@
+"""The work on a list of runs: workers or batch files play them ahead, and each is then finished."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import pandas as pd
+
+from ircotlib.comparing.costs import report_cost
+from ircotlib.comparing.waves import Waves
+from ircotlib.comparing.workers import Workers, open_workers
+from ircotlib.files.progress import show_progress
+from ircotlib.running.experiment import carry_out
+from ircotlib.running.run import Run
+
+
+class Work:
+    """The work on planned runs; see `open_work`. `total`: how many there are."""
+
+    def __init__(self, players: Workers | Waves, total: int):
+        self.players, self.total = players, total
+        self.finished = 0
+        self.progress = lambda done, total: None
+
+    def hand_out(self, runs: Sequence[Run]) -> None:
+        """Have runs played ahead: their replies are then in the call cache."""
+        for run in runs:
+            self.players.hand_out(run)
+
+    def finish(self, run: Run) -> pd.DataFrame:
+        """Wait for a run that was handed out, and carry it out (`carry_out`)."""
+        self.players.wait(run)
+        scores = carry_out(run)
+        self.finished += 1
+        self.progress(self.finished, self.total)
+        return scores
+
+
+@contextmanager
+def open_work(runs: Sequence[Run]) -> Iterator[Work]:
+    """Work on runs: what they cost is told, and a bar shows how many are finished. Which setting a
+    planned run has does not matter: it may be known only on the way.
+    """
+    with ExitStack() as at_the_end:
+        at_the_end.enter_context(report_cost(runs))
+        players = at_the_end.enter_context(open_workers([run.bench for run in runs]))
+        work = Work(players, len(runs))
+        if len(runs) > 1:
+            label = f"{runs[0].bench.experiment}, runs"
+            work.progress = at_the_end.enter_context(show_progress(label, work.total))
+            work.progress(0, work.total)
+        yield work

@@ -1,0 +1,154 @@
+"""A finished run: what it was made with, what it cost, showed and wrote, for run.json; and what is
+odd about it, for stderr.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import mean
+from typing import NamedTuple
+
+from ircotlib.data import Question
+from ircotlib.program import Generate, Outcome, Retrieve, Sample, Step
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
+from ircotlib.running.run import Run, installed
+
+FEWEST = 8  # prompts; the same reply to fewer may be chance
+
+
+class Finished(NamedTuple):
+    """A run that was played. `outcomes`: by question id. `counts`: the costs by class of request
+    (`scheduler.run`). `seconds`: that it took.
+    """
+
+    run: Run
+    outcomes: Mapping[str, Outcome]
+    counts: Mapping[str, dict]
+    seconds: float
+
+
+def list_steps(outcomes: Mapping[str, Outcome]) -> list[Step]:
+    """The steps of all questions."""
+    return [step for outcome in outcomes.values() for step in outcome.trace]
+
+
+def describe_finished(finished: Finished) -> dict:
+    """The content of run.json: enough to find the run, to distinguish it from others, to replay it,
+    and to know what it took.
+    """
+    run, bench = finished.run, finished.run.bench
+    questions = repr((bench.dev, bench.test)).encode("utf-8", "surrogatepass")
+    about = run.identity
+    about |= {"questions_hash": hashlib.blake2b(questions, digest_size=16).hexdigest()}
+    about |= find_fingerprints(finished) | installed()
+    about |= {"questions": len(finished.outcomes), "seconds": round(finished.seconds, 2)}
+    about |= {"counts": finished.counts} | count_texts(finished.outcomes)
+    return about | find_cost(finished) | count_demonstrations(finished.outcomes)
+
+
+def find_fingerprints(finished: Finished) -> dict:
+    """The fingerprints of all backends that the run used."""
+    bench = finished.run.bench
+    prints = {"model_fingerprint": bench.model.fingerprint} if bench.model else {}
+    prints |= {"retriever_fingerprint": bench.retriever.fingerprint}
+    for kind, backend in (("Extract", bench.extractor), ("Duplicate", bench.duplicates)):
+        if finished.counts.get(kind, {}).get("requests"):
+            prints |= {f"{kind.lower()}_fingerprint": backend.fingerprint}
+    return prints
+
+
+def find_cost(finished: Finished) -> dict:
+    """What a run cost; empty for a model on this machine.
+
+    In USD, None if the price is not known. `usd`: the cost of all tokens, including cached ones, so
+    that a run costs the same whenever it is made; `paid`: of those computed this time.
+    """
+    bench, price = finished.run.bench, finished.run.bench.price
+    if not bench.parameters.server:
+        return {}
+    batch, steps = bench.parameters.batch, list_steps(finished.outcomes)
+    claimed = [batch and s.prompt_tokens and bench.model.claim(s.request) for s in steps]
+    now = [s for s, now in zip(steps, claimed, strict=True) if now or not s.cached]
+    usd = price and sum(price.of(step.prompt_tokens, step.tokens) for step in steps)
+    paid = price and sum(price.of(step.prompt_tokens, step.tokens) for step in now)
+    each = None if usd is None else usd / max(1, len(finished.outcomes))
+    about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
+    return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
+
+
+def count_demonstrations(outcomes: Mapping[str, Outcome]) -> dict:
+    """How many demonstrations the prompts of a run showed on average: all prompts, and the last one
+    of each question; {} if there were none.
+    """
+    shown = []  # by question
+    for outcome in outcomes.values():
+        requests = (step.request for step in outcome.trace)
+        prompts = [request.prompt for request in requests if isinstance(request, Generate | Sample)]
+        texts = [p if isinstance(p, str) else "".join(turn.text for turn in p) for p in prompts]
+        shown.append([text.count(BETWEEN_DEMONSTRATIONS) for text in texts])
+    if not (shown := list(filter(None, shown))):
+        return {}
+    means = {"all": mean(n for of_one in shown for n in of_one), "last": mean(n[-1] for n in shown)}
+    return {"demonstrations": {name: round(value, 2) for name, value in means.items()}}
+
+
+def list_texts(outcomes: Mapping[str, Outcome]) -> dict[Generate | Sample, list[str]]:
+    """The texts that the model wrote, by request."""
+    texts = {}
+    for step in list_steps(outcomes):
+        if isinstance(step.request, Sample):
+            texts[step.request] = [sampled.text for sampled in step.reply]
+        elif isinstance(step.request, Generate):
+            texts[step.request] = [step.reply]
+    return texts
+
+
+def count_texts(outcomes: Mapping[str, Outcome]) -> dict:
+    """How many texts the model wrote, how many of them are empty, and how many differ; {} if none
+    were asked for.
+    """
+    texts = [text for written in list_texts(outcomes).values() for text in written]
+    empty = sum(not text.strip() for text in texts)
+    counts = {"written": len(texts), "empty": empty, "different": len(set(texts))}
+    return {"texts": counts} if texts else {}
+
+
+def find_oddities(finished: Finished) -> list[str]:
+    """What the user should know of a run that ended as any other, a line each: `find_silence`, and
+    that most questions are about something unknown to the system.
+    """
+    odd = [silence] if (silence := find_silence(finished.outcomes)) else []
+    questions, model = finished.run.questions, finished.run.bench.model
+    unknown = [find_unknown(q, finished.outcomes[q.id], model) for q in questions]
+    told = list(filter(None, unknown))
+    if 2 * len(told) > len(questions):
+        count = f"{len(told)} of {len(questions)} questions are about what it does not know"
+        odd.append(f"{count}, such as: {told[0]}")
+    return odd
+
+
+def find_silence(outcomes: Mapping[str, Outcome]) -> str:
+    """That all texts of the model are empty, or the same for FEWEST prompts or more; else ""."""
+    written = list_texts(outcomes)
+    texts = [text for of_one in written.values() for text in of_one]
+    prompts = {request.prompt for request in written}
+    if any(text.strip() for text in texts) and (len(set(texts)) > 1 or len(prompts) < FEWEST):
+        return ""
+    if not texts:
+        return ""
+    kind = f"the same, {texts[0]!r:.80}" if texts[0].strip() else "empty"
+    advice = "check the model and, behind a server, whether it needs chat=true"
+    return f"all {len(texts)} texts of the model are {kind}; {advice}"
+
+
+def find_unknown(question: Question, outcome: Outcome, model: object) -> str:
+    """What of a question the system could not know: words that the model's tokenizer lacks, or all
+    that retrieval looked for at first; "" if neither.
+    """
+    tokens = getattr(model, "tokens", None)  # a server's are not known
+    if words := tokens.unknown_words(question.text) if tokens else []:
+        return f"{Path(model.name).name} does not know the words {', '.join(words)}"
+    searches = [step for step in outcome.trace if isinstance(step.request, Retrieve)]
+    if searches and not searches[0].reply:
+        return f"retrieval finds nothing for “{searches[0].request.query}”"
+    return ""
