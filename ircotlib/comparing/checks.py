@@ -169,7 +169,8 @@ def _check_models(p: Parameters, needs: Collection[str]) -> None:
     language = [(parameter, name) for parameter in MODELS for name in _names(p, parameter)]
     for parameter, name in () if p.server else language:
         folder = check_model(parameter, name, LANGUAGE, hub=parameter in needs)
-        if parameter not in ("model", "models") or not folder or not _is_causal(folder):
+        causal = folder and models.find_kind(folder) == models.CAUSAL
+        if parameter not in ("model", "models") or not causal:
             continue
         style = GPT3.name if parameter == "models" else p.style  # both are of causal models
         window = p.context_tokens or STYLES[style].context_tokens
@@ -225,10 +226,6 @@ def _find_on_hub(parameter: str, name: str, hub: bool) -> Path | None:
         give = "give a folder, or a name on the hub with a network connection"
         raise Unavailable(f"{parameter}: {missing} ({reason}); {give}") from None
     return None
-
-
-def _is_causal(folder: Path) -> bool:
-    return models.find_kind(folder) == models.CAUSAL
 
 
 def _check_data(p: Parameters) -> None:

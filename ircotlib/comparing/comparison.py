@@ -14,7 +14,7 @@ from ircotlib.comparing.work import Work, open_work
 from ircotlib.errors import UserError
 from ircotlib.running.bench import Bench
 from ircotlib.running.predictions import share_measure
-from ircotlib.running.run import NONE_SUITS, Run, clear_runs
+from ircotlib.running.run import Run, clear_runs, mark_unsuited
 from ircotlib.systems import RECALL, System
 
 TUNED = ["dataset", "system", "metric"]
@@ -78,25 +78,26 @@ class Comparison:
             if not suits(system, bench):
                 continue
             if self.settings is None:
-                runs += runs_to_tune(bench, system)
-                runs += runs_to_test(bench, system, bench.settings(system)[0], self.sets)
+                grid = runs_to_tune(system, bench)
+                runs += grid if len(grid) > 1 else []
+                runs += runs_to_test(grid[0], self.sets)
             else:
                 runs += [Run(bench, system, "test", each, self.most) for each in self.settings]
         return runs
 
 
-def runs_to_tune(bench: Bench, system: System) -> list[Run]:
-    """The runs that tune a system: one for each setting of its grid, none if there is only one."""
-    settings = bench.settings(system)
-    return [Run(bench, system, "dev", s) for s in settings] if len(settings) > 1 else []
+def runs_to_tune(system: System, bench: Bench) -> list[Run]:
+    """A run on the dev questions for each setting of a system's grid."""
+    return [Run(bench, system, "dev", setting) for setting in bench.settings(system)]
 
 
-def runs_to_test(bench: Bench, system: System, best: dict, sets: int) -> list[Run]:
-    """The runs that test a system, one for each demonstration set if it shows some."""
-    if not (bench.demonstrated and system.shows_sets):
-        return [Run(bench, system, "test", best)]
-    settings = [best | {"demonstration_set": number} for number in range(sets)]
-    return [Run(bench, system, "test", setting) for setting in settings]
+def runs_to_test(best: Run, sets: int) -> list[Run]:
+    """The runs on the test questions with the setting of a run, one for each demonstration set if
+    the system shows some.
+    """
+    shown = best.bench.demonstrated and best.system.shows_sets
+    numbered = [{"demonstration_set": number} for number in range(sets)] if shown else [{}]
+    return [best._replace(part="test", setting=best.setting | number) for number in numbered]
 
 
 def suits(system: System, bench: Bench) -> bool:
@@ -118,28 +119,24 @@ def compare_systems(
     raises UserError if there are some and none suits any of the data sets.
     """
     plan = Comparison(benches, systems, demonstration_sets)
-    pairs = [(s, b) for s, b in product(systems, benches) if suits(s, b)]
+    pairs = [(system, bench) for system in systems for bench in benches if suits(system, bench)]
     if systems and not pairs:
         raise UserError("found nothing to run, expected a bench and a system that suits its data")
-    chosen, tuning, tests = [], [], []
+    tuning, chosen, tests = [], [], []
     with open_work(plan.runs) as work:
-        for system, bench in pairs:
-            work.hand_out(runs_to_tune(bench, system))
-        for system, bench in pairs:
-            best, table = _tune(bench, system, work)
+        grids = [runs_to_tune(system, bench) for system, bench in pairs]
+        for grid in grids:
+            work.hand_out(grid if len(grid) > 1 else [])
+        for grid in grids:
+            best, table = _find_best(grid, work)
+            tested = runs_to_test(best, demonstration_sets)
+            work.hand_out(tested)
             tuning.append(table)
-            named = {"dataset": bench.dataset.name, "system": system.name}
-            chosen.append(named | {"k": None, "m": None} | best)
-            runs = runs_to_test(bench, system, best, demonstration_sets)
-            clear_runs(runs[0], [run.setting for run in runs])
-            work.hand_out(runs)
-            tests += runs
+            chosen.append(best)
+            tests += tested
         scores = [work.finish(run) for run in tests]
-    suited = {bench.runs for _, bench in pairs}
-    for bench in benches:
-        if bench.runs not in suited:
-            (bench.runs / "test").mkdir(parents=True, exist_ok=True)
-            (bench.runs / "test" / NONE_SUITS).touch()
+    clear_runs(sum(grids, tests))
+    mark_unsuited(benches, tests)
     return Compared(join_scores(scores), *_tabulate(tuning, chosen))
 
 
@@ -150,35 +147,40 @@ def tune(bench: Bench, system: System) -> tuple[dict, pd.DataFrame]:
     Ties go to the earlier setting, that is to the smaller K. A grid with a single setting is not
     run, because there is nothing to choose.
     """
-    runs = runs_to_tune(bench, system)
-    with open_work(runs) as work:
-        work.hand_out(runs)
-        return _tune(bench, system, work)
+    grid = runs_to_tune(system, bench)
+    with open_work(grid) as work:
+        work.hand_out(grid if len(grid) > 1 else [])
+        best, table = _find_best(grid, work)
+        return best.setting, table
 
 
-def _tune(bench: Bench, system: System, work: Work) -> tuple[dict, pd.DataFrame]:
-    settings, runs = bench.settings(system), runs_to_tune(bench, system)
-    columns = [*TUNED, *dict.fromkeys(["k", "m", *settings[0]]), "value", "paragraphs"]
-    clear_runs(Run(bench, system, "dev", {}), settings)
-    if not runs:
-        return settings[0], pd.DataFrame(columns=columns)
+def _find_best(grid: list[Run], work: Work) -> tuple[Run, pd.DataFrame]:
+    """The best of the runs that tune a system, and the table of their means."""
+    bench, system = grid[0].bench, grid[0].system
+    columns = [*TUNED, *dict.fromkeys(["k", "m", *grid[0].setting]), "value", "paragraphs"]
+    if len(grid) == 1:
+        return grid[0], pd.DataFrame(columns=columns)
     if not bench.dev:
-        lack = f"{len(settings)} settings of {system.name} and no dev question of"
+        lack = f"{len(grid)} settings of {system.name} and no dev question of"
         expected = "expected dev questions: set dev, or a grid of one value"
         raise UserError(f"found {lack} {bench.dataset.name}, {expected}")
-    means = [work.finish(run).mean(numeric_only=True) for run in runs]
-    table = pd.DataFrame([{**mean, **s} for s, mean in zip(settings, means, strict=True)])
-    table["metric"] = metric = runs[0].measure
+    means = [work.finish(run).mean(numeric_only=True) for run in grid]
+    table = pd.DataFrame([{**mean, **run.setting} for run, mean in zip(grid, means, strict=True)])
+    table["metric"] = metric = grid[0].measure
     table["value"] = 100 * table[metric]
     table["dataset"], table["system"] = bench.dataset.name, system.name
-    return settings[int(table[metric].argmax())], table.reindex(columns=columns)
+    return grid[int(table[metric].argmax())], table.reindex(columns=columns)
 
 
-def _tabulate(tuning: list[pd.DataFrame], chosen: list[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _tabulate(tuning: list[pd.DataFrame], chosen: list[Run]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables of what was tried and what was chosen."""
     tried = [table for table in tuning if len(table)] or tuning[:1]
     tried = pd.concat(tried, ignore_index=True) if tried else pd.DataFrame(columns=TUNED)
-    return tried, pd.DataFrame(chosen, columns=None if chosen else ["dataset", "system", "k", "m"])
+    rows = []
+    for best in chosen:
+        named = {"dataset": best.bench.dataset.name, "system": best.system.name}
+        rows.append(named | {"k": None, "m": None} | best.setting)
+    return tried, pd.DataFrame(rows, columns=None if rows else ["dataset", "system", "k", "m"])
 
 
 def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:

@@ -1,19 +1,20 @@
 """The scores of a system's prediction for a question, as defined by the question's data set."""
 
 from ircotlib.data import Prediction, Question
-from ircotlib.datasets import find_dataset
+from ircotlib.datasets import Dataset, find_dataset
 from ircotlib.metrics import paragraph_recall
 
 
-def score(question: Question, prediction: Prediction, released: bool = False) -> dict[str, float]:
+def score(
+    question: Question, prediction: Prediction, dataset: Dataset | None = None
+) -> dict[str, float]:
     """Recall (NaN without gold paragraphs), the data set's scores of the answer, from 0 to 1, and
-    the numbers of paragraphs and steps (IRCoT §4.1). `released`: as in IRCoT's released program.
+    the numbers of paragraphs and steps (IRCoT §4.1). `dataset`: the record that scores; None: that
+    of the question's data set.
     """
-    scores = find_dataset(question.dataset, released).scores
     retrieved = [paragraph.id for paragraph in prediction.paragraphs]
-    return {
-        "recall": paragraph_recall(retrieved, question.gold),
-        **{name: score(prediction.answer, question.answers) for name, score in scores.items()},
-        "paragraphs": len(prediction.paragraphs),
-        "steps": len(prediction.thoughts),
-    }
+    scores = {"recall": paragraph_recall(retrieved, question.gold)}
+    dataset = dataset or find_dataset(question.dataset)
+    for name, score_of in dataset.scores.items():
+        scores[name] = score_of(prediction.answer, question.answers)
+    return scores | {"paragraphs": len(prediction.paragraphs), "steps": len(prediction.thoughts)}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ircotlib.program import Program, Request, Step, unknown
+from ircotlib.program import Program, Request, Step
 
 
 @dataclass(slots=True)
@@ -86,27 +86,3 @@ def by_kind(backends: Sequence, known: dict[tuple, Service]) -> dict[type, Servi
                 raise ValueError(f"{twice}; leave one of them out")
             served[kind] = known.setdefault((id(backend), kind), Service(backend))
     return served
-
-
-def service_of(play: Play) -> Service:
-    if not isinstance(play.request, Request):
-        raise TypeError(f"question {play.id!r}: {unknown(play.request)}")
-    if type(play.request) not in play.served:
-        names = ", ".join(kind.__name__ for kind in play.served) or "nothing"
-        unserved = f"question {play.id!r} asked {_short(play.request)}, but the backends serve"
-        remedy = f"add one whose `answers` is {type(play.request).__name__}"
-        raise TypeError(f"{unserved} {names}; {remedy}")
-    return play.served[type(play.request)]
-
-
-def describe(failure: str, plays: list[Play], error: object) -> str:
-    others = f" (and {len(plays) - 1} others with it)" if len(plays) > 1 else ""
-    request = "nothing yet" if plays[0].request is None else _short(plays[0].request)
-    report = f"{failure}: {error!r}; it asked {request}; the replies until then are in the cache"
-    return f"question {plays[0].id!r}{others}: {report}"
-
-
-def _short(request: Request) -> str:
-    """A request in at most 300 characters, mostly from its end, where the question is."""
-    text = repr(request)
-    return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

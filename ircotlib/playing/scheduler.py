@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 
 from ircotlib.playing.cache import Calls
-from ircotlib.playing.plays import Play, Service, by_kind, describe, service_of, turn
+from ircotlib.playing.plays import Play, Service, by_kind, turn
 from ircotlib.program import (
     Generate,
     Outcome,
@@ -26,6 +26,7 @@ from ircotlib.program import (
     Step,
     deepen,
     key,
+    unknown,
 )
 
 UNSTORED = "unstored"  # begins the keys of requests whose replies are not stored
@@ -211,3 +212,27 @@ def _advance(play: Play, reply: Reply | None) -> None:
     except Exception as error:
         failed = f"the program failed after {len(play.trace)} replies"
         raise RuntimeError(describe(failed, [play], error)) from error
+
+
+def service_of(play: Play) -> Service:
+    if not isinstance(play.request, Request):
+        raise TypeError(f"question {play.id!r}: {unknown(play.request)}")
+    if type(play.request) not in play.served:
+        names = ", ".join(kind.__name__ for kind in play.served) or "nothing"
+        unserved = f"question {play.id!r} asked {_short(play.request)}, but the backends serve"
+        remedy = f"add one whose `answers` is {type(play.request).__name__}"
+        raise TypeError(f"{unserved} {names}; {remedy}")
+    return play.served[type(play.request)]
+
+
+def describe(failure: str, plays: list[Play], error: object) -> str:
+    others = f" (and {len(plays) - 1} others with it)" if len(plays) > 1 else ""
+    request = "nothing yet" if plays[0].request is None else _short(plays[0].request)
+    report = f"{failure}: {error!r}; it asked {request}; the replies until then are in the cache"
+    return f"question {plays[0].id!r}{others}: {report}"
+
+
+def _short(request: Request) -> str:
+    """A request in at most 300 characters, mostly from its end, where the question is."""
+    text = repr(request)
+    return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

@@ -16,8 +16,8 @@ from ircotlib.files.paths import DATA
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Outcome, Retrieve, Sample
 from ircotlib.running.bench import runs_folder
-from ircotlib.running.predictions import read_lines, read_scores
-from ircotlib.running.run import NONE_SUITS, columns_of, read_about
+from ircotlib.running.predictions import columns_of, read_lines, read_scores
+from ircotlib.running.run import NONE_SUITS, read_about
 from ircotlib.systems import all_systems
 
 NAN = float("nan")

@@ -70,9 +70,8 @@ class Bench:
     @property
     def runs(self) -> Path:
         """The folder of this bench's runs."""
-        shown = self.shown and self.shown.name
-        folder = runs_folder(self.parameters, self.experiment, shown, self.grid_of)
-        return folder / self.dataset.name
+        which = self.experiment, self.shown and self.shown.name, self.grid_of
+        return runs_folder(self.parameters, *which) / self.dataset.name
 
     @property
     def price(self) -> Price | None:
@@ -81,9 +80,7 @@ class Bench:
         return find_price(p.model, p.prices) if p.server or p.prices else None
 
     def count(self, part: str) -> int:
-        """How many "dev" or "test" questions it has; as many as its parameters say before it is
-        opened.
-        """
+        """How many "dev" or "test" questions it has; before it is opened, as its parameters say."""
         if self.retriever is None:
             return self.parameters.dev if part == "dev" else self.parameters.test or OF_MUSIQUE
         return len(self.dev if part == "dev" else self.test)
@@ -93,6 +90,11 @@ class Bench:
         """The backends that answer the requests of its programs."""
         every = (self.retriever, self.model, self.extractor, self.duplicates)
         return [backend for backend in every if backend is not None]
+
+    @property
+    def scored_as(self) -> Dataset:
+        """The record by which answers are scored, that of IRCoT's released program if asked."""
+        return find_dataset(self.dataset.name, self.parameters.released)
 
     @property
     def style(self) -> Style:
@@ -205,8 +207,8 @@ def runs_folder(
     p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
 ) -> Path:
     """The folder of an experiment's runs with these parameters: the notebook's name and a hash."""
-    canonical = json.dumps(identity(p, shown, grid_of), sort_keys=True).encode()
-    digest = hashlib.blake2b(canonical, digest_size=4).hexdigest()
+    named = json.dumps(identity(p, shown, grid_of), sort_keys=True)
+    digest = hashlib.blake2b(named.encode(), digest_size=4).hexdigest()
     return DATA / "runs" / p.profile / f"{experiment}-{digest}"
 
 

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import Question, write_jsonl
+from ircotlib.data import Question
 from ircotlib.datasets.scoring import score
 from ircotlib.errors import UserError
-from ircotlib.files.paths import replace_files
 from ircotlib.files.progress import show_progress
-from ircotlib.files.tables import write_table
 from ircotlib.playing import scheduler
 from ircotlib.program import Outcome
 from ircotlib.running.bench import Bench
@@ -22,16 +20,13 @@ from ircotlib.running.finished import (
     find_oddities,
     find_unknown,
 )
-from ircotlib.running.predictions import row_of
+from ircotlib.running.predictions import columns_of, row_of
 from ircotlib.running.programs import program_of
 from ircotlib.running.run import (
-    EARLIER,
     Run,
-    columns_of,
-    hold_runs,
     open_run,
     read_about,
-    write_about,
+    write_run,
 )
 from ircotlib.systems import System
 
@@ -46,9 +41,10 @@ def carry_out(run: Run) -> pd.DataFrame:
     """
     finished = play(run)
     scores = score_all(finished)
-    about = describe_finished(finished)
-    write(finished, scores, about)
-    for line in find_oddities(finished):
+    about, oddities = describe_finished(finished), find_oddities(finished)
+    predictions = (row_of(*item) for item in finished.outcomes.items())
+    write_run(run.folder, predictions, scores, about)
+    for line in oddities:
         print(f"{run.label}: {line}", file=sys.stderr, flush=True)
     return scores.assign(**columns_of(about))
 
@@ -65,20 +61,11 @@ def play(run: Run) -> Finished:
 
 def score_all(finished: Finished) -> pd.DataFrame:
     """The scores of a run, one row per question, as of scores.csv."""
-    released, rows = finished.run.bench.parameters.released, []
+    rows, dataset = [], finished.run.bench.scored_as
     for question in finished.run.questions:
-        scores = score(question, finished.outcomes[question.id].result, released)
+        scores = score(question, finished.outcomes[question.id].result, dataset)
         rows.append({"id": question.id, "kind": question.kind, **scores})
     return pd.DataFrame(rows)
-
-
-def write(finished: Finished, scores: pd.DataFrame, about: dict) -> None:
-    """Write the folder of a run in place of an earlier one."""
-    folder, outcomes = finished.run.folder, finished.outcomes
-    with hold_runs(folder), replace_files(folder, "run.json", EARLIER) as partial:
-        write_jsonl(partial / "predictions.jsonl", (row_of(*item) for item in outcomes.items()))
-        write_table(partial / "scores.csv", scores)
-        write_about(partial, about)
 
 
 def answer(bench: Bench, system: System, question: Question, **setting) -> Outcome:

@@ -2,17 +2,20 @@
 
 import platform
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from ircotlib.data import Question
+import pandas as pd
+
+from ircotlib.data import Question, write_jsonl
 from ircotlib.errors import DataError
 from ircotlib.files.checksums import read_description, read_whole, take_sums, write_description
-from ircotlib.files.paths import hold_lock
+from ircotlib.files.paths import hold_lock, replace_files
+from ircotlib.files.tables import write_table
 from ircotlib.parameters import DIALS, SIMULATED, Parameters, read_parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.program import Program
@@ -113,20 +116,6 @@ def name_model(p: Parameters | Mapping) -> str:
     return f"simulated reader ({', '.join(dials)})" if dials else "simulated reader"
 
 
-def columns_of(about: dict) -> dict:
-    """The columns that describe a run in its table of scores, from its run.json.
-    `demonstrations_shown`: how many the last prompt of a question showed on average.
-    """
-    p, named = about["parameters"], ("dataset", "system")
-    columns = {"profile": p["profile"], "model": name_model(p)}
-    columns |= {name: p[name] for name in ("style", "reader")}
-    columns |= {name: about[name] for name in named}
-    columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
-    columns["demonstrations_shown"] = about.get("demonstrations", {}).get("last")
-    setting = {"k": None, "m": None, "demonstration_set": None} | about["setting"]
-    return columns | setting
-
-
 def write_about(folder: Path, about: dict) -> None:
     """Write run.json, which makes a run a finished one, with checksums of itself and of the other
     files.
@@ -158,17 +147,34 @@ def read_file(folder: Path, about: Mapping, name: str) -> bytes:
         raise
 
 
-def clear_runs(run: Run, settings: Sequence[dict]) -> None:
-    """Remove runs that differ from one in their setting only, except for those with some settings.
-    The call cache is kept.
+def clear_runs(kept: Sequence[Run]) -> None:
+    """Remove the other runs of the same systems, on the same questions of the same benches. The
+    call cache is kept.
     """
-    kept = [run._replace(setting=setting).folder for setting in settings]
-    own = run._replace(setting={}).folder
-    with hold_runs(own):
-        for folder in own.parent.glob("*"):
-            if folder.name.split(" ")[0] == own.name and folder not in kept:
-                (folder / "run.json").unlink(missing_ok=True)  # without it, no kill leaves a run
-                shutil.rmtree(folder)
+    folders = {run.folder for run in kept}
+    for own in {run._replace(setting={}).folder for run in kept}:
+        with hold_runs(own):
+            for folder in own.parent.glob("*"):
+                if folder.name.split(" ")[0] == own.name and folder not in folders:
+                    (folder / "run.json").unlink(missing_ok=True)  # no kill leaves a run of it
+                    shutil.rmtree(folder)
+
+
+def mark_unsuited(benches: Sequence[Bench], runs: Sequence[Run]) -> None:
+    """Leave a mark in the folders of benches that have none of the runs: no system suits them."""
+    for folder in {bench.runs for bench in benches} - {run.bench.runs for run in runs}:
+        (folder / "test").mkdir(parents=True, exist_ok=True)
+        (folder / "test" / NONE_SUITS).touch()
+
+
+def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict) -> None:
+    """Write the folder of a run in place of an earlier one: lines of predictions.jsonl, the rows of
+    scores.csv and run.json, which makes it a finished one, with checksums of all.
+    """
+    with hold_runs(folder), replace_files(folder, "run.json", EARLIER) as partial:
+        write_jsonl(partial / "predictions.jsonl", predictions)
+        write_table(partial / "scores.csv", scores)
+        write_about(partial, about)
 
 
 def hold_runs(folder: Path) -> AbstractContextManager:

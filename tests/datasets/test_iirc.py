@@ -12,7 +12,7 @@ import pytest
 
 from ircotlib.comparing.comparison import run_system
 from ircotlib.data import Prediction, Question
-from ircotlib.datasets import articles, drop
+from ircotlib.datasets import articles, drop, find_dataset
 from ircotlib.datasets.articles import page_lines, page_paragraph, read_articles
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.iirc import read_iirc
@@ -131,7 +131,7 @@ SCORED = [
 def test_one_answer_with_brackets_is_no_list(tmp_path, answer, prediction, f1, released):
     write(tmp_path, question(**spans(answer)))
     [[asked], _] = read_dataset("iirc", tmp_path, released=released)
-    assert score(asked, Prediction(prediction), released)["f1"] == f1
+    assert score(asked, Prediction(prediction), find_dataset("iirc", released))["f1"] == f1
 
 
 @pytest.mark.parametrize(("prediction", "answer", "em", "released_em"), SCORED)
@@ -140,8 +140,9 @@ def test_a_prediction_is_scored(tmp_path, prediction, answer, em, released_em):
     write(tmp_path, question(**spans(*texts)))
     for released, expected in ((False, em), (True, released_em)):
         [[asked], _] = read_dataset("iirc", tmp_path, released=released)
-        assert score(asked, Prediction(prediction), released)["em"] == expected
-        assert (score(asked, Prediction(prediction), released)["f1"] == 1) == expected
+        scores = score(asked, Prediction(prediction), find_dataset("iirc", released))
+        assert scores["em"] == expected
+        assert (scores["f1"] == 1) == expected
 
 
 def test_only_answerable_questions_are_read_and_all_get_ids(tmp_path):

@@ -116,7 +116,7 @@ def test_of_many_who_write_and_clear_the_same_runs_none_is_disturbed(tmp_path, m
             write_about(partial, {"n": n})
 
     def clear(n: int) -> None:
-        clear_runs(Run(bench, OneR, "dev", {}), [{"k": n % 3}])
+        clear_runs([Run(bench, OneR, "dev", {"k": n % 3})])
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: (clear if n % 4 == 3 else write)(n), range(60)))
