@@ -33,4 +33,10 @@ def describe(system: System) -> tuple[str, ...]:
         parameter = "distractors" if name == "m" else f"{system.module}_{name}"
         tuned.append(f"{parameter}={','.join(map(str, values))}")
     cited = " ".join(source[1].split()) if source else "-"
-    return system.name, system.study, cited, " ".join(tuned) or "-", ",".join(system.stages) or "-"
+    return (
+        system.name,
+        system.study.name,
+        cited,
+        " ".join(tuned) or "-",
+        ",".join(system.stages) or "-",
+    )

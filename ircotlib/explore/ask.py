@@ -13,7 +13,7 @@ from ircotlib.program import Outcome
 from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import answer
 from ircotlib.running.run import name_model
-from ircotlib.systems import IRCOT, System, all_systems, choose_systems
+from ircotlib.systems import System, all_systems, choose_systems
 from ircotlib.text import plain
 
 LONGEST = 1_000  # characters of a question
@@ -53,7 +53,7 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Asked
     question = own_question(text, dataset)
     m = p.distractors[0] if p.distractors else 0
     for system in find_systems(systems or p.systems):
-        own = p if system.study == IRCOT else p.for_agent()
+        own = p.for_agent() if system.study.by_agent else p
         bench, model = open_bench(own, dataset, "00_tour"), Path(name_model(own)).name
         outcome = answer(bench, system, question, **bench.choose(system, k=p.k, m=m))
         yield Asked(system.name, outcome, model)

@@ -18,7 +18,7 @@ from ircotlib.running.backends import open_dataset
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import expect_one_measure, find_paragraph, read_predictions
 from ircotlib.running.run import parameters_of, read_about
-from ircotlib.systems import IRCOT, RECALL, all_systems
+from ircotlib.systems import RECALL, all_systems
 from ircotlib.systems.searchain.tree import recorded
 from ircotlib.text import sentences
 
@@ -103,7 +103,8 @@ def find_causes(
     p, system = parameters_of(about), all_systems().get(about["system"])
     dev, test, retriever = open_dataset(p, about["dataset"])
     questions, corpus = {question.id: question for question in (*dev, *test)}, retriever.corpus
-    facts, ircot = find_facts(p, about["dataset"]), system is None or system.study == IRCOT
+    facts = find_facts(p, about["dataset"])
+    whole_texts = system is not None and system.study.whole_texts
 
     def find_cause(row: Mapping) -> str:
         if row["right"] or about["metric"] == RECALL:
@@ -111,7 +112,7 @@ def find_causes(
         question = questions[row["id"]]
         paragraphs = [find_paragraph(id, question, corpus) for id in row["collected"]]
         direct = bool(row["reading"]) and p.reader == "direct"
-        attempt = read_attempt(row, paragraphs, unmarked=ircot and not direct)
+        attempt = read_attempt(row, paragraphs, unmarked=not (whole_texts or direct))
         evidence = (facts.weigh if facts else weigh_gold)(attempt, question)
         return cause_of(attempt, evidence, knew is not None and bool(knew.get(row["id"])))
 

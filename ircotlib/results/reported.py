@@ -25,7 +25,9 @@ def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
     table = _read(REPORTED)
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]
-    names = {theirs: name for name, system in all_systems().items() for theirs in system.reported}
+    names = {
+        theirs: name for name, system in all_systems().items() for theirs in system.reported_names
+    }
     return table.assign(name=table["system"].replace(names))
 
 

@@ -20,7 +20,7 @@ from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
 from ircotlib.running.backends import open_dataset, open_model, open_reading
-from ircotlib.systems import IRCOT, TEMPLATES, System
+from ircotlib.systems import IRCOT_PROMPTS, SETS, System
 
 IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
 IDENTITY += "context_tokens released max_steps extractor duplicates".split()
@@ -125,7 +125,7 @@ class Bench:
         decides (released program). For others it is the program's default or the data set's own
         number, but never more than the style's `chain_tokens` or half the window (ours).
         """
-        if system is None or system.study == IRCOT:
+        if system is None or not system.limits:
             return {"max_tokens": self.style.generation_tokens}
         of_dataset = self.dataset.program_arguments
         most = min(self.style.chain_tokens, self.window // 2)
@@ -161,11 +161,11 @@ class Bench:
         Raises FileNotFoundError if one is missing.
         """
         p, shown, style = self.parameters, self.shown or self.dataset, self.style
-        module = system.module if system else TEMPLATES
+        module = system.module if system else IRCOT_PROMPTS
         template = read_template(module, stage, style.name)
         if m is None or not style.demonstrated:
             return template, []
-        if module == TEMPLATES:
+        if system is None or system.demonstrated_by == SETS:
             of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
             return template, find_demonstrations(*of)
         found = find_examples(p.demonstrations, module, stage, shown, template)
@@ -186,7 +186,7 @@ class Bench:
             missing = f"found no model on the bench of {self.dataset.name}"
             raise UserError(f"{missing}, expected one to write for: open the bench with a model")
         template, shown = self.examples(stage, m, demonstration_set, system)
-        released = self.parameters.released and (not system or system.module == TEMPLATES)
+        released = self.parameters.released and (not system or system.demonstrated_by == SETS)
         limit, last = self.window - self.longest(system), self.style.passage_last
         return Prompt(shown, self.model.count_tokens, template, limit, last, released)
 

@@ -19,46 +19,69 @@ from ircotlib.program import Program
 WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=(), **fields) -> text
 Prompts = Mapping[str, WritePrompt]  # by stage
 ANSWER, RECALL = "answer", "recall"
-IRCOT, SEARCHAIN = "IRCoT", "SearChain"
-TEMPLATES = "ircot"  # its templates are also the readers'; its demonstrations come in sets
-# examples in the prompts of most systems, and of some (SearChain, Table 11)
-FEW = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
-TWO = dict.fromkeys(FEW, 2)
-NONE = dict.fromkeys(FEW, 0)
+SETS, EXAMPLES = "sets", "examples"  # what prompts show
+IRCOT_PROMPTS = "ircot"  # the folder of the templates of IRCoT's chains and readers
+# how many examples most prompts show, by family of data sets, and some (SearChain, Table 11)
+FOUR_EXAMPLES = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
+TWO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 2)
+NO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 0)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A paper whose experiments systems are part of. `measure`: its measure of answers, where a
+    data set has it; "": the data set's first. `by_agent`: whether the small agent, if there is one,
+    plays its systems. `whole_texts`: whether an answer may be the whole text that was written;
+    otherwise such a text was not parsed.
+    """
+
+    name: str
+    measure: str = ""
+    by_agent: bool = False
+    whole_texts: bool = False
+
+
+IRCOT = Study("IRCoT")
+SEARCHAIN = Study("SearChain", measure=COVER_EM, by_agent=True, whole_texts=True)  # its §4.1
 
 
 @dataclass(frozen=True)
 class System:
-    """The record of a system, under its paper's name.
+    """The record of a system, under its paper's name: first what its program needs, then what its
+    study says of it.
 
     `program(question, ...)` gets, by keyword, what it takes of: `prompts`, its prompt writers by
     stage; `read(question, paragraphs)`, the reader; its setting; and what a bench offers to all
     (`Bench.ambient`). `inner`: the program to which it passes all other keywords. `stages`: its
-    templates, prompts/<module>/<stage>.txt. `examples`: how many its prompts show, by family of
-    data sets, or by data set where one differs (SearChain, Table 11); all if nothing is said.
-    `grid`: the parameters to tune, with the paper's values; "m" is the number of distractors in
-    demonstrations. `tuned_by`: RECALL for a system that only returns paragraphs. `better_than`: the
-    systems that its paper says it outperforms by the same measure. `reported`: its names in
-    data/reported.csv. `study`: the paper whose experiments it is part of, IRCOT or SEARCHAIN.
-    `generations`: the most texts that the model writes for one question, with the program's own
-    constants; 0: `max_steps`, or one per stage. `limits`: its keywords for the most tokens of a
-    generation. `draws`: its keywords for the number of texts that it samples at a time. Figures
+    templates, prompts/<module>/<stage>.txt. `demonstrated_by`: whether its own prompts show IRCoT's
+    SETS of demonstrations or EXAMPLES. `examples`: how many, by family of data sets, or by data set
+    where one differs (SearChain, Table 11); all if nothing is said. `grid`: the parameters to tune,
+    with the paper's values; "m" is the number of distractors in demonstrations. `tuned_by`: RECALL
+    for a system that only returns paragraphs. `generations`: the most texts that the model writes
+    for one question, with the program's own constants; 0: `max_steps`, or one per stage. `limits`:
+    its keywords for the most tokens of a generation; (): the style's (IRCoT's released program).
+    `draws`: its keywords for the number of texts that it samples at a time.
+
+    `study`: whose experiments it is part of. `reported`: its names in data/reported.csv; (): its
+    own. `better_than`: the systems that its paper says it outperforms by the same measure. Figures
     draw systems by `order`, in `color`.
     """
 
     name: str
     program: Callable[..., Program]
-    stages: tuple[str, ...] = ()
     inner: Callable[..., Program] | None = None
+    stages: tuple[str, ...] = ()
+    demonstrated_by: str = EXAMPLES
     examples: Mapping[str, int] = field(default_factory=dict)
     grid: Mapping[str, Sequence] = field(default_factory=dict)
     tuned_by: str = ANSWER
-    better_than: tuple[str, ...] = ()
-    reported: tuple[str, ...] = ()
-    study: str = IRCOT
     generations: int = 0
     limits: tuple[str, ...] = ("max_tokens",)
     draws: tuple[str, ...] = ()
+
+    study: Study = IRCOT
+    reported: tuple[str, ...] = ()
+    better_than: tuple[str, ...] = ()
     color: str = "#7d6bb0"
     order: int = 1000
 
@@ -93,13 +116,18 @@ class System:
         return self.examples.get(dataset.name, self.examples.get(dataset.example_family))
 
     def measure(self, dataset: Dataset) -> str:
-        """The measure of its results: recall if it only retrieves; cover-EM in SearChain's study,
-        if the data set has it (SearChain §4.1); else the data set's first score.
+        """The measure of its results: recall if it only retrieves, else that of its study, if the
+        data set has it, else the data set's first score.
         """
         if self.tuned_by == RECALL:
             return RECALL
-        covered = self.study == SEARCHAIN and COVER_EM in dataset.scores
-        return COVER_EM if covered else next(iter(dataset.scores))
+        own = self.study.measure
+        return own if own in dataset.scores else next(iter(dataset.scores))
+
+    @property
+    def reported_names(self) -> tuple[str, ...]:
+        """Its names in data/reported.csv."""
+        return self.reported or (self.name,)
 
     @property
     def reads(self) -> bool:
@@ -109,15 +137,7 @@ class System:
     @property
     def shows_sets(self) -> bool:
         """Whether its outcome depends on which of IRCoT's three demonstration sets is shown."""
-        return self.reads or self.module == TEMPLATES
-
-
-def searchain_system(name: str, program: Callable[..., Program], *stages, **record) -> System:
-    """The record of a system of SearChain's study; it shows FEW examples and is reported under its
-    name, unless `record` says otherwise.
-    """
-    usual = {"examples": FEW, "reported": (name,), "study": SEARCHAIN}
-    return System(name, program, *stages, **usual | record)
+        return self.reads or self.demonstrated_by == SETS
 
 
 def all_systems() -> dict[str, System]:
@@ -131,7 +151,7 @@ def all_systems() -> dict[str, System]:
     return dict(zip(names, systems, strict=True))
 
 
-def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System]:
+def choose_systems(names: Sequence[str] = (), study: Study = IRCOT) -> list[System]:
     """The systems of these names, or all of a study. Raises UserError for an unknown name."""
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:

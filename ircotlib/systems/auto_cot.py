@@ -6,7 +6,7 @@ from functools import cache
 from ircotlib.data import Question
 from ircotlib.errors import Unavailable
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems import Prompts, WritePrompt, searchain_system
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.direct import NEXT
 
@@ -93,5 +93,15 @@ def write_example(
     return []
 
 
-RECORD = {"generations": 3, "color": "#b7c9d3", "order": 110}
-SYSTEMS = (searchain_system("Auto-CoT", auto_cot, ("chain", "ask"), **RECORD),)
+SYSTEMS = (
+    System(
+        name="Auto-CoT",
+        program=auto_cot,
+        stages=("chain", "ask"),
+        examples=FOUR_EXAMPLES,
+        generations=3,
+        study=SEARCHAIN,
+        color="#b7c9d3",
+        order=110,
+    ),
+)

@@ -3,7 +3,7 @@
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import Generate, Program, Sample
-from ircotlib.systems import Prompts, searchain_system
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import answer_from_chain, sentences
 
@@ -44,8 +44,25 @@ def cot_sc(
     return Prediction(answer, thoughts=tuple(sentences(chain)), reading=chain, fault=fault)
 
 
-SAMPLED = {"generations": 40, "color": "#4f8fa8"}
 SYSTEMS = (
-    searchain_system("CoT", cot, ("cot",), color="#8fb8c9", order=120),
-    searchain_system("CoT-SC", cot_sc, ("cot",), draws=("n",), order=130, **SAMPLED),
+    System(
+        name="CoT",
+        program=cot,
+        stages=("cot",),
+        examples=FOUR_EXAMPLES,
+        study=SEARCHAIN,
+        color="#8fb8c9",
+        order=120,
+    ),
+    System(
+        name="CoT-SC",
+        program=cot_sc,
+        stages=("cot",),
+        examples=FOUR_EXAMPLES,
+        generations=40,
+        draws=("n",),
+        study=SEARCHAIN,
+        color="#4f8fa8",
+        order=130,
+    ),
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import Prompts, searchain_system
+from ircotlib.systems import SEARCHAIN, Prompts, System
 from ircotlib.text import answer_from_chain
 
 RETRIEVE, READ, END = "retrieve_odqa", "multihop_titleqa", "[EOQ]"
@@ -72,7 +72,16 @@ def read_call(line: str) -> tuple[str, str, list[str]]:
         return "", "", []
 
 
-STAGES = ("decompose", "singlehop", "multihop")
-RECORD = {"grid": {"k": (2, 4, 6)}, "reported": ("DecomP (2023)", "DecomP (2022)")}
-RECORD |= {"generations": 16, "color": "#a06f8f", "order": 310}
-SYSTEMS = (searchain_system("DecomP", decomp, STAGES, examples={}, **RECORD),)
+SYSTEMS = (
+    System(
+        name="DecomP",
+        program=decomp,
+        stages=("decompose", "singlehop", "multihop"),
+        grid={"k": (2, 4, 6)},
+        generations=16,
+        study=SEARCHAIN,
+        reported=("DecomP (2023)", "DecomP (2022)"),
+        color="#a06f8f",
+        order=310,
+    ),
+)

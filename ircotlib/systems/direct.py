@@ -2,7 +2,7 @@
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Generate, Program
-from ircotlib.systems import NONE, Prompts, searchain_system
+from ircotlib.systems import NO_EXAMPLES, SEARCHAIN, Prompts, System
 
 NEXT = ("\nQ:",)  # where a model continues with another question
 
@@ -15,5 +15,14 @@ def direct_prompting(question: Question, *, prompts: Prompts, max_tokens: int = 
     return Prediction(reading, reading=reading, fault="" if reading else "no answer")
 
 
-RECORD = {"examples": NONE, "color": "#b5b0a6", "order": 100}
-SYSTEMS = (searchain_system("Direct Prompting", direct_prompting, ("direct",), **RECORD),)
+SYSTEMS = (
+    System(
+        name="Direct Prompting",
+        program=direct_prompting,
+        stages=("direct",),
+        examples=NO_EXAMPLES,
+        study=SEARCHAIN,
+        color="#b5b0a6",
+        order=100,
+    ),
+)

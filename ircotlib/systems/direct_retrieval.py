@@ -2,7 +2,7 @@
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Generate, Program, Retrieve
-from ircotlib.systems import NONE, Prompts, searchain_system
+from ircotlib.systems import NO_EXAMPLES, SEARCHAIN, Prompts, System
 
 
 def direct_retrieval(
@@ -19,5 +19,14 @@ def direct_retrieval(
     return Prediction(reading, paragraphs, reading=reading, fault=fault)
 
 
-RECORD = {"examples": NONE, "color": "#6b7785", "order": 200}
-SYSTEMS = (searchain_system("Direct Retrieval", direct_retrieval, ("read",), **RECORD),)
+SYSTEMS = (
+    System(
+        name="Direct Retrieval",
+        program=direct_retrieval,
+        stages=("read",),
+        examples=NO_EXAMPLES,
+        study=SEARCHAIN,
+        color="#6b7785",
+        order=200,
+    ),
+)

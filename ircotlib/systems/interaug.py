@@ -7,7 +7,7 @@ from functools import lru_cache
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import LINE, Program, Retrieve, Sample
-from ircotlib.systems import Prompts, searchain_system
+from ircotlib.systems import SEARCHAIN, Prompts, System
 from ircotlib.text import sentences
 
 
@@ -47,6 +47,16 @@ def _shorten(text: str, length: int) -> str:
     return " ".join(sentences(text)[:length])
 
 
-GRID = {"k": (50,)}  # the mini profile has 15: as good there, at a third of the cost
-RECORD = {"grid": GRID, "generations": 50, "limits": ("tokens",), "color": "#9b8f6d", "order": 300}
-SYSTEMS = (searchain_system("InterAug", interaug, ("read",), examples={}, **RECORD),)
+SYSTEMS = (
+    System(
+        name="InterAug",
+        program=interaug,
+        stages=("read",),
+        grid={"k": (50,)},  # the mini profile has 15: as good there, at a third of the cost
+        generations=50,
+        limits=("tokens",),
+        study=SEARCHAIN,
+        color="#9b8f6d",
+        order=300,
+    ),
+)

@@ -7,7 +7,7 @@ from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
-from ircotlib.systems import RECALL, Prompts, System
+from ircotlib.systems import RECALL, SETS, Prompts, System
 from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from
 
 
@@ -87,13 +87,40 @@ def _is_near(a: Paragraph, b: Paragraph, ratio: float = 90) -> bool:
     return all(fuzz.ratio(*pair, score_cutoff=ratio) > 0 for pair in pairs)
 
 
-GRID = {"k": (2, 4, 6, 8), "m": (1, 2, 3)}
-COT = {"stages": ("cot",), "grid": GRID, "color": "#3b6fb6"}
-READING = {"reported": ("IRCoT QA",), "better_than": ("NoR QA", "OneR QA", "IRCoT QA w/o reader")}
-ALONE = {"reported": ("IRCoT QA w/o reader",), "color": "#a9c1e0"}
-RETRIEVING = {"reported": ("IRCoT",), "better_than": ("OneR",), "tuned_by": RECALL}
 SYSTEMS = (
-    System("IRCoT", ircot, order=30, **COT | RETRIEVING),
-    System("IRCoT QA w/o reader", ircot_without_reader, inner=ircot, order=31, **COT | ALONE),
-    System("IRCoT QA", ircot_qa, inner=ircot, order=32, **COT | READING),
+    System(
+        name="IRCoT",
+        program=ircot,
+        stages=("cot",),
+        demonstrated_by=SETS,
+        limits=(),
+        grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},
+        tuned_by=RECALL,
+        better_than=("OneR",),
+        color="#3b6fb6",
+        order=30,
+    ),
+    System(
+        name="IRCoT QA w/o reader",
+        program=ircot_without_reader,
+        inner=ircot,
+        stages=("cot",),
+        demonstrated_by=SETS,
+        limits=(),
+        grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},
+        color="#a9c1e0",
+        order=31,
+    ),
+    System(
+        name="IRCoT QA",
+        program=ircot_qa,
+        inner=ircot,
+        stages=("cot",),
+        demonstrated_by=SETS,
+        limits=(),
+        grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},
+        better_than=("NoR QA", "OneR QA", "IRCoT QA w/o reader"),
+        color="#3b6fb6",
+        order=32,
+    ),
 )

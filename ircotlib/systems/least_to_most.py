@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems import Prompts, searchain_system
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import list_items
 
@@ -34,5 +34,15 @@ def least_to_most(
     return Prediction(answer, thoughts=thoughts, reading=answers[-1], fault=fault)
 
 
-RECORD = {"generations": 10, "color": "#c9a66b", "order": 160}
-SYSTEMS = (searchain_system("Least-to-Most", least_to_most, ("decompose", "solve"), **RECORD),)
+SYSTEMS = (
+    System(
+        name="Least-to-Most",
+        program=least_to_most,
+        stages=("decompose", "solve"),
+        examples=FOUR_EXAMPLES,
+        generations=10,
+        study=SEARCHAIN,
+        color="#c9a66b",
+        order=160,
+    ),
+)

@@ -11,4 +11,11 @@ def nor_qa(question: Question, *, read) -> Program:
     return Prediction(answer, reading=reading)
 
 
-SYSTEMS = (System("NoR QA", nor_qa, reported=("NoR QA",), color="#9aa5b1", order=10),)
+SYSTEMS = (
+    System(
+        name="NoR QA",
+        program=nor_qa,
+        color="#9aa5b1",
+        order=10,
+    ),
+)

@@ -28,10 +28,21 @@ def oner_qa(question: Question, *, read, k: int, released: bool = False) -> Prog
     return Prediction(answer, retrieved.paragraphs, reading=reading)
 
 
-K = (5, 7, 9, 11, 13, 15)
-ORANGE = "#e08e45"
-READING = {"reported": ("OneR QA",), "better_than": ("NoR QA",)}
 SYSTEMS = (
-    System("OneR", oner, grid={"k": K}, tuned_by=RECALL, color=ORANGE, order=20),
-    System("OneR QA", oner_qa, grid={"k": K, "m": (1, 2, 3)}, color=ORANGE, order=21, **READING),
+    System(
+        name="OneR",
+        program=oner,
+        grid={"k": (5, 7, 9, 11, 13, 15)},
+        tuned_by=RECALL,
+        color="#e08e45",
+        order=20,
+    ),
+    System(
+        name="OneR QA",
+        program=oner_qa,
+        grid={"k": (5, 7, 9, 11, 13, 15), "m": (1, 2, 3)},
+        better_than=("NoR QA",),
+        color="#e08e45",
+        order=21,
+    ),
 )

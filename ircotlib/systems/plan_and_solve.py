@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ircotlib.data import Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import Prompts, WritePrompt, searchain_system
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import answer_from_chain, list_items
@@ -61,10 +61,27 @@ def _conclude(question, text: str, prompt: WritePrompt, paragraphs, max_tokens: 
     return replace(read_answer(text.strip()), paragraphs=paragraphs, thoughts=lines)
 
 
-LIMITS = ("max_tokens", "answer_tokens")
-PLANNED = {"generations": 2, "limits": LIMITS, "color": "#d9b0a2", "order": 170}
-SEARCHED = {"generations": 3, "limits": LIMITS, "color": "#b8735c", "order": 230}
 SYSTEMS = (
-    searchain_system("Plan-and-Solve", plan_and_solve, ("solve",), **PLANNED),
-    searchain_system("Plan-and-Solve w/ IR", plan_and_solve_with_ir, ("solve", "read"), **SEARCHED),
+    System(
+        name="Plan-and-Solve",
+        program=plan_and_solve,
+        stages=("solve",),
+        examples=FOUR_EXAMPLES,
+        generations=2,
+        limits=("max_tokens", "answer_tokens"),
+        study=SEARCHAIN,
+        color="#d9b0a2",
+        order=170,
+    ),
+    System(
+        name="Plan-and-Solve w/ IR",
+        program=plan_and_solve_with_ir,
+        stages=("solve", "read"),
+        examples=FOUR_EXAMPLES,
+        generations=3,
+        limits=("max_tokens", "answer_tokens"),
+        study=SEARCHAIN,
+        color="#b8735c",
+        order=230,
+    ),
 )

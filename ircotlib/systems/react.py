@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
-from ircotlib.systems import FEW, Prompts, WritePrompt, searchain_system
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
 from ircotlib.systems.cot import cot_sc
 from ircotlib.text import sentences
 
@@ -131,11 +131,31 @@ def react_cot_sc(
     return replace(voted, paragraphs=acted.paragraphs, thoughts=thoughts)
 
 
-EXAMPLES = FEW | {"hotpotqa": 6}
-ALONE = {"reported": ("React",), "generations": 14, "limits": ("tokens",), "order": 240}
-VOTING = {"reported": ("React → CoT-SC", "ReAct"), "inner": react, "generations": 35, "order": 241}
-VOTING |= {"limits": ("tokens", "max_tokens"), "draws": ("n",), "color": "#c0504d"}
 SYSTEMS = (
-    searchain_system("ReAct", react, ("act",), examples=EXAMPLES, color="#d98c8c", **ALONE),
-    searchain_system("ReAct -> CoT-SC", react_cot_sc, ("act", "cot"), examples=EXAMPLES, **VOTING),
+    System(
+        name="ReAct",
+        program=react,
+        stages=("act",),
+        examples=FOUR_EXAMPLES | {"hotpotqa": 6},
+        generations=14,
+        limits=("tokens",),
+        study=SEARCHAIN,
+        reported=("React",),
+        color="#d98c8c",
+        order=240,
+    ),
+    System(
+        name="ReAct -> CoT-SC",
+        program=react_cot_sc,
+        inner=react,
+        stages=("act", "cot"),
+        examples=FOUR_EXAMPLES | {"hotpotqa": 6},
+        generations=35,
+        limits=("tokens", "max_tokens"),
+        draws=("n",),
+        study=SEARCHAIN,
+        reported=("React → CoT-SC", "ReAct"),
+        color="#c0504d",
+        order=241,
+    ),
 )

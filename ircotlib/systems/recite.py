@@ -3,7 +3,7 @@
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import LINE, Generate, Program, Sample
-from ircotlib.systems import Prompts, searchain_system
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
 from ircotlib.text import answer_from_chain
 
 END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
@@ -39,6 +39,20 @@ def recite_and_answer(
 
 
 NAMES, STAGES = ("Recite-and-answer", "RECITE"), ("recite", "answer")
-RECORD = {"reported": NAMES, "generations": 40, "limits": ("recite_tokens", "max_tokens")}
-RECORD |= {"draws": ("n",), "color": "#9b8fc0", "order": 140}
-SYSTEMS = (searchain_system(NAMES[0], recite_and_answer, STAGES, **RECORD),)
+
+
+SYSTEMS = (
+    System(
+        name="Recite-and-answer",
+        program=recite_and_answer,
+        stages=("recite", "answer"),
+        examples=FOUR_EXAMPLES,
+        generations=40,
+        limits=("recite_tokens", "max_tokens"),
+        draws=("n",),
+        study=SEARCHAIN,
+        reported=("Recite-and-answer", "RECITE"),
+        color="#9b8fc0",
+        order=140,
+    ),
+)

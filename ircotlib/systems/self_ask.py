@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Extract, Extracted, Generate, Program, Retrieve, Stop
-from ircotlib.systems import Prompts, searchain_system
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
 
 FOLLOW_UP, ANSWERED = "Follow up:", "Intermediate answer:"
 FINAL, NEXT = "So the final answer is:", "\nQuestion:"
@@ -111,8 +111,25 @@ def _go_on(text: str, reply: str) -> str:
     return f"{text}{between}{reply}".rstrip()
 
 
-SEARCHING = {"reported": ("Self-Ask", "SelfAsk"), "generations": 25, "color": "#5d9b84"}
 SYSTEMS = (
-    searchain_system("Self-Ask w/o IR", self_ask, ("ask",), color="#a9cdbd", order=150),
-    searchain_system("Self-Ask", self_ask_with_search, ("ask", "read"), order=220, **SEARCHING),
+    System(
+        name="Self-Ask w/o IR",
+        program=self_ask,
+        stages=("ask",),
+        examples=FOUR_EXAMPLES,
+        study=SEARCHAIN,
+        color="#a9cdbd",
+        order=150,
+    ),
+    System(
+        name="Self-Ask",
+        program=self_ask_with_search,
+        stages=("ask", "read"),
+        examples=FOUR_EXAMPLES,
+        generations=25,
+        study=SEARCHAIN,
+        reported=("Self-Ask", "SelfAsk"),
+        color="#5d9b84",
+        order=220,
+    ),
 )

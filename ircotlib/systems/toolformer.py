@@ -6,7 +6,7 @@ import re
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import Prompts, searchain_system
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
 from ircotlib.text import answer_from_chain
 
 RESULT = "→"
@@ -45,5 +45,15 @@ def toolformer(
     return Prediction(answer or chain, tuple(seen), (so_far,), so_far, fault=fault)
 
 
-RECORD = {"generations": 2, "color": "#5a6fa8", "order": 210}
-SYSTEMS = (searchain_system("ToolFormer", toolformer, ("write",), **RECORD),)
+SYSTEMS = (
+    System(
+        name="ToolFormer",
+        program=toolformer,
+        stages=("write",),
+        examples=FOUR_EXAMPLES,
+        generations=2,
+        study=SEARCHAIN,
+        color="#5a6fa8",
+        order=210,
+    ),
+)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Program, Retrieve, Sample
-from ircotlib.systems import Prompts, WritePrompt, searchain_system
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
 from ircotlib.text import answer_from_chain
 
 BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)
@@ -114,5 +114,18 @@ def retrieve(states: Sequence[State], k: int) -> Program:
 
 
 NAME, STAGES = "Tree-of-Thought w/ IR", ("propose", "vote")
-RECORD = {"generations": 40, "draws": ("n", "votes"), "color": "#2f6f4f", "order": 260}
-SYSTEMS = (searchain_system(NAME, tree_of_thought, STAGES, **RECORD),)
+
+
+SYSTEMS = (
+    System(
+        name="Tree-of-Thought w/ IR",
+        program=tree_of_thought,
+        stages=("propose", "vote"),
+        examples=FOUR_EXAMPLES,
+        generations=40,
+        draws=("n", "votes"),
+        study=SEARCHAIN,
+        color="#2f6f4f",
+        order=260,
+    ),
+)

@@ -12,7 +12,7 @@ from rapidfuzz import fuzz
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
-from ircotlib.systems import TWO, Prompts, searchain_system
+from ircotlib.systems import SEARCHAIN, TWO_EXAMPLES, Prompts, System
 from ircotlib.text import answer_from_chain, normalise_answer, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
@@ -77,6 +77,16 @@ def nearest(sentence: str, paragraphs: Sequence[Paragraph], n: int) -> list[str]
     return sorted(near, key=near.__getitem__, reverse=True)[:n]
 
 
-STAGES = ("cot", "question", "answer")
-RECORD = {"generations": 22, "draws": ("n",), "color": "#8a6d2f", "order": 250}
-SYSTEMS = (searchain_system("Verify-and-Edit", verify_and_edit, STAGES, examples=TWO, **RECORD),)
+SYSTEMS = (
+    System(
+        name="Verify-and-Edit",
+        program=verify_and_edit,
+        stages=("cot", "question", "answer"),
+        examples=TWO_EXAMPLES,
+        generations=22,
+        draws=("n",),
+        study=SEARCHAIN,
+        color="#8a6d2f",
+        order=250,
+    ),
+)

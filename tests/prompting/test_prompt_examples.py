@@ -14,7 +14,7 @@ from ircotlib.prompting.prompt import AGENT, read_template
 from ircotlib.running import backends, bench
 from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.systems import FEW, IRCOT, SEARCHAIN, all_systems, choose_systems
+from ircotlib.systems import FOUR_EXAMPLES, IRCOT, SEARCHAIN, all_systems, choose_systems
 
 S = all_systems()
 DATASETS = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
@@ -72,7 +72,7 @@ def test_each_stage_with_a_file_shows_as_many_as_in_table_11(opened, system):
 
 
 def test_every_data_set_has_a_family():
-    assert {dataset.example_family for dataset in all_datasets().values()} == set(FEW)
+    assert {dataset.example_family for dataset in all_datasets().values()} == set(FOUR_EXAMPLES)
 
 
 def test_examples_are_dropped_from_the_front_of_a_small_window(opened):

@@ -6,7 +6,7 @@ from replying import CAPITAL_ASKED as ASKED
 from replying import OSLO, own_demonstrations
 
 from ircotlib.prompting.prompt import Prompt, read_template, render
-from ircotlib.systems import FEW
+from ircotlib.systems import FOUR_EXAMPLES
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.self_ask import read_asking
 from ircotlib.text import list_items
@@ -62,7 +62,7 @@ def replies_of(system, stage, family):
         yield question, block.partition(example)[2].strip()
 
 
-@pytest.mark.parametrize("family", FEW)
+@pytest.mark.parametrize("family", FOUR_EXAMPLES)
 def test_demonstrations_are_in_the_format_that_the_systems_read(family):
     """The answers are those of the data set, and the same in every system."""
     asked = dict(replies_of("least_to_most", "decompose", family))
@@ -81,7 +81,7 @@ def test_demonstrations_are_in_the_format_that_the_systems_read(family):
         assert text.count("Follow up:") == text.count("Intermediate answer:") >= 2
 
 
-@pytest.mark.parametrize("family", FEW)
+@pytest.mark.parametrize("family", FOUR_EXAMPLES)
 def test_demonstrations_that_read_show_paragraphs_and_what_is_not_there(family):
     for block in own_demonstrations("plan_and_solve", "read", family):
         assert block.count("Wikipedia Title: ") == 2 and TRIGGER in block

@@ -9,7 +9,7 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Retrieve, Sample
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.systems import FEW
+from ircotlib.systems import FOUR_EXAMPLES
 from ircotlib.systems.react import OpenPage, react, react_cot_sc, read_action, search_page
 
 QUESTION = Question("q", "Where was the maker of Jaws born?", ("Cincinnati",), (), "test")
@@ -147,7 +147,7 @@ def test_where_it_does_not_finish_21_chains_vote():
 
 
 def test_every_action_of_an_example_is_read_and_the_last_one_finishes():
-    for family in FEW:
+    for family in FOUR_EXAMPLES:
         for example in own_demonstrations("react", "act", family):
             actions = re.findall(r"^Action \d: (.*)$", example, re.M)
             verbs = [read_action(action)[0] for action in actions]

@@ -8,7 +8,7 @@ from replying import own_demonstrations, play, writers
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Duplicate, Extract, Extracted, Generate, Retrieve
-from ircotlib.systems import FEW, all_systems
+from ircotlib.systems import FOUR_EXAMPLES, all_systems
 from ircotlib.systems.searchain import END, STAGES, searchain, searchain_without_ir
 from ircotlib.systems.searchain.chain import citations, conclude, read_chain
 
@@ -268,7 +268,7 @@ def test_what_was_written_first_goes_where_the_prompt_is_too_long():
         play(searchain(QUESTION, prompts=tiny), REPLIES)
 
 
-OWN = [(stage, family) for stage in ("chain", "without_ir") for family in FEW]
+OWN = [(stage, family) for stage in ("chain", "without_ir") for family in FOUR_EXAMPLES]
 
 
 @pytest.mark.parametrize(("stage", "family"), OWN)

@@ -72,7 +72,7 @@ def test_every_record_is_whole_and_known_to_the_papers():
     names = ["NoR QA", "OneR", "OneR QA", "IRCoT", "IRCoT QA w/o reader", "IRCoT QA"]
     assert [system.name for system in choose_systems()] == names
     for system in systems.values():
-        assert set(system.reported) <= reported and set(system.better_than) <= set(systems)
+        assert set(system.reported_names) <= reported and set(system.better_than) <= set(systems)
         assert system.tuned_by in (ANSWER, RECALL)
         for stage in system.stages:
             read_template(system.module, stage)
@@ -130,8 +130,8 @@ def test_what_searchain_claims_is_in_its_table_1():
     claims = {name: system.better_than for name, system in study.items() if system.better_than}
     assert set(claims) == {"SearChain", "SearChain w/o IR"} and len(values) == 8
     for name, worse in claims.items():
-        best = values[study[name].reported[0]]
-        leads = [best - values[study[other].reported[0]] for other in worse]
+        best = values[study[name].reported_names[0]]
+        leads = [best - values[study[other].reported_names[0]] for other in worse]
         assert all(lead.mean() > 0 for lead in leads)
         assert name != "SearChain" or all((lead > 0).all() for lead in leads)
     compared = {name for name, s in study.items() if 200 <= s.order < 300 and name != "ReAct"}

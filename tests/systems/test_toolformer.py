@@ -4,7 +4,7 @@ from replying import own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve
-from ircotlib.systems import FEW
+from ircotlib.systems import FOUR_EXAMPLES
 from ircotlib.systems.toolformer import CALL, toolformer
 from ircotlib.text import answer_from_chain
 
@@ -52,6 +52,6 @@ def test_a_text_without_a_call_or_an_answer():
 
 
 def test_every_call_of_an_example_is_read():
-    for family in FEW:
+    for family in FOUR_EXAMPLES:
         for example in own_demonstrations("toolformer", "write", family):
             assert CALL.search(example.partition("→")[0]) and answer_from_chain(example)

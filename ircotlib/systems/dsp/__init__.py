@@ -7,7 +7,7 @@ from functools import partial
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import Program
-from ircotlib.systems import TWO, Prompts, searchain_system
+from ircotlib.systems import SEARCHAIN, TWO_EXAMPLES, Prompts, System
 from ircotlib.systems.dsp.examples import (
     Examples,
     Solution,
@@ -104,7 +104,16 @@ def predict(
     return Solution(question.text, hops, last._replace(rationale=rationale, written=answer))
 
 
-EXAMPLES = TWO | {"multihop": 8, "strategyqa": 8, "slotfilling": 8, "hotpotqa": 16}
-RECORD = {"generations": 139, "draws": ("queries", "n"), "color": "#7a9e3a", "order": 270}
-STAGES = ("demonstrate", "search", "predict")
-SYSTEMS = (searchain_system("DSP", dsp, STAGES, examples=EXAMPLES, **RECORD),)
+SYSTEMS = (
+    System(
+        name="DSP",
+        program=dsp,
+        stages=("demonstrate", "search", "predict"),
+        examples=TWO_EXAMPLES | {"multihop": 8, "strategyqa": 8, "slotfilling": 8, "hotpotqa": 16},
+        generations=139,
+        draws=("queries", "n"),
+        study=SEARCHAIN,
+        color="#7a9e3a",
+        order=270,
+    ),
+)

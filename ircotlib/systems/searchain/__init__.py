@@ -7,7 +7,7 @@ from functools import partial
 from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Generate, Program
-from ircotlib.systems import TWO, Prompts, searchain_system
+from ircotlib.systems import SEARCHAIN, TWO_EXAMPLES, Prompts, System
 from ircotlib.systems.searchain.chain import Chain, conclude, read_chain, read_released_chain
 from ircotlib.systems.searchain.traverse import contains, needed_feedback, traverse
 from ircotlib.systems.searchain.tree import ask_to_trace, converse, give_feedback, link
@@ -88,16 +88,60 @@ STAGES = ("chain", "verification", "completion", "reference", "tracing")
 WITHOUT = ("SearChain w/o IR", "SearChain w/o Verification", "SearChain w/o Completion")
 # the systems that the paper says SearChain without and with retrieval outperforms (§4.2, Table 1)
 WITHOUT_IR = ("CoT", "Auto-CoT", "CoT-SC", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most")
-WITH_IR = ("Direct Retrieval", "ToolFormer", "Self-Ask", "Plan-and-Solve w/ IR", "ReAct -> CoT-SC")
-WITH_IR += ("Verify-and-Edit", "Tree-of-Thought w/ IR", "DSP")
-ALONE = {"examples": TWO | {"strategyqa": 6}, "better_than": WITHOUT_IR, "generations": 1}
-ALONE |= {"stages": ("without_ir",), "color": "#ecc9c6", "order": 400}
-WHOLE = {"examples": TWO, "generations": 6, "stages": STAGES}
-LESS, MORE = WHOLE | {"inner": searchain}, WHOLE | {"better_than": WITH_IR + WITHOUT}
-PINK, ROSE, RED = "#dd9d99", "#c96f6b", "#b0413e"
+WITH_IR = (
+    "Direct Retrieval",
+    "ToolFormer",
+    "Self-Ask",
+    "Plan-and-Solve w/ IR",
+    "ReAct -> CoT-SC",
+    "Verify-and-Edit",
+    "Tree-of-Thought w/ IR",
+    "DSP",
+)
+
 SYSTEMS = (
-    searchain_system(WITHOUT[0], searchain_without_ir, **ALONE),
-    searchain_system(WITHOUT[1], searchain_without_verification, color=PINK, order=401, **LESS),
-    searchain_system(WITHOUT[2], searchain_without_completion, color=ROSE, order=402, **LESS),
-    searchain_system("SearChain", searchain, color=RED, order=403, **MORE),
+    System(
+        name="SearChain w/o IR",
+        program=searchain_without_ir,
+        stages=("without_ir",),
+        examples=TWO_EXAMPLES | {"strategyqa": 6},
+        generations=1,
+        study=SEARCHAIN,
+        better_than=WITHOUT_IR,
+        color="#ecc9c6",
+        order=400,
+    ),
+    System(
+        name="SearChain w/o Verification",
+        program=searchain_without_verification,
+        inner=searchain,
+        stages=("chain", "verification", "completion", "reference", "tracing"),
+        examples=TWO_EXAMPLES,
+        generations=6,
+        study=SEARCHAIN,
+        color="#dd9d99",
+        order=401,
+    ),
+    System(
+        name="SearChain w/o Completion",
+        program=searchain_without_completion,
+        inner=searchain,
+        stages=("chain", "verification", "completion", "reference", "tracing"),
+        examples=TWO_EXAMPLES,
+        generations=6,
+        study=SEARCHAIN,
+        color="#c96f6b",
+        order=402,
+    ),
+    System(
+        name="SearChain",
+        program=searchain,
+        stages=("chain", "verification", "completion", "reference", "tracing"),
+        examples=TWO_EXAMPLES,
+        generations=6,
+        study=SEARCHAIN,
+        better_than=WITH_IR + WITHOUT,
+        color="#b0413e",
+        order=403,
+    ),
 )
