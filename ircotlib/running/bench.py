@@ -125,7 +125,7 @@ class Bench:
         decides (released program). For others it is the program's default or the data set's own
         number, but never more than the style's `chain_tokens` or half the window (ours).
         """
-        if system is None or not system.limits:
+        if system is None or not system.tokens:
             return {"max_tokens": self.style.generation_tokens}
         of_dataset = self.dataset.program_arguments
         most = min(self.style.chain_tokens, self.window // 2)

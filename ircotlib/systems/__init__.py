@@ -104,8 +104,9 @@ class System:
 
     @property
     def tokens(self) -> dict[str, int]:
-        """The limits of its generations in tokens, by keyword."""
-        return {name: self.defaults[name] for name in self.limits if self.takes(name)}
+        """The limits of its generations in tokens that its program states, by keyword."""
+        stated = {name: self.defaults[name] for name in self.limits if self.takes(name)}
+        return {name: most for name, most in stated.items() if isinstance(most, int)}
 
     def draw_at_most(self, most: int | None) -> dict[str, int]:
         """Its `draws` that ask for more than `most` texts at a time, set to `most`; None: none."""

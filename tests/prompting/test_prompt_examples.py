@@ -38,7 +38,8 @@ def opened(tmp_path, monkeypatch, laboratory):
 
 def on(opened, dataset, **changes):
     """The bench as one of another data set."""
-    return replace(opened, dataset=dataset, parameters=opened.parameters.change(**changes))
+    changed = opened.parameters.change(**changes)
+    return replace(opened, dataset=find_dataset(dataset), parameters=changed)
 
 
 TABLE_11 = {  # SearChain, Table 11, of DATASETS in order; the other systems show all examples

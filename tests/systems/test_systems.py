@@ -72,7 +72,9 @@ def test_every_record_is_whole_and_known_to_the_papers():
     names = ["NoR QA", "OneR", "OneR QA", "IRCoT", "IRCoT QA w/o reader", "IRCoT QA"]
     assert [system.name for system in choose_systems()] == names
     for system in systems.values():
-        assert set(system.reported_names) <= reported and set(system.better_than) <= set(systems)
+        printed = reported | {"OneR"}  # to which the papers' gains in recall refer
+        assert set(system.reported_names) <= printed
+        assert set(system.better_than) <= set(systems)
         assert system.tuned_by in (ANSWER, RECALL)
         for stage in system.stages:
             read_template(system.module, stage)
