@@ -6,8 +6,7 @@ ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems: their papers, what is tuned, their prompts
 ircotlib fetch        downloads the official files that a profile needs
 ircotlib laboratory   makes another laboratory
-ircotlib calls        merges call caches, and exports replies to publish with a paper
-ircotlib recover      saves what can be read of a damaged call cache
+ircotlib calls        merges and recovers call caches, exports replies to publish with a paper
 
 ircotlib COMMAND --help says more, with an example, and ircotlib --version which this is.
 `python -m ircotlib` is the same.
@@ -32,7 +31,6 @@ COMMANDS = {
     "fetch": "ircotlib.command.fetch",
     "laboratory": "ircot_laboratory.make",
     "calls": "ircotlib.command.calls",
-    "recover": "ircotlib.playing.recover",
 }
 
 

@@ -1,7 +1,8 @@
-"""Merges call caches, and exports replies into one file to publish with a paper.
+"""Merges call caches, recovers damaged ones, and exports replies to publish with a paper.
 
 ircotlib calls merge data/calls.sqlite OTHER.sqlite      adds the replies of other caches or files
 ircotlib calls export data/runs/mini paper.calls.xz      the replies that these runs need
+ircotlib calls recover data/calls.sqlite                 what can be read of a damaged cache
 
 ircotlib figures --export paper.calls.xz                 those that every figure needs
 ircotlib figures --calls paper.calls.xz                  every figure, without asking a model
@@ -28,6 +29,7 @@ from ircotlib.parameters import Parameters
 from ircotlib.playing import exported
 from ircotlib.playing.cache import Calls, is_cache
 from ircotlib.playing.exported import check_export, open_calls, read_exported, write_exported
+from ircotlib.playing.recover import recover
 from ircotlib.running.backends import open_model
 from ircotlib.running.run import AGAIN, VERSIONS, installed, name_model, read_about
 from ircotlib.text import plain
@@ -218,15 +220,20 @@ def _is_equal(reply: str, other: str) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib calls")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="merge|export")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="merge|export|recover")
     merging = commands.add_parser("merge", help="add the replies of other caches to one")
     merging.add_argument("into", type=Path, help="the call cache to which they are added")
     merging.add_argument("sources", type=Path, nargs="+", help="call caches or exported files")
     exporting = commands.add_parser("export", help="write the replies that runs need into a file")
     exporting.add_argument("runs", type=Path, nargs="+", help="folders of runs, or that hold some")
     exporting.add_argument("file", type=Path, help="the file to write, such as paper.calls.xz")
+    recovering = commands.add_parser("recover", help="save what can be read of a damaged cache")
+    recovering.add_argument("file", type=Path, help="the call cache, which nothing else uses now")
     options = parser.parse_args(arguments)
-    if options.command == "merge":
+    if options.command == "recover":
+        count, damaged = recover(options.file)
+        print(f"{options.file}: kept {count:,} replies; the damaged file is {damaged}")
+    elif options.command == "merge":
         count = merge(options.into, options.sources)
         print(f"{options.into}: added {count:,} replies")
     else:

@@ -22,12 +22,18 @@ TEXTS = {*PATHS, "question", "retriever", "server", "extractor", "duplicates", "
 QUOTED = re.compile(r'"(\\.|[^"\\])*"|\'(\'\'|[^\'])*\'')
 
 
-def new_parser(description: str, program: str | None = None) -> argparse.ArgumentParser:
-    """An option parser whose errors are one line. `program`: its name in the usage line."""
+class Parser(argparse.ArgumentParser):
+    """An option parser whose errors, and those of its commands, are one line."""
+
+    def error(self, message: str) -> Never:
+        """Exit with status 2 and one line on stderr."""
+        refuse(message)
+
+
+def new_parser(description: str, program: str | None = None) -> Parser:
+    """An option parser. `program`: its name in the usage line."""
     layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(program, description=description, formatter_class=layout)
-    parser.error = refuse
-    return parser
+    return Parser(program, description=description, formatter_class=layout)
 
 
 def add_profile(parser: argparse.ArgumentParser, default: str = "mini") -> None:

@@ -207,7 +207,7 @@ class Calls:
 
     def _damage(self, found: object) -> str:
         said = " ".join(str(found).split())[:200]
-        expected = f"expected a sound call cache; run ircotlib recover {self.path}"
+        expected = f"expected a sound call cache; run ircotlib calls recover {self.path}"
         return f"{self.path}: found damage ({said}), {expected}, which keeps what can be read"
 
     def _refusal(self, found: str) -> str:

@@ -1,15 +1,11 @@
-"""Saves what can be read of a damaged call cache into a new one; nothing else may use it meanwhile.
-
-ircotlib recover data/calls.sqlite
-"""
+"""Saves what can be read of a damaged call cache into a new one."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
 from ircotlib.errors import UserError
-from ircotlib.files.options import new_parser
 from ircotlib.playing.cache import Calls, is_sound
 
 
@@ -55,11 +51,3 @@ def _read_sound(path: Path) -> Iterator[dict[str, str]]:
                         replies[key.decode()] = reply.decode()
             if replies:
                 yield replies
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = new_parser(__doc__, "ircotlib recover")
-    parser.add_argument("file", type=Path, help="the call cache")
-    path = parser.parse_args(arguments).file
-    count, damaged = recover(path)
-    print(f"{path}: kept {count:,} replies; the damaged file is {damaged}")

@@ -120,8 +120,9 @@ fetch --profile maxi | the profile 'maxi'
 fetch --profile mini | the profile mini
 fetch --set data_dir=TMP/file | data_dir: found TMP/file, expected a folder
 fetch --set datasets=[own] --set data_dir=TMP/empty | no questions of own
-recover | file
-recover TMP/none | TMP/none: found no such file
+calls | merge|export|recover
+calls recover | file
+calls recover TMP/none | TMP/none: found no such file
 laboratory | a folder or --prompts
 laboratory /proc/lab | /proc: cannot be written to
 laboratory TMP/file | 'TMP/file', expected a folder

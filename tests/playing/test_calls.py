@@ -279,7 +279,7 @@ def test_a_file_that_is_cut_off_is_refused_with_what_to_do(tmp_path, kept):
         calls.put_many(REPLIES)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(kept * len(whole)) if 0 < kept < 1 else kept])
-    with pytest.raises(ValueError, match="call cache; run ircotlib recover") as error:
+    with pytest.raises(ValueError, match="call cache; run ircotlib calls recover") as error:
         Calls(path)
     assert str(error.value).startswith(f"{path}: found damage (")
 
@@ -291,7 +291,7 @@ def test_damage_that_is_found_later_is_told_too(tmp_path, monkeypatch):
     with Calls(path) as calls:
         calls.put_many(REPLIES)
     path.write_bytes(path.read_bytes()[:8192] + b"\xff" * 20_000 + path.read_bytes()[28_192:])
-    with Calls(path) as calls, pytest.raises(ValueError, match="run ircotlib recover"):
+    with Calls(path) as calls, pytest.raises(ValueError, match="run ircotlib calls recover"):
         calls.get_many(REPLIES)
 
 
@@ -302,7 +302,7 @@ def test_what_can_be_read_is_recovered_by_the_command(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[:12_288] + b"\xff" * 4096 + whole[16_384:])
     damaged = path.read_bytes()
-    command = [sys.executable, "-m", "ircotlib", "recover", str(path)]
+    command = [sys.executable, "-m", "ircotlib", "calls", "recover", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     with Calls(path) as calls:
