@@ -3,10 +3,13 @@
 import os
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from ircotlib.files.plugins import import_plugins
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,6 +27,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the longest tests first, so that all workers finish at about the same time."""
     rank = {f"test_{name}.py": at for at, name in enumerate(SLOW)}
     items.sort(key=lambda item: rank.get(item.path.name, len(SLOW)))
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    """A folder whose files are plug-ins once they are written."""
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    monkeypatch.setenv("IRCOT_PLUGINS", str(folder))
+    import_plugins.cache_clear()
+    yield folder
+    monkeypatch.delenv("IRCOT_PLUGINS")
+    import_plugins.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("ircotlib_plugins.")]:
+        del sys.modules[name]
 
 
 @pytest.fixture(scope="session")

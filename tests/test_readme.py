@@ -16,7 +16,6 @@ import pytest
 import yaml
 from matplotlib import colors, image
 
-from ircotlib import datasets
 from ircotlib.__main__ import COMMANDS
 from ircotlib.command.figures import choose_notebooks
 from ircotlib.data import Prediction, Question
@@ -130,7 +129,8 @@ def test_commands_can_be_given(name, capsys):
                 import_module(COMMANDS[command]).main(["--help"])
             known = capsys.readouterr().out
         assert not [option for option in options if option not in known], (command, options)
-    choose_notebooks(sorted(set(re.findall(r"--only (\w+)", text)) - {"NAME"}), MINI)
+    own = {"NAME", "20_mine"}  # the user's
+    choose_notebooks(sorted(set(re.findall(r"--only (\w+)", text)) - own), MINI)
     assert set(re.findall(r"--profile (\w+)", text)) - {"NAME"} <= PROFILE_NAMES
     changed = set(re.findall(r"--set \"?(\w+)=", text)) - {"NAME"}
     assert changed <= {*parameter_names(), "two_step_k"}  # of the system that docs/systems.md adds
@@ -174,14 +174,11 @@ def test_the_example_in_python_runs(tmp_path, monkeypatch, capsys):
     assert "Wikipedia Title: " in printed  # the prompt that was replayed
 
 
-def test_the_data_set_of_the_docs_can_be_added(tmp_path, monkeypatch):
-    page, folder = PAGES["docs/data.md"], tmp_path / "own"
-    folder.mkdir()
-    (folder / "mine_of_docs.py").write_text(code_of("docs/data.md"), encoding="utf-8")
+def test_the_data_set_of_the_docs_can_be_added(tmp_path, plugins):
+    page = PAGES["docs/data.md"]
+    (plugins / "mine_of_docs.py").write_text(code_of("docs/data.md"), encoding="utf-8")
     (tmp_path / "mine.jsonl").write_text(re.search(r"```json\n(.+\n)```", page)[1])
-    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(folder)])
     [question], paragraphs = read_dataset("mine", tmp_path)
-    sys.modules.pop("ircotlib.datasets.mine_of_docs")
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B"]
     assert question.answers == ("Ann", "A.") and question.gold == (paragraphs[0].id,)
     assert find_dataset("mine").title == "My questions"
@@ -285,7 +282,7 @@ def test_an_added_system_is_in_tables_claims_and_notebooks(added):
 
 
 def test_an_added_system_is_drawn_in_its_colour(added):
-    green = colors.to_rgb(re.search(r'GREEN = .*"(#\w+)"', code_of("docs/systems.md"))[1])
+    green = colors.to_rgb(re.search(r'color="(#\w+)"', code_of("docs/systems.md"))[1])
     for folder, drawn in ((drawn_in(added), True), (ROOT / "figures", False)):
         for name in ("fig03_recall", "fig04_f1"):
             picture = image.imread(folder / f"ircot_{name}.png")[:, :, :3]

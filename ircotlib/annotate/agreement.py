@@ -14,7 +14,7 @@ from ircotlib.results.factuality import Item
 ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
 
 
-def read_all(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
+def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
     """The current verdicts of every annotator, by name; with several people also the verdicts that
     they settle on (`settle`), under their joined names.
     """

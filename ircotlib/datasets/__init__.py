@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.errors import DataError
-from ircotlib.files.modules import import_modules
+from ircotlib.files.plugins import import_plugins
 
 QuestionContext = tuple[Question, Sequence[Paragraph]]  # a question and its paragraphs
 Score = Callable[[str, Sequence[str]], float]  # of a prediction and the gold answers, 0 to 1
@@ -73,8 +73,10 @@ class Dataset:
 
 
 def all_datasets() -> dict[str, Dataset]:
-    """The data sets by name, sorted by `order`. Raises DataError if two have the same name."""
-    modules = import_modules(__name__, tuple(__path__))
+    """The data sets of this folder and of plug-ins by name, sorted by `order`. Raises DataError if
+    two have the same name.
+    """
+    modules = import_plugins("datasets")
     records = [module.DATASET for module in modules if hasattr(module, "DATASET")]
     for name, count in Counter(record.name for record in records).items():
         if count > 1:

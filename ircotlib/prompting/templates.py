@@ -15,10 +15,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from ircotlib.errors import DataError
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import PROMPTS
+from ircotlib.files.plugins import prompt_folders
 from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Segment
 
 BETWEEN_PARAGRAPHS = "\n\n"
@@ -84,12 +86,19 @@ class Template:
         return FIELD.split(above), FIELD.split(below)
 
 
-@kept_until_changed(lambda system, *_: [PROMPTS / system])
+def _folder(system: str) -> Path:
+    """The folder of a system's templates: in prompts/, or beside a plug-in."""
+    own = PROMPTS / system
+    others = () if own.is_dir() else prompt_folders()
+    return next((other / system for other in others if (other / system).is_dir()), own)
+
+
+@kept_until_changed(lambda system, *_: [_folder(system)])
 def read_template(system: str, stage: str, style: str = "") -> Template:
     """Read the template of a stage of a system, that of the style if there is one (prompts/).
     Raises FileNotFoundError if there is no template, ValueError if it has no question.
     """
-    path, of_style = (PROMPTS / system / f"{stage}{end}.txt" for end in ("", f".{style}"))
+    path, of_style = (_folder(system) / f"{stage}{end}.txt" for end in ("", f".{style}"))
     if of_style.is_file():
         path = of_style
     elif not path.is_file():

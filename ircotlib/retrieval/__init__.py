@@ -1,6 +1,7 @@
 """Retrieval: stores the paragraphs of a corpus and finds the best ones for a query, with BM25 in
 this process or on Elasticsearch, or with vectors. Each kind has a record below, which says how the
-parameters name it (docs/retrievers.md); to add one, add a record with a function that opens it.
+parameters name it (docs/retrievers.md); to add one, add a record with a function that opens it,
+here or in a plug-in.
 
 Imports: data, errors, files, program.
 """
@@ -13,6 +14,7 @@ from pathlib import Path, PurePath
 
 from ircotlib.errors import UserError
 from ircotlib.files.paths import resolve
+from ircotlib.files.plugins import import_plugins
 from ircotlib.files.progress import track
 from ircotlib.files.urls import read_urls
 
@@ -40,10 +42,12 @@ class Retriever:
 
 def find_retriever(text: str) -> Retriever:
     """The record of the retriever that a text names. ValueError repeats no text: passwords."""
-    for retriever in RETRIEVERS:
+    plugged = [getattr(module, "RETRIEVERS", ()) for module in import_plugins("retrievers")]
+    retrievers = [retriever for several in (RETRIEVERS, *plugged) for retriever in several]
+    for retriever in retrievers:
         if re.fullmatch(retriever.pattern, text):
             return retriever
-    examples = ", ".join(retriever.example for retriever in RETRIEVERS)
+    examples = ", ".join(retriever.example for retriever in retrievers)
     raise UserError(f"expected one of {examples}")
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ircotlib.datasets import COVER_EM, Dataset
 from ircotlib.errors import UserError
-from ircotlib.files.modules import import_modules
+from ircotlib.files.plugins import import_plugins
 from ircotlib.program import Program
 
 WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=(), **fields) -> text
@@ -142,8 +142,8 @@ class System:
 
 
 def all_systems() -> dict[str, System]:
-    """The systems of this folder by name, in the order of tables and figures."""
-    modules = import_modules(__name__, tuple(__path__))
+    """The systems of this folder and of plug-ins by name, in the order of tables and figures."""
+    modules = import_plugins("systems")
     systems = [system for module in modules for system in getattr(module, "SYSTEMS", ())]
     systems.sort(key=lambda system: (system.order, system.name))
     names = [system.name for system in systems]

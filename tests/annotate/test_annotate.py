@@ -12,7 +12,7 @@ import pytest
 from ircot_laboratory.make import make_laboratory
 from ircotlib.annotate import box as annotate_box
 from ircotlib.annotate import judgements
-from ircotlib.annotate.agreement import agreement, disagreements, read_all, settle
+from ircotlib.annotate.agreement import agreement, disagreements, read_judgements, settle
 from ircotlib.annotate.judgements import Judgement, file_of, judge_sentence, read_verdicts, undo
 from ircotlib.comparing.comparison import compare_systems
 from ircotlib.data import Paragraph, Question
@@ -107,7 +107,7 @@ def test_a_name_that_is_no_files_and_an_unknown_verdict_are_refused(name, tmp_pa
     clicks = [Judgement("ada", "a", n, verdict) for n, verdict in enumerate(("true", "yes"))]
     with pytest.raises(ValueError, match="'yes'"):
         judgements.write_judgements(clicks, tmp_path)
-    assert read_all(tmp_path) == {}
+    assert read_judgements(tmp_path) == {}
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40, -1])
@@ -212,7 +212,8 @@ def test_the_adjudicators_word_counts(tmp_path):
     for who, verdicts in {"ada": ada, "leo": leo, "judge": ada}.items():
         clicks = [Judgement(who, *key, verdict) for key, verdict in verdicts.items()]
         judgements.write_judgements(clicks, tmp_path)
-    assert read_all(tmp_path) == {"ada": ada, "judge": ada, "leo": leo, "ada + leo": together}
+    every = {"ada": ada, "judge": ada, "leo": leo, "ada + leo": together}
+    assert read_judgements(tmp_path) == every
 
 
 def many(system: str, wrong: int, of: int = 10) -> tuple[list[Item], dict]:
@@ -348,7 +349,7 @@ def test_another_name_is_another_file_and_two_boxes_see_what_the_other_wrote(ope
     assert box.at == 0 and box.bar.value == 0
     box.name.value = "../leo"
     press(box, "t")
-    assert [*read_all(tmp_path)] == ["ada"] and "type your name" in box.status.value
+    assert [*read_judgements(tmp_path)] == ["ada"] and "type your name" in box.status.value
 
 
 def test_the_page_shows_all_and_escapes_what_was_written(open_box):

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from ircotlib import datasets
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.datasets import all_datasets, files, find_dataset
 from ircotlib.datasets.abstracts import ABSTRACTS, FOLDER
@@ -216,14 +215,10 @@ ROWS = [
 
 
 @pytest.fixture
-def mine(tmp_path, monkeypatch):
+def mine(tmp_path, plugins):
     """A data set defined by one file in another folder, and its questions."""
-    folder = tmp_path / "own"
-    folder.mkdir()
-    (folder / "questions_of_mine.py").write_text(MINE, encoding="utf-8")
-    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(folder)])
-    yield write(tmp_path / "mine.jsonl", ROWS)
-    sys.modules.pop("ircotlib.datasets.questions_of_mine", None)
+    (plugins / "questions_of_mine.py").write_text(MINE, encoding="utf-8")
+    return write(tmp_path / "mine.jsonl", ROWS)
 
 
 def test_a_data_set_is_added_by_one_file(mine, tmp_path):
@@ -281,7 +276,7 @@ def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
 
 def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_path, monkeypatch):
     none = replace(find_dataset("mine"), full_corpus=None)
-    monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", none)
+    monkeypatch.setattr(sys.modules["ircotlib_plugins.questions_of_mine"], "DATASET", none)
     with pytest.raises(ValueError, match="found no full corpus of mine, expected .*corpus pooled"):
         read_dataset("mine", tmp_path / "nowhere", "full")
     with pytest.raises(ValueError, match="found corpus 'whole', expected pooled or full"):
@@ -290,12 +285,12 @@ def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_pa
     with pytest.raises(ValueError, match="mine.jsonl: expected contexts .* own paragraphs"):
         read_dataset("mine", tmp_path)
     some = replace(none, full_corpus=find_dataset("musique").full_corpus)
-    monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", some)
+    monkeypatch.setattr(sys.modules["ircotlib_plugins.questions_of_mine"], "DATASET", some)
     with pytest.raises(ValueError, match="mine.jsonl: expected contexts .*with corpus full"):
         read_dataset("mine", tmp_path)
     # two data sets of one name
     twin = replace(find_dataset("mine"), name="musique")
-    monkeypatch.setattr(sys.modules["ircotlib.datasets.questions_of_mine"], "DATASET", twin)
+    monkeypatch.setattr(sys.modules["ircotlib_plugins.questions_of_mine"], "DATASET", twin)
     with pytest.raises(ValueError, match="found 2 data sets named 'musique', expected one"):
         all_datasets()
 

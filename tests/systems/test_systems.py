@@ -1,13 +1,12 @@
 """The records of systems, and what systems cost."""
 
-import sys
 from dataclasses import replace
 
 import pandas
 import pytest
 from replying import LOST, QUESTION, drawn
 
-from ircotlib import program, systems
+from ircotlib import program
 from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import REPORTED
 from ircotlib.parameters import grid_names
@@ -80,15 +79,6 @@ def test_every_record_is_whole_and_known_to_the_papers():
             read_template(system.module, stage)
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder whose files add systems."""
-    monkeypatch.setattr(systems, "__path__", [*systems.__path__, str(tmp_path)])
-    yield tmp_path
-    for name in [name for name in sys.modules if name.startswith("ircotlib.systems.mine")]:
-        del sys.modules[name]
-
-
 MINE = """
 from ircotlib.data import Prediction
 from ircotlib.program import Retrieve
@@ -106,8 +96,8 @@ SYSTEMS = (System("Two steps", two_steps, grid={"k": (2, 4)}, order=25, color="t
 """
 
 
-def test_a_file_in_the_folder_is_a_system(folder):
-    (folder / "mine.py").write_text(MINE)
+def test_a_file_in_the_folder_is_a_system(plugins):
+    (plugins / "mine.py").write_text(MINE)
     assert list(all_systems()).index("Two steps") == 3  # after OneR QA, because of its `order`
     mine = all_systems()["Two steps"]
     assert (mine.module, mine.shows_sets, mine.reads) == ("mine", True, True)
@@ -118,8 +108,8 @@ def test_a_file_in_the_folder_is_a_system(folder):
         choose_systems(["Three"])
 
 
-def test_two_systems_of_one_name_are_refused(folder):
-    (folder / "mine2.py").write_text(MINE.replace("Two steps", "OneR"))
+def test_two_systems_of_one_name_are_refused(plugins):
+    (plugins / "mine2.py").write_text(MINE.replace("Two steps", "OneR"))
     with pytest.raises(ValueError, match="found two systems named 'OneR'"):
         all_systems()
 

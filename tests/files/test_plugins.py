@@ -1,0 +1,122 @@
+"""Systems, data sets and retrievers of other packages and of a folder: by the door of ours."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ircotlib.files.paths import ROOT
+
+SYSTEM = """
+from ircotlib import RECALL, Generate, Prediction, Retrieve, System
+
+def twice(question, *, k):
+    first = yield Retrieve(question.text, k)
+    second = (yield Retrieve(first[0].title, k)) if first else ()
+    return Prediction(paragraphs=tuple(dict.fromkeys(first + second)))
+
+def told(question, *, prompts, max_tokens=20):
+    return Prediction((yield Generate(prompts["ask"](question), None, max_tokens)))
+
+SYSTEMS = (
+    System(name="NAME", program=twice, grid={"k": (2, 3)}, tuned_by=RECALL),
+    System(name="NAME told", program=told, stages=("ask",)),
+)
+"""
+DATASET = """
+from ircotlib.data import Paragraph, Question
+from ircotlib.datasets import Dataset
+from ircotlib.metrics import exact_match
+
+def read(path):
+    for number, line in enumerate(path.read_text().splitlines()):
+        text, answer = line.split(" | ")
+        page = Paragraph(f"p{number}", answer, f"{answer} is the answer to: {text}")
+        yield Question(str(number), text, (answer,), (page.id,), "NAME"), (page,)
+
+DATASET = Dataset("NAME", "NAME", ("lines.txt",), "here", read, {"em": exact_match})
+"""
+RETRIEVER = """
+from ircotlib.retrieval import Retriever, open_retriever
+
+def open_other(corpus, folder, text):
+    return open_retriever(corpus, folder, "embedded")
+
+RETRIEVERS = (Retriever("NAME", "NAME", "NAME", open_other),)
+"""
+RUN = """
+import sys
+from ircotlib import all_systems, open_bench, read_parameters, retriever_name, run_system
+name, folder = sys.argv[1:]
+changes = {"datasets": [name], "data_dir": folder, "retriever": name, "dev": 0, "test": 3}
+p = read_parameters("mini", changes | {"model": "data/models/mini-base", "distractors": []})
+bench = open_bench(p, name, "plugged")
+scores = run_system(bench, all_systems()[name], k=2)
+told = run_system(bench, all_systems()[f"{name} told"])
+print(scores["recall"].mean(), retriever_name(name), len(told), told["metric"].iloc[0])
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run(name, **environment): a process that runs the plug-ins of this name."""
+
+    def run(name: str, **environment: str) -> subprocess.CompletedProcess:
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "lines.txt").write_text(
+            "Who is Ann? | Ox\nWho is Bo? | Ada\nWho? | Cy\n"
+        )
+        own = {"IRCOT_DATA": str(tmp_path / "data"), "IRCOT_BATCH": "1"}
+        paths = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+        command = [sys.executable, "-c", RUN, name, str(tmp_path)]
+        env = os.environ | own | paths | environment
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def write(folder, name: str, **files: str) -> None:
+    for stem, text in files.items():
+        path = folder / f"{stem}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("NAME", name))
+    (folder / "prompts" / "mine").mkdir(parents=True)
+    (folder / "prompts" / "mine" / "ask.txt").write_text("Q: {question}\nA:")
+
+
+def test_an_installed_package_adds_a_system_a_data_set_and_a_retriever(run, tmp_path):
+    write(tmp_path / "plugged", "plugged", mine=SYSTEM, data=DATASET, found=RETRIEVER, __init__="")
+    about = tmp_path / "plugged-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1\n")
+    modules = {"systems": "mine", "datasets": "data", "retrievers": "found"}
+    groups = [f"[ircotlib.{kind}]\nx = plugged.{name}\n" for kind, name in modules.items()]
+    (about / "entry_points.txt").write_text("".join(groups))
+    done = run("plugged")
+    assert done.stdout.split() == ["1.0", "plugged", "3", "em"], done.stderr
+
+
+def test_the_files_of_a_folder_do_so_too(run, tmp_path):
+    write(tmp_path / "folder", "one_off", mine=SYSTEM, data=DATASET, found=RETRIEVER)
+    done = run("one_off", IRCOT_PLUGINS=str(tmp_path / "folder"))
+    assert done.stdout.split() == ["1.0", "one_off", "3", "em"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("import nothing_like_it", "mine.py: found ModuleNotFoundError: No module named"),
+        ("1 +", "mine.py: found SyntaxError"),
+        (SYSTEM.replace("NAME told", "CoT"), "found two systems named 'CoT': rename one"),
+        (None, "IRCOT_PLUGINS: found no folder"),
+    ],
+)
+def test_what_is_wrong_with_a_plug_in_is_one_line(tmp_path, text, problem):
+    if text:
+        write(tmp_path / "folder", "x", mine=text)
+    env = os.environ | {"IRCOT_PLUGINS": str(tmp_path / "folder"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "ircotlib", "systems"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: ") and problem in done.stderr
